@@ -180,7 +180,8 @@ def test_next_reads_one_row_of_a_file_by_number_or_id(skin, tmp_path):
     ("arguments", "said"),
     [
         ((FORECAST, "--found", "dermoscopy=odd"), "found says dermoscopy=odd"),
-        (("melanoma=0.5,nevus=0.4",), "sums to 0.9 without 'keratosis'"),
+        (("melanoma=0.5,nevus=0.4",), "FORECAST sums to 0.9 without 'keratosis'"),
+        (("melanoma=0.5,naevus=0.5",), "did you mean 'nevus'?"),
         (("melanoma=0.5,nevus=0.6,keratosis=0",), "sums to 1.1"),
     ],
 )

@@ -60,6 +60,22 @@ def as_logits(table):
     return {name: np.log(values) + 3 if name in PRICES else values for name, values in table.items()}
 
 
+def as_percentages(table):
+    return {name: 100 * values if name in PRICES else values for name, values in table.items()}
+
+
+def with_signs(table):
+    """As text: 45.3 %."""
+    return {
+        name: np.array([f"{100 * value!r} %" for value in values.tolist()]) if name in PRICES else values
+        for name, values in table.items()
+    }
+
+
+def loud(table):
+    return table | {"label": np.char.upper(table["label"])}
+
+
 def prefixed(table):
     return {f"p_{name}" if name in PRICES else name: values for name, values in table.items()}
 
@@ -79,6 +95,9 @@ WAYS = {  # what is done to a table, the ending of its file, and what the comman
     "Excel": (dict, "xlsx", ()),
     "compressed": (dict, "csv.gz", ()),
     "logits": (as_logits, "csv", ("--logits",)),
+    "percentages": (as_percentages, "parquet", ()),
+    "percentages with signs": (with_signs, "csv", ()),
+    "labels in capitals": (loud, "csv", ()),
     "prefixed columns": (prefixed, "parquet", ("--proba-prefix", "p_")),
 }
 
@@ -109,7 +128,7 @@ def result_of(command, tables, folder, way=(dict, "csv", ()), costs=None):
     return run_json(command, *first, *second, *options)
 
 
-BY_ORDER = {"sample", "source", "typical", "files", "written", "library", "class_weights", "largest_pairs"}
+BY_ORDER = {"done", "sample", "source", "typical", "files", "written", "library", "class_weights", "largest_pairs"}
 
 
 def essence(value, classes=(), path=""):
@@ -144,6 +163,32 @@ def test_another_way_of_writing_changes_nothing(way, command, seed, tmp_path):
     tables = made(seed)
     expected = result_of(command, tables, tmp_path / "plain")
     check_same(result_of(command, tables, tmp_path / "changed", WAYS[way]), expected)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("command", ["score", "compare", "recalibrate"])
+def test_the_truth_in_a_file_of_its_own_changes_nothing(command, seed, tmp_path):
+    """Ids with leading zeros there and numbers here, names in capitals, rows in another order."""
+    tables = {name: table | {"id": np.arange(80)} for name, table in made(seed).items()}
+    told = () if command == "recalibrate" else ("--weight", "week")
+    weighted = {name: table | {"week": 1 + np.arange(80) % 2} for name, table in tables.items()}
+    known, n_files = ("id", "label", "week"), 2 if command == "compare" else 1
+    expected = run_json(command, *files_of(weighted, tmp_path / "plain")[:n_files], *costs_of(), *told)
+    truth = loud(shuffled({name: weighted["one"][name] for name in known}))
+    truth["id"] = np.array([f"{number:05d}" for number in truth["id"]])
+    bare = {
+        name: {k: v for k, v in table.items() if k == "id" or k not in made(seed)["one"].keys() - PRICES.keys()}
+        for name, table in weighted.items()
+    }
+    path = write(tmp_path / "truth.csv", {name.upper(): values for name, values in truth.items()})
+    apart = ("--truth", path, "--ids-as-numbers", "--id", "id", "--label", "label")
+    got = run_json(command, *files_of(bare, tmp_path / "bare")[:n_files], *costs_of(), *told, *apart)
+    for result in (got, expected):  # classes are called as the truth calls them
+        result["data"] = {}
+    check_same(
+        json.loads(json.dumps(got).replace("FLU", "flu").replace("COLD", "cold").replace("COVID", "covid")),
+        expected,
+    )
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
@@ -125,13 +125,11 @@ def _saved_comparison(path: str) -> Comparison:
 def _compared(asked: Asked) -> Comparison:
     """The comparison that files and options ask for, with progress on standard error."""
     from pandora_regret.compare import compare as compare_models
-    from pandora_regret.compare.grouping import read_cuts
+    from pandora_regret.compare.frames import columns_of, values_of
     from pandora_regret.files import open_models, read_models_argument, read_together
     from pandora_regret.files.written import listed
 
-    breakdowns = {
-        text: [cut.column for cut in read_cuts(text)] for several in asked.by for text in listed(several)
-    }
+    breakdowns = columns_of(text for several in asked.by for text in listed(several))
     layout = asked.layout(by=tuple(dict.fromkeys(name for names in breakdowns.values() for name in names)))
     with bars(passing=True) as progress:
         opened = open_models(read_models_argument(asked.files, layout), asked.priced())
@@ -152,7 +150,7 @@ def _compared(asked: Asked) -> Comparison:
             scenarios=scenarios or None,
             decompose=asked.decompose and asked.workup is None,
             workup=asked.workup_read,
-            by=_values(breakdowns, together.by) or None,
+            by=values_of(breakdowns, together.by) or None,
             progress=partial(progress.advance, "comparing"),
         )
     result = replace(result, notes=(*together.notes, *result.notes))
@@ -179,24 +177,6 @@ def _scenarios(
         changes[name], unused = read_price_list(costs).changes(classes, unit)
         done += unused
     return changes, done
-
-
-def _values(breakdowns: Mapping[str, Sequence[str]], values: Mapping[str, Any]) -> dict[str, Any]:
-    """What `compare` takes as `by`."""
-    from pandora_regret.inputs import InputError
-    from pandora_regret.inputs.names import matched
-
-    asked = [name for names in breakdowns.values() for name in names]
-    columns = {name: values[column] for name, column in matched(asked, values).items()}
-    for missing in (name for name in asked if name not in columns):
-        fix, (name, colon, _) = "name a column that one of the files has", missing.rpartition(":")
-        if colon:
-            fix = f"write bins such as {name}:10 (ten bins), {name}:18|65 (edges) or {name}:each"
-        raise InputError(f"names {missing!r}, which no file has", argument="by", value=missing, fix=fix)
-    return {
-        text: columns[names[0]] if len(names) == 1 else tuple(columns[name] for name in names)
-        for text, names in breakdowns.items()
-    }
 
 
 def _as_typed(result: Comparison, asked: Asked, done: Iterable[Done]) -> Comparison:

@@ -15,7 +15,7 @@ The JSON of a work-up (schema "pandora-next/1")::
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -35,9 +35,9 @@ from pandora_regret.cli.options import (
     command,
 )
 from pandora_regret.cli.output import echo, print_done, print_json, print_table
-from pandora_regret.inputs import InputError
+from pandora_regret.inputs import Done, InputError
 from pandora_regret.records import to_plain
-from pandora_regret.text import Formats, Table, count, is_currency, money
+from pandora_regret.text import Formats, Table, count, is_currency, listed, money
 
 if TYPE_CHECKING:
     from pandora_regret.files import OneRow
@@ -108,12 +108,12 @@ def next(asked: Asked) -> None:
 
 
 def _plan_workup(path: str, forecast: str | None, asked: Asked) -> None:
-    from pandora_regret.files.written import listed
+    from pandora_regret.files.written import listed as fields_of
     from pandora_regret.workup import Workup, plan_workup
 
     workup = Workup.load(path)
-    case = None if forecast is None else read_case(forecast, asked, workup.classes)
-    parts = [field.partition("=") for field in listed(asked.found or "")]
+    case = None if forecast is None else read_case(forecast, asked, workup.classes, workup.classes)
+    parts = [field.partition("=") for field in fields_of(asked.found or "")]
     findings = {name.strip(): outcome.strip() if equals else None for name, equals, outcome in parts}
     chances = None if case is None else dict(zip(case.classes, case.forecast.tolist(), strict=True))
     done = () if case is None else case.done
@@ -161,16 +161,23 @@ def _plan_search(forecast: str, asked: Asked) -> None:
     print_done(done)
 
 
-def read_case(forecast: str, asked: Asked, priced: Collection[str] | None) -> OneRow:
-    """A forecast that is written out, or a row of a file: by its number, or by its id."""
+def read_case(
+    forecast: str, asked: Asked, priced: Collection[str] | None, classes: Sequence[str] | None = None
+) -> OneRow:
+    """A forecast that is written out, perhaps over these classes, or a row of a file: by its number, or its id."""
     from pandora_regret.files import OneRow, read_row
     from pandora_regret.files.written import read_pairs
+    from pandora_regret.inputs.names import completed, matched
 
     if os.path.exists(forecast) or asked.row is not None or asked.case is not None:
         one = read_row(forecast, asked.row, asked.layout(), priced, asked.case)
     elif "=" in forecast:
         pairs = read_pairs(forecast, "FORECAST")
-        one = OneRow(tuple(pairs), np.array(list(pairs.values())), "FORECAST")
+        whole = pairs if classes is None or asked.logits else completed(pairs, classes)
+        zero = [name for name in whole if name not in matched(whole, pairs)]
+        words = f"{listed(zero)} not named: taken as probability 0" if zero else ""
+        done = (Done("classes taken as 0", len(zero), words),) if zero else ()
+        one = OneRow(tuple(whole), np.array(list(whole.values())), "FORECAST", done=done)
     else:
         problem = f"{forecast!r} is neither a file nor NAME=PROBABILITY,..."
         raise InputError(problem, place="FORECAST", value=forecast, fix="write one of them")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shutil import rmtree
 from typing import TYPE_CHECKING
 
 import click
@@ -36,9 +37,19 @@ def choice(name: str, help: str, *words: str) -> Option:
 )
 def run(asked: Asked) -> None:
     """Run the study that a TOML file describes; what is already in the output folder is kept."""
+    from pandora_regret.inputs import InputError
     from pandora_regret.study import begin
+    from pandora_regret.study.run import check_study
 
-    _finish(begin(asked.study_file, asked.out, trust=asked.trust), asked.out, asked)
+    is_new = not asked.out.exists()
+    try:
+        described = begin(asked.study_file, asked.out, trust=asked.trust)
+        check_study(described, asked.out)
+    except InputError:
+        if is_new:
+            rmtree(asked.out, ignore_errors=True)
+        raise
+    _finish(described, asked.out, asked)
 
 
 @command(FOLDER, *WORK, TRUST, Option("--retry-failed", "Try models again that failed before."))

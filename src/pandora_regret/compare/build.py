@@ -14,6 +14,7 @@ from pandora_regret.calibrate.maps import METHODS
 from pandora_regret.compare.break_even import break_even
 from pandora_regret.compare.embedded import embed
 from pandora_regret.compare.estimates import COST, Measurements
+from pandora_regret.compare.frames import compare_frames
 from pandora_regret.compare.grouping import SMALLEST_GROUP, read_by
 from pandora_regret.compare.measure import FOLDS, Charge, measure, recalibrated, typical_case
 from pandora_regret.compare.result import Comparison, Costs, Data, Scenario
@@ -79,6 +80,8 @@ def compare(
     by: Any = None,
     smallest_group: int = SMALLEST_GROUP,
     worth: float | str = DEFAULT_WORTH,
+    id: str | None = None,
+    label: str | None = None,
     progress: Callable[[], object] = lambda: None,
 ) -> Comparison:
     """Several models on the same instances: what each one's search costs, how sure that is, and what it saves.
@@ -133,6 +136,10 @@ def compare(
     worth
         The least difference in cost per case that is worth acting on: an amount, or a share of the lowest cost,
         "1%". The verdict, groups and break-even prices are held against it.
+    id, label
+        Where `y_true` is a frame and models are frames: the column by which their rows are joined, and that of the
+        true classes ("y_true", "label" or "target" unless said). `groups`, `sample_weight` and `by` are then names
+        of columns of `y_true`, `by` also as in ``["site", "age:10"]``. The result's `done` says what was done.
     progress
         Called when a model is measured, and when all is done.
 
@@ -168,11 +175,12 @@ def compare(
     >>> result.verdict.kind, result.verdict.cases_needed
     ('undecided', 2)
     """
+    arguments = locals()
+    if id is not None:
+        return compare_frames(compare, **arguments)
     forecasts = read_models(y_true, models, labels, sample_weight, logits, normalise)
     check_same_order(models, by, y_true=y_true, sample_weight=sample_weight, groups=groups, ids=ids)
-    for name, text in (("currency", currency), ("source", source)):
-        if text is not None and not isinstance(text, str):
-            raise InputTypeError(f"{name} must be text, or None, got {text!r:.80}.")
+    _check_texts(currency=currency, source=source)
     interval, one = read_interval(level, bootstrap, seed), next(iter(forecasts.values()))
     worth_acting = Worth(worth)
     done = tuple(each for name, forecast in forecasts.items() for each in forecast.rescaled.done(name))
@@ -237,6 +245,12 @@ def compare(
     result = without_verdict(result, apart) if apart else result
     progress()
     return result
+
+
+def _check_texts(**texts: Any) -> None:
+    for name, text in texts.items():
+        if text is not None and not isinstance(text, str):
+            raise InputTypeError(f"{name} must be text, or None, got {text!r:.80}.")
 
 
 class _Paid(NamedTuple):

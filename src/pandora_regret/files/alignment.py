@@ -105,9 +105,8 @@ class _Pair:
         """The rows whose ids both have, in the order of the first; ids that only one has are told."""
         position = {name: index for index, name in enumerate(theirs)}
         order = np.array([position.pop(name, -1) for name in ours], dtype=np.intp)
-        about = ONLY_ONE_HAS
-        if (order < 0).all() and (hint := ids_written_otherwise(self.other.ids, self.first.ids, self.other.path)):
-            about = {"fix": hint}
+        about = ids_written_otherwise(self.other.ids, self.first.ids, self.other.path) if (order < 0).all() else {}
+        about = about or ONLY_ONE_HAS
         if n := int((order < 0).sum()):
             row, others = int(np.argmin(order)), f", nor of {n - 1} others" * (n > 1)
             problem = f"has no row of id {ours[row]!r} ({self.first.place(row)}){others}"
@@ -181,8 +180,8 @@ def common_rows(batches: Sequence[Batch], names: Sequence[str]) -> tuple[list[Ba
     if not in_all:
         hints = (ids_written_otherwise(batch.ids, batches[0].ids, batch.path) for batch in batches)
         problem = f"has no id in common with {' and '.join(batch.path for batch in batches[:-1])}"
-        fix = next(filter(None, hints), "say which column holds the ids (--id)")
-        raise FileError(problem, batches[-1].path, fix)
+        about = next(filter(None, hints), {"fix": "say which column holds the ids (--id)"})
+        raise FileError(problem, batches[-1].path, **about)
     rows = (np.flatnonzero([name in in_all for name in of]) for of in ids)
     kept = [_counted_anew(batch.take(these)) for batch, these in zip(batches, rows, strict=True)]
     lacking = [name for name, of in zip(names, true, strict=True) if len(of) < len(in_any)]

@@ -250,9 +250,11 @@ def as_numbers(names: NDArray[Any]) -> NDArray[Any]:
     return whole_numbers(name if match is None else int(match[1]) for name, match in padded)
 
 
-def ids_written_otherwise(ids: Any, others: Any, path: str) -> str:
+def ids_written_otherwise(ids: Any, others: Any, path: str) -> Fields:
     """What to do about ids of a file that another writes with leading zeros, or as other numbers; or nothing."""
     plain, theirs = ({*as_numbers(each).tolist()} for each in (ids, others))
     if {*ids.tolist()} & {*others.tolist()} or not plain & theirs:
-        return ""
-    return f"{path} writes ids in another way: --ids-as-numbers reads 007 and 7.0 as 7"
+        return {}
+    why = f"{path} writes ids in another way"
+    command_fix = f"{why}: --ids-as-numbers reads 007 and 7.0 as 7"
+    return {"fix": f"{why}: write them alike", "command_fix": command_fix}

@@ -62,10 +62,8 @@ def open_sources(
         return {NAME: _open_standard_input(said, classes)}
     head = head_of(path)
     compression = next((ending for ending in COMPRESSED if path.lower().endswith(ending)), "")
-    name = Path(path).name
-    name = name[: len(name) - len(compression)]
-    stem, ending = os.path.splitext(name)
-    ending = ending.lower()
+    stem = stem_of(path)
+    ending = Path(path).name[len(stem) :].removesuffix(compression).lower()
     format_name, open_table = FORMATS.get(ending, ("", None))
     real = _format_of(path, head)
     if open_table is None or (compression and format_name != "text"):
@@ -83,6 +81,13 @@ def open_sources(
     if isinstance(opened, Source):
         return {stem: _with_lists(opened, said, classes)}
     return {key or stem: table for key, table in opened.items()}
+
+
+def stem_of(path: str) -> str:
+    """A file's name without what says its format, by which its model is called."""
+    name = Path(path).name
+    compression = next((ending for ending in COMPRESSED if name.lower().endswith(ending)), "")
+    return os.path.splitext(name[: len(name) - len(compression)])[0]
 
 
 def _with_lists(source: Source, said: Dialect, classes: Sequence[str] | None) -> Source:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from pandora_regret.files.classes import (
     with_labels,
 )
 from pandora_regret.files.columns import is_missing, texts_of
-from pandora_regret.files.formats import only_source, open_sources
+from pandora_regret.files.formats import only_source, open_sources, stem_of
 from pandora_regret.files.layout import Layout, ModelFiles
 from pandora_regret.files.predictions import Predictions
 from pandora_regret.files.roles import ID, LABEL, MODEL, SINGLE
@@ -68,7 +68,9 @@ def open_predictions(
     return open_models([ModelFiles(tuple(os.fspath(each) for each in paths), layout or Layout())])
 
 
-def open_models(files: Sequence[ModelFiles], priced: Collection[str] | None = None) -> list[Predictions]:
+def open_models(
+    files: Sequence[ModelFiles], priced: Collection[str] | None = None, failures: dict[str, str] | None = None
+) -> list[Predictions]:
     """The predictions of models that go together.
 
     Their classes are known from the first of: the layouts, the names in a price list (`priced`), the columns that
@@ -80,17 +82,29 @@ def open_models(files: Sequence[ModelFiles], priced: Collection[str] | None = No
         From `read_models_argument`.
     priced
         The names in a price list.
+    failures
+        Takes the reasons why files cannot be read, by their models' names; else the first is raised.
 
     Returns
     -------
     list of Predictions
         One for each model.
     """
-    truth = read_truth(files[0].layout)
+
+    def those_that_can(make: Callable[[Any], list[Predictions]], of: Iterable[Any]) -> Iterator[Predictions]:
+        for one in of:
+            try:
+                yield from make(one)
+            except InputError as error:
+                if failures is None:
+                    raise
+                failures[one.name or stem_of(str(one.paths[0]))] = str(error)
+
+    truth = read_truth(files[0].layout) if files else None
     try:
-        tables = [replace(table, truth=truth) for one in files for table in tables_of(one)]
-        known = over_all_options([settled(table) for table in with_known_classes(tables, priced)])
-        return [model for table in known for model in models_of(table)]
+        tables = [replace(table, truth=truth) for table in those_that_can(tables_of, files)]
+        known = list(those_that_can(lambda table: [settled(table)], with_known_classes(tables, priced)))
+        return list(those_that_can(models_of, over_all_options(known)))
     except FileError as error:
         alike = len(files) > 1 and all(one.layout == files[0].layout for one in files)
         if not alike or error.argument not in OWN:

@@ -49,10 +49,10 @@ class Truth:
         """What is known of rows, by the names of the fields of `Batch`; cases that it lacks are told."""
         at = np.array([self._position.get(name, -1) for name in ids.tolist()], dtype=np.intp)
         if not self.lenient and (at < 0).any():
-            hint = ids_written_otherwise(ids, self.rows.ids, rows.source.path)
-            fix = hint or "complete it, or leave such rows out (--common-rows)"
+            about: Fields = {"fix": "complete it, or leave such rows out (--common-rows)", "argument": "id"}
+            about |= ids_written_otherwise(ids, self.rows.ids, rows.source.path)
             problem = f"has the id {{!r}}, which {self.path.replace('{', '{{').replace('}', '}}')} lacks"
-            rows.tell("id", at < 0, None, problem, fix, ids, argument="id")
+            rows.tell("id", at < 0, None, problem, values=ids, **about)
         known = self.rows.take(at)
         parts = ((role.field, getattr(known, role.field)) for role in KEPT)
         fields: Fields = {name: part for name, part in parts if part is not None}

@@ -119,13 +119,7 @@ def run_study(
         Plain values, as in results.json.
     """
     watcher, out = watcher or Nobody(), Path(folder)
-    for data in study.data:  # what is wrong with costs and conditions is said before hours of predicting
-        store = open_store(data, out / data.name)[0]
-        costs = data.costs_of(store.classes)
-        for condition in (condition.of_data(data.name) for condition in study.conditions):
-            condition.cost_draws(costs, store.classes, study.seed)
-            condition.typical_costs(costs, store.classes)
-            condition.weights(store.truth, store.classes)
+    check_study(study, folder)
     how: Plain = {"jobs": jobs, "cluster": cluster, "timeout": study.timeout, "watcher": watcher}
     parts = [agreement_of(study, data, predict_all(data, out / data.name, **how), watcher) for data in study.data]
     results = {
@@ -136,6 +130,23 @@ def run_study(
     }
     write_atomically(out / RESULTS, lambda file: file.write(json.dumps(results, indent=1).encode()))
     return results
+
+
+def check_study(study: Study, folder: Place) -> None:
+    """Say what is wrong with data, costs and conditions before hours of predicting; stores are begun.
+
+    Parameters
+    ----------
+    study, folder
+        As in `run_study`.
+    """
+    for data in study.data:
+        store = open_store(data, Path(folder) / data.name)[0]
+        costs = data.costs_of(store.classes)
+        for condition in (condition.of_data(data.name) for condition in study.conditions):
+            condition.cost_draws(costs, store.classes, study.seed)
+            condition.typical_costs(costs, store.classes)
+            condition.weights(store.truth, store.classes)
 
 
 def agreement_of(study: Study, data: DataSet, store: Store, watcher: Watcher | None = None) -> Plain:

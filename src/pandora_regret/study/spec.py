@@ -22,7 +22,7 @@ from pandora_regret.study.ranking_agreement import Resample
 from pandora_regret.study.store import Names
 from pandora_regret.study.zoos import ZOO_CLASSES, zoo_class
 
-PATHS = ("cache", "folder", "paths")  # options of a zoo that name files
+PATHS = ("cache", "folder", "paths", "truth")  # options of a zoo that name files
 NAMES = ("data", "images", "weights", "workup")  # options that name a file, or something that is known by name
 FORBIDDEN = re.compile(r'[<>:"/\\|?*\x00-\x1f]|[. ]$|^(con|prn|aux|nul|com\d|lpt\d)(\.|$)', re.IGNORECASE)
 TAKEN = ("study.toml", "origin.json", "results.json")  # what else lies in the output folder
@@ -130,6 +130,8 @@ def _with_zoo(data: DataSet, place: str, base: Path) -> DataSet:
         raise InputError(place=f"{place}.zoo.kind", value=kind, fix=did_you_mean(kind, ZOO_CLASSES))
     options = _placed(options, base)
     check_keys(zoo_class(kind), options, f"{place}.zoo")
+    if kind == "files":  # what is left out is not even opened
+        options["leave_out"] = list(data.leave_out)
     zoo: Zoo = from_plain(zoo_class(kind), options, f"{place}.zoo")
     if isinstance(costs, str):
         pathways = load_costs(base / costs if (base / costs).is_file() else costs)

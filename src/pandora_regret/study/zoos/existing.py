@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from glob import glob, has_magic
+from itertools import chain, groupby
 from pathlib import Path
 from typing import ClassVar, TypeAlias
 
 from pandora_regret.atomic import Place
-from pandora_regret.files import Layout, ModelFiles, align, open_models, read_models
-from pandora_regret.files.formats import FORMATS
+from pandora_regret.files import (
+    Batch,
+    Layout,
+    ModelFiles,
+    Predictions,
+    align,
+    common_rows,
+    open_models,
+    read_models,
+)
+from pandora_regret.files.formats import FORMATS, stem_of
 from pandora_regret.files.text import COMPRESSED
 from pandora_regret.inputs import InputError
-from pandora_regret.study.predicting import Outcome
+from pandora_regret.study.predicting import Outcome, matches
 from pandora_regret.study.store import Names, Plain, Prediction, Store, Target, read_groups
 
 Paths: TypeAlias = Place | Iterable[Place]
@@ -70,19 +81,26 @@ class FilesZoo(_Existing):
     model: str | None = None
     logits: bool = False
     classes: Names | None = None
+    truth: str | None = None
+    ids_as_numbers: bool = False
+    missing_class_zero: bool = False
+    common_rows: bool = False
+    leave_out: Names = ()  # names of models, or patterns; a file of such a name is not opened
 
     def target(self) -> Target:
-        """The instances of the first model, to which the others are matched."""
+        """The instances of the first model that can be read, to which the others are matched."""
         return _opened(self).target
 
     def names(self) -> list[str]:
-        return [model.name for model in _opened(self).models]
+        files = _opened(self)
+        return list(dict.fromkeys((*(model.name for model in files.models), *files.failures, *files.skipped)))
 
     def predict(self, names: Sequence[str]) -> Iterator[Outcome]:
         """The predictions as they are; every file is read once, and none of them again until they are all done."""
         files, wanted = _opened(self), set(names)
         _opened.cache_clear()  # whoever asks again begins at the first file
         yield from (Outcome(name, made) for name, made in files.predictions() if name in wanted)
+        yield from (Outcome(name, failure=why) for name, why in files.failures.items() if name in wanted)
 
     def about(self) -> Plain:
         return {"zoo": "files", "files": sorted({model.path for model in _opened(self).models})}
@@ -90,8 +108,8 @@ class FilesZoo(_Existing):
 
 @cache
 def _opened(zoo: FilesZoo) -> PredictionFiles:
-    options = {field.name: getattr(zoo, field.name) for field in fields(zoo) if field.name != "paths"}
-    return PredictionFiles(zoo.paths, Layout(**options))
+    options = {name: value for name, value in vars(zoo).items() if name not in ("paths", "leave_out")}
+    return PredictionFiles(zoo.paths, Layout(**options), zoo.leave_out, strict=False)
 
 
 def import_predictions(
@@ -143,10 +161,19 @@ def import_predictions(
 
 
 class PredictionFiles:
-    """Models in files, opened together and read one after the other; a file that models share is read once."""
+    """Models in files, opened together and read one after the other; a file that models share is read once.
 
-    def __init__(self, paths: Paths, layout: Layout | None = None) -> None:
-        self.models = open_models([ModelFiles((str(path),), layout or Layout()) for path in _files(paths)])
+    Unless it is `strict`, files that cannot be read are `failures`, with their reasons, and the others go on.
+    """
+
+    def __init__(
+        self, paths: Paths, layout: Layout | None = None, leave_out: Names = (), *, strict: bool = True
+    ) -> None:
+        files, layout = _files(paths), layout or Layout()
+        self.failures, self._strict = dict[str, str](), strict
+        self.skipped = [stem_of(file.name) for file in files if matches(stem_of(file.name), leave_out)]
+        kept = [ModelFiles((str(file),), layout) for file in files if stem_of(file.name) not in self.skipped]
+        self.models = open_models(kept, failures=None if strict else self.failures)
         path_of: dict[str, str] = {}
         for model in self.models:
             if not model.name.strip():
@@ -160,19 +187,45 @@ class PredictionFiles:
                     "alike; drop or rename the column."
                 )
             path_of[model.name] = model.path
-        self._batches = read_models(self.models)
-        self._first = first = next(self._batches)
+        self._read = self._in_common() if layout.common_rows else self._all()
+        self._first = next(self._read, None)
+        if self._first is None:
+            raise InputError(f"no file of predictions can be read: {'; '.join(self.failures.values())}")
+        first = self._first[1]
         self.target = Target(
             first.truth, tuple(map(str, first.classes)), read_groups(first.groups, len(first.truth))
         )
 
+    @contextmanager
+    def _recorded(self, *names: str) -> Iterator[None]:
+        """What is wrong with models is recorded, or raised."""
+        try:
+            yield
+        except InputError as error:
+            if self._strict:
+                raise
+            self.failures |= dict.fromkeys(names, str(error))
+
+    def _all(self) -> Iterator[tuple[Predictions, Batch]]:
+        """The models that can be read."""
+        for _, sharing in groupby(self.models, key=lambda model: model.sources):
+            models, batches = list(sharing), list[Batch]()
+            with self._recorded(*(model.name for model in models)):
+                batches = list(read_models(models))
+            yield from zip(models, batches, strict=False)
+
+    def _in_common(self) -> Iterator[tuple[Predictions, Batch]]:
+        """The same on the rows that all have."""
+        models, batches = zip(*self._all(), strict=True)
+        yield from zip(models, common_rows(batches, [model.name for model in models])[0], strict=True)
+
     def predictions(self) -> Iterator[tuple[str, Prediction]]:
         """The models' names and predictions, rows and classes as in the first; they can be walked through once."""
-        first = self.models[0]
-        yield first.name, Prediction(self._first.values, first.logits, {"file": first.path})
-        for model, batch in zip(self.models[1:], self._batches, strict=True):
-            _, aligned = align([self._first, batch], [first.name, model.name])
-            yield model.name, Prediction(aligned.values, model.logits, {"file": model.path})
+        assert self._first is not None
+        for model, batch in chain([self._first], self._read):
+            with self._recorded(model.name):
+                *_, aligned = align([self._first[1], batch], [self._first[0].name, model.name])
+                yield model.name, Prediction(aligned.values, model.logits, {"file": model.path})
 
 
 def _files(paths: Paths) -> list[Path]:

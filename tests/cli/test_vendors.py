@@ -1,0 +1,170 @@
+"""Files of vendors as they come: compared in one command, without editing any; and what keeps others apart."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("rich")
+pytest.importorskip("jinja2")
+pytest.importorskip("python_calamine")
+
+from cli_files import run, run_json
+from prediction_files import write, write_xlsx
+from vendors import CLASSES, MODELS, PRICES, meant, write_vendors
+
+from pandora_regret.compare import compare
+
+TOLD = (
+    "--id",
+    "patient",
+    "--label",
+    "diagnosis",
+    "--ids-as-numbers",
+    "--costs",
+    "prices.xlsx#Tarifs:Diagnosis:Price",
+)
+SAID = """names of cases.csv read 'Diagnosis' as 'diagnosis' and 'Patient' as 'patient'
+medica.csv read with semicolons between values and decimal commas
+percentages of medica.csv divided by 100
+names of triage.jsonl read 'PATIENT' as 'patient', 'REFLUX' as 'Reflux'
+leave spread evenly over the classes that they do not name
+rows of Medica rescaled (sums 0.999 to 1.001)
+DeepGut has no Lithiase biliaire: taken as probability 0, the truth of 64 cases
+prices.xlsx: sheet 'Tarifs' read, of 2; 1 row above the names of columns left out"""
+
+
+@pytest.fixture
+def vendors(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_vendors(tmp_path)
+
+
+def test_three_vendors_a_truth_and_a_price_workbook_in_one_command(vendors, tmp_path):
+    """Against arrays: what the files mean, worked out without reading any."""
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    page = tmp_path / "page.html"
+    got = run_json("compare", "models.toml", *TOLD, "--by", "site", "--by", "age:18|65", "--html", page)
+    truth, site, age, forecasts = meant()
+    expected = compare(
+        np.array(CLASSES)[truth],
+        forecasts,
+        labels=list(CLASSES),
+        costs=PRICES,
+        currency="CHF",
+        by={"site": site, "age:18|65": age},
+    ).to_dict()
+    assert got["costs"]["currency"] == "CHF"
+    for ours, theirs in zip(got["models"], expected["models"], strict=True):
+        assert ours["name"] == theirs["name"]
+        assert ours["scores"]["expected_cost"] == pytest.approx(theirs["scores"]["expected_cost"], rel=1e-4)
+        assert ours["scores"]["accuracy"] == pytest.approx(theirs["scores"]["accuracy"], rel=1e-9)
+    assert [group["name"] for by in got["by"] for group in by["groups"]] == [
+        group["name"] for by in expected["by"] for group in by["groups"]
+    ]
+    sentences = "\n".join(each["sentence"] for each in got["done"])
+    assert [said for said in SAID.split("\n") if said not in sentences] == []
+    assert "Medica" in page.read_text(encoding="utf-8")
+    page.unlink()
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_every_option_that_is_missing_is_named(vendors):
+    ids = run("compare", "models.toml", *(word for word in TOLD if word != "--ids-as-numbers"))
+    assert "deepgut.parquet writes ids in another way: --ids-as-numbers reads 007 and 7.0 as 7" in ids.stderr
+    Path("other.toml").write_text(MODELS.replace("missing_class_zero = true\n", ""), encoding="utf-8")
+    lacking = run("compare", "other.toml", *TOLD)
+    assert "'Lithiase biliaire'" in lacking.stderr
+    assert "--missing-class-zero" in lacking.stderr
+    assert run("compare", "other.toml", *TOLD, "--missing-class-zero").exit_code == 0
+    for path, code in (("models.toml", 0), ("other.toml", 2)):
+        assert run("validate", path, *TOLD).exit_code == run("compare", path, *TOLD).exit_code == code
+
+
+def test_logits_that_are_percentages_are_asked_about(vendors):
+    refused = run("compare", "medica.csv", "--truth", "cases.csv", "--logits", *TOLD)
+    assert "are these percentages? Then leave --logits out" in refused.stderr
+
+
+def test_a_class_for_the_rest_of_lists_is_no_class_of_anybody(vendors):
+    """646 truths of a class were once counted as outside lists, and the verdict was the wrong way round."""
+    refused = run("compare", "medica.csv", "triage.jsonl", "--truth", "cases.csv", *TOLD, "--other", "reflux")
+    assert "--other 'Reflux', which is the truth of some cases" in refused.stderr
+    truth, _, _, forecasts = meant()
+    with open("more.csv", "w", encoding="utf-8") as file:
+        file.write(
+            "class,price\n" + "".join(f"{name},{price}\n" for name, price in {**PRICES, "rest": 500}.items())
+        )
+    told = (*TOLD[:-1], "more.csv")
+    got = run_json("compare", "medica.csv", "triage.jsonl", "--truth", "cases.csv", *told, "--other", "rest")
+    outside = int((np.argsort(forecasts["TriageAI"], axis=1)[:, 0] == truth).sum())
+    [done] = [each for each in got["done"] if each["what"] == "truths to other"]
+    assert 0 < done["count"] == outside
+
+
+def test_a_list_that_names_nothing_true_is_refused(tmp_path):
+    """A file of which all truths became "autre" was once called fine."""
+    path = tmp_path / "lists.jsonl"
+    rows = [{"id": n, "truth": f"t{n % 2}", "forecast": {"a": 0.5, "b": 0.3}} for n in range(4)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for command in ("score", "validate"):
+        result = run(command, path, "--other", "autre")
+        assert result.exit_code == 2
+        assert "none of which is ever true" in result.output
+
+
+def test_classifiers_lists_in_parquet_are_those_of_json_lines(vendors, tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with open("triage.jsonl", encoding="utf-8") as file:
+        pq.write_table(pa.Table.from_pylist([json.loads(line) for line in file]), "triage2.parquet")
+    told = ("--truth", "cases.csv", *TOLD, "--common-rows")
+    costs = [
+        run_json("compare", "medica.csv", path, *told)["models"][1]["scores"]
+        for path in ("triage.jsonl", "triage2.parquet")
+    ]
+    assert costs[0] == costs[1]
+
+
+def test_the_truth_may_have_more_cases_and_lack_some(vendors):
+    lines = Path("cases.csv").read_text(encoding="utf-8").splitlines()
+    less = [*lines[:1], *lines[3:], "99999,Reflux,Sion,50"]
+    Path("cases.csv").write_text("\n".join(less), encoding="utf-8")
+    told = ("medica.csv", "--truth", "cases.csv", *TOLD)
+    refused = run("compare", *told)
+    assert "medica.csv line 2 has the id 1, which cases.csv lacks" in refused.stderr
+    assert "--common-rows" in refused.stderr
+    got = run_json("compare", *told, "--common-rows")
+    assert got["data"]["rows"] == 238
+    sentences = [each["sentence"] for each in got["done"]]
+    assert "1 case of cases.csv that no model forecasts left out" in sentences
+    assert "2 rows that not all files have left out (medica lost 2)" in sentences
+
+
+@pytest.mark.parametrize("costs", ["prices.xlsx#2", "prices.xlsx#tarifs:diagnosis:price", "prices.xlsx"])
+def test_sheets_of_prices(vendors, costs):
+    sheet = () if "#" in costs else ("--sheet", "Tarifs")
+    costs = f"{costs}:Diagnosis:Price" if costs.count(":") == 0 else costs
+    forecast = ",".join(f"{name.lower()}=0.25" for name in CLASSES)
+    result = run("next", forecast, "--costs", costs, *sheet)
+    assert "1,250" in result.stdout, result.output
+    assert "prices of prices.xlsx read 'Appendicite' as 'appendicite'" in " ".join(result.stdout.split())
+
+
+def test_names_that_are_alike_are_not_guessed_between(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = write("one.csv", {"label": ["flu", "cold"] * 4, "flu": [0.75] * 8, "cold": [0.25] * 8})
+    assert run("score", path, "--costs", "FLU=1,Cold=2").exit_code == 0
+    result = run("score", path, "--costs", "FLU=1,Flu=3,cold=2")
+    assert "has no price for 'flu'" in result.stderr
+    assert "did you mean" in result.stderr
+    assert run("compare", path, "--costs", "flu=1,cold=2", "--scenario", "dear=FLU=9").exit_code == 0
+    many = [f"class {chr(97 + k)}" for k in range(12)]
+    table = {"label": many, **{name: [1 / 12] * 12 for name in many}}
+    listed = run("score", write("many.csv", table), "--costs", "z=1").stderr
+    assert all(repr(name) in listed for name in many)
+    write_xlsx("one.xlsx", {"A": [["Title"], ["label", "flu", "cold"], ["flu", 0.5, 0.5], ["cold", 0.25, 0.75]]})
+    assert run("score", "one.xlsx").exit_code == 0
