@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec import Meta
 
 from pandora_regret import InputError
-from pandora_regret.records import check_keys, from_plain, to_plain
+from pandora_regret.records import check_keys, from_plain, parse_toml, to_plain, to_toml
 
 
 @dataclass(frozen=True)
@@ -106,3 +106,24 @@ class Range:
 def test_limits_and_a_dataclasses_own_checks_are_named_by_their_path(low, message):
     with pytest.raises(InputError, match=message):
         from_plain(tuple[Range, ...], [{"low": 1, "high": 2}, {"low": low, "high": 2}], "ranges")
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+leaves = st.one_of(
+    texts, st.booleans(), st.integers(-(10**9), 10**9), st.floats(allow_nan=False, allow_infinity=False)
+)
+tables = st.recursive(
+    st.one_of(leaves, st.lists(leaves, max_size=3)), lambda part: st.dictionaries(texts, part, max_size=3)
+)
+
+
+@given(st.dictionaries(texts, tables, max_size=4))
+def test_toml_is_read_back_as_it_was_with_tables_in_their_order(document):
+    back = parse_toml(to_toml(document).encode(), "file")
+    assert back == document
+
+    def tables_of(value):
+        inner = [(key, part) for key, part in value.items() if isinstance(part, dict)]
+        return [(key, tables_of(part)) for key, part in inner]
+
+    assert tables_of(back) == tables_of(document)

@@ -88,7 +88,7 @@ def path(place: str, step: str | int) -> str:
     """Where a part of something stands, as TOML would write it: ``classes[2].cost``, ``items."my item"``."""
     if isinstance(step, int):
         return f"{place}[{step}]"
-    key = step if re.fullmatch(r"[A-Za-z0-9_-]+", step) else json.dumps(step, ensure_ascii=False)
+    key = step if re.fullmatch(r"[A-Za-z0-9_-]+", step) else _quoted(step)
     return f"{place}.{key}" if place else key
 
 
@@ -122,7 +122,7 @@ def to_toml(document: Mapping[str, Any], place: str = "") -> str:
     apart = any(_holds_tables(value) for value in document.values())
     sections = {key: value for key, value in document.items() if apart and isinstance(value, Mapping)}
     lines = [f"{path('', key)} = {_inline(value)}\n" for key, value in document.items() if key not in sections]
-    header = [f"\n[{place}]\n"] if place and lines else []
+    header = [f"\n[{place}]\n"] if place and (lines or not sections) else []
     return "".join([*header, *lines, *(to_toml(value, path(place, key)) for key, value in sections.items())])
 
 
@@ -136,6 +136,11 @@ def _inline(value: Any) -> str:
         return f"{{{', '.join(parts)}}}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_inline, value))}]"
+    return _quoted(value)
+
+
+def _quoted(value: Any) -> str:
+    """As TOML and JSON both write it."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

@@ -26,6 +26,7 @@ BINS = 5
 MOST_VALUES = 8  # of a column whose values are outcomes as they are
 TIMES_ALL_TESTS = 10  # what naming a wrong class loses, unless it is said
 FEW = 10  # cases
+MOST_LISTED = 12
 SURPRISE = 0.001  # a p-value below this, divided by the number of tests, is no chance
 
 
@@ -109,7 +110,7 @@ def learn_workup(
         "combine": combine,
         "cases": Counter(old.get("cases", {})) + Counter(truth),
         "unit": unit,
-        "notes": unused and f"No tests: {listed(unused)}.",
+        "notes": unused and f"No tests: {listed(unused, MOST_LISTED)}.",
         "stops": {"call it": {"wrong": loss}} if not old or wrong is not None else None,
         "steps": steps,
     }
@@ -219,4 +220,4 @@ def what_was_learned(workup: Workup) -> Iterator[str]:
     if all(np.sum(step.counts) == cases[every].sum() for step in steps):
         yield "Every test was made in every case."
     if few:
-        yield f"Fewer than {FEW} cases: {listed(few)}."
+        yield f"Fewer than {FEW} cases: {listed(few, MOST_LISTED)}."

@@ -12,7 +12,7 @@ from pandora_regret.workup.description import Workup
 from pandora_regret.workup.format import HALF, ROUNDING, noisy_or
 from pandora_regret.workup.tree import PlanNode
 
-DRAWS = 1000
+DRAWS = 500
 SEED = 1
 
 
