@@ -207,6 +207,7 @@ class FirstRows:
 
     def _share(self, names: Collection[str], total: float) -> float:
         """Of rows that sum to this over some columns, none of them negative."""
+        names = set(names)
         columns = [numbers for name, numbers in self.numbers.items() if name in names]
         if not columns or not len(columns[0]):
             return 0.0
@@ -255,8 +256,9 @@ def with_known_classes(models: Sequence[Predictions], priced: Collection[str] | 
                 of_labels = set(matched(filter(None, rows.labels), model.classes).values())
                 choices = [of_list, *choices, of_list | of_labels]
             if names := rows.first_fitting(choices):
-                column_of = {name: model.columns.column_of[name] for name in names}
-                model = _with_columns(model, column_of, certain=True, listed=True)
+                column_of = model.columns.column_of
+                kept = {name: column_of[name] for name in names}
+                model = _with_columns(model, kept, certain=True, listed=True)
         narrowed.append(model)
     return narrowed
 
@@ -309,7 +311,8 @@ def with_labels(classes: Names, labels: Iterable[Any]) -> Names:
 def _over(model: Predictions, options: Names, buckets: Collection[str | None]) -> Predictions:
     if sources := tuple(source.over(options) for source in model.sources if isinstance(source, ListedRows)):
         return _listing(model, sources, options)
-    absent = [name for name in options if name not in model.classes]
+    classes = set(model.classes)
+    absent = [name for name in options if name not in classes]
     taken = [name for name in absent if model.missing_class_zero or name in buckets]
     return _with_columns(model, model.columns.column_of | dict.fromkeys(taken, "")) if taken else model
 
@@ -372,7 +375,8 @@ def _by_labels(model: Predictions) -> Predictions:
     seen = {label: number for label, number in numbers if number >= 0}
     texts = {str(label) for label in labels if label is not None and label not in seen} - set(columns.wanted)
     texts = {text for text in texts if source.kinds.get(text, "nested") != "nested"}
-    unseen = [name for number, name in enumerate(model.classes) if number not in seen.values()]
+    numbered = set(seen.values())
+    unseen = [name for number, name in enumerate(model.classes) if number not in numbered]
     class_of = {column: name for name, column in columns.column_of.items()} | {text: text for text in texts}
     every = {class_of[column]: column for column in source.kinds if column in class_of}
     if not labels and not model.count():
@@ -388,7 +392,8 @@ def _by_labels(model: Predictions) -> Predictions:
         model.problems.in_file("columns", error)
     else:
         _check_several(every, source, " of numbers", model.problems)
-    likelier = {name: column for name, column in every.items() if name not in unseen}
+    rare = set(unseen)
+    likelier = {name: column for name, column in every.items() if name not in rare}
     if unseen and len(likelier) > 1:  # go on with the columns by which most rows sum to 1
         rows = FirstRows(model, every)
         every = max(every, likelier, key=lambda columns: rows.share_summing_to_one(columns))

@@ -128,7 +128,8 @@ def _inspect(table: Predictions, result: Inspected) -> None:
     with _noted(result, problems):
         models = models_of(replace(table, problems=problems))
         result.columns = models[0].columns
-        result.unused = [name for name in table.sources[0].kinds if name not in models[0].columns.wanted]
+        read = set(models[0].columns.wanted)
+        result.unused = [name for name in table.sources[0].kinds if name not in read]
         for model, batch in checked_batches(models) if len(models[0].classes) > 1 else ():
             result.rows += len(batch)
             if model.only is not None:

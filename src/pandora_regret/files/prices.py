@@ -65,7 +65,7 @@ class PriceList:
         names = [str(name) for name in classes]
         written = matched(names, self.costs)
         if missing := [name for name in names if name not in written]:
-            others = [name for name in self.costs if name not in written.values()]
+            others = self.besides(written.values())
             hint = f"; {did_you_mean(missing[0], others)}" if others else ""
             problem, fix = f"has no price for {quoted(missing)}", f"every class that is forecast needs one{hint}"
             raise InputError(problem, place=self.place, value=missing, fix=fix)
@@ -80,17 +80,22 @@ class PriceList:
             problem = f"is in {self.unit} but prices are {f'in {unit}' if unit else 'without a unit'}"
             raise InputError(problem, place=self.place, fix="write both in one unit")
         written = matched(names, self.costs)
-        unknown = [name for name in self.costs if name not in written.values()]
+        unknown = self.besides(written.values())
         if self.written_out and unknown:
             fix = did_you_mean(unknown[0], names)
             raise InputError(f"names {quoted(unknown)}", place=self.place, value=unknown, fix=fix)
         return {name: self.costs[price] for name, price in written.items()}, self.about(names)
 
+    def besides(self, names: Iterable[str]) -> list[str]:
+        """The names of other prices."""
+        used = set(names)
+        return [name for name in self.costs if name not in used]
+
     def about(self, classes: Iterable[str]) -> tuple[Done, ...]:
         """What was done: names that are spelled otherwise, and prices of other names than these, counted."""
         written = matched(classes, self.costs)
         spelled = spelled_otherwise([(a, b) for b, a in written.items() if a != b], "price", self.place)
-        unused = [name for name in self.costs if name not in written.values()]
+        unused = self.besides(written.values())
         sentence = f"price{'s' * (len(unused) > 1)} of {listed(unused, MOST_NAMED)} not used" if unused else ""
         left_out = (Done("prices not used", len(unused), sentence, self.source),) if unused else ()
         return (*self.done, *spelled, *left_out)

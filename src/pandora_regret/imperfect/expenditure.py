@@ -18,7 +18,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from pandora_regret.imperfect.searches import SEARCHES, Race, order_of_tests
+from pandora_regret.imperfect.searches import SEARCHES, Race, indexed, order_of_tests
 from pandora_regret.inputs import (
     FloatArray,
     Forecast,
@@ -40,7 +40,7 @@ from pandora_regret.inputs.tests import (
     read_tests,
     read_unit_costs,
 )
-from pandora_regret.kernels.reference import probabilities
+from pandora_regret.kernels.reference import probabilities, search_order
 from pandora_regret.priors import Prior
 from pandora_regret.priors.names import check_prior
 from pandora_regret.scores import Score, mean_or_rows
@@ -274,12 +274,26 @@ def _mean_bills(race: Race) -> FloatArray:
 def _predicted_bills(block: Forecast, tests: Tests, search: SearchName) -> FloatArray:
     """The mean over every class that might be the truth; impossible ones do not count, however expensive."""
     p, total = probabilities(block), np.zeros(len(block))
+    if search != "adaptive":
+        return np.where(p > 0, p * _bills_for_every_truth(block, tests, search), 0.0).sum(axis=1)
     for i in range(block.n_classes):
         rows = np.flatnonzero(p[:, i] > 0)
         if len(rows):
             as_if = replace(block, values=block.values[rows], truth=np.full(len(rows), i, dtype=np.intp))
             total[rows] += p[rows, i] * _mean_bills(Race.of(search, as_if, tests))
     return total
+
+
+def _bills_for_every_truth(block: Forecast, tests: Tests, search: SearchName) -> FloatArray:
+    """The bill if class i is the truth, in column i, (n, K): all that come before it, and after a miss a pass."""
+    order, s = search_order(indexed(search, block, tests)), tests.sensitivity
+    costs = tests.fruitless_cost[order]
+    before = np.cumsum(costs, axis=1) - costs
+    again = costs.sum(axis=1, keepdims=True) - (before if search == "single_pass" else 0.0)
+    misses, found = (1 - s, s) if search == "single_pass" else (1 / s - 1, np.ones_like(s))
+    bills = np.empty(block.values.shape)
+    np.put_along_axis(bills, order, before + misses[order] * again + (found * tests.finding_cost)[order], axis=1)
+    return bills
 
 
 def _drawn_bills(race: Race, n_draws: int, rng: Generator) -> FloatArray:

@@ -34,11 +34,11 @@ def matched(names: Iterable[str], among: Iterable[str]) -> dict[str, str]:
     >>> matched(["flu", "covid 19", "gout"], ["Flu", "flu", "COVID-19"])
     {'flu': 'flu', 'covid 19': 'COVID-19'}
     """
-    alike: dict[str, list[str]] = {}
-    for other in dict.fromkeys(among):
+    names, others, alike = list(names), dict.fromkeys(among), dict[str, list[str]]()
+    for other in others if any(name not in others for name in names) else ():
         alike.setdefault(folded(other), []).append(other)
-    meant = {name: alike.get(folded(name), []) for name in names}
-    return {name: name if name in of else of[0] for name, of in meant.items() if name in of or len(of) == 1}
+    meant = {name: [name] if name in others else alike.get(folded(name), []) for name in names}
+    return {name: of[0] for name, of in meant.items() if len(of) == 1}
 
 
 def did_you_mean(name: str, names: Collection[str]) -> str:
