@@ -275,7 +275,7 @@ def _predicted_bills(block: Forecast, tests: Tests, search: SearchName) -> Float
     """The mean over every class that might be the truth; impossible ones do not count, however expensive."""
     p, total = probabilities(block), np.zeros(len(block))
     if search != "adaptive":
-        return np.where(p > 0, p * _bills_for_every_truth(block, tests, search), 0.0).sum(axis=1)
+        return np.asarray(np.where(p > 0, p * _bills_for_every_truth(block, tests, search), 0.0).sum(axis=1))
     for i in range(block.n_classes):
         rows = np.flatnonzero(p[:, i] > 0)
         if len(rows):
