@@ -1,4 +1,4 @@
-"""The results of training_evidence.py, docs/evidence/*.csv, as docs/evidence/training.md shows them.
+"""The results of training_evidence.py, docs/evidence/*.csv, as docs/how-to/train.md shows them.
 
 Its tables, the numbers in its sentences, and its picture (``python benchmarks/evidence_tables.py`` draws it anew).
 """
@@ -9,7 +9,7 @@ import csv
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -149,45 +149,6 @@ COSTS = {"equal": "equal costs", "priced": "unequal costs"}
 # Tables
 
 
-def base_table() -> str:
-    """Log loss alone."""
-    heading = ["Data, learner, rows to learn from", "Regret", "Wasted cost", "Log loss", "Accuracy"]
-    metrics = ("pandora_regret", "wasted_cost", "log_loss", "accuracy")
-    return markdown(heading, [[trial.title, *(f"{trial.mean(m):.3g}" for m in metrics)] for trial in trials()])
-
-
-def change_table(target: str) -> str:
-    """Every arm in every trial, and below how often each is better or worse."""
-    changes = [[trial.change(target, heading) for heading in ARMS] for trial in trials()]
-    rows = [[trial.title, *map(_percent, row)] for trial, row in zip(trials(), changes, strict=True)]
-    by_arm = list(zip(*changes, strict=True))
-    rows.append(["median", *(_signed(_median(column), 1) for column in by_arm)])
-    rows.append(["better / worse / unclear", *map(_verdicts, by_arm)])
-    return markdown(["", *ARMS], rows)
-
-
-def head_table() -> str:
-    rows = [
-        [question, COSTS[target], _signed(_median(changes), 1), _verdicts(changes)]
-        for question, target, changes in head_to_head()
-    ]
-    return markdown(["First or second?", "Costs", "Median change, %", "Better / worse / unclear"], rows)
-
-
-def other_table() -> str:
-    """Arms by other measures."""
-    return markdown(
-        ["", *OTHERS], [[heading, *(_other(heading, *o) for o in OTHERS.values())] for heading in ARMS]
-    )
-
-
-def _other(heading: str, metric: str, target: str, sign: int) -> str:
-    gaps = [trial.difference(metric, arm_of(heading, target)) for trial in trials()]
-    verdicts = Counter(gap.over(sign).verdict for gap in gaps)
-    median = _signed(float(np.median([gap.value for gap in gaps])), 4)
-    return f"{median} ({verdicts['better']} / {verdicts['worse']})"
-
-
 # Figures in sentences
 
 
@@ -274,19 +235,6 @@ def counted() -> str:
     )
 
 
-def grid_ends() -> str:
-    """How often the smallest or largest penalty was chosen."""
-    phrases = []
-    for learner, name, ends in (
-        ("linear", "tables", ("penalty 1e-06", "penalty 0.1")),
-        ("probe", "images", ("penalty 0.000316", "penalty 1")),
-    ):
-        by_arm = choices(learner).values()
-        counts = [sum(chosen.get(end, 0) for end in ends) for chosen in by_arm]
-        phrases.append(f"{min(counts)} to {max(counts)} of {sum(next(iter(by_arm)).values())} ({name})")
-    return ", ".join(phrases)
-
-
 def rounds() -> str:
     chosen = choices("boosting")
     fewest, most = chosen["log loss"], chosen["equal: Pandora, alpha 0"]
@@ -308,31 +256,9 @@ def soybean() -> str:
 # Numbers in words
 
 
-def _signed(value: float, digits: int) -> str:
-    """With a sign, unless it is zero as far as it is written."""
-    text = f"{value:+.{digits}f}"
-    return text[1:] if float(text) == 0 else text
-
-
-def _percent(change: Estimate) -> str:
-    value, low, high = (_signed(100 * end, 1) for end in change)
-    text = f"{value} [{low}, {high}]"
-    return text if change.verdict == "unclear" else f"**{text}**"
-
-
 def _median(changes: Iterable[Estimate]) -> float:
     """In percent."""
     return 100 * float(np.median([change.value for change in changes]))
-
-
-def _verdicts(changes: Iterable[Estimate]) -> str:
-    counts = Counter(change.verdict for change in changes)
-    return " / ".join(str(counts[verdict]) for verdict in ("better", "worse", "unclear"))
-
-
-def markdown(heading: list[str], rows: list[list[str]]) -> str:
-    lines = [heading, ["---"] * len(heading), *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 EDGE = 30.0  # percent: beyond, intervals say little
@@ -406,16 +332,10 @@ def _legend() -> list[Any]:
     ]
 
 
-TABLES: dict[str, Callable[[], str]] = {
-    "training_base": base_table,
-    **{f"training_{target}": partial(change_table, target) for target in TARGETS},
-    "training_heads": head_table,
-    "training_others": other_table,
-}
 FIGURES = {
     f"training_{work.__name__}": work
     for work in (
-        others, recalibration, objectives, linear, boosting, shifted, told, counted, grid_ends, rounds, soybean
+        others, recalibration, objectives, linear, boosting, shifted, told, counted
     )
 }  # fmt: skip
 

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from evidence_tables import STORED, markdown
+from evidence_tables import STORED
 
 from pandora_regret.study import Cell, study_grid
 
@@ -23,6 +23,11 @@ WORKUPS = {
     "panels": "7 classes: definitive tests and 4 panels",
     "noisy tests": "5 classes: 5 noisy tests, a definitive panel, naming",
 }
+
+
+def markdown(heading: list[str], rows: list[list[str]]) -> str:
+    lines = [heading, ["---"] * len(heading), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 @cache

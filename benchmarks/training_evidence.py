@@ -7,7 +7,7 @@ The first writes features/<data set>.npz, what a frozen encoder sees of medical 
 MedMNIST's layout (medmnist/dermamnist_64.npz, octmnist_64.npz) and weights/<ENCODER>.safetensors. Made for
 a GPU; two cores need an hour or so. The second needs these features and tabular/. Forecasts are kept in the cache,
 so that a run that was interrupted goes on. Results are stored in docs/evidence/; evidence_tables.py makes tables
-and the picture of docs/evidence/training.md from them. A quarter of an hour on one core.
+and the picture of docs/how-to/train.md from them. A quarter of an hour on one core.
 """
 
 from __future__ import annotations

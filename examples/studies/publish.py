@@ -138,7 +138,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "regret": regret_table,
     **{f"workup_{what}": partial(workup_table, what) for what in ("tau", "regret")},
     **zoo_tables.TABLES,
-    **evidence_tables.TABLES,
     **measured_tables.TABLES,
 }
 FIGURES: dict[str, Callable[[], str]] = {
