@@ -229,7 +229,7 @@ def test_impossible_logits_count_as_half_the_smallest_probability():
     [
         (TemperatureScaling(objective="brier"), "objective is 'brier': pass one of 'log_loss'"),
         (TemperatureScaling(objective="search", costs=[1.0, 2.0]), "costs has shape"),
-        (VectorScaling(penalty=0.0), "penalty is 0: it must be positive"),
+        (VectorScaling(penalty=0.0), "penalty is 0: it must be a positive"),
         (VectorScaling(labels=[4, 5, 6]), "y_true row 0"),
     ],
     ids=repr,

@@ -24,13 +24,10 @@ from pandora_regret.calibrate.maps import (
     Penalties,
     adjusted,
     adjusted_frequencies,
-    best_inverse_temperature,
     fitted_map,
-    one_factor,
     read_objective,
-    search_inverse_temperature,
 )
-from pandora_regret.calibrate.rows import LabelledScores, probabilities_of, rows_of, turned
+from pandora_regret.calibrate.rows import LabelledScores, probabilities_of, rows_of, table_of, turned
 from pandora_regret.inputs import (
     FloatArray,
     Forecast,
@@ -44,27 +41,29 @@ from pandora_regret.inputs.costs import check_named
 from pandora_regret.inputs.errors import renamed
 from pandora_regret.inputs.forecast import voted
 from pandora_regret.inputs.labels import are_votes, check_row_order, read_labels, read_truth
-from pandora_regret.inputs.numbers import read_number
 from pandora_regret.inputs.tables import by_name, is_frame, read_columns
-from pandora_regret.kernels.reference import probabilities
 from pandora_regret.priors import Prior
 from pandora_regret.scores import priced
 
 FLOATS = (np.float64, np.float32, np.float16)
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class ReadsForecasts(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier whose features are another one's forecasts."""
-
-    logits: bool = False
-    labels: Any = None
-    normalise: bool = False
+class NamesLikeliest(ClassifierMixin):  # type: ignore[misc]
+    """A classifier that predicts what its forecasts say."""
 
     def predict(self, X: Any) -> Any:
         """The most likely class of each row, after recalibration."""
         proba = self.predict_proba(X)
         return self.classes_[np.argmax(proba, axis=1)]
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ReadsForecasts(NamesLikeliest, BaseEstimator):  # type: ignore[misc]
+    """A classifier whose features are another one's forecasts."""
+
+    logits: bool = False
+    labels: Any = None
+    normalise: bool = False
 
     def _labelled(self, X: Any, y: Any, sample_weight: Any) -> Forecast:
         """Forecasts and labels, or votes, to fit on; says what the columns stand for."""
@@ -83,10 +82,8 @@ class ReadsForecasts(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X, y = validate_data(self, X, y, **options)
         check_labels(y)
         self._columns, self._order, self.classes_ = columns(y, X.shape[1], labels)
-        names = list(self._columns if self._order is None else np.argsort(self._order).tolist())
-        numbered = all(isinstance(name, int) for name in names) and names == list(range(len(names)))
-        truth = read_truth(y, range(len(names)) if numbered else names, len(X))
-        return replace(self._read(X, sample_weight), truth=truth)
+        names = self._columns if self._order is None else np.argsort(self._order).tolist()
+        return replace(self._read(X, sample_weight), truth=read_truth(y, names, len(X)))
 
     def _unlabelled(self, X: Any, sample_weight: Any = None) -> Forecast:
         """Forecasts to recalibrate."""
@@ -189,13 +186,12 @@ class TemperatureScaling(Scaling):
     def _fitted_map(self, rows: LabelledScores, forecast: Forecast) -> Map:
         if self.labels is None:
             check_named(forecast.labels, self.costs)
-        if read_objective(self.objective, "temperature") == "log_loss":
-            inverse = best_inverse_temperature(rows)
-        else:
+        prior: Prior | None = None
+        if read_objective(self.objective, "temperature") == "search":
             prior, forecast = priced(forecast, self.prior, self.costs)
-            inverse = search_inverse_temperature(replace(rows, costs=forecast.costs), prior)
-        self.temperature_ = 1 / inverse
-        return one_factor(inverse, rows.n_classes)
+        fitted = fitted_map("temperature", replace(rows, costs=forecast.costs), prior=prior)
+        self.temperature_ = 1 / float(fitted.factors[0])
+        return fitted
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -232,7 +228,7 @@ class VectorScaling(Scaling):
     penalty: float = DEFAULT_PENALTIES.diagonal
 
     def _fitted_map(self, rows: LabelledScores, forecast: Forecast) -> Map:
-        penalty = _read_penalty(self.penalty, "penalty")
+        penalty = read_positive(self.penalty, "penalty")  # without any, separable data have no best map
         return fitted_map("vector", rows, Penalties(penalty, penalty, penalty))
 
 
@@ -272,7 +268,7 @@ class MatrixScaling(Scaling):
     diagonal: float = DEFAULT_PENALTIES.diagonal
 
     def _fitted_map(self, rows: LabelledScores, forecast: Forecast) -> Map:
-        strengths = (_read_penalty(getattr(self, name), name) for name in Penalties._fields)
+        strengths = (read_positive(getattr(self, name), name) for name in Penalties._fields)
         return fitted_map("matrix", rows, Penalties(*strengths))
 
 
@@ -332,26 +328,14 @@ class PriorShift(ReadsForecasts):
         """Find the class frequencies of a population from forecasts of it, (N, K), without labels."""
         forecast = self._unlabelled(X, sample_weight)
         limits = read_positive(self.tolerance, "tolerance"), read_count(self.max_rounds, "max_rounds")
-        about = (_table(forecast), self.source_prior_, forecast.weights)
+        about = (table_of(forecast), self.source_prior_, forecast.weights)
         self.target_prior_, self.rounds_ = adjusted_frequencies(*about, *limits)
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Forecasts adjusted to the new class frequencies, (N, K)."""
-        table = _table(self._unlabelled(X))
+        table = table_of(self._unlabelled(X))
         return self._in_class_order(adjusted(table, self.source_prior_, self.target_prior_))
-
-
-def _table(forecast: Forecast) -> FloatArray:
-    return np.concatenate([probabilities(block) for block in forecast.blocks()])
-
-
-def _read_penalty(value: Any, name: str) -> float:
-    """A finite number above zero: without a penalty separable data have no best map."""
-    number = read_number(value, name)
-    if not 0 < number < np.inf:
-        raise InputError(f"{name} is {number:g}: it must be positive and finite, such as 10.")
-    return number
 
 
 def check_labels(y: NDArray[Any]) -> None:

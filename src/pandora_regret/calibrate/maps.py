@@ -85,13 +85,17 @@ def one_factor(inverse_temperature: float, n_classes: int) -> Map:
     return Map(np.full(n_classes, inverse_temperature), np.zeros(n_classes))
 
 
-def fitted_map(method: str, rows: LabelledScores, penalties: Penalties = DEFAULT_PENALTIES) -> Map:
+def fitted_map(
+    method: str, rows: LabelledScores, penalties: Penalties = DEFAULT_PENALTIES, prior: Prior | None = None
+) -> Map:
     """The map of least log loss, drawn to the best temperature; `method` is one of METHODS.
 
-    By L-BFGS with closed-form gradients. Scores are measured from their class's mean, so that a shift is one of
-    the average forecast, and the optimiser need not trade shifts for factors.
+    With a prior that temperature is the one of least search cost. By L-BFGS with closed-form gradients. Scores are
+    measured from their class's mean, so that a shift is one of the average forecast, and the optimiser need not
+    trade shifts for factors.
     """
-    plain = one_factor(best_inverse_temperature(rows), rows.n_classes)
+    inverse = best_inverse_temperature(rows) if prior is None else search_inverse_temperature(rows, prior)
+    plain = one_factor(inverse, rows.n_classes)
     if method == "temperature":
         return plain
     if method == "matrix":

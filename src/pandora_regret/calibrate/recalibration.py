@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +19,15 @@ from pandora_regret.calibrate.maps import (
     Map,
     adjusted_frequencies,
     fitted_map,
-    one_factor,
     read_objective,
-    search_inverse_temperature,
 )
 from pandora_regret.calibrate.rows import (
-    LabelledScores,
     cross_fit,
     folds_of_cases,
     probabilities_of,
     read_groups,
     rows_of,
+    table_of,
     turned,
     weights_of,
 )
@@ -48,7 +47,6 @@ from pandora_regret.inputs import (
 )
 from pandora_regret.inputs.errors import renamed
 from pandora_regret.inputs.numbers import read_level
-from pandora_regret.kernels.reference import probabilities
 from pandora_regret.priors import Prior
 from pandora_regret.records import from_plain, to_plain
 from pandora_regret.scores import priced, row_costs
@@ -260,12 +258,7 @@ def recalibrate_forecast(
     method = read_choice(method, "method", METHODS)
     by_search = read_objective(objective, method) == "search"
     rows, zero = rows_of(forecast)
-
-    def fit(some: LabelledScores) -> Map:
-        if by_search:
-            return one_factor(search_inverse_temperature(some, prior), some.n_classes)
-        return fitted_map(method, some)
-
+    fit = partial(fitted_map, method, prior=prior if by_search else None)
     table, units = np.empty(forecast.values.shape), read_groups(groups, forecast.n_cases)
     fold = folds_of_cases(forecast, rows, folds, seed, units)
     for inside, map_ in cross_fit(rows, forecast.per_row(fold), fit):
@@ -306,8 +299,7 @@ def shifted_frequencies(labelled: Forecast, new: Forecast) -> RecalibrationMap:
     """Adjust forecasts to the class frequencies of new cases, found without their labels, as `PriorShift` does."""
     rows, zero = rows_of(labelled)
     source = rows.frequencies
-    table = np.concatenate([probabilities(block) for block in new.blocks()])
     columns = [list(map(str, new.labels)).index(str(label)) for label in labelled.labels]
-    target, _ = adjusted_frequencies(table[:, columns], source, new.weights)
+    target, _ = adjusted_frequencies(table_of(new)[:, columns], source, new.weights)
     shifts = np.log(np.maximum(target, SMALLEST_FREQUENCY) / source)
     return RecalibrationMap.of(labelled, "prior", None, Map(np.ones(len(source)), shifts), zero)

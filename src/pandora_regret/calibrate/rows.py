@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from pandora_regret.inference.keyed import keys_of
 from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray, read_count
+from pandora_regret.kernels.reference import probabilities
 
 DIGITS = 9  # to which forecasts are told apart
 
@@ -89,6 +90,11 @@ def probabilities_of(scores: FloatArray) -> FloatArray:
     """The forecasts of (K, N) log-probabilities up to a constant of each instance, as an (N, K) table."""
     unnormalised = np.exp(scores - scores.max(axis=0))
     return np.ascontiguousarray((unnormalised / unnormalised.sum(axis=0)).T)
+
+
+def table_of(forecast: Forecast) -> FloatArray:
+    """Its probabilities, (N, K), however they were given."""
+    return np.concatenate([probabilities(block) for block in forecast.blocks()])
 
 
 def weights_of(forecast: Forecast) -> FloatArray:

@@ -6,8 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import PredefinedSplit, check_cv
 from sklearn.utils import _safe_indexing, get_tags, indexable
@@ -17,6 +16,7 @@ from sklearn.utils.validation import _check_method_params, check_is_fitted, colu
 
 from pandora_regret.calibrate.estimators import (
     MatrixScaling,
+    NamesLikeliest,
     TemperatureScaling,
     VectorScaling,
     check_labels,
@@ -33,7 +33,7 @@ SCALINGS: dict[str, Any] = {"temperature": TemperatureScaling, "vector": VectorS
 
 @renamed("typical_costs", "costs")
 @dataclass(eq=False, repr=False)
-class CalibratedSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class CalibratedSearch(NamesLikeliest, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier whose forecasts are recalibrated, so that searching by them costs less.
 
     The classifier is fitted fold by fold, its forecasts of rows it has not seen are what the calibrator learns
@@ -116,8 +116,7 @@ class CalibratedSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # t
         objective = read_objective(self.objective, method)
         about: dict[str, Any] = {"labels": self.classes_, "logits": not hasattr(self.estimator_, "predict_proba")}
         if method == "temperature":
-            costs = {"prior": self.prior, "costs": self.costs}
-            about |= {"objective": objective, **costs}
+            about |= {"objective": objective, "prior": self.prior, "costs": self.costs}
         self.calibrator_ = SCALINGS[method](**about).fit(forecasts, np.asarray(y)[seen], weights)
         return self
 
@@ -125,11 +124,6 @@ class CalibratedSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # t
         """Recalibrated forecasts, (N, K)."""
         check_is_fitted(self)
         return np.asarray(self.calibrator_.predict_proba(self._forecasts(self.estimator_, X)))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The most likely class of each row, after recalibration."""
-        proba = self.predict_proba(X)
-        return np.asarray(self.classes_[np.argmax(proba, axis=1)])
 
     @property
     def n_features_in_(self) -> int:

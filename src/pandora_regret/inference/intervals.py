@@ -69,9 +69,8 @@ def suitable_interval(
 
 def hull(one: Limits, other: Limits) -> Limits:
     """The smallest interval that holds both; none where one of them is not known."""
-    if one[0] is None or one[1] is None or other[0] is None or other[1] is None:
-        return NO_LIMITS
-    return min(one[0], other[0]), max(one[1], other[1])
+    ends = [end for end in (*one, *other) if end is not None]
+    return (min(ends), max(ends)) if len(ends) == 4 else NO_LIMITS
 
 
 def acceleration_of(second: Any, third: Any) -> FloatArray:
