@@ -97,7 +97,7 @@ def test_results_of_another_version_are_refused(forecasts, tmp_path):
     with pytest.raises(InputError, match="pandora-agreement/9"):
         Agreement.from_dict({"schema": "pandora-agreement/9"})
     (tmp_path / "results.json").write_text(json.dumps({"schema": "pandora-study/9"}))
-    with pytest.raises(InputError, match="pandora-study/1, which is what this release reads"):
+    with pytest.raises(InputError, match="schema is 'pandora-study/9': it must be one of 'pandora-study/1'"):
         read_results(tmp_path)
 
 

@@ -266,7 +266,7 @@ def test_findings_survive_a_file():
     read = Agreement.from_dict(json.loads(written))
     assert read == found
     assert np.isnan(Agreement.from_dict(agreement(truth, proba, **QUICK).to_dict()).tau_low).all()
-    with pytest.raises(InputError, match="this library reads 'pandora-agreement/1'"):
+    with pytest.raises(InputError, match="it must be one of 'pandora-agreement/1'"):
         Agreement.from_dict({"schema": "pandora-agreement/9"})
 
 

@@ -55,9 +55,7 @@ def single_shot_cost(
     >>> single_shot_cost([0, 1], [[0.5, 0.3, 0.2], [0.5, 0.3, 0.2]])
     0.5
     """
-    forecast = read_labelled(
-        y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
-    )
+    forecast = read_labelled(y_true, y_proba, labels, sample_weight, logits, normalise)
     rows = (
         (block, (block.values.argmax(axis=1) != block.truth).astype(np.float64)) for block in forecast.blocks()
     )
@@ -274,9 +272,7 @@ def instance_f1(
     if threshold is not None:
         fix = "it is a probability above 0 and at most 1; leave it out for the set of highest expected F1"
         read_number(threshold, "threshold", lambda share: 0 < share <= 1, fix)
-    forecast = read_labelled(
-        y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
-    )
+    forecast = read_labelled(y_true, y_proba, labels, sample_weight, logits, normalise)
 
     def f1(block: Forecast) -> FloatArray:
         """``2 TP / (2 TP + FP + FN)``: FN is 1 - TP, since one class is true."""

@@ -18,14 +18,13 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from pandora_regret.imperfect.searches import SEARCHES, Race, indexed, order_of_tests
+from pandora_regret.imperfect.searches import Race, indexed, order_of_tests
 from pandora_regret.inputs import (
     FloatArray,
     Forecast,
     IntArray,
     Labels,
     Table,
-    read_choice,
     read_count,
     read_forecast,
     read_probabilities,
@@ -102,7 +101,6 @@ def imperfect_order(
     array([1, 2, 0, 0, 0, 0, 0, 1])
     """
     single = np.ndim(y_proba) == 1
-    read_choice(search, "search", SEARCHES)
     forecast = read_probabilities(
         np.asarray(y_proba)[None] if single else y_proba, labels, None, logits, normalise
     )
@@ -167,7 +165,6 @@ def expected_expenditure(
     >>> expected_expenditure([0, 1], [[0.7, 0.3], [0.7, 0.3]], tests, search="restarts", per_instance=True)
     array([120., 340.])
     """
-    read_choice(search, "search", SEARCHES)
     forecast = read_forecast(y_true, y_proba, labels, sample_weight, logits, normalise)
     tests = read_tests(tests, forecast)
     bills = ((block, _mean_bills(Race.of(search, block, tests))) for block in forecast.blocks())
@@ -206,7 +203,6 @@ def predicted_expenditure(
     >>> round(predicted_expenditure([[0.5, 0.3, 0.2]], tests, search="restarts"), 3)
     5.332
     """
-    read_choice(search, "search", SEARCHES)
     forecast = read_probabilities(y_proba, labels, sample_weight, logits, normalise)
     tests = read_tests(tests, forecast)
     rows = ((block, _predicted_bills(block, tests, search)) for block in forecast.blocks())
@@ -252,7 +248,6 @@ def simulate_expenditure(
     >>> abs(result.mean - 120) < 4 * result.standard_error
     True
     """
-    read_choice(search, "search", SEARCHES)
     forecast = read_forecast(y_true, y_proba, labels, sample_weight, logits, normalise)
     tests = read_tests(tests, forecast)
     mean, rng = Mean(), read_seed(seed)

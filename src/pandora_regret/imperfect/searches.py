@@ -21,7 +21,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray
+from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray, read_choice
 from pandora_regret.inputs.tables import BLOCK_ELEMENTS
 from pandora_regret.inputs.tests import SearchName, Tests, check_repeatable
 from pandora_regret.kernels.reference import log_ratio, rank_odds
@@ -38,7 +38,7 @@ LARGEST_TAIL = 1e-13  # what is left of the series, as a share of the expenditur
 
 def indexed(search: SearchName, block: Forecast, tests: Tests) -> Forecast:
     """Forecasts with the costs that make ``p / c`` the index which the first pass follows."""
-    if search == "adaptive":
+    if read_choice(search, "search", SEARCHES) == "adaptive":
         check_repeatable(tests)
     return block.with_costs(tests.fruitless_cost if search == "restarts" else tests.effective_cost)
 

@@ -118,11 +118,11 @@ def scored(y_true: Labels, y_proba: Table, alpha: float, **options: Any) -> tupl
     return forecast, scores, "Pandora’s Regret" if alpha == 1 else f"score $S_α$, {alpha_name(alpha)}"
 
 
-def tint(colour: str, strength: float = 0.55) -> tuple[float, ...]:
-    """The colour mixed with white."""
+def tint(colour: str) -> tuple[float, ...]:
+    """The colour mixed with white, a little more than half of it."""
     from matplotlib.colors import to_rgb
 
-    return tuple(1 - strength * (1 - part) for part in to_rgb(colour))
+    return tuple(1 - 0.55 * (1 - part) for part in to_rgb(colour))
 
 
 def with_unit(words: str, unit: str | None) -> str:

@@ -159,8 +159,6 @@ class Agreement:
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Agreement:
         """What `to_dict` gave."""
-        if record.get("schema") != SCHEMA:
-            raise InputError(f"schema is {record.get('schema')!r}: this library reads {SCHEMA!r}.")
         return from_plain(cls, record, "agreement")
 
     def __post_init__(self) -> None:
@@ -224,7 +222,6 @@ def read_results(folder: Place) -> Plain:
         raise InputError(f"{path} cannot be read ({error.strerror or error}).") from None
     except (ValueError, RecursionError):
         raise InputError(f"{str(path)!r} is corrupt: pandora study resume {folder} makes it again.") from None
-    if not isinstance(results, dict) or results.get("schema") != STUDY_SCHEMA:
-        raise InputError(f"{str(path)!r} is not of the kind {STUDY_SCHEMA}, which is what this release reads.")
     from_plain(StudyResults, results, str(path))
-    return results
+    plain: Plain = results
+    return plain
