@@ -204,7 +204,7 @@ class _Written:
         result, notes, lines = self.result, self.result.notes, list[str]()
         lines += self.wrap(self.scenarios) if self.scenarios else []
         if self.prices and not result.by:
-            lines += self.wrap(f"Prices: {self.prices[0]}", 3)
+            lines += self.wrap(self.prices[0], 3)
         if notes:
             more = f"{len(notes)} warnings (--full), the first: " if len(notes) > 1 else ""
             lines += self.wrap(f"! {more}{notes[0]}", 2)

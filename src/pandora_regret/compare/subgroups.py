@@ -218,9 +218,10 @@ class _Split:
                 continue
             ours, beyond = (self._here_and_elsewhere(each[model], group) for each in (self.cost, self.over_others))
             theirs = (ours[0] - beyond[0], ours[1] - beyond[1])
-            expected = f"other models: {self._against(theirs)}"
+            here, elsewhere = (money(each, self.currency) for each in theirs)
+            expected = f"the other models cost {here} there and {elsewhere} elsewhere"
             if len(models) == 1:
-                expected = f"it predicted {money(theirs[0], self.currency)}"
+                expected = f"it predicted {here}"
             yield f"{where} {names[model]} costs {self._more(ours)}; {expected}."
         if excused:
             first, ours = names[excused[0]], self._here_and_elsewhere(self.cost[excused[0]], group)

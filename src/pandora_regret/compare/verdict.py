@@ -411,7 +411,7 @@ def conclude(
         scenarios=scenarios,
         verdict=judged,
         headline=(*judged.sentences, *beyond),
-        notes=notes(models, differences, data.clusters),
+        notes=notes(models, differences, data.clusters, judged.level),
         workup=workup,
         break_even=break_even,
     )

@@ -58,7 +58,7 @@ VERDICT = {
     "recalibrated_open": "Not settled: recalibrated, {names} cannot be told apart yet.",
     "runner_up": "The runner-up, {other}, costs {gap}{sure}.",
     "sure": "; {leader} is the cheapest with probability {chance}",
-    "unsure": "How sure that is cannot be said: it takes more than one independent case.",
+    "unsure": "One independent case cannot tell models apart.",
     "beside": "{names} {are} level with it for practical purposes.",
     "next": "The next, {other}, costs {gap}.",
     "same": "They cost the same: {cost} per case.",
@@ -253,11 +253,18 @@ def _choices(models: Sequence[ModelResult], ranks: Mapping[str, Sequence[float]]
 
 
 def notes(
-    models: Sequence[ModelResult], differences: Sequence[Difference], clusters: int | None
+    models: Sequence[ModelResult], differences: Sequence[Difference], clusters: int | None, level: Sequence[str]
 ) -> tuple[str, ...]:
-    """What a reader should know before trusting the numbers: the first few intervals that cannot be, and why."""
+    """What a reader should know before trusting the numbers: the first few intervals that cannot be, and why.
+
+    That of models which are level is wide enough as it is.
+    """
     best, costs = models[0].name, ((model.name, model.scores["expected_cost"].warning) for model in models)
-    gaps = ((f"{gap.against} against {best}", gap.warning) for gap in differences if gap.model == best)
+    gaps = (
+        (f"{gap.against} against {best}", gap.warning)
+        for gap in differences
+        if gap.model == best and gap.against not in level
+    )
     sentences = [f"{what}: {warning}." for what, warning in (*costs, *gaps) if warning is not None]
     if (more := len(sentences) - MOST_DOUBTS) > 0:
         sentences[MOST_DOUBTS:] = [f"{more} more intervals cannot be trusted: see the JSON."]
