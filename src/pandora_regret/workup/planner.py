@@ -20,6 +20,7 @@ RULES = (1.0, 6.0, 12.0, 24.0)  # prices of a nat by which the first plans are m
 LIKELY, FINER = 0.02, 0.25  # states less likely are not planned for at first, and how fast that changes
 SHARE = 0.6  # of the time, at most, for better first plans; the rest is for the search
 CLOSED = 1e-12  # so near, bounds have met
+ROOM = 6e7  # numbers that may be kept, about seven per row and state
 
 
 class Node:
@@ -60,7 +61,8 @@ class Planner:
 
     def prepare(self, seconds: float, limit: float = inf) -> None:
         """Start the clock, and look at the first state."""
-        self.started, self.seconds, self.limit = perf_counter(), seconds, limit
+        self.started, self.seconds = perf_counter(), seconds
+        self.limit = min(limit, ROOM / (7 * len(self.bounds.rows)))
         self._prove(self.root)
 
     def _spent(self) -> float:
@@ -166,7 +168,7 @@ class Planner:
         totals = costs * node.mass + bounds.per_action(left)
         confirmed = bounds.per_action(np.where(view.ended, view.masses, 0.0))
         if rare and (usable & (confirmed > 0)).any():
-            totals = costs / np.maximum(confirmed, 1e-300)
+            totals = costs / np.maximum(confirmed, 1e-200)
         best = int(np.where(usable, totals, inf).argmin())
         ready = [best] if np.isfinite(node.least[best]) else space.missing(state, best)
         return next(step for step in ready if np.isfinite(node.least[step]))

@@ -54,7 +54,7 @@ class Summary:
             *(f"  {line}" for line in self.steps),
             *stops,
             f"Exact method: {METHODS[self.method]}{states}.",
-            f"{knowing if self.least else ''}if all classes are equally likely, "
+            f"{f'{knowing}if' if self.least else 'If'} all classes are equally likely, "
             f"{'' if self.least else 'at most '}{money(self.uninformed, self.currency)} is expected.",
         ]
         return "\n".join(lines)
