@@ -12,7 +12,7 @@ from scipy import stats
 from pandora_regret.inputs import InputError
 from pandora_regret.workup import Workup, find_stop_loss, learn_workup, plan_workup, replay_workup
 from pandora_regret.workup.format import noisy_or
-from pandora_regret.workup.learn import association, what_was_learned
+from pandora_regret.workup.learn import displaced, what_was_learned
 
 THYROID = Path("/work/shared/data/workups")
 FEES = {"noise": 1.0, "heat": 2.0, "leak": 3.0}
@@ -187,10 +187,14 @@ def test_a_replay_warns_of_tests_that_depend_on_each_other_given_the_class():
     assert "depend on each other" in result.to_text()
 
 
-def test_association_is_pearsons_test_within_each_class():
-    tables = np.random.default_rng(0).integers(1, 20, (2, 3, 4)).astype(float)
+def test_cases_are_displaced_only_where_pearsons_test_leaves_no_doubt():
+    tables = np.random.default_rng(0).integers(20, 200, (2, 3, 4)).astype(float)
     each = [stats.chi2_contingency(table, correction=False) for table in tables]
-    assert association(tables)[0] == pytest.approx(stats.chi2.sf(sum(one.statistic for one in each), 12))
+    assert sum(one.statistic for one in each) > 12 + 10 * 24**0.5
+    apart = sum(np.abs(table - one.expected_freq).sum() for table, one in zip(tables, each, strict=True))
+    assert displaced(tables) == pytest.approx(apart / 2 / tables.sum())
+    independent = np.outer([10.0, 20.0, 0.0], [30.0, 40.0])
+    assert displaced(np.array([independent + 1, 0 * independent])) == 0
 
 
 def test_visits_and_certain_tests_need_no_column():
@@ -320,7 +324,7 @@ def steps(about=(), **step):
         (lambda: learn_workup({"fault": ["x"], "a": [1, 2]}, "fault"), "not one value each"),
         (lambda: learn_workup(past_cases(9, 1), "fault", {"niose": 1}), "costs has 'niose', .* mean 'noise'"),
         (lambda: steps(counts={"no": {"a": 1}}), "steps.t.counts"),
-        (lambda: steps(tells_apart="all", about={"cases": {"a": 0}}), "cases are all 0"),
+        (lambda: steps(tells_apart="all", about={"cases": {"a": 0}}).shares, "cases are missing, or all 0"),
         (lambda: steps(about={"unit": "min", "currency": "USD"}), "unit stands beside currency"),
         (lambda: steps(counts={"0": {}, "1": {}}, about={"combine": ["a", "b"]}), "steps.t.normal is ''"),
         (lambda: steps(about={"combine": ["a", "c"]}), "combine contains 'c', no class"),
@@ -337,7 +341,7 @@ def test_replays_refuse_what_they_cannot_follow():
         replay_workup(workup, {"fault": ["fan"], "noise": ["no"]}, "fault")
     with pytest.raises(InputError, match="no case with all tests"):
         replay_workup(workup, {"fault": ["pump"], "noise": [""]}, "fault")
-    with pytest.raises(InputError, match="cases is missing"):
+    with pytest.raises(InputError, match="cases are missing"):
         replay_workup(Workup(["a", "b"], {"look": {"cost": 1, "tells_apart": "all"}}), {"fault": ["a"]}, "fault")
     with pytest.raises(InputError, match="between 0 and 1"):
         find_stop_loss(workup, past_cases(9, 1), "fault", 5)

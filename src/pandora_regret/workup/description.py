@@ -70,7 +70,7 @@ class Workup:
 
     classes: tuple[str, ...]
     sets: tuple[tuple[int, tuple[int, ...]], ...]  # classes that are sets of causes, and these
-    cases: tuple[float, ...] | None  # (K,) how many of each class there were, or what share
+    cases: tuple[float, ...]  # (K,) how many of each class there were, or what share; all 0 where it is not said
     steps: tuple[WorkupStep, ...]
     stops: tuple[Stop, ...]
     confirm: bool
@@ -154,9 +154,9 @@ class Workup:
     @property
     def shares(self) -> dict[str, float]:
         """What share of the cases each class is."""
-        if self.cases is None:
+        if not any(self.cases):
             fix = "say how many cases of each class there are, or give a forecast"
-            raise InputError("is missing", argument="cases", fix=fix)
+            raise InputError("are missing, or all 0", argument="cases", fix=fix)
         return {name: n / sum(self.cases) for name, n in zip(self.classes, self.cases, strict=True)}
 
     @cached_property

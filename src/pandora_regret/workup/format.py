@@ -14,6 +14,7 @@ from msgspec import Meta
 from pandora_regret.costs.pathway_file import check_payments, check_version
 from pandora_regret.costs.pathways import Item, Step, Year, rounded
 from pandora_regret.inputs import FloatArray, InputError
+from pandora_regret.inputs.labels import is_missing
 from pandora_regret.inputs.names import did_you_mean
 from pandora_regret.records import check_keys, fail, from_plain, path
 from pandora_regret.text import typed, unit_named
@@ -42,8 +43,9 @@ class Requirement(NamedTuple):
 
 
 def as_outcome(value: Any) -> str:
-    """A value as the name of an outcome or a class: texts as they are, 1.0 as "1"."""
-    return typed(float(value)) if type(value) in (int, float) else str(value)
+    """A value as the name of an outcome or a class: texts as they are, 1.0 as "1", and "" where it is blank."""
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    return "" if is_missing(value) else typed(float(value)) if is_number else str(value).strip()
 
 
 @dataclass(frozen=True)
@@ -73,12 +75,11 @@ class WorkupStep:
 
     def outcome(self, value: Any) -> int | None:
         """The number of the outcome that a value is: its name, or a number in its range; None where it is none."""
+        name = as_outcome(value)
         try:
-            name = as_outcome(value)
-            if name in self.outcomes or not self.cuts:
-                return self.outcomes.index(name)
-            return int(np.searchsorted(self.cuts, float(value), side="right"))
-        except (TypeError, ValueError):
+            ranges = self.cuts and name not in self.outcomes
+            return int(np.searchsorted(self.cuts, float(name), "right")) if ranges else self.outcomes.index(name)
+        except ValueError:
             return None
 
 
@@ -188,7 +189,7 @@ class WorkupFile:
     unit: str = ""
     source: str = ""
     year: Year | None = None
-    cases: dict[str, Amount] | None = None
+    cases: dict[str, Amount] = field(default_factory=dict)
     combine: tuple[Texts, ...] = ()
     items: dict[str, Item] = field(default_factory=dict)
     confirm: bool = True
@@ -264,13 +265,10 @@ class _Reader:
             stops.append(Stop(name, tuple(losses.tolist()), key == "wrong"))
         about = ("title", "setting", "notes", "source", "year", "confirm", "budget")
         _check_possible(file, steps)
-        cases = None if file.cases is None else self._per_class(file.cases, "cases")
-        if cases is not None and not cases.any():
-            fail("cases", "are all 0", "say how many cases of each class there are, or what share")
         return {key: getattr(file, key) for key in about} | {
             "classes": self.classes,
             "sets": tuple(self.sets.items()),
-            "cases": None if cases is None else tuple(cases.tolist()),
+            "cases": tuple(self._per_class(file.cases, "cases").tolist()),
             "currency": unit_named(file.currency or file.unit),
             "steps": tuple(steps.values()),
             "stops": tuple(stops),

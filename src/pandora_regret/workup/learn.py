@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from pandora_regret.inputs import FloatArray, InputError, Table
-from pandora_regret.inputs.labels import is_missing
 from pandora_regret.inputs.names import did_you_mean
 from pandora_regret.inputs.tables import is_frame, read_columns
 from pandora_regret.text import count, counted, listed, percent, typed
@@ -27,7 +26,7 @@ MOST_VALUES = 8  # of a column whose values are outcomes as they are
 TIMES_ALL_TESTS = 10  # what naming a wrong class loses, unless it is said
 FEW = 10  # cases
 MOST_LISTED = 12
-SURPRISE = 0.001  # a p-value below this, divided by the number of tests, is no chance
+BEYOND = 10.0  # standard deviations of chi-squared
 
 
 def learn_workup(
@@ -118,14 +117,14 @@ def learn_workup(
 
 
 def _counted(
-    step: dict[str, Any], values: list[Any], truth: list[str], bins: int, sets: set[str]
+    step: dict[str, Any], values: list[str], truth: list[str], bins: int, sets: set[str]
 ) -> dict[str, Any]:
     """The outcomes of a step and how many cases had them, with these added; no outcomes where they are too many.
 
     Cases of a set of causes say nothing about the rates of each.
     """
     cuts, old = step["cuts"] or _quantile_cuts(values, truth, bins), step.get("counts", {})
-    texts = set() if cuts else {as_outcome(value) for value in values if value is not None}
+    texts = set() if cuts else {*values} - {""}
     names = tuple(dict.fromkeys([*(old or _ranges(cuts)), *sorted(texts)]))
     read = WorkupStep("", 0.0, names, (), (), cuts=tuple(cuts)).outcome
     times = Counter(zip(map(read, values), truth, strict=True))
@@ -137,28 +136,19 @@ def _counted(
     return {"cuts": cuts or None, "normal": step.get("normal", usual), "counts": counts}
 
 
-def read_records(records: Any, label: str) -> tuple[dict[str, list[Any]], list[str]]:
-    """The columns but for that of classes, None where they are blank; and the class of each case that has one."""
+def read_records(records: Any, label: str) -> tuple[dict[str, list[str]], list[str]]:
+    """The columns but for that of classes, as texts, and the classes; cases without a class are left out."""
     if is_frame(records):
         arrays, names = read_columns(records, None, "records")
         records = dict(zip(names, arrays, strict=True))
-    table = {str(name): list(map(_plain, values)) for name, values in records.items()}
+    table = {str(name): list(map(as_outcome, values)) for name, values in records.items()}
     if label not in table:
         raise InputError("is no column of the records", place=repr(label), fix=did_you_mean(label, table))
     truth = table.pop(label)
-    known = [name is not None for name in truth]
-    if not any(known) or any(len(values) != len(truth) for values in table.values()):
+    if not any(truth) or any(len(values) != len(truth) for values in table.values()):
         problem, fix = "have no class, or not one value each", "give each case one row, and say what it was"
         raise InputError(problem, place="the cases of the records", fix=fix)
-    columns = {name: list(compress(values, known)) for name, values in table.items()}
-    return columns, list(map(as_outcome, compress(truth, known)))
-
-
-def _plain(value: Any) -> Any:
-    """A number, text, or None where it is blank."""
-    value = value.item() if isinstance(value, np.generic) else value
-    value = value.strip() if isinstance(value, str) else value
-    return None if value == "" or is_missing(value) else value
+    return {name: list(compress(values, truth)) for name, values in table.items()}, list(filter(None, truth))
 
 
 def _ranges(cuts: Sequence[float]) -> list[str]:
@@ -171,34 +161,36 @@ def _ranges(cuts: Sequence[float]) -> list[str]:
     )
 
 
-def _quantile_cuts(values: list[Any], truth: list[str], bins: int) -> list[float]:
+def _quantile_cuts(values: list[str], truth: list[str], bins: int) -> list[float]:
     """Where numbers of many values are cut; nowhere if they are few, or texts.
 
     Each class has the same weight: else all cuts would lie among the values of the most frequent one.
     """
-    pairs = sorted(pair for pair in zip(values, truth, strict=True) if isinstance(pair[0], int | float))
+    try:
+        pairs = sorted((float(value), name) for value, name in zip(values, truth, strict=True) if value)
+    except ValueError:
+        return []
     if len(dict(pairs)) <= MOST_VALUES:
         return []
     times = Counter(name for _, name in pairs)
     share = np.cumsum([1 / times[name] for _, name in pairs]) / len(times)
     cuts = {pairs[place][0] for place in np.searchsorted(share, np.arange(1, bins) / bins)}
-    return sorted(float(cut) for cut in cuts if cut > pairs[0][0])
+    return sorted(cut for cut in cuts if cut > pairs[0][0])
 
 
-def association(tables: FloatArray) -> tuple[float, float]:
-    """How far rows and columns of tables, (S, R, C), are from independent.
+def displaced(tables: FloatArray) -> float:
+    """What share of the cases is elsewhere in tables, (S, R, C), than if rows and columns were independent.
 
-    By Pearson's test: how likely that is by chance; and what share of the cases is elsewhere than expected.
+    0 unless Pearson's statistic exceeds its mean by ten standard deviations, which no chance does.
     """
-    from scipy.special import chdtrc
-
     rows, columns = tables.sum(axis=2, keepdims=True), tables.sum(axis=1, keepdims=True)
     expected = rows * columns / np.maximum(rows.sum(axis=1, keepdims=True), 1)
-    apart = tables - expected
-    excess = np.divide(apart**2, expected, out=np.zeros_like(expected), where=expected > 0).sum()
-    freedom = [np.maximum((sums > 0).sum(axis=(1, 2)) - 1, 0) for sums in (rows, columns)]
-    chance = chdtrc(max(np.prod(freedom, axis=0).sum(), 1e-9), excess)
-    return float(chance), float(np.abs(apart).sum() / 2 / max(tables.sum(), 1))
+    apart, freedom = (
+        tables - expected,
+        np.prod([np.maximum((sums > 0).sum(axis=(1, 2)), 1) - 1 for sums in (rows, columns)], axis=0),
+    )
+    excess = (apart[expected > 0] ** 2 / expected[expected > 0]).sum() - freedom.sum()
+    return float(np.abs(apart).sum() / 2 / tables.sum()) if excess > BEYOND * np.sqrt(2 * freedom.sum()) else 0.0
 
 
 def what_was_learned(workup: Workup) -> Iterator[str]:
@@ -214,7 +206,7 @@ def what_was_learned(workup: Workup) -> Iterator[str]:
         if made.sum() < of.sum():
             share = made / of
             least, most = (f"{names[k]} ({percent(share[k])})" for k in (share.argmin(), share.argmax()))
-            differs = association(np.array([[made, of - made]]))[0] < SURPRISE / len(steps)
+            differs = displaced(np.array([[made, of - made]]))
             doubt = f", less often for {least} than for {most}: its rates may be off" if differs else ""
             yield f"{step.name} was made in {percent(made.sum() / of.sum())} of cases{doubt}."
     if all(np.sum(step.counts) == cases[every].sum() for step in steps):

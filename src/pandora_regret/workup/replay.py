@@ -10,13 +10,13 @@ import numpy as np
 
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.joint import Figure
-from pandora_regret.inputs import InputError, IntArray, Table
+from pandora_regret.inputs import FloatArray, InputError, IntArray, Table
 from pandora_regret.inputs.names import did_you_mean
 from pandora_regret.text import counted, money, money_between
 from pandora_regret.workup.description import Workup
-from pandora_regret.workup.learn import SURPRISE, association, read_records
+from pandora_regret.workup.learn import displaced, read_records
 from pandora_regret.workup.plan import plan_workup
-from pandora_regret.workup.walk import Walk, cost_interval
+from pandora_regret.workup.walk import cost_interval, follow
 
 VISIBLE = 0.05  # share of cases that are elsewhere than if two tests were independent given the class
 DOUBLINGS = range(10, -8, -1)  # of what all steps cost together: the stop losses that are tried, in this order
@@ -29,12 +29,12 @@ class Replay:
     promised: Estimate
     paid: Estimate
     spent: float  # of it on steps
-    cases: int
-    named: int  # of them ended with the name of a class
-    wrong: int  # of these are of another class
-    left_out: int  # cases in which a test was not made that the plan asks for
     dependent: tuple[str, ...]  # the two tests that depend most on each other given the class, if any do
     currency: str
+    cases: int = 0
+    named: int = 0  # of them ended with the name of a class
+    wrong: int = 0  # of these are of another class
+    left_out: int = 0  # cases in which a test was not made that the plan asks for
 
     def to_text(self) -> str:
         """For people."""
@@ -88,8 +88,36 @@ def replay_workup(workup: Workup, records: Table, label: str, *, level: float = 
     >>> result.wrong, result.paid.value, round(result.promised.value, 2)
     (1, 4.333..., 2.11)
     """
-    outcomes, truth = _read(workup, records, label)
-    return _followed(workup, outcomes, truth, level, planning)
+    columns, names = read_records(records, label)
+    for name in set(names) - set(workup.classes):
+        fix = did_you_mean(name, workup.classes)
+        raise InputError(f"holds {name!r}, which is no class of the work-up", place=f"column {label!r}", fix=fix)
+    truth, outcomes = np.array([workup.classes.index(name) for name in names]), dict[int, IntArray]()
+
+    def table(number: int) -> FloatArray:
+        """For each case, what the step has shown for certain; nothing where it was not made."""
+        step = workup.steps[number]
+        if number not in outcomes:
+            shown = map(step.outcome, columns.get(step.name, [""] * len(truth)))
+            outcomes[number] = np.array([-1 if outcome is None else outcome for outcome in shown])
+            if step.name not in columns and step.is_certain:
+                outcomes[number] = np.argmax(step.chances, axis=0)[truth]
+        return np.asarray(np.arange(len(step.outcomes))[:, None] == outcomes[number][:, None, None], np.float64)
+
+    tree: Any = plan_workup(None, workup, **planning).tree
+    each = np.broadcast_to(follow(workup, tree, table), (len(truth), 5, len(workup.classes)))
+    spent, lost, done, named, wrong = each[np.arange(len(truth)), :, truth].T
+    if not done.any():
+        fix = f"it begins with {tree.name}"
+        raise InputError("hold no case with all tests that the plan asks for", place="the records", fix=fix)
+    return Replay(
+        Estimate(tree.expected_cost, *cost_interval(workup, tree, None, {}, level)),
+        Figure.of_mean(spent + lost, done).estimate(level),
+        float(spent @ done / done.sum()),
+        _dependent(workup, outcomes, truth),
+        workup.currency,
+        *(int(chances.sum()) for chances in (done, named, wrong, 1 - done)),
+    )
 
 
 def find_stop_loss(
@@ -125,69 +153,25 @@ def find_stop_loss(
     if len(names) != 1 or not 0 < at_most_wrong < 1:
         fix = "describe one way to stop that names a class, and a share between 0 and 1"
         raise InputError(f"there are {len(names)} such ways, and the share is {at_most_wrong:g}", fix=fix)
-    outcomes, truth = _read(workup, records, label)
     for doublings in DOUBLINGS:
         stops = workup.document["stops"] | {names[0]: {"wrong": float(workup.costs.sum()) * 2.0**doublings}}
         tried = Workup(**workup.document | {"stops": stops})
-        result = _followed(tried, outcomes, truth, level, planning)
+        result = replay_workup(tried, records, label, level=level, **planning)
         if not result.named or bdtr(result.wrong, result.named, at_most_wrong) > 1 - level:
             break
         best = tried, result
     return best
 
 
-def _read(workup: Workup, records: Any, label: str) -> tuple[IntArray, IntArray]:
-    """The outcome of every step, (N, M), -1 where it is not known, and the class, (N,), of each case."""
-    columns, classes = read_records(records, label)
-    for name in set(classes) - set(workup.classes):
-        fix = did_you_mean(name, workup.classes)
-        raise InputError(f"holds {name!r}, which is no class of the work-up", place=f"column {label!r}", fix=fix)
-    truth = np.array([workup.classes.index(name) for name in classes])
-    outcomes = np.full((len(truth), len(workup.steps)), -1)
-    for number, step in enumerate(workup.steps):
-        if step.name in columns:
-            shown = map(step.outcome, columns[step.name])
-            outcomes[:, number] = [-1 if outcome is None else outcome for outcome in shown]
-        elif step.is_certain:
-            outcomes[:, number] = np.argmax(step.chances, axis=0)[truth]
-    return outcomes, truth
-
-
-def _followed(workup: Workup, outcomes: IntArray, truth: IntArray, level: float, planning: Any) -> Replay:
-    tree: Any = plan_workup(None, workup, **planning).tree
-    walk, spent, lost, named = Walk(workup), *np.full((2, len(truth)), np.nan), np.full(len(truth), -1)
-    tests = set[int]()
-    for end, cases, cost, made in walk.ends(tree, outcomes, np.arange(len(truth))):
-        spent[cases], named[cases] = cost, walk.named.get(end.name, -1)
-        lost[cases] = walk.losses[end.name][truth[cases]] if end.kind == "stop" else 0.0
-        tests.update(made)
-    done = np.isfinite(spent)
-    if not done.any():
-        fix = f"it begins with {tree.name}"
-        raise InputError("hold no case with all tests that the plan asks for", place="the records", fix=fix)
-    return Replay(
-        Estimate(tree.expected_cost, *cost_interval(workup, tree, None, {}, level)),
-        Figure.of_mean((spent + lost)[done], np.ones(done.sum())).estimate(level),
-        float(spent[done].mean()),
-        int(done.sum()),
-        int((named >= 0).sum()),
-        int(((named >= 0) & (named != truth)).sum()),
-        int((~done).sum()),
-        _dependent(workup, tests, outcomes, truth),
-        workup.currency,
-    )
-
-
-def _dependent(workup: Workup, tests: set[int], outcomes: IntArray, truth: IntArray) -> tuple[str, ...]:
+def _dependent(workup: Workup, outcomes: dict[int, IntArray], truth: IntArray) -> tuple[str, ...]:
     """Of the tests of a plan, the two that depend most on each other given the class, if any visibly do."""
     most, dependent, steps = VISIBLE, tuple[str, ...](), workup.steps
-    pairs = list(combinations(sorted(test for test in tests if not steps[test].is_certain), 2))
-    for pair in pairs:
+    for pair in combinations([test for test in sorted(outcomes) if not steps[test].is_certain], 2):
         table = np.zeros((len(workup.classes), *(len(steps[test].outcomes) for test in pair)))
-        shown = outcomes[:, pair]
-        both = (shown >= 0).all(axis=1)
-        np.add.at(table, (truth[both], *shown[both].T), 1.0)
-        chance, moved = association(table)
-        if chance < SURPRISE / len(pairs) and moved > most:
+        shown = np.array([outcomes[test] for test in pair])
+        both = (shown >= 0).all(axis=0)
+        np.add.at(table, (truth[both], *shown[:, both]), 1.0)
+        moved = displaced(table)
+        if moved > most:
             most, dependent = moved, tuple(steps[test].name for test in pair)
     return dependent

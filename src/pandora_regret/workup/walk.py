@@ -1,61 +1,43 @@
-"""A plan's tree, followed: what it costs where chances are uncertain, and where cases with known outcomes end."""
+"""A plan's tree, followed by classes whose chances are uncertain, or by cases whose outcomes are known."""
 
-from collections.abc import Callable, Iterator, Mapping
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
 from functools import cache
 from math import prod
-from typing import Any
 
 import numpy as np
 
-from pandora_regret.inputs import FloatArray, IntArray
+from pandora_regret.inputs import FloatArray
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.format import HALF, ROUNDING, noisy_or
 from pandora_regret.workup.tree import PlanNode
 
-DRAWS = 500
-SEED = 1
+DRAWS, SEED = 500, 1
 
 
-class Walk:
-    """What the nodes of a plan's tree stand for."""
+def follow(workup: Workup, node: PlanNode, table: Callable[[int], FloatArray]) -> FloatArray:
+    """What comes of a tree on average, (..., 5, K), where the outcomes of a step have the chances (..., O, K).
 
-    def __init__(self, workup: Workup) -> None:
-        self.workup, every = workup, np.arange(len(workup.classes))
-        self.losses = {"unresolved": np.array(workup.unresolved)}  # of each end
-        self.named: dict[str, int] = {}  # the class that an end names
+    If each class is the truth: what steps cost, what the end loses, and how likely it is that an end is reached,
+    that it names a class, and that it names a wrong one.
+    """
+    if not node.branches:
+        ends = {stop.name: (stop.losses, -1) for stop in workup.stops}
         for stop in workup.stops:
-            self.losses[stop.name] = np.array(stop.losses)
-            for k, name in enumerate(workup.classes if stop.names_class else ()):
-                self.losses[f"{stop.name} {name}"] = self.losses[stop.name] * (every != k)
-                self.named[f"{stop.name} {name}"] = k
-
-    def branches(self, node: PlanNode) -> Iterator[tuple[list[tuple[int, int]], PlanNode]]:
-        """Steps and outcomes, by number, and where they lead; in a round several are made."""
-        index, steps = self.workup.step_index, self.workup.steps
-        made = [node.name] if node.name in index else node.name.split(" + ")
-        for text, child in node.branches.items():
-            shown = text.split(" + ") if len(made) > 1 else [text]
-            pairs = zip((index[name] for name in made), shown, strict=True)
-            yield [(step, steps[step].outcomes.index(outcome)) for step, outcome in pairs], child
-
-    def costs(self, node: PlanNode, table: Callable[[int], FloatArray]) -> Any:
-        """What a tree costs if each class is the truth, (..., K), where steps have these chances, (..., O, K)."""
-        if not node.branches:
-            return self.losses[node.name] if node.kind == "stop" else 0.0
-        return node.cost + sum(
-            prod(table(step)[..., outcome, :] for step, outcome in pairs) * self.costs(child, table)
-            for pairs, child in self.branches(node)
-        )
-
-    def ends(
-        self, node: PlanNode, outcomes: IntArray, cases: IntArray, spent: float = 0.0, made: tuple[int, ...] = ()
-    ) -> Iterator[tuple[PlanNode, IntArray, float, tuple[int, ...]]]:
-        """Where cases end whose outcomes are known, (N, M): the end, these cases, what was spent, steps made."""
-        if not node.branches:
-            yield node, cases, spent, made
-        for pairs, child in self.branches(node):
-            here = cases[np.all([outcomes[cases, step] == outcome for step, outcome in pairs], axis=0)]
-            yield from self.ends(child, outcomes, here, spent + node.cost, (*made, *dict(pairs)))
+            ends |= {f"{stop.name} {name}": (stop.losses, k) for k, name in enumerate(workup.classes)}
+        nothing = (0.0,) * len(workup.classes)
+        losses, named = ends.get(node.name, (workup.unresolved, -1)) if node.kind == "stop" else (nothing, -1)
+        wrong, ones = np.arange(len(losses)) != named, np.ones(len(losses))
+        return np.stack([nothing, losses * wrong, ones, ones * (named >= 0), wrong * (named >= 0)])
+    index, total = workup.step_index, np.array([[node.cost], [0.0], [0.0], [0.0], [0.0]])
+    made = [node.name] if node.name in index else node.name.split(" + ")  # in a round, several steps
+    for text, child in node.branches.items():
+        shown = zip(made, text.split(" + ") if len(made) > 1 else [text], strict=True)
+        numbers = ((index[name], workup.steps[index[name]].outcomes.index(outcome)) for name, outcome in shown)
+        chance = prod(table(step)[..., outcome, None, :] for step, outcome in numbers)
+        total = total + chance * follow(workup, child, table)
+    return total
 
 
 def cost_interval(
@@ -68,7 +50,7 @@ def cost_interval(
 
     @cache
     def table(number: int) -> FloatArray:
-        """Chances of the outcomes of a step, (O, K) as stated, or (draws, O, K) from the posterior."""
+        """As stated, or drawn from the posterior."""
         step = steps[number]
         if not step.counts:
             return np.array(step.chances)
@@ -83,6 +65,6 @@ def cost_interval(
     for name, value in found.items():
         number = workup.step_index[name]
         p = p * table(number)[..., steps[number].outcome(value) or 0, :]
-    means = (p * Walk(workup).costs(tree, table)).sum(axis=-1) / p.sum(axis=-1)
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    costs = follow(workup, tree, table)[..., :2, :].sum(axis=-2)
+    low, high = np.quantile((p * costs).sum(axis=-1) / p.sum(axis=-1), [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
