@@ -313,3 +313,17 @@ with multiprocessing.get_context("fork").Pool(1) as pool:
 def test_a_forked_process_scores_too():
     """In an interpreter of its own, since other libraries' threads here do not survive a fork."""
     subprocess.run([sys.executable, "-c", FORKING], check=True, timeout=120)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.37, 1.0, np.inf])
+@pytest.mark.parametrize("k", [2, 40])
+def test_compiled_sweeps_are_the_reference(alpha, k):
+    from pandora_regret.kernels.cpu import sweep
+
+    rng = np.random.default_rng(0)
+    table = rng.dirichlet(np.full(k, 0.3), 50)
+    table[:, -1] = table[:, 0]  # a tie
+    forecast = read_probabilities(table / table.sum(axis=1, keepdims=True)).with_costs(rng.uniform(1, 9, k))
+    [block] = forecast.blocks()
+    expected = reference.losses_for_every_truth(block, alpha)
+    np.testing.assert_allclose(reference.losses_for_every_truth(block, alpha, sweep), expected, rtol=1e-12)

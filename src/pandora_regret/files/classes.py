@@ -23,7 +23,7 @@ from pandora_regret.text import listed
 if TYPE_CHECKING:
     from pandora_regret.files.predictions import Predictions
 
-SAMPLE_ROWS = 1 << 12
+SAMPLE_ROWS, SAMPLE_VALUES = 1 << 12, 1 << 19
 ROUGHLY = 1e-2  # how far off 1 a sum may be, and still say which columns are meant
 
 
@@ -200,7 +200,8 @@ class FirstRows:
         label, column_of = model.columns.label, model.columns.column_of if columns is None else columns
         self.labels, self.numbers, self._logits = set(model.labels_apart), Fields(), model.logits
         silent = replace(model, problems=Collected())
-        for rows in silent.walk([*filter(None, [label]), *column_of.values()], SAMPLE_ROWS):
+        some_rows = max(64, min(SAMPLE_ROWS, SAMPLE_VALUES // max(1, len(column_of))))
+        for rows in silent.walk([*filter(None, [label]), *column_of.values()], some_rows):
             self.labels |= set(texts_of(rows.records.column(label))) if label else set()
             self.numbers = dict(zip(column_of, rows.forecasts(list(column_of.values())), strict=True))
             break

@@ -47,6 +47,7 @@ MARKS = {  # what a file begins with that says its encoding; longer ones first
 }
 TITLES = {"iso8859-1": "Latin-1", "cp1252": "Windows-1252"}  # what people call encodings
 LOOKED_AT = 1000  # lines from which separator and decimal sign are recognised
+FEWEST_LOOKED_AT, VALUES_LOOKED_AT = 8, 1 << 14  # rows, and values in all, that tell the decimal sign
 SEPARATOR_LINE = re.compile(rb"sep=([,;\t|])\r?\n")  # how Excel is told, above the header
 UTF_8_LETTER = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 NUMBER = r"[+-]?\d*{}\d+(?:[eE][+-]?\d+)?\s*%?"
@@ -369,7 +370,8 @@ def recognise_marks(sample: bytes, said: Dialect, usual: str, path: str) -> tupl
     lines = sample[hint.end() if hint else 0 :].split(b"\n", LOOKED_AT)[:LOOKED_AT]
     text = b"\n".join(lines).decode("utf-8", "replace")
     separator = said.separator or (hint[1].decode() if hint else _separator(text, usual, path))
-    rows = _values(text, separator)[1:]
+    header, *rows = _values(text, separator) or [[]]
+    rows = rows[: max(FEWEST_LOOKED_AT, VALUES_LOOKED_AT // max(1, len(header)))]
     commas, points = (
         sorted({number for row in rows for number, value in enumerate(row) if pattern.fullmatch(value.strip())})
         for pattern in (WITH_COMMA, WITH_POINT)

@@ -10,7 +10,7 @@ and inf stand inside the loops; LLVM takes them out.
 import numpy as np
 from numba import types
 
-from pandora_regret.kernels.jit import FAST, INLINE, SMALLEST, exp_parts, log_normal, njit
+from pandora_regret.kernels.jit import EXACT, FAST, INLINE, SMALLEST, exp_parts, log_normal, njit
 from pandora_regret.kernels.reference import SMALLEST_COST
 
 LEAST_TRUTH = 1e-150  # below this p / C, ratios to other classes may leave the normal floats
@@ -162,6 +162,23 @@ def _add_pairs(values, n, costs, c, i, logits, alpha, tie, weight, pairs):
         theirs = types.float64(values[n, j])
         pair = _priced_pair(ours, theirs, costs, c, i, j, logits, alpha, kind, tie, 1.0)
         pairs[i, j] += weight * pair if j != i else 0.0
+
+
+@njit(**EXACT)
+def sweep(costs, keep_before, add_before, keep_after):
+    """The sweeps of `reference.swept`, row by row."""
+    out = np.empty(costs.shape)
+    for n in range(len(costs)):
+        before, risen, after = 0.0, 0.0, 0.0
+        out[n, 0] = 0.0
+        for b in range(keep_after.shape[1]):
+            before += costs[n, b]
+            risen = keep_before[n, b] * risen + add_before[n, b] * before
+            out[n, b + 1] = before + risen
+        for b in range(keep_after.shape[1] - 1, -1, -1):
+            after = keep_after[n, b] * (after + costs[n, b + 1])
+            out[n, b] += after
+    return out
 
 
 @njit(**FAST)

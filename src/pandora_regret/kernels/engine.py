@@ -126,11 +126,14 @@ def simulated_totals(forecast: Forecast, unit_costs: FloatArray) -> FloatArray:
 
 def wasted_for_every_truth(block: Forecast, prior: Prior) -> FloatArray:
     """``sum_j C_j L(r_ij)`` in column i, as if i were the truth, (n, K); of few classes in a pass for each."""
-    if not isinstance(prior, Beta) or not 0 < prior.alpha < np.inf:
+    if not isinstance(prior, Beta) or not worth_compiling(BLOCKS * block.values.size, prior.alpha):
         return reference.wasted_for_every_truth(block, prior)
     n, few = block.n_classes, FEW_CLASSES if prior.alpha == 1 else FEWER_CLASSES
-    if n > few or not worth_compiling(BLOCKS * n * block.values.size, prior.alpha):
-        return reference.wasted_for_every_truth(block, prior)
+    if n > few or not 0 < prior.alpha < np.inf:
+        from pandora_regret.kernels.cpu import sweep
+
+        losses = reference.losses_for_every_truth(block, prior.alpha, sweep)
+        return prior.mean * (prior.loss_to_share * losses)
     rows = replace(block, values=np.ascontiguousarray(block.values))
     each = (_compiled_totals(reference.if_true(rows, i), prior.alpha, BROKEN_AT_RANDOM)[0] for i in range(n))
     table = prior.mean * (prior.loss_to_share * np.stack(list(each), axis=1))
