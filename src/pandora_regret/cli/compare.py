@@ -18,6 +18,7 @@ from click.core import ParameterSource
 
 from pandora_regret.cli.headings import INTERVALS, OUTPUT, PRICES, Option
 from pandora_regret.cli.options import (
+    COMMON_ROWS,
     FILE_ARGUMENTS,
     FORCE,
     FORMAT,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     FILE_ARGUMENTS,
     *SEARCH,
     WORKUP,
-    Option("--common-rows", "Compare on the rows that all files have."),
+    COMMON_ROWS,
     Option(
         "--by COLUMN,...",
         f"{BY.help}: site; age:10 (ten bins), age:18|65 (edges); site*sex (crossed).",

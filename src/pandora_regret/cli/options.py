@@ -75,6 +75,7 @@ LAYOUT = (
     Option("--sheet NAME", "Of a workbook, or its number.  [default: the first]", FILES),
     Option("--other CLASS", "Stands for what the candidate list of a row does not name.", FILES),
 )
+COMMON_ROWS = Option("--common-rows", "Use the rows that all files have.")
 COSTS = (
     Option(
         "--costs COSTS",

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pandora_regret.cli.options import COSTS, FILE_ARGUMENTS, JSON, LAYOUT, Asked, command
+from pandora_regret.cli.options import COMMON_ROWS, COSTS, FILE_ARGUMENTS, JSON, LAYOUT, Asked, command
 from pandora_regret.cli.output import all_done, bars, bullets, echo, heading, print_done, print_json
 from pandora_regret.files.roles import LABEL, MODEL, ROLES
 from pandora_regret.records import to_plain
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pandora_regret.files import Inspected, Problem
 
 
-@command(FILE_ARGUMENTS, *LAYOUT, *COSTS, JSON)
+@command(FILE_ARGUMENTS, COMMON_ROWS, *LAYOUT, *COSTS, JSON)
 def validate(asked: Asked) -> None:
     r"""What is wrong with a file, if anything: all of it, not just the first thing.
 
@@ -68,9 +68,9 @@ def validate(asked: Asked) -> None:
     fine = all(result.fine for result in results) and not together
     done = all_done(results)
     understood = [one.columns for one in results if one.columns is not None]
-    done += () if prices is None else prices.done
-    if prices is not None and len(understood) == len(results):
-        done += prices.about({name for columns in understood for name in columns.classes})
+    if prices is not None:
+        every = {name for columns in understood for name in columns.classes}
+        done += prices.about(every) if len(understood) == len(results) else prices.done
     if asked.json:
         tables = [_table_as_dict(result) for result in results]
         about = {"fine": fine, "done": to_plain(done), "together": _problems(together, "paths"), "tables": tables}
@@ -139,8 +139,10 @@ def _print_understood(one: Inspected) -> None:
     for role in ROLES:
         names = some(one.columns.of(role))
         values = some([f"{name} {count(n)}" for name, n in counts.get(role, {}).items()])
-        lines.append((role.title, f"column {names!r}: {values}" if names and role in counts else names))
-    lines.insert(2, ("forecasts", some(one.columns.forecasts)))
+        where = f"column {names!r}" if names else "the truth's file"
+        has_values = role in counts and any(counts[role].values())
+        lines.append((role.title, f"{where}: {values}" if has_values else names))
+    lines.insert(2, ("forecasts", some([name for name in one.columns.forecasts if name])))
     for title, text in [*lines, ("not used", some(one.unused))]:
         bullets([text] if text else [], mark=f"{title:<10}")
 

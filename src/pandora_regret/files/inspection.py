@@ -96,8 +96,9 @@ def inspect_models(
     for model, (table, result) in zip(known, tables, strict=True):
         problems = Collected()
         with _noted(result, problems):
-            models.append((settled(replace(model, problems=problems)), result))
-            result.columns, result.done = models[-1][0].columns, (model if model.columns.certain else table).done
+            known_by = settled(replace(model, problems=problems))
+            result.columns, result.done = known_by.columns, (known_by if model.columns.certain else table).done
+            models.append((known_by, result))
     between = Inspected("", "")
     with _noted(between):
         whole = over_all_options([model for model, _ in models])

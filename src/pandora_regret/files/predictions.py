@@ -62,6 +62,11 @@ class Predictions:
         return () if self.truth is None else self.truth.rows.classes
 
     @property
+    def grouped(self) -> bool:
+        """Whether rows belong together."""
+        return self.columns.group is not None or (self.truth is not None and self.truth.rows.groups is not None)
+
+    @property
     def path(self) -> str:
         """The file, or the first of them."""
         return self.sources[0].path
@@ -69,7 +74,8 @@ class Predictions:
     @property
     def done(self) -> tuple[Done, ...]:
         """What was recognised in the files, or left out of them, as far as their heads tell."""
-        done = [each for source in self.sources for each in source.done]
+        done = [] if self.truth is None else [*self.truth.done]
+        done += [each for source in self.sources for each in source.done]
         if votes := self.columns.votes:
             sentence = f"truths read as votes (columns {listed(votes, MOST_NAMED)})"
             done.append(Done("votes", len(votes), sentence))

@@ -74,7 +74,7 @@ def read_together(
     batches = align(batches, names)
     of_models = list(zip(names, opened, batches, strict=True))
     heads = dict.fromkeys(each for one in opened for each in one.done)
-    done = (*left_out, *orders_too(batches, names), *(truth.done if truth else ()), *heads)
+    done = (*left_out, *orders_too(batches, names), *heads)
     done += tuple(
         each for name, one, batch in of_models for each in (*batch.changes.done(name), *_zeros(name, one, batch))
     )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pandora_regret.files.batch import Batch, ids_written_otherwise
 from pandora_regret.files.columns import Rows, numbers_of
-from pandora_regret.files.roles import COSTS, ID, KEPT, LABEL, VOTES
+from pandora_regret.files.roles import ID, KEPT, LABEL, VOTES
 from pandora_regret.files.source import Fields
 from pandora_regret.inputs import Done
 from pandora_regret.text import counted
@@ -56,8 +56,8 @@ class Truth:
         known = self.rows.take(at)
         parts = ((role.field, getattr(known, role.field)) for role in KEPT)
         fields: Fields = {name: part for name, part in parts if part is not None}
-        order = numbers_of(rows.classes, self.rows.classes)
-        fields |= {role.field: fields[role.field][:, order] for role in (VOTES, COSTS) if role.field in fields}
+        if self.rows.votes is not None:
+            fields[VOTES.field] = fields[VOTES.field][:, numbers_of(rows.classes, self.rows.classes)]
         truth = np.append(rows.class_numbers(self.rows.classes, by_place=False), -1)[known.truth]
         labels = np.array([*self.rows.classes, None], dtype=object)[known.truth]
         rows.no_such_class((truth < 0) & (at >= 0) & (known.truth >= 0), None, labels)

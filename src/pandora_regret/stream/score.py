@@ -103,7 +103,7 @@ def score_stream(
     interval = read_interval(level, bootstrap, seed)
     settings = read_settings(predictions, prior, costs, interval, pairs, currency, source, workup)
     predictions = replace(predictions, watched=predictions.columns.id)
-    if not interval.replicates or predictions.columns.group is not None:
+    if predictions.truth is None and (predictions.grouped or not interval.replicates):
         predictions = replace(predictions, columns=replace(predictions.columns, id=None))  # nothing asks for ids
     if jobs == 1 and cluster is None:
         return concluded(predictions, settings, [(0, tally(predictions, settings, rows, progress))])
@@ -129,8 +129,8 @@ def read_settings(
 ) -> Settings:
     """The metrics, the prior and the costs, matched to the classes; costs that nobody states are tests."""
     path, columns, classes = predictions.path, predictions.columns, predictions.classes
-    if columns.group is not None and not interval.replicates:
-        problem = f"{path} is read with groups ({columns.group!r}): intervals of clustered rows need a bootstrap"
+    if predictions.grouped and not interval.replicates:
+        problem = f"{path} is read with groups: intervals of clustered rows need a bootstrap"
         raise InputError(f"{problem}, such as bootstrap=1000 (--bootstrap 1000).")
     about = (interval, predictions.logits, pairs)
     if workup is not None:
