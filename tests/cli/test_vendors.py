@@ -30,7 +30,7 @@ SAID = """names of cases.csv read 'Diagnosis' as 'diagnosis' and 'Patient' as 'p
 medica.csv read with semicolons between values and decimal commas
 percentages of medica.csv divided by 100
 names of triage.jsonl read 'PATIENT' as 'patient', 'REFLUX' as 'Reflux'
-leave spread evenly over the classes that they do not name
+leave is spread evenly over the classes that they do not name
 rows of Medica rescaled (sums 0.999 to 1.001)
 DeepGut has no Lithiase biliaire: taken as probability 0, the truth of 64 cases
 prices.xlsx: sheet 'Tarifs' read, of 2; 1 row above the names of columns left out"""

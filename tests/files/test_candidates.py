@@ -96,7 +96,7 @@ def test_what_lists_do_not_name_goes_into_a_bucket_and_is_counted(tmp_path):
     np.testing.assert_allclose(batch.values, [[0.2, 0.5, 0.3], [0.2, 0.5, 0.3], [0, 0.75, 0.25]], atol=1e-300)
     assert batch.truth.tolist() == [1, 0, 0]
     [rest] = opened(path, dialect=Dialect(other="something else")).done
-    assert rest.sentence == f"what 2 lists of {path} leave given to 'something else'"
+    assert rest.sentence == f"what 2 lists of {path} leave is given to 'something else'"
     [done] = batch.changes.done("a")
     assert (done.what, done.count) == ("truths to other", 2)
     assert done.sentence == "2 truths of a outside their lists counted as 'something else'"

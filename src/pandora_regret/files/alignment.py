@@ -203,8 +203,9 @@ def truths_outside(batches: Sequence[Batch], names: Sequence[str]) -> Names:
     if all((rows == outside[0]).all() for rows in outside):
         return ()
     bucket = next(source.other for batch in batches for source, _ in batch.origins if source.other is not None)
-    of_each = [f"{count(int(rows.sum()))} of {name}" for rows, name in zip(outside, names, strict=True)]
-    of_each[0] = of_each[0].replace(" of ", " truths of ", 1)
+    counts = [int(rows.sum()) for rows in outside]
+    words = [counted(counts[0], "truth"), *map(count, counts[1:])]
+    of_each = [f"{word} of {name}" for word, name in zip(words, names, strict=True)]
     where = f"{listed(of_each)} lie outside their lists and count as {bucket!r}, one test"
     return (f"{where}: a model that lists less can look cheaper.",)
 

@@ -223,7 +223,7 @@ def read_lists(
     rest = sum(math.fsum(row.options.values()) < 1 - TOLERANCE for row in rows.values())
     if rest and not order_only:
         to = "spread evenly over the classes that they do not name" if other is None else f"given to {other!r}"
-        done.append(Done("rest of lists", rest, f"what {counted(rest, 'list')} of {path} leave {to}", path))
+        done.append(Done("rest of lists", rest, f"what {counted(rest, 'list')} of {path} leave is {to}", path))
     if other is not None:
         classes = (*classes, other)
         rows = {at: row._replace(options=_with_other(row.options, other, order_only)) for at, row in rows.items()}

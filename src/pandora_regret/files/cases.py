@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pandora_regret.files.batch import Batch
 from pandora_regret.files.candidates import ListedRows
-from pandora_regret.files.classes import Columns, find_column, with_known_classes
+from pandora_regret.files.classes import Columns, find_column, scaled, with_known_classes
 from pandora_regret.files.formats import only_source
 from pandora_regret.files.layout import Layout, ModelFiles
 from pandora_regret.files.opening import tables_of
@@ -82,7 +82,7 @@ def read_row(
     if len(models) > 1:
         problem = f"holds the models {quoted([model.name for model in models])}"
         raise FileError(problem, models[0].path, "save the one that is asked about by itself")
-    [model] = with_known_classes(models, priced)
+    model = scaled(with_known_classes(models, priced)[0])
     if row is None and case is None:
         fix = "say which of its rows with --row, counted from 1, or with --case"
         raise FileError("is a file", model.path, fix, argument="row")

@@ -356,6 +356,11 @@ def settled(model: Predictions) -> Predictions:
         model = _by_labels(model)
     elif not (columns.votes or columns.unlabelled or columns.listed or model.truth or _names_numbers(model)):
         _check_numbers_start_at_zero(model)
+    return scaled(model)
+
+
+def scaled(model: Predictions) -> Predictions:
+    """The model, which knows whether its forecasts are percentages."""
     if isinstance(model.sources[0], ListedRows) or not FirstRows(model).are_percentages():
         return model
     if model.logits:
