@@ -120,7 +120,7 @@ def test_a_file_and_python_say_the_same(load):
         ("cost = 75", "cost = -75", "steps.visit.cost is -75: it must be a number >= 0"),
         ("cost = 75", "", "steps.visit.cost is missing, and so is items: state one of the two"),
         ("cost = 75", 'cost = "75"', "steps.visit.cost is '75': it must be a number."),
-        ("cost = 75", "costs = 75", "steps.visit.costs is not a key of the format: did you mean 'cost'?"),
+        ("cost = 75", "costs = 75", "steps.visit.costs is not a key of the format: did you mean 'cost' or"),
         ("[stops.watch]", "[stop.watch]", "stop is not a key of the format: did you mean 'stops' or 'steps'?"),
         ("wrong = 900", "wrong = 900\nloss = 3", "stops.name.loss and wrong: state exactly one"),
         ('"nevus", ', '"melanoma", ', "classes must list at least two classes, each once"),
