@@ -138,7 +138,7 @@ def test_tests_are_matched_to_forecasts_by_name(kind):
         ),
         (
             {"cost": {"a": 1.0, "b": 2.0}, "sensitivity": {"a": 0.5}},
-            r"the names of sensitivity .* missing \['b'\]",
+            r"the names of sensitivity .* missing 'b'",
         ),
         ({"cost": [1.0, 2.0], "labels": ["a", "a"]}, "labels contain 'a' twice"),
     ],
