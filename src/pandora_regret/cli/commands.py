@@ -1,7 +1,5 @@
 """The list of commands, each imported when it is asked for, and how they fail."""
 
-from __future__ import annotations
-
 import codecs
 import io
 import os

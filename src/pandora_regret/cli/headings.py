@@ -1,7 +1,5 @@
 """Help with options under headings."""
 
-from __future__ import annotations
-
 from inspect import cleandoc
 from typing import Any
 

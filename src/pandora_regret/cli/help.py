@@ -1,7 +1,5 @@
 """The command `pandora help`: what commands share."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import click

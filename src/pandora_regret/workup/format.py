@@ -1,7 +1,5 @@
 """Format version 1 of a work-up: what a TOML file or Python may say, and what is wrong with anything else."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal

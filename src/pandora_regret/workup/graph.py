@@ -11,8 +11,6 @@ Where a forecast holds a state to be impossible, it acts there as if all classes
 `fallback` says, the choices for weights of 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Definitive tests that share steps, and one loss of giving up: Horn's blocks, written for lists and for numba."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

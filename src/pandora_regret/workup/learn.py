@@ -5,8 +5,6 @@ most once per case, the expected cost of a plan is linear in each of these distr
 on average over the posterior is the one that is best at the posterior means.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, compress, pairwise

@@ -8,8 +8,6 @@ along the outcomes that the class can give, and what to do is decided in the sta
 Rows of lanes are addressed by two indices throughout: a view of a row would be counted as a reference each time.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from pandora_regret.kernels.jit import FAST, njit

@@ -1,7 +1,5 @@
 """One case: what to do next, why, and what may follow; in a work-up, or in a search with one test per class."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """A plan, followed by cases that it was not learned from; and a stop loss under which few of them are misnamed."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any

@@ -1,7 +1,5 @@
 """The scores of work-ups: what the work-up of a forecast costs under the truth, expects to cost, and wastes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any
