@@ -47,7 +47,7 @@ PICTURES = (
     Picture(
         "verdict",
         "The first screen of a report. A sentence in large type says what to do; below it one bar per model shows"
-        " what a case costs, in three parts, with the total at the right; below that a yearly saving.",
+        " what a case costs, in three parts, with the total at the right; below that a box for cases per year.",
         "#verdict",
         "#year",
         (

@@ -9,7 +9,7 @@
     subgroups.py    models group by group, and what stands out beyond chance
     break_even.py   what one test must cost before another model is the cheapest
     embedded.py     a few cases that travel with a comparison, for a page's live prices
-    result.py       Comparison: frozen, and its JSON (schema "pandora-comparison/2")
+    result.py       Comparison: frozen, and its JSON (schema "pandora-comparison/3")
     build.py        compare: all of it in order
 
 The JSON, in short (null stands for what is undefined or infinite; classes in the order of ``data.classes``, models
@@ -20,10 +20,11 @@ by rising expected cost)::
     metrics [{key, title, better, unit}],
     models [{name, scores {key: {value, low, high, warning?}}, unavoidable, predicted_cost, calibration [...],
              probability_best, rank, by_class [...], pair_costs (K x K), scenarios, decomposition,
-             recalibrated {method, cost, saved, against_leader}, at_stated_prices}],
+             recalibrated {method, cost, saved, against_leader, against_best}, at_stated_prices}],
     differences [{model, against, difference, low, high, p_value, p_holm, savings_per_1000, realised}],
     ranks {key: [...]}, disagreements, largest_pairs, scenarios,
-    verdict {kind, leader, undecided, cases_needed, recalibrate, sentences}, headline, notes,
+    verdict {kind, leader, undecided, level, cases_needed, stake, margin, share, recalibrated, sentences},
+    headline, notes, files, done,
     break_even [{test, stated, below {price, low, high, leader}, above}]
 """
 

@@ -32,6 +32,7 @@ from pandora_regret.compare.result import (
 )
 from pandora_regret.compare.words import (
     DO_NOT_TRUST,
+    FEW_CLUSTERS,
     KINDS,
     UNSEEN,
     VERDICT,
@@ -190,12 +191,13 @@ class Question:
     def status(self, gap: Estimate, cost: float) -> Status:
         """How a model stands to the first one, which costs so much: level with it, costs more, or not settled.
 
-        An interval that is not to be trusted is held to be wider by what may have gone unseen: in n cases, 3 that
-        cost as much again.
+        An interval that is not to be trusted, or of few cases, is held to be wider by what may have gone unseen:
+        in n cases, 3 that cost as much again.
         """
         if gap.low is None or gap.high is None:
             return "open"
-        unseen = 0.0 if gap.is_trusted else UNSEEN / (self.clusters or self.cases) * cost
+        units = self.clusters or self.cases
+        unseen = 0.0 if gap.is_trusted and units >= FEW_CLUSTERS else UNSEEN / units * cost
         if max(-gap.low, gap.high) + unseen <= self.margin:
             return "level"
         return "more" if gap.is_above_zero else "open"
@@ -397,6 +399,7 @@ def conclude(
     judged = Verdict(models, differences, standing).decide(asked)
     pairs = tuple(pair for model in models for pair in largest_pairs(model, data.classes, unit))
     beyond = beyond_the_verdict(models, differences, ranks, pairs, unit, by_workup)
+    beyond = () if standing.recalibrated else beyond  # which is about models as they are
     return Comparison(
         library=f"pandora-regret {__version__}",
         data=data,

@@ -21,6 +21,7 @@ from pandora_regret.atomic import write_atomically
 from pandora_regret.compare import Comparison
 from pandora_regret.compare.result import BreakEven
 from pandora_regret.compare.words import (
+    FEW_CLUSTERS,
     KINDS,
     MOST_NAMES,
     NOT_SETTLED,
@@ -161,8 +162,8 @@ def render_report(
         first_bars=FIRST_BARS,
         first_prices=FIRST_PRICES,
         byline=list(_byline(whole)),
-        rules={"sentences": VERDICT, "kinds": list(KINDS.items()), "unseen": UNSEEN, "most_names": MOST_NAMES}
-        | {"what": "search" if whole.workup is None else "work-up"},
+        rules={"sentences": VERDICT, "kinds": list(KINDS.items()), "unseen": UNSEEN, "few": FEW_CLUSTERS}
+        | {"most_names": MOST_NAMES, "what": "search" if whole.workup is None else "work-up"},
         nothing={"value": None, "low": None, "high": None},
         **_views(facts, shown),
     )

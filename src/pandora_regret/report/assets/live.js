@@ -214,7 +214,8 @@ function standingOf(page) {
 
 function statusOf({ comparison, rules, view, ...page }, gap, cost = 0) {
   if (gap.low === null) return "open";
-  const { clusters, rows } = comparison.data, unseen = gap.trusted ? 0 : (rules.unseen / (clusters ?? rows)) * cost;
+  const units = comparison.data.clusters ?? comparison.data.rows;
+  const unseen = gap.trusted && units >= rules.few ? 0 : (rules.unseen / units) * cost;
   if (Math.max(-gap.low, gap.high) + unseen <= marginOf({ comparison, view })) return "level";
   return gap.trusted && gap.low > 0 ? "more" : "open";
 }
