@@ -168,3 +168,13 @@ def test_names_that_are_alike_are_not_guessed_between(tmp_path, monkeypatch):
     assert all(repr(name) in listed for name in many)
     write_xlsx("one.xlsx", {"A": [["Title"], ["label", "flu", "cold"], ["flu", 0.5, 0.5], ["cold", 0.25, 0.75]]})
     assert run("score", "one.xlsx").exit_code == 0
+
+
+def test_a_refused_study_leaves_no_folder(vendors, tmp_path):
+    study = '[[data]]\nname = "guts"\ncosts = { Reflux = 1 }\n[data.zoo]\nkind = "files"\npaths = "medica.csv"\n'
+    told = 'id = "patient"\nlabel = "diagnosis"\ntruth = "cases.csv"\n'
+    Path("study.toml").write_text(f'title = "Guts"\n{study}{told}', encoding="utf-8")
+    result = run("study", "run", "study.toml", "--out", "results")
+    assert result.exit_code == 2
+    assert "costs of data set 'guts'" in result.stderr
+    assert not Path("results").exists()

@@ -154,7 +154,6 @@ def _compared(asked: Asked) -> Comparison:
             by=values_of(breakdowns, together.by) or None,
             progress=partial(progress.advance, "comparing"),
         )
-    result = replace(result, notes=(*together.notes, *result.notes))
     return _as_typed(result, asked, (*together.done, *unused, *unused_too))
 
 

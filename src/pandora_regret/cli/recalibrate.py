@@ -187,7 +187,7 @@ def _open_new(asked: Asked, classes: tuple[str, ...]) -> Predictions:
     """The file to recalibrate: of the same classes; what it has besides forecasts is its own."""
     from pandora_regret.files import FileError, open_predictions
 
-    others = dict.fromkeys(("votes_prefix", "cost_prefix", "group", "weight"))
+    others = dict.fromkeys(("votes_prefix", "cost_prefix", "group", "weight", "truth"))
     layout = asked.layout(unlabelled=True, classes=classes, **others)
     try:
         return _only_model(open_predictions(asked.apply, layout))

@@ -38,7 +38,7 @@ def compare_frames(
     others |= {name: joined.of_rows(name) for name in ("ids", "groups")}
     values = None if by is None else values_of(columns_of(by), joined.by)
     result = compare(None, joined.forecasts(), by=values, **others)
-    return replace(result, done=joined.done, notes=(*joined.notes, *result.notes))
+    return replace(result, done=joined.done)
 
 
 def _joined(y_true: Any, models: Any, id: str, by: Any, labels: Any, columns: Mapping[str, Any]) -> Together:

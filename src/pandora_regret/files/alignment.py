@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pandora_regret.files.batch import Batch, ids_written_otherwise
 from pandora_regret.files.roles import BY, KEPT, LABEL
-from pandora_regret.files.source import RAISED, FileError, Names, Problems
+from pandora_regret.files.source import RAISED, FileError, Problems
 from pandora_regret.inputs import Done, IntArray
 from pandora_regret.inputs.names import quoted
 from pandora_regret.text import count, counted, listed
@@ -195,19 +195,6 @@ def common_rows(batches: Sequence[Batch], names: Sequence[str]) -> tuple[list[Ba
 
 def _counted_anew(batch: Batch) -> Batch:
     return replace(batch, changes=replace(batch.changes, outside=int(_is_other(batch).sum())))
-
-
-def truths_outside(batches: Sequence[Batch], names: Sequence[str]) -> Names:
-    """A warning where truths that lists do not name differ between models of the same rows."""
-    outside = [_is_other(batch) for batch in batches]
-    if all((rows == outside[0]).all() for rows in outside):
-        return ()
-    bucket = next(source.other for batch in batches for source, _ in batch.origins if source.other is not None)
-    counts = [int(rows.sum()) for rows in outside]
-    words = [counted(counts[0], "truth"), *map(count, counts[1:])]
-    of_each = [f"{word} of {name}" for word, name in zip(words, names, strict=True)]
-    where = f"{listed(of_each)} lie outside their lists and count as {bucket!r}, one test"
-    return (f"{where}: a model that lists less can look cheaper.",)
 
 
 def orders_too(batches: Sequence[Batch], names: Sequence[str]) -> tuple[Done, ...]:

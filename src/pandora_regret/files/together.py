@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from pandora_regret.files.alignment import align, common_rows, orders_too, truths_outside
+from pandora_regret.files.alignment import align, common_rows, orders_too
 from pandora_regret.files.batch import Batch
 from pandora_regret.files.predictions import Predictions, read_models
-from pandora_regret.files.source import Names
 from pandora_regret.inputs import Done, Forecast, InputError
 from pandora_regret.text import counted, listed
 
@@ -24,7 +23,6 @@ class Together:
     models: dict[str, Predictions]
     batches: list[Batch]
     done: tuple[Done, ...]  # what was done to the files
-    notes: Names  # what to bear in mind
 
     def of_rows(self, what: str) -> Any:
         """What any of the files says of the rows; where several do, they say the same."""
@@ -78,7 +76,7 @@ def read_together(
     done += tuple(
         each for name, one, batch in of_models for each in (*batch.changes.done(name), *_zeros(name, one, batch))
     )
-    return Together(dict(zip(names, opened, strict=True)), batches, done, truths_outside(batches, names))
+    return Together(dict(zip(names, opened, strict=True)), batches, done)
 
 
 def unique_names(opened: Sequence[Predictions]) -> list[str]:
