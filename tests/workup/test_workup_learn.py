@@ -73,6 +73,12 @@ def test_a_file_holds_all_of_it_and_later_records_are_added(tmp_path):
     whole = learn_workup(records, "fault", fees, cuts={"pressure": pressure.cuts}, wrong=first.stops[0].losses[0])
     assert len(pressure.cuts) == 2
     assert both == whole
+    steps = {"visit": {"cost": 9}, "noise": first.document["steps"]["noise"] | {"requires": "visit"}}
+    edited = Workup(**first.document | {"steps": steps})
+    later = learn_workup(records[250:], "fault", update=edited, wrong=70)
+    assert (later.steps[0].name, later.steps[1].requires[0].step) == ("visit", "visit")
+    assert later.steps[1].counts == both.steps[0].counts
+    assert later.stops[0].losses == (70, 70, 70)
 
 
 def test_numbers_are_cut_where_each_class_counts_the_same():

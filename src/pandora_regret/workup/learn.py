@@ -90,16 +90,19 @@ def learn_workup(
     columns, names = read_records(records, label)
     truth = [sets.get(frozenset(name.split(" and ")), name) for name in names]
     steps = dict(old.get("steps", {}))
-    fees = costs or {name: step["cost"] for name, step in steps.items()} or dict.fromkeys(columns, 1.0)
+    before = {name: step["cost"] for name, step in steps.items() if "counts" in step}
+    fees = costs or before or dict.fromkeys(columns, 1.0)
     for name, cost in fees.items():
         step = {"cuts": (cuts or {}).get(name)} | steps.get(name, {}) | {"cost": cost}
         if name in columns:
             step |= _counted(step, columns[name], truth, bins, set(sets.values()))
+            if len(step["counts"]) < 2:
+                continue
         elif name not in steps:
             fix = did_you_mean(name, columns)
             raise InputError(f"has {name!r}, which is no column of the records", argument="costs", fix=fix)
-        steps |= {name: step} if len(step["counts"]) > 1 else {}
-    loss = TIMES_ALL_TESTS * sum(step["cost"] for step in steps.values()) if wrong is None else wrong
+        steps[name] = step
+    loss = TIMES_ALL_TESTS * sum(step["cost"] for step in steps.values()) if not old and wrong is None else wrong
     causes = dict.fromkeys([*old.get("classes", ()), *chain(*combine), *sorted(set(truth))])
     unused = [name for name in columns if name not in steps]
     document = {
@@ -108,7 +111,7 @@ def learn_workup(
         "cases": Counter(old.get("cases", {})) + Counter(truth),
         "unit": unit,
         "notes": unused and f"No tests: {listed(unused, MOST_LISTED)}.",
-        "stops": {"call it": {"wrong": loss}} if not old or wrong is not None else None,
+        "stops": old.get("stops", {}) | ({"call it": {"wrong": loss}} if loss is not None else {}),
         "steps": steps,
     }
     return Workup(**old | {key: value for key, value in document.items() if value})
