@@ -23,6 +23,7 @@ MANY_CLASSES = 30  # beyond so many a matrix is slow to fit, and has little to g
 TOLERANCE, MOST_ROUNDS = 1e-8, 1000  # of EM
 COLDEST, HOTTEST = 1e-3, 1e3  # temperatures; separable data would ask for 0, useless forecasts for infinity
 LAST_STEP = 1e-5  # relative; where steps square, what is left after it is 1e-10
+EVALUATIONS = 8  # of Newton's method, about
 ONE_IN, FEWEST = 16, 4096  # where rows are many, one in so many finds where to start, but no fewer than these
 MOST_PASSES = 100
 NOT_SHRINKING = 0.9  # a Newton step this long beside the one before creeps towards a minimum at infinity
@@ -204,13 +205,17 @@ def best_inverse_temperature(rows: LabelledScores) -> float:
 
     Newton's method starts at 1; where there are many rows, at what a part of them, drawn by chance, asks for.
     """
-    many = worth_compiling(rows.scores.size)
+    many = worth_compiling(EVALUATIONS * rows.scores.size)
     return _newton(rows, _newton(_part(rows), 1.0, many) if many else 1.0, many)
 
 
 def out_of_fold_inverse_temperatures(rows: LabelledScores, fold: IntArray) -> FloatArray:
     """For each row, (N,), the 1 / T of least log loss of the rows in other folds than its own."""
-    start, many, inverse = best_inverse_temperature(rows), worth_compiling(rows.scores.size), np.empty(len(rows))
+    start, many, inverse = (
+        best_inverse_temperature(rows),
+        worth_compiling(EVALUATIONS * rows.scores.size),
+        np.empty(len(rows)),
+    )
     for number in np.unique(fold):
         others = replace(rows, weights=np.where(fold == number, 0.0, rows.weights))
         inverse[fold == number] = _newton(others, start, many)

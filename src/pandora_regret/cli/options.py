@@ -193,9 +193,11 @@ class Asked(SimpleNamespace):
 
     def read_prior(self) -> Prior | None:
         """The prior that was asked for."""
+        if self.prior is None:
+            return None
         from pandora_regret.files import read_prior_argument
 
-        return None if self.prior is None else read_prior_argument(self.prior)
+        return read_prior_argument(self.prior)
 
 
 def check_output(path: Path | None, force: bool) -> None:

@@ -83,13 +83,12 @@ def plain_array(column: Any) -> NDArray[Any]:
 
 def texts_of(column: Any) -> NDArray[Any]:
     """A column as text, whatever its type; None where there is nothing."""
-    if types.is_string(column.type):
-        return np.array(column.to_pylist(), dtype=object)
     try:
-        listed = column.cast(pa.string()).to_pylist()
+        is_plain = types.is_string(column.type) or types.is_integer(column.type)  # what casts takes long to import
+        listed = (column if is_plain else column.cast(pa.string())).to_pylist()
     except pa.ArrowException:  # bytes that are no UTF-8
-        listed = [value if value is None else str(value) for value in column.to_pylist()]
-    return np.array(listed, dtype=object)
+        listed = column.to_pylist()
+    return np.array([value if value is None else str(value) for value in listed], dtype=object)
 
 
 def regrouped(batches: Iterable[Any], rows: int) -> Iterator[Any]:

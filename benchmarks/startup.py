@@ -1,0 +1,67 @@
+"""What a command costs before it begins to work, as processor seconds against imports that it cannot do without.
+
+Run with ``python benchmarks/startup.py``. The package's bytecode is written to a folder of its own, as an
+installation has it; "first" is a run with an empty cache of compiled loops, "later" one that finds them.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from yardstick import claim, finish, record
+
+COMMAND = ["-c", "from pandora_regret.cli import main; main()"]
+IMPORTS, CLICK = ["-c", "import numpy, pyarrow, click"], ["-c", "import click"]
+
+
+def processor_seconds(arguments: list[str], environment: dict[str, str], repeats: int = 7) -> float:
+    """The least of some runs, from start to end."""
+    used = []
+    for _ in range(repeats):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL, env=environment)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        used.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return min(used)
+
+
+def write_file(path: Path, rows: int, classes: int) -> str:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rng = np.random.default_rng(0)
+    table = rng.exponential(size=(rows, classes)).astype(np.float32)
+    table /= table.sum(axis=1, keepdims=True)
+    columns = {f"class {k}": table[:, k] for k in range(classes)}
+    pq.write_table(pa.table({"y_true": rng.integers(0, classes, rows), **columns}), path)
+    return str(path)
+
+
+def main() -> int:
+    with TemporaryDirectory() as folder:
+        cache = Path(folder) / "cache"
+        changes = {"PYTHONPYCACHEPREFIX": f"{folder}/bytecode", "NUMBA_CACHE_DIR": str(cache)}
+        environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"} | changes
+        small = write_file(Path(folder) / "small.parquet", 1000, 10)
+        large = write_file(Path(folder) / "large.parquet", 200_000, 10)
+        click, imports = (processor_seconds(of, environment) for of in (CLICK, IMPORTS))
+        claim("pandora --help", processor_seconds([*COMMAND, "--help"], environment), "import click", click, 1.2)
+        seconds = processor_seconds([*COMMAND, "score", small], environment)
+        claim("pandora score, 1,000 x 10", seconds, "numpy, pyarrow and click", imports, 2.0)
+        seconds = processor_seconds([*COMMAND, "score", large], environment, repeats=1)
+        claim("pandora score, 200,000 x 10, first", seconds, "numpy, pyarrow and click", imports, 15.0)
+        seconds = processor_seconds([*COMMAND, "score", large], environment, repeats=3)
+        record(
+            "pandora score, 200,000 x 10, later", f"{seconds / imports:.2f} x", "numpy, pyarrow and click", None
+        )
+    return finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
