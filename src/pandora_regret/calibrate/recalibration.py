@@ -46,6 +46,7 @@ from pandora_regret.inputs import (
     read_probabilities,
 )
 from pandora_regret.inputs.errors import renamed
+from pandora_regret.inputs.names import quoted
 from pandora_regret.inputs.numbers import read_level
 from pandora_regret.priors import Prior
 from pandora_regret.records import from_plain, to_plain
@@ -101,7 +102,7 @@ class RecalibrationMap:
         """The same past the door; the forecast's columns may be in any order."""
         columns = {str(label): column for column, label in enumerate(forecast.labels)}
         if differ := sorted(set(columns) ^ set(self.classes)):
-            problem = f"has other classes than the map was fitted for: {differ[:8]}"
+            problem = f"has other classes than the map was fitted for: {quoted(differ)}"
             fix = "recalibrate forecasts of the same model"
             raise InputError(problem, argument="y_proba", value=differ, fix=fix)
         scores = turned(forecast, self.zero)[0][[columns[name] for name in self.classes]]

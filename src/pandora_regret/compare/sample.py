@@ -21,11 +21,11 @@ from pandora_regret.inputs import (
 )
 from pandora_regret.inputs.costs import check_costs
 from pandora_regret.inputs.labels import check_row_order
+from pandora_regret.inputs.names import did_you_mean, quoted
 from pandora_regret.inputs.numbers import read_floats
 from pandora_regret.inputs.tables import is_frame
 from pandora_regret.priors import Prior
 
-MOST_NAMED = 8
 STATED, ALIKE = "stated costs", "all tests cost the same"
 
 
@@ -182,8 +182,8 @@ def _changed(typical: FloatArray, listed: Any, forecast: Forecast, place: str) -
     names = {str(name): cost for name, cost in listed.items()}
     column_of = {str(label): k for k, label in enumerate(forecast.labels)}
     if unknown := [name for name in names if name not in column_of]:
-        fix = f"the classes are {', '.join(list(column_of)[:MOST_NAMED])}{', ...' * (len(column_of) > MOST_NAMED)}"
-        raise InputError(f"names {', '.join(map(repr, unknown))}", place=place, value=unknown, fix=fix)
+        fix = did_you_mean(unknown[0], column_of)
+        raise InputError(f"names {quoted(unknown)}", place=place, value=unknown, fix=fix)
     if not names:
         raise InputError("changes nothing", place=place, fix="name the classes whose costs differ")
     changed, columns = typical.copy(), [column_of[name] for name in names]

@@ -311,7 +311,7 @@ class Monitor:
         """That forecasts have the classes, and a challenger and periods if earlier ones had."""
         now, before = (list(map(str, labels)) for labels in (forecast.labels, self.labels or forecast.labels))
         if now != before:
-            problem = f"has the classes {', '.join(now[:8])}, and earlier forecasts had {', '.join(before[:8])}"
+            problem = f"has the classes {', '.join(now)}, and earlier forecasts had {', '.join(before)}"
             raise InputError(problem, argument=forecast.name, fix="pass the same classes always")
         if self.promised is None:
             return

@@ -32,6 +32,7 @@ from pandora_regret.compare.words import (
 )
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inputs import InputError, InputTypeError
+from pandora_regret.inputs.names import did_you_mean
 from pandora_regret.optional import import_optional
 from pandora_regret.report.charts import (
     Facts,
@@ -218,7 +219,7 @@ def _select_models(comparison: Comparison, asked: Sequence[str]) -> tuple[Compar
     every = [model.name for model in comparison.models]
     unknown = next((name for name in asked if name not in every), None)
     if unknown is not None:
-        raise InputError(argument="show", value=unknown, fix=f"the models are {listed(every[:8])}")
+        raise InputError(argument="show", value=unknown, fix=did_you_mean(unknown, every))
     if len(every) <= MOST_MODELS:
         return comparison, None
     names = {*every[:CHEAPEST], *every[-COSTLIEST:], *asked}

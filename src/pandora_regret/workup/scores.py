@@ -19,6 +19,7 @@ from pandora_regret.inputs import (
     read_forecast,
     read_probabilities,
 )
+from pandora_regret.inputs.names import quoted
 from pandora_regret.inputs.tables import is_frame
 from pandora_regret.kernels.engine import Rows
 from pandora_regret.kernels.reference import probabilities
@@ -257,10 +258,9 @@ def class_columns(forecast: Forecast, workup: Workup) -> IntArray:
     if isinstance(forecast.labels, range) and len(names) == len(workup.classes):
         return np.arange(len(names))
     if sorted(names) != sorted(workup.classes):
-        raise InputError(
-            f"y_proba has the columns {names[:8]} but the work-up is about {list(workup.classes)[:8]}: "
-            "name every class of the work-up, and no other, with labels=[...]."
-        )
+        problem = f"has the classes {quoted(names)} but the work-up is about {quoted(workup.classes)}"
+        fix = "name every class of the work-up, and no other"
+        raise InputError(problem, argument="y_proba", fix=f"{fix}, with labels=[...]", command_fix=fix)
     return np.array([names.index(name) for name in workup.classes], dtype=np.intp)
 
 
