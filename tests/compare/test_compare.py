@@ -168,7 +168,7 @@ MISTAKES = {
         {"a": HALF},
         {"scenarios": {"dear": {"2": 1.0}}},
         InputError,
-        "scenario 'dear' names '2': the classes are 0, 1",
+        "scenario 'dear' names '2': choose from 0, 1",
     ),
     "scenario of nothing": ({"a": HALF}, {"scenarios": {"dear": {}}}, InputError, "'dear' changes nothing"),
     "scenario's price": ({"a": HALF}, {"scenarios": {"dear": {0: 0.0}}}, InputError, "'dear' of class '0' is 0"),
