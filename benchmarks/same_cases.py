@@ -390,24 +390,21 @@ VALIDATE = {
 
 
 def weeks(kind, state, *more):
-    first = f"monitor {kind}1.csv --state {state} {COSTS} --period week {NAMED} --json {' '.join(more)}"
+    first = f"monitor {kind}1.csv --state {state} {COSTS} --time week {NAMED} --json {' '.join(more)}"
     return [first, *(f"monitor {kind}{number}.csv --state {state} --json" for number in range(2, 9))]
 
 
 MONITOR = {
     "alarm": [*weeks("week", "alarm.json"), "monitor week8.csv --state alarm.json --close --json"],
-    "calm": weeks("calm", "calm.json", "--prior gamma:2 --level 0.1 --lag 2"),
+    "calm": weeks("calm", "calm.json", "--prior gamma:2 --level 0.1"),
     "cases": [f"monitor calm{number}.csv --state cases.json {COSTS} {NAMED} --json" for number in (1, 2)],
     "challenger": [
         f"monitor one=calm{number}.csv two=other{number}.csv --champion one --challenger two --state two.json "
-        f"{COSTS} --period week --json"
+        f"{COSTS} --time week --json"
         for number in range(1, 6)
     ],
     "late labels": [
-        *(
-            f"monitor blank{number}.csv --state late.json {COSTS} --period week {NAMED} --json"
-            for number in (1, 2)
-        ),
+        *(f"monitor blank{number}.csv --state late.json {COSTS} --time week {NAMED} --json" for number in (1, 2)),
         "monitor --labels labels1.csv --state late.json --json",
         "monitor --labels labels2.csv --state late.json --close --json --html late.html",
     ],
@@ -720,7 +717,7 @@ def call_monitor():
     monitor = Monitor(costs=list(PRICES.values()), level=0.1)
     for number in range(6):
         rows = slice(10 * number, 10 * number + 10)
-        monitor.update(truth[rows], p[rows], ids=list(range(rows.start, rows.stop)), period=f"week {number}")
+        monitor.update(truth[rows], p[rows], ids=list(range(rows.start, rows.stop)), time=f"week {number}")
     monitor.close()
     return monitor.state()
 

@@ -4,8 +4,8 @@ python examples/studies/flusight_monitor.py [FOLDER]   where FOLDER holds flusig
 
 Forecasts of the change of flu admissions (five categories) for 53 places, every week, by 43 models: the FluSight
 forecast hub, github.com/cdcepi/FluSight-forecast-hub, whose teams share their forecasts under CC BY 4.0 or
-CC BY-SA 4.0. Every model and horizon has a monitor of its own. Periods are weeks, in the order in which the truth
-became known; a forecast at horizon h is made h + 1 weeks ahead of it, so the monitor's lag is h + 1. Tests of all
+CC BY-SA 4.0. Every model and horizon has a monitor of its own, for which all places of one week are one bet
+(--dependent reference_date): the shock that a week shares over all places is one observation. Tests of all
 categories cost the same. Only derived figures are stored, in docs/study/flusight-monitor.json, of which publish.py
 makes a table.
 """
@@ -24,7 +24,7 @@ STORED = ROOT / "docs" / "study" / "flusight-monitor.json"
 FILE = "flusight_rate_change.parquet"
 CLASSES = ["large_decrease", "decrease", "stable", "increase", "large_increase"]
 HORIZONS = range(4)
-LEVEL, RUN_LENGTH = 0.05, 1000
+LEVEL = 0.05
 KNOWN = {  # faults that the data's own description names
     "MIGHTE-Nsemble": "2023-24: old baseline",
     "CEPH-Rtrend_fluH": "2023-24: probably the old baseline",
@@ -52,25 +52,27 @@ def read_forecasts(folder: Path) -> Any:
     table = pd.read_parquet(folder / FILE)
     values = table[CLASSES].to_numpy(np.float64)
     table[CLASSES] = values / values.sum(axis=1, keepdims=True)
-    return table.assign(week=table["target_end_date"].astype(str), y_true=table["y_true"].astype(str))
+    return table.assign(week=table["reference_date"].astype(str), y_true=table["y_true"].astype(str))
 
 
 def watched(rows: Any, horizon: int) -> dict[str, Any]:
     """What a monitor says in the end of one model at one horizon."""
-    monitor = Monitor(labels=CLASSES, costs=np.ones(5), level=LEVEL, run_length=RUN_LENGTH, lag=horizon + 1)
-    monitor.update(rows["y_true"].to_numpy(), rows[CLASSES].to_numpy(), period=rows["week"].to_numpy())
+    monitor = Monitor(labels=CLASSES, costs=np.ones(5), level=LEVEL, dependent=True)
+    monitor.update(rows["y_true"].to_numpy(), rows[CLASSES].to_numpy(), time=rows["week"].to_numpy())
     monitor.close()
     summary = monitor.summary()
     assert summary.overpaid is not None
-    alarm, change, overpaid = summary.alarm, summary.change, summary.overpaid
+    overpaid = (summary.overpaid.value, summary.overpaid.low, summary.overpaid.high)
+    alarm = summary.alarm and {"noticed": summary.alarm.noticed, "stands": summary.alarm.stands}
     return {
         "horizon": horizon,
         "weeks": summary.increments,
         "cases": len(rows),
-        "overpaid": [round(each, 4) for each in (overpaid.value, overpaid.low, overpaid.high) if each is not None],
+        "overpaid": [round(each, 4) for each in overpaid if each is not None],
+        "since": summary.since or summary.likely,
         "log10_evidence": round(float(np.log10(summary.evidence)), 2),
-        "alarm": None if alarm is None else {"week": alarm.period, "above": alarm.above},
-        "change": None if change is None else {"week": change.period, "began": change.began},
+        "alarm": alarm,
+        "note": summary.note and summary.note.noticed,
     }
 
 
@@ -88,7 +90,7 @@ def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else folder_of_data()
     if folder is None:
         sys.exit(f"{FILE} is not here: name its folder.")
-    about = {"level": LEVEL, "run_length": RUN_LENGTH, "source": "FluSight forecast hub, commit 9246969"}
+    about = {"level": LEVEL, "source": "FluSight forecast hub, commit 9246969"}
     stored = about | {"models": all_models(read_forecasts(folder))}
     lines = json.dumps(stored["models"]).replace('{"model"', '\n{"model"')  # one model per line
     head = json.dumps(about)[:-1]

@@ -34,6 +34,7 @@ from zoo_tables import as_table  # noqa: E402
 
 STORED = ROOT / "docs" / "study" / "medmnist"
 FLUSIGHT = ROOT / "docs" / "study" / "flusight-monitor.json"  # written by flusight_monitor.py
+HUB, FLAT = ("FluSight-ensemble",), "always 20 % each"  # which promises and pays the same, always
 WORKUPS = ROOT / "docs" / "study" / "workups.json"  # written by workups.py
 MARKED = re.compile(r"<!-- (table|figure): (\w+) -->.*?<!-- end of \1 -->", re.DOTALL)
 PAGES = [
@@ -107,29 +108,19 @@ def workup_table(what: str) -> str:
 
 
 def flusight_table() -> str:
-    """Models watched for at least ten weeks, or known to be wrong, the strongest evidence first."""
-    stored = json.loads(FLUSIGHT.read_text(encoding="utf-8"))
-    shown_models = [model for model in stored["models"] if model["horizons"][0]["weeks"] >= 10 or model["known"]]
-    rows = [
-        [
-            model["model"],
-            str((first := model["horizons"][0])["weeks"]),
-            "{:.2f} ({:.2f} to {:.2f})".format(*first["overpaid"]).replace("-", "−").replace("−0.00", "0.00"),
-            f"10^{first['log10_evidence']:.1f}".replace("-", "−"),
-            *(_first_alarm(model["horizons"], horizon) for horizon in range(4)),
-            first["change"]["began"] if first["change"] else "",
-            model["known"] or "",
-        ]
-        for model in shown_models
-    ]
-    alarms = [f"Alarm, {horizon + 1} week{'s' * (horizon > 0)} ahead" for horizon in range(4)]
-    header = ["Model", "Weeks", "Paid beyond the promise", "Evidence", *alarms, "Began about", "Known to be wrong"]
-    return as_table(header, rows)
-
-
-def _first_alarm(horizons: list[dict[str, Any]], horizon: int) -> str:
-    alarm = next((part["alarm"] for part in horizons if part["horizon"] == horizon), None)
-    return "" if alarm is None else f"{alarm['week']}{'' if alarm['above'] else ' (less)'}"
+    """Models that are known to be wrong, and the hub's own, one week ahead; the strongest evidence first."""
+    models = json.loads(FLUSIGHT.read_text(encoding="utf-8"))["models"]
+    shown_models = [model for model in models if model["model"] in HUB or model["known"] not in (None, FLAT)]
+    rows = []
+    for model in shown_models:
+        first = model["horizons"][0]
+        overpaid = (
+            "{:.2f} ({:.2f} to {:.2f})".format(*first["overpaid"]).replace("-", "−").replace("−0.00", "0.00")
+        )
+        noticed = first["alarm"]["noticed"] if first["alarm"] else ""
+        back = " (back inside)" if first["alarm"] and not first["alarm"]["stands"] else ""
+        rows.append([model["model"], str(first["weeks"]), overpaid, noticed + back, model["known"] or ""])
+    return as_table(["Model", "Weeks", "Paid beyond the promise", "Noticed", "Known to be wrong"], rows)
 
 
 TABLES: dict[str, Callable[[], str]] = {

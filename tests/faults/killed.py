@@ -59,7 +59,7 @@ def monitor(folder):
     from pandora_regret.monitor import Monitor
 
     files = [write_week(folder / f"w{number}.csv", number, power=3.0) for number in range(1, 9)]
-    state, how = folder / "state.json", ("--costs", COSTS, "--period", "week")
+    state, how = folder / "state.json", ("--costs", COSTS, "--time", "week")
     CliRunner().invoke(pandora, ["monitor", str(files[0]), "--state", str(folder / "warm.json"), *how])
 
     def work():

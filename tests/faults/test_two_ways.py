@@ -120,7 +120,7 @@ def result_of(command, tables, folder, way=(dict, "csv", ()), costs=None):
         plain = told or costs  # options are the same for all weeks, and so is what they say of files
         [one] = files_of({"one": weeks[0]}, folder / "1", *(way[:2] if plain else ()))
         [two] = files_of({"one": weeks[1]}, folder / "2", *way[:2])
-        run_json("monitor", one, "--state", state, "--period", "week", *options)
+        run_json("monitor", one, "--state", state, "--time", "week", *options)
         return run_json("monitor", two, "--state", state)
     second = files_of({"two": tables["two"]}, folder, change, ending) if command == "compare" else []
     if command == "compare" and not told and not costs:
@@ -282,7 +282,7 @@ def test_a_weight_of_two_is_a_row_twice(command, seed, tmp_path):
 def test_a_monitor_that_sees_rows_again_or_all_at_once_says_the_same(seed, tmp_path):
     table = made(seed)["one"]
     weeks = [write(tmp_path / f"{w}.csv", taken(table, table["week"] == w)) for w in ("week 1", "week 2")]
-    told = ("--period", "week", *costs_of())
+    told = ("--time", "week", *costs_of())
     whole = write(tmp_path / "whole.csv", table)
     at_once = run_json("monitor", whole, "--state", tmp_path / "whole.json", *told)["summary"]
     for week in (weeks[0], weeks[0], weeks[1], whole):

@@ -1,4 +1,4 @@
-"""Betting, confidence sequences and ranks: what is promised of them at every moment."""
+"""Betting, its inversion and ranks: what is promised of them at every moment."""
 
 import json
 from itertools import pairwise, product
@@ -10,140 +10,157 @@ from hypothesis import strategies as st
 
 from pandora_regret import InputError
 from pandora_regret.inference import sequential_loops as loops
-from pandora_regret.inference.sequential import BETS, Bets, MeanSequence, Ranks
+from pandora_regret.inference.sequential import FRACTIONS, STAKES, EProcess, Ranks
 
-HOW = {"level": 0.05, "run_length": 1000.0}
+LEVEL = 0.05
 
 
-def increments(rng, n, mean=0.0, scale=1.0):
-    """Two-point increments of the given mean, each with bounds of its own."""
-    low, high = -scale * rng.uniform(0.05, 0.4, n), scale * rng.uniform(0.2, 0.6, n)
-    x = np.where(rng.random(n) < (mean * scale - low) / (high - low), high, low)
-    return x, low, high
+def increments(rng, n, mean=0.0):
+    """Two-point increments of the given mean, each with bounds of its own, and what bets are fractions of."""
+    low, high = -rng.uniform(0.2, 0.9, n), rng.uniform(0.5, 3.0, n)
+    x = np.where(rng.random(n) < (mean - low) / (high - low), high, low)
+    return np.stack([x, low, high]), np.ones(n)
+
+
+def joined(*parts):
+    return [np.concatenate(each, axis=-1) for each in zip(*parts, strict=True)]
+
+
+def wealth_by_hand(rows, scale, start=0, mean=0.0):
+    """Of every bet on both sides, (2, J), from one increment on, were the mean this."""
+    (x, low, high), wealth = rows, np.ones((2, len(FRACTIONS)))
+    for t in range(start, len(x)):
+        for side, (sign, room) in enumerate(((1, -low[t]), (-1, high[t]))):
+            wealth[side] *= 1 + np.minimum(FRACTIONS / scale[t], 0.9 / room) * sign * (x[t] - mean)
+    return wealth
 
 
 def test_a_fair_game_leaves_mean_wealth_at_one():
-    """Over all outcomes of four two-point increments, weighted by their probabilities, for every bet at once."""
-    low, high = np.array([-0.1, -0.3, -0.05, -0.4]), np.array([0.5, 0.2, 0.6, 0.1])
-    chance = -low / (high - low)
-    wealth = sums = 0.0
-    for outcome in product((0, 1), repeat=4):
-        hit = np.array(outcome)
-        bets = Bets(1.0, **HOW)
-        bets.update(np.where(hit, high, low), low, high)
-        weight = np.prod(np.where(hit, chance, 1 - chance))
-        wealth = wealth + weight * bets.wealth
-        sums = sums + weight * bets.sums
-    np.testing.assert_allclose(wealth, 1.0, rtol=1e-12)
-    np.testing.assert_allclose(sums, 4.0, rtol=1e-12)  # a sum of four restarts: an e-detector
+    """Over all outcomes of six two-point increments, weighted by their probabilities, for every bet at once."""
+    low, high = np.array([-0.1, -0.3, -0.05, -0.4, -0.2, -0.7]), np.array([0.5, 0.2, 0.6, 0.1, 2.0, 0.4])
+    chance, total = -low / (high - low), 0.0
+    for outcome in product((0, 1), repeat=6):
+        hit, bets = np.array(outcome), EProcess(LEVEL, every=2)
+        bets.update([np.where(hit, high, low), low, high], np.ones(6))
+        total = total + np.prod(np.where(hit, chance, 1 - chance)) * bets._folded().wealth[0]
+    np.testing.assert_allclose(total, 1.0, rtol=1e-12)
+
+
+def test_wealth_is_that_of_its_definition_in_every_window():
+    rows, scale = joined(increments(np.random.default_rng(1), 300), increments(np.random.default_rng(2), 100, 0.3))
+    bets = EProcess(LEVEL, every=16)
+    bets.update(rows, scale)
+    whole = bets._folded()
+    for w in range(len(whole.windows) - 1):
+        start, weight, count, total = whole.windows[w, :4].tolist()
+        by_hand = wealth_by_hand(rows, scale, int(start))
+        np.testing.assert_allclose(whole.wealth[w], by_hand, rtol=1e-9)
+        assert (count, total) == (400 - start, pytest.approx(rows[0, int(start) :].sum()))
+        assert weight == 0.9 if w == 0 else weight <= 0.1 / 4.59 * (start / 16) ** -1.25
+    assert whole.windows[:, loops.START].max() > 0
+    shares = 0.1 / loops.OF_ALL_STARTS * np.arange(1, 10**6) ** -loops.DECAY
+    assert 0.9 + shares.sum() < 1
+
+
+def test_the_interval_is_the_evidence_inverted():
+    """At its ends there is just evidence enough, by the definition of wealth; a bound may make it wider."""
+    for seed, mean, n in ((3, 0.0, 60), (4, 0.2, 400), (5, 0.5, 200), (6, -0.15, 2000)):
+        rows = increments(np.random.default_rng(seed), n, mean)
+        bets = EProcess(LEVEL, every=10**6)  # without changes
+        bets.update(*rows)
+        claim = bets.claim()
+        for side, end in enumerate((claim.low, claim.high)):
+            evidence = 0.9 * (STAKES @ wealth_by_hand(*rows, mean=end)[side])
+            assert 1 / LEVEL * (1 - 1e-9) <= evidence <= 1 / LEVEL * 2.5
+        assert claim.value == pytest.approx(rows[0][0].mean())
+        assert claim.low <= claim.value <= claim.high
+
+
+@given(st.integers(0, 10**6), st.sampled_from([0.0, 0.1, -0.1, 0.4]), st.integers(1, 600))
+@settings(deadline=None, max_examples=60)
+def test_there_is_an_alarm_exactly_where_the_interval_leaves_zero(seed, mean, n):
+    rng = np.random.default_rng(seed)
+    bets = EProcess(LEVEL)
+    bets.update(*joined(increments(rng, n), increments(rng, 150, mean)))
+    above, below = bets.evidence
+    claim = bets.claim()
+    assert claim.side == (above >= 1 / LEVEL) - (below >= 1 / LEVEL)
+    assert claim.low <= claim.value <= claim.high
+    for side in (True, False):
+        if claim.side == (1 if side else -1):
+            assert bets.noticed_at(side) is not None
 
 
 def test_false_alarms_and_misses_are_rare_at_every_moment():
-    rng, alarms, misses = np.random.default_rng(1), 0, 0
+    """A change of the mean leaves the interval of what is claimed right, too."""
+    rng, alarms, misses = np.random.default_rng(1), np.zeros(2), 0
     for _ in range(200):
-        x, low, high = increments(rng, 1500)
-        bets, sequence, missed = Bets(1.0, **HOW), MeanSequence(1.0, level=0.05), False
-        bets.update(x, low, high)
-        for part in np.array_split(np.arange(1500), 50):
-            sequence.update(x[part], low[part], high[part])
-            start, end = sequence.interval()
-            missed |= not start <= 0 <= end
-        alarms += bets.alarm is not None
+        calm, bets, missed = EProcess(LEVEL), EProcess(LEVEL), False
+        calm.update(*increments(rng, 1500))
+        alarms += [calm.noticed_at(side) is not None for side in (True, False)]
+        rows = joined(increments(rng, 320), increments(rng, 1180, 0.3))
+        for part in np.array_split(np.arange(1500), 30):
+            bets.update(*(each[..., part] for each in rows))
+            claim, n = bets.claim(), part[-1] + 1
+            truth = 0.3 * max(n - max(claim.began, 320), 0) / (n - claim.began)
+            missed |= not claim.low <= truth <= claim.high
         misses += missed
-    assert alarms <= 18  # 10 expected at most; P(more) < 0.01 even at the full level
-    assert misses <= 18
+    assert (alarms <= 18).all()  # 10 expected at most; P(more) < 0.01 even at the full level
+    assert misses <= 30  # two ends
 
 
-def test_the_interval_follows_means_that_change():
-    """The estimated mean is the average of the conditional means so far, whatever they are."""
-    rng = np.random.default_rng(2)
-    parts = [increments(rng, 4000, mean) for mean in (0.0, 0.15, -0.04)]
-    sequence, truth = MeanSequence(1.0, level=0.05), []
-    for (x, low, high), mean in zip(parts, (0.0, 0.15, -0.04), strict=True):
-        sequence.update(x, low, high)
-        truth += [mean] * len(x)
-        start, end = sequence.interval()
-        assert start <= np.mean(truth) <= end
-        assert end - start < 0.1
-    assert sequence.mean == pytest.approx(np.mean(np.concatenate([part[0] for part in parts])))
-
-
-def test_the_interval_is_the_mixture_inverted():
-    """By definition: the least mean m at which the mixture of exp(b (S - n m) - penalty) is below 2 / level."""
-    x, low, high = increments(np.random.default_rng(3), 400, 0.05)
-    sequence = MeanSequence(1.0, level=0.05)
-    sequence.update(x, low, high)
-    start, _ = sequence.interval()
-    from pandora_regret.inference.sequential import SEQUENCE_BETS
-
-    centres = np.concatenate([[0.0], np.cumsum(x)[:-1] / np.arange(2, 401)])
-    centres = np.clip(centres, low, high)
-    rooms = 2.0 ** (-np.floor(-4 * np.log2(centres - low)) / 4)  # rounded up to the next bin
-    total = 0.0
-    for bet in SEQUENCE_BETS:
-        if (bet * rooms < 1).all():
-            psi = (-np.log1p(-bet * rooms) - bet * rooms) / rooms**2
-            total += np.exp(bet * (x - start).sum() - (psi * (x - centres) ** 2).sum())
-    assert total / len(SEQUENCE_BETS) == pytest.approx(2 / 0.05, rel=1e-6)
-
-
-def test_a_change_is_found_and_dated():
-    rng, found = np.random.default_rng(4), []
+def test_a_change_is_noticed_and_dated():
+    rng, began, waits = np.random.default_rng(4), [], []
     for _ in range(40):
-        x, low, high = (
-            np.concatenate(parts) for parts in zip(increments(rng, 500), increments(rng, 600, 0.15), strict=True)
-        )
-        bets = Bets(1.0, **HOW)
-        bets.update(x, low, high)
-        if bets.change is not None and bets.change.at >= 500:
-            assert bets.change.above
-            found.append(bets.change.began)
-    assert len(found) > 20
-    assert 440 <= np.median(found) <= 540
+        bets = EProcess(LEVEL)
+        bets.update(*joined(increments(rng, 3200), increments(rng, 800, 0.5)))
+        if (at := bets.noticed_at(True)) is not None and at >= 3200:
+            began.append(bets.claim().began)
+            waits.append(at - 3200)
+    assert len(began) > 35
+    assert abs(np.median(began) - 3200) <= 64
+    assert np.median(waits) < 150
 
 
-@given(st.lists(st.integers(0, 60), max_size=4), st.integers(1, 3))
+def test_how_long_an_alarm_takes_at_best():
+    """With increments that are all alike, exactly so long."""
+    rows, scale = np.repeat([[0.1], [-0.5], [1.0]], 400, axis=1), np.ones(400)
+    for boldness in (1.0, 4.0):
+        bets = EProcess(LEVEL, 10**6, boldness)
+        bets.update(rows, scale)
+        assert bets.noticed_at(True) + 1 <= bets.increments_until_alarm(1.0) <= 1.35 * (bets.noticed_at(True) + 1)
+    bets = EProcess(LEVEL)
+    bets.update(-rows[[0, 2, 1]], scale)
+    assert bets.increments_until_alarm(1.0) is None
+
+
+@given(st.lists(st.integers(0, 200), max_size=4), st.sampled_from([1, 32]))
 @settings(deadline=None, max_examples=25)
-def test_cuts_change_no_digit(cuts, lag):
+def test_cuts_change_no_digit(cuts, every):
     rng = np.random.default_rng(5)
-    x, low, high = increments(rng, 60, 0.1)
-    values = rng.beta(2, 8, 60)
-    bounds = [0, *sorted(cuts), 60]
-    whole, parts = (
-        [Bets(1.0, **HOW, lag=lag), MeanSequence(1.0, level=0.05, lag=lag), Ranks(1.0)] for _ in range(2)
-    )
-    for each in whole[:2]:
-        each.update(x, low, high)
-    ranks = whole[2].update(values)
-    again = []
-    for start, end in pairwise(bounds):
-        part = slice(start, end)
-        parts = [type(each).restore(each, json.loads(json.dumps(each.state())), "state") for each in parts]
-        for each in parts[:2]:
-            each.update(x[part], low[part], high[part])
-        again.append(parts[2].update(values[part]))
+    rows, values = increments(rng, 200, 0.1), rng.beta(2, 8, 200)
+    whole, parts = ([EProcess(LEVEL, every), Ranks(1.0)] for _ in range(2))
+    whole[0].update(*rows)
+    ranks, again = whole[1].update(values), []
+    for start, end in pairwise([0, *sorted(cuts), 200]):
+        parts = [each.restore(json.loads(json.dumps(each.state())), "state") for each in parts]
+        parts[0].update(*(each[..., start:end] for each in rows))
+        again.append(parts[1].update(values[start:end]))
     assert [each.state() for each in whole] == [each.state() for each in parts]
     np.testing.assert_array_equal(np.concatenate(again), ranks)
 
 
-def test_lanes_are_streams_of_their_own():
-    x, low, high = increments(np.random.default_rng(6), 300, 0.1)
-    together, apart = Bets(1.0, **HOW, lag=3), [Bets(1.0, **HOW) for _ in range(3)]
-    history = together.update(x, low, high)
-    for lane, bets in enumerate(apart):
-        bets.update(x[lane::3], low[lane::3], high[lane::3])
-    np.testing.assert_array_equal(together.wealth, np.concatenate([bets.wealth for bets in apart]))
-    assert history[-1] == max(bets.value for bets in apart) / 3
-
-
 def test_wealth_stays_a_number():
-    """However long it wins or loses."""
+    """However long it wins or loses, and the interval with it."""
     n = 100_000
-    bets = Bets(1.0, **HOW)
-    bets.update(np.full(n, 0.5), np.full(n, -0.5), np.full(n, 0.5))
-    assert bets.value == pytest.approx(loops.LARGEST / 2, rel=0.5)
-    bets.update(np.full(n, -0.5), np.full(n, -0.5), np.full(n, 0.5))
-    assert np.isfinite(bets.wealth).all()
+    bets, half = EProcess(LEVEL), np.full(n, 0.5)
+    bets.update([half, -half, half], half)
+    assert bets.evidence[0] >= loops.STEP / 100
+    assert 0.49 < bets.claim().low <= 0.5
+    bets.update([-half, -half, half], half)
+    bets.update([-half, -half, half], half)
+    assert all(np.isfinite(getattr(bets, name)).all() for name in bets.STATE)
+    assert bets.claim().side == -1
     json.dumps(bets.state(), allow_nan=False)
 
 
@@ -158,21 +175,19 @@ def test_ranks_of_exchangeable_values_are_uniform_and_independent():
 
 @pytest.mark.parametrize(
     "damage",
-    [{"wealth": [[1.0]]}, {"wealth": "x"}, {"wealth": [[["a"] * len(BETS)] * 2]}, {"n": None}, {"n": "x"}],
+    [{"wealth": [[1.0]]}, {"wealth": "x"}, {"windows": [[9.0] * 6] * 16}, {"n": None}, {"n": "x"}],
 )
 def test_a_damaged_state_is_refused(damage):
-    state = Bets(1.0, **HOW).state() | damage
+    state = EProcess(LEVEL).state() | damage
     with pytest.raises(InputError, match="the state is damaged"):
-        Bets(1.0, **HOW).restore(state, "state.bets")
+        EProcess(LEVEL).restore(state, "state.bets")
 
 
 def test_without_numba_the_loops_are_the_same():
-    x, low, high = increments(np.random.default_rng(9), 50, 0.1)
-    compiled, plain = (
-        (np.ones((1, 2, 13)), np.zeros((1, 2, 13)), np.zeros((1, 2, 13)), np.zeros((1, 2, 13), np.int64))
-        for _ in range(2)
-    )
-    for bet, state in ((loops.bet, compiled), (getattr(loops.bet, "py_func", loops.bet), plain)):
-        bet(x, low, high, 0, BETS, *state, np.ones(1), np.full(5, -1), 20.0, 1000.0, np.empty(50))
-    for one, other in zip(compiled, plain, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-12)
+    rows = increments(np.random.default_rng(9), 70, 0.1)
+    compiled, plain = EProcess(LEVEL), EProcess(LEVEL)
+    compiled.update(*rows)
+    bet = getattr(loops.bet, "py_func", loops.bet)
+    bet(*rows, 0, 32, FRACTIONS, STAKES, *(getattr(plain, name) for name in plain.STATE), 1 / LEVEL)
+    for name in plain.STATE:
+        np.testing.assert_allclose(getattr(compiled, name), getattr(plain, name), rtol=1e-12)

@@ -8,8 +8,18 @@ from monitored import as_text, cases
 
 from pandora_regret import expected_search_cost
 from pandora_regret.monitor import Monitor
+from pandora_regret.monitor.summary import sentences
 
 COSTS = [100.0, 200.0, 40.0]
+
+
+def reopened(monitor):
+    return Monitor.from_state(json.loads(as_text(monitor)))
+
+
+def overpaid_so_far(monitor):
+    """The e-process alone: what bets were made, and how they ended."""
+    return monitor.paid.overpaid.state()
 
 
 def test_ids_seen_before_are_skipped():
@@ -19,41 +29,82 @@ def test_ids_seen_before_are_skipped():
     twice.update(y[:12], p[:12], ids=range(12))
     taken = twice.update(y, p, ids=range(20))
     assert (taken.counted, taken.skipped) == (8, 12)
-    assert as_text(once) == as_text(twice)
+    assert overpaid_so_far(once) == overpaid_so_far(twice)
 
 
 def test_another_label_of_a_counted_case_is_said():
     y, p = cases(20)
     monitor = Monitor()
     monitor.update(y, p, ids=range(20))
-    monitor = Monitor.from_state(json.loads(as_text(monitor)))
+    monitor = reopened(monitor)
     before, other = as_text(monitor), np.where(np.arange(20) < 3, (y + 1) % 3, y)
     taken = monitor.update(other, p, ids=range(20))
     assert (taken.skipped, taken.differing) == (20, 3)
     assert monitor.label([0, 10], other[[0, 10]]).differing == 1
-    assert as_text(monitor) == before
+    assert as_text(reopened(monitor)) == before
 
 
-def test_labels_come_later_and_out_of_order():
-    y, p = cases(40)
-    ids, weeks = np.arange(40), np.repeat(["week 1", "week 2"], 20)
-    late, order = Monitor(costs=COSTS), np.random.default_rng(0).permutation(20)
-    assert late.update(None, p, ids=ids, period=weeks).waiting == 40
-    assert late.summary().overpaid is None
-    late = Monitor.from_state(json.loads(as_text(late)))
-    for week in (0, 1):
-        rows = 20 * week + order
-        taken = late.label(ids[rows], y[rows])
-        assert taken.counted == 20
-    assert late.label([3, "nobody"], [0, 0]) == type(taken)(skipped=1, unknown=1)
-    late.close()
-    at_once = Monitor(costs=COSTS)
-    at_once.update(y, p, ids=ids, period=weeks)
-    at_once.close()
-    assert len(late.waiting) == 0
-    assert late.summary().increments == 2
-    assert late.summary().overpaid.value == pytest.approx(at_once.summary().overpaid.value)
-    assert late.promised.state() == at_once.promised.state()
+@pytest.mark.parametrize(("timed", "dependent"), [(True, True), (True, False), (False, False)])
+def test_the_order_in_which_labels_come_changes_no_bet(timed, dependent):
+    """All at once, or each week's labels two weeks later, shuffled, with the state stored in between."""
+    y, p = cases(200, power=2.0)
+    weeks, late = np.repeat(np.arange(10), 20), np.random.default_rng(0).random(200) < 0.5
+    late[:20] = False  # the file of week 0 has all of its labels
+    at_once, waiting = (Monitor(costs=COSTS, dependent=dependent) for _ in range(2))
+    for week in range(10):
+        rows = np.flatnonzero(weeks == week)
+        time = {"time": f"week {week}"} if timed else {}
+        at_once.update(y[rows], p[rows], ids=rows, **time)
+        waiting = waiting if waiting.paid is None else reopened(waiting)
+        with waiting.together():
+            waiting.update([None if late[row] else y[row] for row in rows], p[rows], ids=rows, **time)
+            before = np.random.default_rng(week).permutation(np.flatnonzero((weeks == week - 2) & late))
+            waiting.label(before, y[before])
+        assert waiting.summary().late == 0
+    rest = np.flatnonzero(late & (weeks >= 8))
+    waiting.label(rest, y[rest])
+    for monitor in (at_once, waiting):
+        monitor.close()
+    assert waiting.queue.cases == []
+    assert overpaid_so_far(waiting) == overpaid_so_far(at_once)
+    assert waiting.paid.drift.state() == at_once.paid.drift.state()
+
+
+def test_a_case_holds_up_those_behind_it_until_it_is_given_up():
+    y, p = cases(100)
+    monitor, without = Monitor(costs=COSTS), Monitor(costs=COSTS)
+    for week in range(5):
+        rows = np.arange(20 * week, 20 * week + 20)
+        monitor.update([None if row == 7 else y[row] for row in rows], p[rows], ids=rows, time=f"week {week}")
+        kept = rows[rows != 7]
+        without.update(y[kept], p[kept], ids=kept, time=f"week {week}")
+        summary = monitor.summary()
+        assert summary.waiting == (week < 3)
+        assert (summary.held > 0) == (week < 3)
+    assert overpaid_so_far(monitor) == overpaid_so_far(without)
+    assert monitor.label([7], [y[7]]).counted == 1
+    assert overpaid_so_far(monitor) == overpaid_so_far(without)
+    summary = monitor.summary()
+    assert (summary.late, summary.late_share, summary.needed_wait) == (1, 0.01, 4)
+    assert "1 label (1.0 %) came too late" in "\n".join(sentences(summary, None))
+    assert "a wait of 4 periods would have kept 99 %" in "\n".join(sentences(summary, None))
+
+
+@pytest.mark.parametrize(
+    ("wait", "timed", "late"), [(3, False, 10), (30, False, 5), (45, False, 0), (1, True, 10), (2, True, 0)]
+)
+def test_how_long_to_wait(wait, timed, late):
+    """In cases, or periods: labels of every second case come two weeks of 20 cases later."""
+    y, p = cases(60)
+    monitor = Monitor(wait=wait)
+    for week in range(3):
+        rows = np.arange(20 * week, 20 * week + 20)
+        with monitor.together():
+            about = {"time": f"week {week}"} if timed else {}
+            monitor.update([None if row % 2 else y[row] for row in rows], p[rows], ids=rows, **about)
+            if week == 2:
+                monitor.label(np.arange(1, 20, 2), y[1:20:2])
+    assert monitor.summary().late == late
 
 
 def test_a_row_with_its_label_finds_the_forecast_that_waited():
@@ -64,46 +115,52 @@ def test_a_row_with_its_label_finds_the_forecast_that_waited():
     assert monitor.update(labels, p, ids=range(10)).waiting == 5
     assert monitor.update(y, p[::-1], ids=range(10)).counted == 5
     paid = expected_search_cost(y, p)
-    assert sum(point.totals[0] + point.totals[3] for point in monitor.paid.history.all) / 10 == pytest.approx(paid)
+    assert sum(sum(point.totals) for point in monitor.paid.history.all) / 10 == pytest.approx(paid)
+    assert monitor.label([3, "nobody"], [y[3], 0]) == type(monitor.label([3], [y[3]]))(skipped=1, unknown=1)
 
 
-def test_late_rows_are_left_out_of_everything_but_the_count():
-    """What they share with their period would make later increments depend on it."""
+def test_rows_of_a_period_that_was_bet_on_are_late():
+    """What they share with their period would make later bets depend on it."""
     y, p = cases(30)
-    late, punctual = Monitor(), Monitor()
+    late, punctual = Monitor(dependent=True), Monitor(dependent=True)
     for monitor in (late, punctual):
-        monitor.update(y[:10], p[:10], ids=range(10), period="week 1")
+        monitor.update(y[:10], p[:10], ids=range(10), time="week 1")
         monitor.close()
-    late.update(y[10:20], p[10:20], ids=range(10, 20), period="week 1")
-    assert late.update(y[10:20], p[10:20], ids=range(10, 20), period="week 1").skipped == 10
+    late.update(y[10:20], p[10:20], ids=range(10, 20), time="week 1")
+    assert late.update(y[10:20], p[10:20], ids=range(10, 20), time="week 1").skipped == 10
     for monitor in (late, punctual):
-        monitor.update(y[20:], p[20:], ids=range(20, 30), period="week 2")
+        monitor.update(y[20:], p[20:], ids=range(20, 30), time="week 2")
         monitor.close()
-    summary = late.summary()
-    assert (summary.increments, summary.last.cases, summary.late) == (2, 10, 10)
-    assert late.paid.bets.state() == punctual.paid.bets.state()
-    assert late.paid.overpaid.state() == punctual.paid.overpaid.state()
-    assert late.promised.ranks.state() == punctual.promised.ranks.state()
+    assert (late.summary().increments, late.summary().late) == (2, 10)
+    assert overpaid_so_far(late) == overpaid_so_far(punctual)
+    assert late.paid.ranks.state() == punctual.paid.ranks.state()
 
 
-def test_one_update_of_several_periods_does_not_depend_on_its_order():
-    """Labels of forecasts that waited and new rows of the same weeks: no week closes before all of it is in."""
-    y, p = cases(60)
-    weeks, waits = np.repeat([1, 2, 3], 20), np.arange(60) % 2 == 0
-    mixed, at_once = Monitor(costs=COSTS), Monitor(costs=COSTS)
-    at_once.update(y, p, ids=range(60), period=weeks)
-    first = np.flatnonzero(waits)
-    mixed.update(None, p[first], ids=first, period=np.ones(30, dtype=int))
-    mixed.update(y, p, ids=range(60), period=weeks)
-    assert mixed.summary().late == 0
-    together = Monitor(costs=COSTS)
-    together.update(None, p[first], ids=first, period=weeks[first])
-    with together.together():
-        rest = np.flatnonzero(~waits)
-        together.update(y[rest], p[rest], ids=rest, period=weeks[rest])
-        together.label(first, y[first])
-    at_once.close()
-    for monitor in (mixed, together):
-        monitor.close()
-        assert monitor.summary().increments == 3
-        assert monitor.summary().overpaid.value == pytest.approx(at_once.summary().overpaid.value)
+def late_stream(rng, weeks, in_order):
+    """A calibrated model whose expensive cases get their labels first; whether it ever alarms.
+
+    In the order of forecasts, and to compare, in the order in which labels come.
+    """
+    y, p = cases(20 * weeks, seed=rng)
+    paid = expected_search_cost(y, p, costs=COSTS, per_instance=True)
+    delay = np.where(paid > np.median(paid), 0, 2)
+    monitor = Monitor(costs=COSTS)
+    for week in range(weeks + 2):
+        rows = np.arange(20 * week, min(20 * week + 20, len(y)))
+        now = np.flatnonzero(np.arange(len(y)) // 20 + delay == week)
+        if not in_order:
+            if len(now):
+                monitor.update(y[now], p[now], ids=now)
+            continue
+        with monitor.together():
+            if len(rows):
+                monitor.update(None, p[rows], ids=rows)
+            monitor.label(now, y[now])
+    return monitor.summary().alarm is not None
+
+
+def test_labels_that_come_sooner_where_costs_are_high_raise_no_false_alarm():
+    rng = np.random.default_rng(3)
+    seeds = rng.integers(1 << 30, size=60)
+    assert sum(late_stream(seed, 12, in_order=True) for seed in seeds) <= 7
+    assert sum(late_stream(seed, 12, in_order=False) for seed in seeds) > 30

@@ -21,6 +21,7 @@ from pandora_regret import (
 from pandora_regret.inputs import read_probabilities
 from pandora_regret.monitor import Monitor
 from pandora_regret.monitor.possible_costs import bounds, overpaid, possible_costs
+from pandora_regret.monitor.summary import sentences
 
 COSTS = [100.0, 200.0, 40.0]
 
@@ -53,50 +54,85 @@ def test_rows_are_those_of_the_scores(table, prior):
 def test_summary_in_plain_numbers():
     y, p = cases(50)
     monitor = Monitor(costs=COSTS)
-    monitor.update(y, p, period="week 1")
-    so_far = monitor.summary()
-    assert (so_far.increments, so_far.overpaid, so_far.last.complete) == (0, None, False)
-    monitor.close()
+    monitor.update(y, p, time="week 1")
     summary = monitor.summary()
     paid = expected_search_cost(y, p, costs=COSTS)
     promised = search_entropy(p, costs=COSTS)
-    assert (summary.last.name, summary.last.cases, summary.last.complete) == ("week 1", 50, True)
-    assert (so_far.last.paid, so_far.last.promised) == (summary.last.paid, summary.last.promised)
+    assert (summary.last.name, summary.last.cases, summary.increments) == ("week 1", 50, 50)
     assert summary.last.paid == pytest.approx(paid)
-    assert summary.last.promised == summary.predicted == pytest.approx(promised)
+    assert summary.last.promised == pytest.approx(promised)
     assert summary.overpaid.value == pytest.approx(paid - promised)
     assert summary.overpaid.low <= 0 <= summary.overpaid.high
     assert not summary.alarmed
 
 
-@given(st.lists(st.integers(1, 9), max_size=5, unique=True), st.booleans())
+@given(st.lists(st.integers(1, 9), max_size=5, unique=True), st.booleans(), st.booleans(), st.booleans())
 @settings(deadline=None, max_examples=20)
-def test_batches_cut_at_period_borders_change_nothing(cuts, closing):
+def test_batches_cut_at_borders_of_periods_change_nothing(cuts, closing, dependent, shuffled):
     y, p = cases(100, power=1.5)
-    q, ids, weeks = cases(100, seed=1)[1], [f"case {i}" for i in range(100)], np.repeat(np.arange(10), 10)
-    whole, parts = Monitor(costs=COSTS, lag=2), None
-    whole.update(y, p, challenger=q, ids=ids, period=weeks)
+    q, ids, weeks = (
+        cases(100, seed=1)[1],
+        np.array([f"case {i}" for i in range(100)]),
+        np.repeat(np.arange(10), 10),
+    )
+    whole, parts, how = Monitor(costs=COSTS, dependent=dependent), None, {"costs": COSTS, "dependent": dependent}
+    order = np.random.default_rng(0).permutation(100) if shuffled else np.arange(100)
+    whole.update(y[order], p[order], challenger=q[order], ids=ids[order], time=weeks[order])
     whole.close()
     for start, end in zip([0, *sorted(cuts)], [*sorted(cuts), 10], strict=True):
         part = slice(10 * start, 10 * end)
-        monitor = Monitor(costs=COSTS, lag=2) if parts is None else Monitor.from_state(json.loads(parts))
-        monitor.update(y[part], p[part], challenger=q[part], ids=ids[part], period=weeks[part])
+        monitor = Monitor(**how) if parts is None else Monitor.from_state(json.loads(parts))
+        monitor.update(y[part], p[part], challenger=q[part], ids=ids[part], time=weeks[part])
         if closing or end == 10:
             monitor.close()
         parts = as_text(monitor)
-    assert parts == as_text(whole)
+    assert essence(json.loads(parts)) == essence(json.loads(as_text(whole)))
 
 
-def test_the_last_period_is_one_however_long_the_history_is():
-    y, p = cases(302)
+def essence(state):
+    """A state, less what the newest sums were added up from."""
+    return {name: part for name, part in state.items() if name != "newest"}
+
+
+@pytest.mark.parametrize("cuts", [(1, 2, 3), (100, 333), (999,)])
+def test_cases_without_times_may_be_cut_anywhere(cuts):
+    y, p = cases(1200, power=1.5)
+    whole, parts = Monitor(costs=COSTS), Monitor(costs=COSTS)
+    whole.update(y, p)
+    for part in np.split(np.arange(1200), cuts):
+        parts.update(y[part], p[part])
+    assert essence(parts.state()) == essence(whole.state())
+
+
+def test_dependent_cases_are_one_bet_per_period():
+    """The mean of a period is the increment: a period of cases that are all alike counts once."""
+    y, p = cases(40, power=1.5)
+    alone, alike = (Monitor(costs=COSTS, dependent=True) for _ in range(2))
+    alone.update(y, p, time=np.arange(40))
+    alike.update(np.repeat(y, 9), np.repeat(p, 9, axis=0), time=np.repeat(np.arange(40), 9))
+    for monitor in (alone, alike):
+        monitor.close()
+    for one, other in zip(*(vars(each.summary()).values() for each in (alone, alike)), strict=True):
+        if isinstance(one, (int, float)):
+            assert one == pytest.approx(other)
+    assert alone.summary().increments == 40
+    assert alike.summary().overpaid.low == pytest.approx(alone.summary().overpaid.low)
+    with pytest.raises(InputError, match="time"):
+        alone.update(y, p)
+
+
+def test_a_long_history_keeps_its_names():
+    y, p = cases(1204)
     monitor = Monitor(costs=COSTS)
-    monitor.update(y, p, period=np.arange(302))
-    monitor.close()
+    monitor.update(y, p, time=np.arange(1204) // 2)
     monitor = Monitor.from_state(json.loads(as_text(monitor)))
-    summary = monitor.summary()
-    assert (summary.last.name, summary.last.cases) == ("301", 1)
-    assert summary.last.paid == pytest.approx(expected_search_cost(y[-1:], p[-1:], costs=COSTS))
-    assert summary.last.promised == summary.predicted == pytest.approx(search_entropy(p[-1:], costs=COSTS))
+    history, summary = monitor.paid.history, monitor.summary()
+    assert (summary.last.name, summary.last.cases, summary.first) == ("601", 2, "0 to 3"[:1])
+    assert summary.last.paid == pytest.approx(expected_search_cost(y[-2:], p[-2:], costs=COSTS))
+    assert history.stride == 4
+    assert history.name_of(808) == "404 to 407"
+    assert sum(point.cases for point in history.all) == 1204
+    assert all(len(point.after) == 4 for point in history.points)
 
 
 @pytest.mark.parametrize("prior", [Beta(1.0), Gamma(2.0)], ids=["beta", "gamma"])
@@ -114,15 +150,53 @@ def test_forecasts_that_nearly_sum_to_one_promise_what_they_pay(prior):
 
 def test_an_overconfident_model_is_caught_and_dated():
     monitor = Monitor(costs=COSTS)
-    for week in range(60):
-        y, p = cases(100, seed=week, power=1.0 if week < 30 else 4.0)
-        monitor.update(y, p, period=f"week {week + 1}")
+    for week in range(1, 25):
+        y, p = cases(100, seed=week, power=1.0 if week < 15 else 4.0)
+        monitor.update(y, p, time=f"week {week}")
     summary = monitor.summary()
     assert summary.alarm.above
-    assert 31 <= int(summary.alarm.period.split()[1]) <= 50
-    assert 15 <= int(summary.change.began.split()[1]) <= 33
+    assert summary.alarm.stands
+    assert 15 <= int(summary.alarm.noticed.split()[1]) <= 19
+    assert 13 <= int(summary.since.split()[1]) <= 16
+    assert summary.overpaid.low > 0
     assert summary.drift is not None  # its promises fell
     assert not summary.drift.above
+    [headline, *_] = sentences(summary, "USD")
+    assert headline.startswith(f"ALARM: since about {summary.since} the model costs $")
+    assert headline.endswith(f"Noticed in {summary.alarm.noticed}.")
+
+
+def test_a_model_that_keeps_its_promises_again_is_back_inside():
+    monitor = Monitor(costs=COSTS)
+    for week in range(1, 80):
+        y, p = cases(100, seed=week, power=5.0 if 5 <= week < 9 else 1.0)
+        monitor.update(y, p, time=f"week {week}")
+        [headline, *_] = sentences(monitor.summary(), None)
+        alarm, overpaid = monitor.summary().alarm, monitor.summary().overpaid
+        assert headline.startswith("ALARM") == (alarm is not None)
+        if alarm is not None:
+            assert alarm.stands == (overpaid.low > 0)
+    assert alarm is not None
+    assert not alarm.stands
+    assert f"ALARM in {alarm.noticed}: the model cost more than it promised. Back inside since" in headline
+
+
+def test_costing_less_is_a_note_unless_both_sides_alarm():
+    """Forecasts that are too cautious."""
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.full(3, 0.3), 1500)
+    y = (rng.random((1500, 1)) > p.cumsum(axis=1)).sum(axis=1).clip(max=2)
+    flat = 0.5 * p + 0.5 / 3
+    one, both = Monitor(costs=COSTS), Monitor(costs=COSTS, two_sided=True)
+    for monitor in (one, both):
+        monitor.update(y, flat)
+    assert (one.summary().alarmed, both.summary().alarmed) == (False, True)
+    assert not one.summary().note.above
+    assert one.summary().overpaid.high < 0
+    [headline, *_] = sentences(one.summary(), None)
+    assert headline.startswith("No alarm. So far the model costs ")
+    assert "less than it promises" in headline
+    assert sentences(both.summary(), None)[0].startswith("ALARM: ")
 
 
 def test_names_of_classes_are_matched():
@@ -145,8 +219,7 @@ def test_names_of_classes_are_matched():
     [
         ({"level": 0.95}, "probability of a false alarm"),
         ({"level": 0.0}, "level"),
-        ({"run_length": -1.0}, "run_length"),
-        ({"lag": 0}, "lag"),
+        ({"wait": 0}, "wait"),
     ],
 )
 def test_settings_that_make_no_sense(change, message):
@@ -163,15 +236,15 @@ def test_mistakes_are_said():
         monitor.update([0, None, 1, 2], p)
     with pytest.raises(InputError, match="as is row 0"):
         monitor.update(y, p, ids=["a", "b", "a", "c"])
-    with pytest.raises(InputError, match="period has 3 entries"):
-        monitor.update(y, p, period=["w"] * 3)
-    monitor.update(y, p, period="w1")
+    with pytest.raises(InputError, match="time has 3 entries"):
+        monitor.update(y, p, time=["w"] * 3)
+    monitor.update(y, p, time="w1")
     with pytest.raises(InputError, match="always or never"):
         monitor.update(y, p)
     with pytest.raises(InputError, match="challenger is given now"):
-        monitor.update(y, p, challenger=p, period="w1")
+        monitor.update(y, p, challenger=p, time="w1")
     with pytest.raises(InputError, match="y_proba row 1"):
-        monitor.update(y, np.where(np.arange(4)[:, None] == 1, 0.7, p), period="w1")
+        monitor.update(y, np.where(np.arange(4)[:, None] == 1, 0.7, p), time="w1")
 
 
 def test_a_refused_batch_leaves_no_trace():
@@ -181,7 +254,7 @@ def test_a_refused_batch_leaves_no_trace():
     before = as_text(monitor)
     bad = p.copy()
     bad[5] = 0.7
-    for kwargs in ({}, {"challenger": p}, {"period": "w"}):
+    for kwargs in ({}, {"challenger": p}, {"time": "w"}):
         with pytest.raises(InputError):
             monitor.update(y, bad, ids=range(6), **kwargs)
         assert as_text(monitor) == before

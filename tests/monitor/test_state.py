@@ -41,11 +41,12 @@ def places(value, path=()):
         yield from places(item, (*path, key))
 
 
-def test_no_damage_to_a_state_is_more_than_a_sentence():
+@pytest.mark.parametrize("dependent", [False, True])
+def test_no_damage_to_a_state_is_more_than_a_sentence(dependent):
     y, p = cases(60)
-    monitor = Monitor(costs=COSTS, lag=2)
-    labels = [None if i % 7 == 0 else int(k) for i, k in enumerate(y)]
-    monitor.update(labels, p, challenger=p[::-1], ids=range(60), period=np.repeat(np.arange(6), 10))
+    monitor = Monitor(costs=COSTS, dependent=dependent)
+    labels = [None if i % 7 == 0 and i > 15 else int(k) for i, k in enumerate(y)]
+    monitor.update(labels, p, challenger=p[::-1], ids=range(60), time=np.repeat(np.arange(6), 10))
     text, refused, rng = as_text(monitor), 0, np.random.default_rng(0)
     junk = [None, "x", -1, 0, 1e300, float("nan"), [], {}, True, 10**30, [[1]], -0.5, 2**63]
     for path in places(json.loads(text)):
@@ -56,10 +57,15 @@ def test_no_damage_to_a_state_is_more_than_a_sentence():
         part[path[-1]] = junk[rng.integers(len(junk))]
         try:
             damaged = Monitor.from_state(state)
-            damaged.update([0, 1], p[:2], challenger=p[2:4], ids=["q", "r"], period="9")
+            damaged.update([0, 1], p[:2], challenger=p[2:4], ids=["q", "r"], time="9")
             damaged.close()
             damaged.summary()
             as_text(damaged)
         except InputError:
             refused += 1
     assert refused > 100
+
+
+def test_a_state_of_the_first_version_is_refused_in_a_sentence():
+    with pytest.raises(InputError, match=r"earlier version, which bet on periods.*begin a new state"):
+        Monitor.from_state({"schema": "pandora-monitor/1", "level": 0.05})

@@ -1,11 +1,11 @@
 """`pandora monitor`: whether a model in production still costs what it promises.
 
-The JSON (schema "pandora-monitored/1")::
+The JSON (schema "pandora-monitored/2")::
 
-    schema, library, sentences [...], summary {increments, by_period, first, last {name, cases, paid, promised},
-    overpaid {value, low, high}, evidence, alarm {period, above, began}, change, saved, predicted, predicted_in,
-    drift, waiting, late}, taken {counted, waiting, skipped, unknown, differing},
-    done [{what, count, sentence}]
+    schema, library, sentences [...], summary {increments, dependent, timed, first, last {name, cases, paid,
+    promised}, overpaid {value, low, high}, since, likely, evidence, alarm {noticed, above, stands}, note, saved,
+    predicted, drift, waiting, held, late, late_share, needed_wait, at_best},
+    taken {counted, waiting, skipped, unknown, differing}, done [{what, count, sentence}]
 """
 
 from __future__ import annotations
@@ -52,7 +52,13 @@ NOT_HERE = (
 )  # every case counts once, at the same prices
 COLUMNS = [option for option in LAYOUT if option.name not in NOT_HERE]
 COLUMNS_NAMED = [str(option.name) for option in COLUMNS]
-ROLES, SETTINGS = ("champion", "challenger", "period"), ("level", "run_length", "lag")
+ROLES, SETTINGS = ("champion", "challenger", "time", "dependent"), ("level", "two_sided", "wait")
+GONE = {  # options of the first version, and what to give instead
+    "period": "--time {} orders cases and names them; --dependent {} makes one bet of each period, for cases that "
+    "depend on each other beyond their forecasts",
+    "lag": "leave it out: labels that come later are waited for (--wait)",
+    "run_length": "leave it out: --level bounds false alarms of changes, too",
+}
 
 
 @command(
@@ -60,25 +66,20 @@ ROLES, SETTINGS = ("champion", "challenger", "period"), ("level", "run_length", 
     Option("--state FILE", "What was seen so far.", type=INPUT_PATH, required=True),
     Option("--champion NAME", "The model in use.  [default: the first]"),
     Option("--challenger NAME", "The model that might replace it."),
-    Option(
-        "--period COLUMN",
-        "When a row came in, such as its week: cases of one period may depend on each other.",
-    ),
+    Option("--time COLUMN", "When forecasts were made, such as their week: orders cases, and names them."),
+    Option("--dependent COLUMN", "The same, where cases of one week share shocks: each week is one bet."),
     Option("--labels FILE", "Labels of earlier forecasts: columns id and label.", type=INPUT_PATH),
+    Option(
+        "--wait N",
+        "For how many later periods, or cases without --time, a label is waited for.  "
+        "[default: until the next file but two]",
+        type=click.IntRange(1),
+    ),
     Option("--level SHARE", "Probability that a false ALARM ever comes.  [default: 0.05]", type=float),
-    Option(
-        "--run-length N",
-        "Periods, or cases without --period, until a false CHANGE comes, on average, at least.  "
-        "[default: 10,000 periods or 1,000,000 cases]",
-        type=float,
-    ),
-    Option("--lag N", "After how many periods labels are known.  [default: 1]", type=click.IntRange(1)),
+    Option("--two-sided", "ALARM too where it costs less than it promises, not only a note.", default=None),
     Option("--drift-alarm", "Exit with 3 on DRIFT too: forecasts promise other costs than before."),
-    Option(
-        "--close",
-        "The newest period is complete: count it now, not when a later one begins. Rows that come later for it "
-        "are left out.",
-    ),
+    Option("--close", "With --dependent: the newest period is complete, count it now."),
+    *(Option(f"--{name.replace('_', '-')} TEXT", "No longer there.", hidden=True) for name in GONE),
     Option("--html FILE", "Write a page with the whole history; it is replaced.", type=PATH),
     *SEARCH,
     *COLUMNS,
@@ -89,21 +90,25 @@ def monitor(asked: Asked) -> None:
 
     FILES hold new forecasts with ids, of one model or of a champion and a challenger (NAME=FILE), and the true
     classes where they are known. The state holds what was seen before: such ids are skipped, so a run that was
-    killed is simply run again. It holds the settings, too: later runs need only files and --state.
+    killed is simply run again. It holds the settings, too: later runs need only files and --state, and without
+    files they show where it stands.
 
     \b
     Examples:
-      pandora monitor week12.csv --state triage.json --costs prices.csv --period week
+      pandora monitor week12.csv --state triage.json --costs prices.csv --time week
       pandora monitor "Deep net=net.csv" Forest=forest.csv --champion "Deep net" --state triage.json
       pandora monitor --labels outcomes.csv --state triage.json --html triage.html
 
-    Exit code 3 says ALARM or CHANGE: it costs more or less than it promises, or has begun to. DRIFT of promises
-    alone is only said, unless --drift-alarm is given. --level bounds false ALARMs, --run-length false CHANGEs.
+    Exit code 3 says ALARM: it costs more than it promises. DRIFT of promises alone is only said, unless
+    --drift-alarm is given. --dependent takes many more cases to notice anything: use it where a shock, such as an
+    epidemic, moves all cases of a week.
     """
     from pandora_regret.monitor.summary import sentences
 
-    if not asked.files and asked.labels is None:
-        raise click.UsageError("there is nothing to read: give files of forecasts, or --labels.")
+    for name, instead in GONE.items():
+        if (given := getattr(asked, name)) is not None:
+            raise click.UsageError(f"--{name.replace('_', '-')} is gone: {instead.format(given, given)}.")
+    asked.not_both("time", "dependent", "--dependent orders and names cases, too")
     state = Path(asked.state)
     for path in (state, asked.html):
         check_output(path, force=True)
@@ -121,7 +126,7 @@ def monitor(asked: Asked) -> None:
     lines = sentences(summary, asked.cost_unit, asked.challenger)
     if asked.json:
         about = {"sentences": lines, "summary": to_plain(summary), "taken": to_plain(taken)}
-        print_json(about | {"done": to_plain(done)}, "pandora-monitored/1")
+        print_json(about | {"done": to_plain(done)}, "pandora-monitored/2")
     else:
         echo("\n".join(lines))
         if done:
@@ -148,15 +153,12 @@ def _locked(state: Path) -> Iterator[None]:
 
 
 def _updated(asked: Asked) -> tuple[Monitor, Taken, tuple[Done, ...]]:
-    """The monitor with what the files add, what became of their rows, and what was done to them.
-
-    The newest period stays open until a later one begins, or `--close`.
-    """
+    """The monitor with what the files add, what became of their rows, and what was done to them."""
     from pandora_regret.files.cases import read_label_table
     from pandora_regret.monitor import Taken
 
     watched, done = _restored(asked), tuple[Done, ...]()
-    late = 0 if watched is None or watched.paid is None else watched.paid.periods.late
+    late = 0 if watched is None else watched.queue.late
     new: dict[str, Any] | None = None
     if asked.files:
         watched, new, done = _read_forecasts(asked, watched)
@@ -167,15 +169,13 @@ def _updated(asked: Asked) -> tuple[Monitor, Taken, tuple[Done, ...]]:
         if new is not None:
             taken += watched.update(**new)
         if asked.labels is not None:
-            ids, truth, periods = read_label_table(asked.labels, list(by_name), asked.layout(group=asked.period))
+            ids, truth = read_label_table(asked.labels, list(by_name), asked.layout())
             there = truth >= 0  # the others are not known yet
-            labels = [list(by_name.values())[k] for k in truth[there]]
-            taken += watched.label(ids[there], labels, period=None if periods is None else periods[there])
+            taken += watched.label(ids[there], [list(by_name.values())[k] for k in truth[there]])
     if asked.close:
         watched.close()
-    assert watched.paid is not None
     left_out = (
-        ("rows of closed periods", watched.paid.periods.late - late, "row", "of closed periods left out"),
+        ("labels that came late", watched.queue.late - late, "label", "too late: left out"),
         ("rows seen before", taken.skipped, "row", "seen before skipped"),
         ("labels that changed", taken.differing, "label", "not as counted before: left as counted"),
         ("labels without forecasts", taken.unknown, "label", "of unknown ids left out"),
@@ -229,7 +229,7 @@ def _read_forecasts(asked: Asked, watched: Monitor | None) -> tuple[Monitor, dic
     from pandora_regret.files import FileError, align, open_models, read_models, read_models_argument
 
     classes = {} if watched is None else {"classes": tuple(_labels_by_name(watched))}
-    layout = asked.layout(group=asked.period, unlabelled=True, **classes)
+    layout = asked.layout(group=asked.dependent or asked.time, unlabelled=True, **classes)
     opened = open_models(read_models_argument(asked.files, layout), asked.priced())
     names, done = [one.name for one in opened], all_done(opened)
     order = _champion_first(names, asked)
@@ -252,10 +252,17 @@ def _read_forecasts(asked: Asked, watched: Monitor | None) -> tuple[Monitor, dic
         "y_proba": first.values[:, columns],
         "challenger": others[0].values[:, columns] if others else None,
         "ids": first.ids,
-        "period": first.groups,
+        "time": _named(first.groups, asked.dependent or asked.time),
         "logits": opened[order[0]].logits,
     }
     return watched, update, done
+
+
+def _named(times: Any, column: str | None) -> list[str] | None:
+    """Times as sentences call them: week 9, where the column "week" holds 9."""
+    if times is None:
+        return None
+    return [f"{column} {time}" if str(time).isdigit() else str(time) for time in times.tolist()]
 
 
 def _begun(asked: Asked, batch: Batch, names: Sequence[str]) -> tuple[Monitor, tuple[Done, ...]]:
@@ -269,7 +276,8 @@ def _begun(asked: Asked, batch: Batch, names: Sequence[str]) -> tuple[Monitor, t
     asked.champion, asked.challenger = (*names, None)[:2]
     asked.cost_unit = charged.get("currency")
     costs = charged.get("costs", alike)
-    return Monitor(prior=prior, costs=costs, labels=batch.classes, **given), unused
+    about: dict[str, Any] = {"labels": batch.classes, "dependent": asked.dependent is not None}
+    return Monitor(prior=prior, costs=costs, **about, **given), unused
 
 
 def _champion_first(names: Sequence[str], asked: Asked) -> list[int]:

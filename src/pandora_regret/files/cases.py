@@ -125,15 +125,13 @@ def _one_of(model: Predictions, row: int | None, case: str | None) -> tuple[Batc
     raise FileError(problem, model.path, which, argument="ids", value=case)
 
 
-def read_label_table(path: str, classes: list[str], layout: Layout) -> tuple[Any, IntArray, Any]:
-    """Ids (n,), column numbers of their true classes (n,), -1 where there is none yet, and groups (n,) or None."""
+def read_label_table(path: str, classes: list[str], layout: Layout) -> tuple[Any, IntArray]:
+    """Ids, (n,), and column numbers of their true classes, (n,), -1 where there is none yet."""
     source, layout = only_source(path, layout.dialect), replace(layout, classes=None)
-    names = {role.name: find_column(role, layout, source, needed=True) for role in (ID, LABEL)}
-    about: Fields = names | {"group": layout.group if layout.group in source.kinds else None}
-    columns = Columns(classes=tuple(classes), forecasts=(), unlabelled=True, **about)
+    names: Fields = {role.name: find_column(role, layout, source, needed=True) for role in (ID, LABEL)}
+    columns = Columns(classes=tuple(classes), forecasts=(), unlabelled=True, **names)
     batches = list(Predictions(path, (source,), columns).batches())
     if not batches:
         raise FileError("has no rows", path, "there is no label to read")
-    parts = ([getattr(batch, name) for batch in batches] for name in ("ids", "truth", "groups"))
-    ids, truth, groups = (None if of[0] is None else np.concatenate(of) for of in parts)
-    return ids, np.asarray(truth), groups
+    ids, truth = (np.concatenate([getattr(batch, name) for batch in batches]) for name in ("ids", "truth"))
+    return ids, np.asarray(truth)

@@ -1,11 +1,8 @@
-"""Inference that holds at every moment of a stream: evidence by betting, confidence sequences, tests of drift.
+"""Inference that holds at every moment of a stream: evidence by betting, its inversion, and tests of drift.
 
 All of it is about increments x_1, x_2, ... with bounds that are known before each x is: no distribution is
-assumed, and nobody needs to say beforehand when, or how often, they will look. docs/monitoring.md states each
-guarantee with its assumptions and its reference.
-
-`lag`: a forecast made `lag` periods ahead is judged by what was known then, and x_t may depend on those since. So
-streams are cut into `lag` lanes of increments that lie `lag` periods apart; the lanes share the level.
+assumed, and nobody needs to say beforehand when, or how often, they will look. docs/theory/monitoring.md states
+each guarantee with its assumptions and its reference.
 """
 
 from __future__ import annotations
@@ -21,26 +18,128 @@ from pandora_regret.inference import sequential_loops as loops
 from pandora_regret.inference.keyed import uniforms
 from pandora_regret.inputs import FloatArray, InputError
 
-BETS = 2.0 ** np.arange(-5, 8)  # constant bets of the mixture, per unit of scale
-SEQUENCE_BETS = 2.0 ** np.arange(-9, 7)
-BINS, RANK_BINS = 49, 1024
-LAST_STEP = 1e-14  # relatively
+FRACTIONS = np.array([0.01, 0.04, 0.08, 0.16, 0.32, 0.64, 1.0])  # bets, per unit of scale
+STAKES = np.array([0.02, 0.04, 0.12, 0.25, 0.27, 0.2, 0.1])  # how wealth is shared out among them
+WINDOWS = 2 + 2 * len(FRACTIONS)  # from the beginning, of each bet since a change, and the present block
+RANK_BINS = 1024
+TINY = 1e-300
 
 
 @dataclass(frozen=True)
-class Event:
-    """Something that a stream showed: when, and whether increments are above 0."""
+class Claim:
+    """What an e-process says now of the mean of the increments since one of them."""
 
-    at: int  # the number of the increment, from 0
-    above: bool
-    began: int | None = None  # the number of the increment with which it began, by the best guess
+    began: int  # the number of the first
+    likely: int  # that of the increment with which a difference most likely began
+    value: float  # their mean
+    low: float
+    high: float
+
+    @property
+    def side(self) -> int:
+        """1 where the interval is above 0, -1 where it is below, 0 where it holds 0."""
+        return int(self.low > 0) - int(self.high < 0)
 
 
-class Stateful:
-    """What is gathered over a stream: how many increments came, and arrays of a fixed shape."""
+class EProcess:
+    """Evidence against "every increment has mean 0, given the past", and the interval that is its inversion.
 
-    STATE: tuple[str, ...]  # the names of the arrays
-    n = 0
+    Wealth is shared out among constant bets from small to large on a mean above 0, and as much on one below; each
+    bet is a fraction of 1 / scale, cut to what the increment's own bounds allow. Nine tenths play from the
+    beginning. The last tenth is kept for changes: a little of it may begin to play at any of certain moments, and
+    each bet remembers the moment since which it did best. So every claim is about a window, from the beginning or
+    from a change, in which wealth is a fair game if means are 0: it ever reaches ``1 / level`` with probability
+    `level` at most, on each side, in whichever window.
+
+    Had the mean been m, the same bets on ``x - m`` would be the fair game. Means that this excludes make the
+    interval; it excludes 0 exactly when there is evidence of ``1 / level``.
+
+    Parameters
+    ----------
+    level
+        The probability with which a side may ever alarm, or an end of the interval ever be wrong.
+    every
+        After how many increments each a change may have begun.
+    boldness
+        A factor of all bets: the mean of a period varies less than a case, and may be bet on boldly.
+
+    References
+    ----------
+    Waudby-Smith and Ramdas (2024) [waudbysmith24]_.
+    Shin et al. (2024), on change [shin24]_.
+    """
+
+    STATE = ("wealth", "steps", "slopes", "curves", "steepest", "windows", "noticed")
+
+    def __init__(self, level: float, every: int = 32, boldness: float = 1.0) -> None:
+        self.level, self.every, self.n, self.fractions = level, every, 0, boldness * FRACTIONS
+        shape = (WINDOWS, 2, len(FRACTIONS))
+        self.wealth, self.steps = np.ones(shape), np.zeros(shape, np.int64)
+        self.slopes, self.curves, self.steepest = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+        self.windows = np.zeros((WINDOWS, 6))
+        self.windows[0, loops.WEIGHT] = loops.FROM_THE_BEGINNING
+        self.noticed = np.full(2, loops.NEVER)
+
+    def update(self, rows: Any, scale: FloatArray) -> None:
+        """Take increments in, and their lower and upper bounds, (3, n), with what bets are fractions of, (n,)."""
+        state = (getattr(self, name) for name in self.STATE)
+        rows = np.ascontiguousarray(rows)
+        loops.bet(rows, scale, self.n, self.every, self.fractions, STAKES, *state, 1 / self.level)
+        self.n += rows.shape[1]
+
+    def noticed_at(self, above: bool) -> int | None:
+        """The number of the increment with which evidence on a side first reached ``1 / level``, from 0."""
+        at = int(self.noticed[int(not above)])
+        return None if at == loops.NEVER else at
+
+    @property
+    def evidence(self) -> tuple[float, float]:
+        """For a mean above 0 and for one below: 1 at the start, alarming from ``1 / level``."""
+        above, below = self._evidence().max(axis=0).tolist()
+        return above, below
+
+    def claim(self) -> Claim:
+        """Of the likeliest window in which there is evidence enough; else from the beginning.
+
+        That one is as likely beforehand as all others together, which are equally likely.
+        """
+        capital, whole = self._evidence(), self._folded()
+        odds = capital.max(axis=1) / np.maximum(self.windows[:-1, loops.WEIGHT], TINY)
+        odds[1:] /= max(self.n // self.every, 1)
+        enough = capital.max(axis=1) >= 1 / self.level
+        start, _, count, total, low, high = whole.windows[w := int((odds * enough).argmax())].tolist()
+        count = max(count, 1.0)
+        ends = (whole._end(w, side, (end - total) / count) for side, end in enumerate((low, high)))
+        return Claim(int(start), int(whole.windows[int(odds.argmax()), loops.START]), total / count, *ends)
+
+    def _folded(self) -> EProcess:
+        """The same with the present block in all windows, to be read and no longer played with."""
+        copy = EProcess(self.level)
+        for name in self.STATE:
+            setattr(copy, name, getattr(self, name).copy())
+        loops.fold(copy.wealth, copy.slopes, copy.curves, copy.steepest, copy.windows)
+        return copy
+
+    def increments_until_alarm(self, scale: float) -> int | None:
+        """How many an alarm takes at best, were all alike and as those so far; None where it never comes."""
+        _, _, count, total, low, _ = self._folded().windows[0].tolist()
+        if total <= 0:
+            return None
+        bets = np.minimum(self.fractions / scale, loops.BOLDEST * count / max(-low, TINY))
+        enough = -np.log(self.level * loops.FROM_THE_BEGINNING * np.cumsum(STAKES[::-1])[::-1])
+        return int(np.ceil((enough / np.log1p(bets * total / count)).min()))
+
+    def _evidence(self) -> FloatArray:
+        """Of every window, on both sides, (windows, 2)."""
+        return np.asarray(loops.evidence(self.wealth, self.steps, STAKES, self.windows))
+
+    def _end(self, w: int, side: int, furthest: float) -> float:
+        """The end of a window's interval, at most `furthest` from its mean."""
+        of_window = (getattr(self, name)[w, side] for name in self.STATE[:5])
+        total, count = self.windows[w, [loops.TOTAL, loops.COUNT]]
+        mean, sign = total / max(count, 1.0), 1 - 2 * side
+        stakes = STAKES * self.windows[w, loops.WEIGHT]
+        return sign * float(loops.end(sign * mean, abs(furthest), *of_window, stakes, -np.log(self.level)))
 
     def state(self) -> dict[str, Any]:
         """Plain data."""
@@ -51,121 +150,10 @@ class Stateful:
         self.n = int(read_like(np.int64(0), state, "n", place))
         for name in self.STATE:
             setattr(self, name, read_like(getattr(self, name), state, name, place))
+        starts = self.windows[:, loops.START]
+        if not ((starts >= 0).all() and (starts <= self.n).all() and (self.noticed < self.n).all()):
+            raise InputError("does not fit the rest", place=f"{place}.windows", fix="the state is damaged")
         return self
-
-
-class Bets(Stateful):
-    """Evidence against "every increment has mean 0, given the past", by betting on both sides.
-
-    Wealth is a mixture of the capital of constant bets from small to large on a mean above and on one below 0
-    (the hedged grid Kelly bets of Waudby-Smith and Ramdas), each cut to what the increment's own bounds allow: it
-    grows if any of them suits the stream. A fair game multiplies wealth beyond ``1 / level`` with probability
-    `level` at most, ever. The same bets, begun anew with every increment and summed, are the e-detector of Shin,
-    Ramdas and Rinaldo: without a change it takes `run_length` increments on average, at least, to sound.
-
-    Parameters
-    ----------
-    scale
-        The width of the widest possible bounds; bets are multiples of its inverse.
-
-    References
-    ----------
-    Waudby-Smith and Ramdas (2024) [waudbysmith24]_.
-    """
-
-    STATE = ("wealth", "sums", "runs", "began", "evidence", "events")
-
-    def __init__(self, scale: float, *, level: float, run_length: float, lag: int = 1) -> None:
-        shape = (lag, 2, len(BETS))
-        self.bets, self.lag = BETS / scale, lag
-        self.alarm_at, self.change_at = lag / level, (1 if lag == 1 else 2) * run_length
-        self.wealth, self.sums, self.runs = np.ones(shape), np.zeros(shape), np.zeros(shape)
-        self.began, self.evidence = np.zeros(shape, np.int64), np.ones(lag)
-        self.events = np.full(5, loops.NEVER)
-
-    def update(self, x: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-        """Take increments in; the evidence after each: 1 at the start, alarming from ``1 / level``."""
-        history = np.empty(len(x))
-        state = (getattr(self, name) for name in self.STATE)
-        loops.bet(x, low, high, self.n, self.bets, *state, self.alarm_at, self.change_at, history)
-        self.n += len(x)
-        return history
-
-    @property
-    def value(self) -> float:
-        """The evidence now."""
-        return float(self.evidence.max()) / self.lag
-
-    @property
-    def alarm(self) -> Event | None:
-        """The first time that evidence reached ``1 / level``."""
-        at, side = self.events[: loops.CHANGE].tolist()
-        return None if at == loops.NEVER else Event(at, side == 0)
-
-    @property
-    def change(self) -> Event | None:
-        """The first time that the detector sounded, and when that change seems to have begun."""
-        at, side, began = self.events[loops.CHANGE :].tolist()
-        return None if at == loops.NEVER else Event(at, side == 0, began)
-
-
-class MeanSequence(Stateful):
-    """A confidence sequence for the mean of the increments' expectations, each given what was known before it.
-
-    With probability ``1 - level`` the interval holds that mean at every moment at once. Means may change from one
-    increment to the next: the estimated quantity is their average so far (Choe and Ramdas). The bound is an
-    empirical Bernstein one: by Fan's inequality ``exp(b (x - m) - psi_c(b) (x - g)^2)`` is at most 1 on average,
-    for every guess g made before x, ``x >= g - c`` and ``b c < 1``. It is mixed over bets b, of which those that
-    are too large for an increment's bounds drop out.
-    """
-
-    STATE = ("squares", "widest", "sums")
-
-    def __init__(self, scale: float, *, level: float, lag: int = 1) -> None:
-        self.scale, self.lag, self.target = scale, lag, float(np.log(2 * lag / level))
-        self.squares = np.zeros((lag, 2, BINS))
-        self.widest = np.full((lag, 2), BINS - 1)
-        self.sums = np.zeros((lag, 4))
-
-    def update(self, x: FloatArray, low: FloatArray, high: FloatArray) -> None:
-        """Take increments in."""
-        loops.gather(x, low, high, self.n, self.scale, self.squares, self.widest, self.sums)
-        self.n += len(x)
-
-    @property
-    def mean(self) -> float:
-        """The mean of all increments."""
-        return float(self.sums[:, loops.TOTAL].sum()) / max(self.n, 1)
-
-    def interval(self) -> tuple[float, float]:
-        """Lower and upper end; as wide as the increments' own bounds while little is known."""
-        start = end = 0.0
-        for lane, (_, total, low, high) in enumerate(self.sums.tolist()):
-            start += total - self._distance(lane, 0, total - low)
-            end += total + self._distance(lane, 1, high - total)
-        return start / max(self.n, 1), end / max(self.n, 1)
-
-    def _distance(self, lane: int, side: int, furthest: float) -> float:
-        """How far the sum of a lane's expectations may lie below (above) that of its increments, at most.
-
-        The largest distance d up to `furthest` at which the mixture of ``exp(b d - penalty)``, over all bets whose
-        penalty ``sum psi_c(b) (x - g)^2`` is finite, is still at most ``exp(target)``.
-        """
-        widest = int(np.clip(self.widest[lane, side], 0, BINS - 1))
-        rooms = self.scale * 2.0 ** (-np.arange(widest, BINS) / loops.BINS_PER_OCTAVE)
-        bets = SEQUENCE_BETS[SEQUENCE_BETS * rooms[0] < self.scale] / self.scale
-        products = bets[:, None] * rooms
-        penalties = (-np.log1p(-products) - products) / rooms**2 @ self.squares[lane, side, widest:]
-        distance, step = furthest, np.inf
-        while step > LAST_STEP * abs(
-            distance
-        ):  # Newton's method from the right: the logarithm is convex, and rises
-            powers = bets * distance - penalties
-            odds = np.exp(powers - powers.max())
-            excess = powers.max() + np.log(odds.sum() / len(SEQUENCE_BETS)) - self.target
-            step = max(0.0, float(excess * odds.sum() / (odds @ bets)))
-            distance -= step
-        return distance
 
 
 class Ranks:

@@ -52,18 +52,17 @@ class MeanSearchCost(metrics.base.MeanMetric, metrics.base.MultiClassMetric):
 
 
 @renamed("typical_costs", "costs")
-class OverpayDetector(base.DriftAndWarningDetector):
-    """Whether forecasts have begun to cost more, or less, than they promise.
+class OverpayDetector(base.DriftDetector):
+    """Whether forecasts have begun to cost more than they promise.
 
-    `drift_detected` is the monitor's detector of changes: without a change it takes `run_length` updates on
-    average, at least. `warning_detected` is its alarm: it ever comes with probability `level` at most while
-    forecasts keep their promises. After a drift the detector begins anew.
+    `drift_detected` is the alarm of the monitor: it ever comes with probability `level` at most while forecasts
+    keep their promises. After it the detector begins anew.
 
     Parameters
     ----------
     classes, costs, prior
         As in `MeanSearchCost`.
-    level, run_length
+    level
         As in `pandora_regret.monitor.Monitor`.
 
     Examples
@@ -83,17 +82,16 @@ class OverpayDetector(base.DriftAndWarningDetector):
         costs: Any = None,
         prior: Prior | None = None,
         level: float = 0.05,
-        run_length: float = 1_000_000.0,
     ) -> None:
         super().__init__()
         self.classes, self.costs, self.prior = classes, costs, prior
-        self.level, self.run_length = level, run_length
+        self.level = level
         self._reset()
 
     def _reset(self) -> None:
         super()._reset()
         prices = {"costs": self.costs, "prior": self.prior}
-        self.monitor = Monitor(labels=self.classes, level=self.level, run_length=self.run_length, **prices)
+        self.monitor = Monitor(labels=self.classes, level=self.level, **prices)
 
     @property
     def n_updates(self) -> int:
@@ -106,8 +104,7 @@ class OverpayDetector(base.DriftAndWarningDetector):
             self._reset()
         self.monitor.update([y_true], as_row(y_pred, self.classes))
         assert self.monitor.paid is not None
-        self._warning_detected = self.monitor.paid.bets.alarm is not None
-        self._drift_detected = self.monitor.paid.bets.change is not None
+        self._drift_detected = self.monitor.paid.overpaid.noticed_at(above=True) is not None
 
 
 def as_row(forecast: Mapping[Any, float], classes: Sequence[Any]) -> FloatArray:

@@ -6,9 +6,9 @@ from base64 import b64decode, b64encode
 from binascii import Error
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from hashlib import blake2b
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
 
@@ -25,34 +25,18 @@ from pandora_regret.inputs import (
 )
 from pandora_regret.inputs.errors import renamed
 from pandora_regret.inputs.labels import is_missing, read_truth
-from pandora_regret.inputs.numbers import read_array, read_count, read_number, read_positive
+from pandora_regret.inputs.numbers import read_array, read_count, read_number
 from pandora_regret.monitor.possible_costs import bounds, possible_costs
-from pandora_regret.monitor.streams import Paid, Promised
-from pandora_regret.monitor.summary import MonitorSummary, summarise
+from pandora_regret.monitor.queue import Cases, Queue, as_columns, natural_key
+from pandora_regret.monitor.streams import Paid
+from pandora_regret.monitor.summary import MonitorSummary, Newest, summarise
 from pandora_regret.priors import Prior
 from pandora_regret.priors.names import PRIORS, read_prices, spelled_prior
 from pandora_regret.records import from_plain, to_plain
 
-SCHEMA = "pandora-monitor/1"
-RUN_LENGTH_IN_PERIODS, RUN_LENGTH_IN_CASES = 10_000.0, 1_000_000.0
-MOST_LANES = 1000
+SCHEMA = "pandora-monitor/2"
 LABELS = 256  # labels of counted cases are told apart up to so many classes
 SEEN = np.dtype([("key", "<u8"), ("label", "u1")])
-
-Waiting: TypeAlias = tuple[tuple[float, ...], str | None]  # possible costs, of each model, and the period
-
-
-class _Cases(NamedTuple):
-    """Rows past the door."""
-
-    keys: list[int] | None  # of their ids
-    truth: IntArray  # -1 where it is not known
-    periods: list[str] | None
-
-    def take(self, rows: Any) -> _Cases:
-        """Some of them."""
-        keys, periods = (None if of is None else [of[row] for row in rows] for of in (self.keys, self.periods))
-        return _Cases(keys, self.truth[rows], periods)
 
 
 @dataclass(frozen=True)
@@ -66,8 +50,7 @@ class Taken:
     differing: int = 0  # skipped cases whose label is not the one that was counted
 
     def __add__(self, other: Taken) -> Taken:
-        sums = (a + b for a, b in zip(vars(self).values(), vars(other).values(), strict=True))
-        return Taken(*sums)
+        return Taken(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
 
 
 @renamed("typical_costs", "costs")
@@ -79,17 +62,19 @@ class Monitor:
     prior, costs
         What tests cost, as in `expected_search_cost`; the same for all cases.
     level
-        The probability with which a false alarm may ever come, and with which a confidence sequence may ever miss:
-        for each of them by itself. Signs of change are bounded by `run_length` instead.
-    run_length
-        How many periods (or cases, where there are no periods) pass on average, at least, before the detector of
-        changes sounds without a change; 10,000 periods or a million cases unless given.
-    lag
-        After how many periods labels are known: with forecasts made several periods ahead, that many.
+        The probability with which a false alarm may ever come. Each end of an interval is ever wrong with that
+        probability at most, by itself.
+    two_sided
+        Whether costing less than promised is an alarm, too, and not only a note; both then share the level.
+    wait
+        For how many later periods (or cases, where there are no times) a label is waited for, while the labelled
+        cases behind it wait, too; until the third update after its forecast unless given.
+    dependent
+        Whether cases of one time depend on each other beyond their forecasts: then their mean is one bet.
     labels
         The columns' labels, in column order.
 
-    docs/monitoring.md states what is guaranteed, and under which assumptions.
+    docs/theory/monitoring.md states what is guaranteed, and under which assumptions.
 
     See Also
     --------
@@ -99,15 +84,13 @@ class Monitor:
     ----------
     Ville (1939), on the inequality behind every alarm [ville39]_.
     Waudby-Smith and Ramdas (2024), on betting on bounded means [waudbysmith24]_.
-    Choe and Ramdas (2024), on two forecasters [choe24]_.
     Shin et al. (2024), on change [shin24]_.
 
     Examples
     --------
     >>> monitor = Monitor(costs=[20.0, 35.0, 5.0])
-    >>> monitor.update([0, 2], [[0.5, 0.2, 0.3], [0.1, 0.2, 0.7]], period="week 1")
+    >>> monitor.update([0, 2], [[0.5, 0.2, 0.3], [0.1, 0.2, 0.7]], time="week 1")
     Taken(counted=2, waiting=0, skipped=0, unknown=0, differing=0)
-    >>> monitor.close()
     >>> summary = monitor.summary()
     >>> summary.last.name, summary.last.cases, summary.alarm
     ('week 1', 2, None)
@@ -119,26 +102,25 @@ class Monitor:
         prior: Prior | None = None,
         costs: Any = None,
         level: float = 0.05,
-        run_length: float | None = None,
-        lag: int = 1,
+        two_sided: bool = False,
+        wait: int | None = None,
+        dependent: bool = False,
         labels: Any = None,
     ) -> None:
         number = read_number(level, "level")
         if not 0 < number <= 0.5:
             fix = "it is the probability of a false alarm, such as 0.05, at most 0.5"
             raise InputError(argument="level", value=number, fix=fix)
-        self.level = number
-        self.run_length = None if run_length is None else read_positive(run_length, "run_length")
-        if read_count(lag, "lag") > MOST_LANES:
-            raise InputError(f"is {lag}", argument="lag", value=lag, fix=f"it must be at most {MOST_LANES}")
-        self.lag = int(lag)
+        self.level, self.two_sided, self.dependent = number, bool(two_sided), bool(dependent)
+        self.wait = None if wait is None else int(read_count(wait, "wait"))
         self._asked = (prior, costs)
         self.labels: Sequence[Any] | None = labels if labels is None else list(labels)
-        self.waiting: dict[int, Waiting] = {}  # by the id's key
-        self.seen: dict[int, int] = {}  # counted cases: the label of each id's key
+        self.seen: dict[int, int] = {}  # labelled cases: the label of each id's key
+        self.queue = Queue()
+        self.newest = Newest()
+        self.timed: bool | None = None  # whether cases have times; None before the first
         self.paid: Paid | None = None
-        self.promised: Promised | None = None
-        self._held: list[tuple[FloatArray, _Cases]] | None = None
+        self._together = False
 
     def update(
         self,
@@ -147,7 +129,7 @@ class Monitor:
         *,
         challenger: Table | None = None,
         ids: Any = None,
-        period: Any = None,
+        time: Any = None,
         logits: bool = False,
     ) -> Taken:
         """Take in forecasts, and the labels of those whose truth is known.
@@ -161,17 +143,17 @@ class Monitor:
         ids
             What the cases are called, (N,). Those seen before are skipped, and labels that come later find their
             forecasts by them; without ids, every row is a new case and needs its label.
-        period
-            A name for all rows, or one per row: the mean of a period is one increment. Rows are taken in the
-            natural order of these names. Without it, every case is an increment.
+        time
+            When forecasts were made, such as a week: a name for all rows, or one per row. Rows are taken in the
+            natural order of these names; without them, in the order in which they come.
         """
         labels = None if isinstance(self.labels, range) else self.labels
         forecast = read_probabilities(y_proba, labels=labels, logits=logits)
-        self._check_kind(forecast, challenger is not None, period is not None)
+        self._check_kind(forecast, challenger is not None, time is not None)
         n, tables = len(forecast), [forecast]
-        keys, names = None if ids is None else _keys(ids, n), _read_periods(period, n)
-        cases = _Cases(keys, _read_known(y_true, forecast.labels, n), names)
-        if keys is None and (cases.truth < 0).any():
+        keys, times = None if ids is None else _keys(ids, n), _read_times(time, n)
+        truth = _read_known(y_true, forecast.labels, n)
+        if keys is None and (truth < 0).any():
             problem = "has cases without a label, which could never find it"
             raise InputError(problem, argument="y_true", fix="pass ids")
         if challenger is not None:
@@ -180,76 +162,63 @@ class Monitor:
                 problem = f"has {len(other)} rows for {n} cases"
                 raise InputError(problem, argument="challenger", value=len(other), fix="pass one row per case")
             tables.append(other)
-        new, waited = np.arange(n), np.arange(0)
-        if keys is not None:
-            new = np.flatnonzero([key not in self.waiting and key not in self.seen for key in keys])
-            waited = np.flatnonzero([key in self.waiting for key in keys] & (cases.truth >= 0))
-        differing = self._differing(cases)
+        order = self._order(keys, times, n)
+        prior, costs = (
+            (self.prior, self.costs) if self.paid is not None else read_prices(*self._asked, forecast.labels)
+        )
+        whole = keys is None and times is None  # and in order: the usual case must be fast
+        rows = ((table if whole else table.rows(order)).with_costs(costs) for table in tables)
+        possible = np.hstack([possible_costs(each, prior) for each in rows])
         if self.paid is None:
-            prior, costs = read_prices(self._asked[0], self._asked[1], forecast.labels)
-        else:
-            prior, costs = self.prior, self.costs
-        possible = np.hstack([possible_costs(table.rows(new).with_costs(costs), prior) for table in tables])
-        if self.paid is None:
-            self.run_length = self.run_length or (RUN_LENGTH_IN_CASES if period is None else RUN_LENGTH_IN_PERIODS)
             self._prepare(forecast.labels, prior, costs, challenger is not None)
+        differing = self._differing(keys, truth)
+        new_keys, new_times = (None if of is None else [of[row] for row in order] for of in (keys, times))
+        cases, self.timed = Cases(possible, truth[order], new_keys, new_times), times is not None
+        old = sorted(set(range(n)) - set(order.tolist())) if keys is not None and len(order) < n else []
         with self.together():  # nothing can go wrong any more
-            self._resolve(cases.take(waited))
-            n_waiting = self._take(possible, cases.take(new))
-        counted, skipped = len(new) - n_waiting + len(waited), n - len(new) - len(waited)
-        return Taken(counted, n_waiting, skipped, differing=differing)
+            waited = self._resolve([(keys[row], int(truth[row])) for row in old]) if keys else 0
+            if len(order):
+                self._take(cases)
+        n_waiting = int((cases.truth < 0).sum())
+        return Taken(len(order) - n_waiting + waited, n_waiting, len(old) - waited, differing=differing)
 
-    def label(self, ids: Any, y_true: Labels, *, period: Any = None) -> Taken:
-        """Labels of forecasts that waited for them; counted in `period`, or else in that of their forecasts."""
-        if self.promised is None or self.labels is None:
+    def label(self, ids: Any, y_true: Labels) -> Taken:
+        """Labels of forecasts that waited for them."""
+        if self.paid is None or self.labels is None:
             raise InputError("there are no forecasts yet that could wait for labels: update first.")
         keys = _keys(ids)
-        cases = _Cases(keys, read_truth(y_true, self.labels, len(keys)), _read_periods(period, len(keys)))
-        waited = np.flatnonzero([key in self.waiting for key in keys])
-        skipped, differing = sum(key in self.seen for key in keys), self._differing(cases)
-        if cases.periods is not None:
-            self.promised.periods.check_mode(True)
+        truth = read_truth(y_true, self.labels, len(keys)) if keys else np.empty(0, np.intp)
+        skipped, differing = sum(key in self.seen for key in keys), self._differing(keys, truth)
         with self.together():
-            self._resolve(cases.take(waited))
-        unknown = len(keys) - len(waited) - skipped
-        return Taken(len(waited), skipped=skipped, unknown=unknown, differing=differing)
+            counted = self._resolve(list(zip(keys, truth.tolist(), strict=True)))
+        unknown = len(keys) - counted - skipped
+        return Taken(counted, skipped=skipped, unknown=unknown, differing=differing)
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Labels that come in within, with forecasts or after them, count at its end, in the order of periods.
-
-        So no period closes before all of its rows are in.
-        """
-        if self._held is not None:
+        """Forecasts and labels that come in within count at its end: no label is late before all are in."""
+        if self._together:
             yield
             return
-        self._held = []
+        self._together = True
+        self.newest.fresh = True
         try:
             yield
         finally:
-            held, self._held = self._held, None
-            if held:
-                possible, cases = zip(*held, strict=True)
-                models = np.split(np.concatenate(possible), 1 + self.compares, axis=1)
-                names = [name for part in cases for name in part.periods or ()]
-                self._streams()[0].add(models, np.concatenate([part.truth for part in cases]), names or None)
+            self._together = False
+            self._bet()
 
     def close(self) -> None:
-        """Count the period that is open as complete; otherwise it is when a later one begins.
-
-        Labels of a closed period that come afterwards are late: they are left out.
-        """
-        for stream in (self.promised, self.paid):
-            if stream is not None:
-                stream.close()
+        """Count the newest period as complete; otherwise it is when a later one begins. For dependent cases."""
+        self.queue.closed = self.queue.newest
+        self._bet()
 
     def summary(self) -> MonitorSummary:
         """Where the monitor stands: costs, intervals, alarms."""
-        return summarise(*self._streams(), waiting=len(self.waiting))
+        return summarise(self._begun(), self.queue, self.newest, two_sided=self.two_sided)
 
     def state(self) -> dict[str, Any]:
         """All of it as plain data, for JSON; `from_state` makes the same monitor of it."""
-        paid, promised = self._streams()
         costs = None if self.costs is None else self.costs.tolist()
         return {
             "schema": SCHEMA,
@@ -258,13 +227,10 @@ class Monitor:
             "prior": spelled_prior(self.prior),
             "typical_costs": costs and (self.costs * self.prior.mean).tolist(),  # for people
             "base_costs": costs,
-            "level": self.level,
-            "run_length": self.run_length,
-            "lag": self.lag,
-            "compares": self.compares,
-            "paid": paid.state(),
-            "promised": promised.state(),
-            "waiting": {str(key): to_plain(row) for key, row in self.waiting.items()},
+            **{name: getattr(self, name) for name in SETTINGS},
+            "paid": self._begun().state(),
+            "queue": to_plain(self.queue),
+            "newest": to_plain(self.newest),
             "seen": b64encode(np.array(sorted(self.seen.items()), dtype=SEEN).tobytes()).decode(),
         }
 
@@ -273,6 +239,9 @@ class Monitor:
         """The monitor that a state was taken of; a prior that has no short name must be given again."""
         given: Any = state
         schema = given.get("schema") if isinstance(given, Mapping) else None
+        if schema == "pandora-monitor/1":
+            problem = "was written by an earlier version, which bet on periods and left out labels that came late"
+            raise InputError(problem, argument="state", fix="begin a new state with the forecasts that you have")
         if schema != SCHEMA:
             problem = f"has the schema {schema!r}, not {SCHEMA!r}"
             raise InputError(problem, argument="state", fix="pass what Monitor.state() returned")
@@ -281,20 +250,17 @@ class Monitor:
         if spelled_prior(prior) != stored.prior:
             problem = f"is {prior!r}, but the state was made with {stored.prior}"
             raise InputError(problem, argument="prior", value=prior, fix="begin a new state")
-        monitor = cls(prior=prior, level=stored.level, run_length=stored.run_length, lag=stored.lag)
-        n_classes = len(stored.classes)
-        width, numbered = (n_classes + 1) * (1 + stored.compares), stored.classes == tuple(range(n_classes))
-        for place, fits in (
-            ("base_costs", stored.base_costs is None or len(stored.base_costs) == n_classes),
-            ("waiting", all(key.isdigit() and len(row) == width for key, (row, _) in stored.waiting.items())),
-        ):
-            if not fits:
-                raise InputError("does not fit the rest", place=f"state.{place}", fix="the state is damaged")
+        asked = {name: getattr(stored, name) for name in ("level", "two_sided", "wait", "dependent")}
+        monitor, n_classes = cls(prior=prior, **asked), len(stored.classes)
+        if stored.base_costs is not None and len(stored.base_costs) != n_classes:
+            raise InputError("does not fit the rest", place="state.base_costs", fix="the state is damaged")
         base = None if stored.base_costs is None else np.array(stored.base_costs)
+        numbered = stored.classes == tuple(range(n_classes))
         monitor._prepare(range(n_classes) if numbered else list(stored.classes), prior, base, stored.compares)
-        for stream, name in zip(monitor._streams(), ("paid", "promised"), strict=True):
-            stream.restore(getattr(stored, name), f"state.{name}")
-        monitor.waiting = {int(key): row for key, row in stored.waiting.items()}
+        monitor.timed, monitor.newest = stored.timed, stored.newest
+        monitor._begun().restore(stored.paid, "state.paid")
+        monitor.queue = stored.queue
+        monitor.queue.check((n_classes + 1) * (1 + stored.compares), n_classes, stored.dependent)
         try:
             rows = np.frombuffer(b64decode(stored.seen, validate=True), SEEN)
         except (ValueError, Error):
@@ -302,64 +268,91 @@ class Monitor:
         monitor.seen = dict(zip(rows["key"].tolist(), rows["label"].tolist(), strict=True))
         return monitor
 
-    def _streams(self) -> tuple[Paid, Promised]:
-        if self.paid is None or self.promised is None:
+    def _begun(self) -> Paid:
+        if self.paid is None:
             raise InputError("the monitor has seen no forecasts: update it first.")
-        return self.paid, self.promised
+        return self.paid
 
-    def _check_kind(self, forecast: Forecast, compares: bool, by_period: bool) -> None:
-        """That forecasts have the classes, and a challenger and periods if earlier ones had."""
+    def _check_kind(self, forecast: Forecast, compares: bool, timed: bool) -> None:
+        """That forecasts have the classes, and a challenger and times if earlier ones had."""
         now, before = (list(map(str, labels)) for labels in (forecast.labels, self.labels or forecast.labels))
         if now != before:
             problem = f"has the classes {', '.join(now)}, and earlier forecasts had {', '.join(before)}"
             raise InputError(problem, argument=forecast.name, fix="pass the same classes always")
-        if self.promised is None:
-            return
-        self.promised.periods.check_mode(by_period)
-        if compares != self.compares:
-            problem = "is given now and was not before" if compares else "was given before and is not now"
-            raise InputError(problem, argument="challenger", fix="give it always or never")
+        if self.dependent and not timed:
+            fix = "pass the period of each row: cases of one period are one bet"
+            raise InputError("is not given", argument="time", fix=fix)
+        for name, had, has in (("time", self.timed, timed), ("challenger", self.compares, compares)):
+            if self.paid is not None and had != has:
+                problem = "is given now and was not before" if has else "was given before and is not now"
+                raise InputError(problem, argument=name, fix="give it always or never")
+
+    compares = False  # whether there is a challenger
 
     def _prepare(self, labels: Sequence[Any], prior: Prior, costs: Any, compares: bool) -> None:
         """With the first forecasts, classes and prices are known, and the streams begin."""
         self.labels, self.prior, self.costs, self.compares = labels, prior, costs, compares
-        least, most = bounds(np.ones(len(labels)) if costs is None else costs, prior)
-        assert self.run_length is not None
-        self.paid = Paid(most - least, self.level, self.run_length, self.lag, compares)
-        self.promised = Promised(least, most - least, self.level, self.run_length)
+        ends = bounds(np.ones(len(labels)) if costs is None else costs, prior)
+        self.paid = Paid(self.level / (1 + self.two_sided), self.level / 2, compares, self.dependent, ends)
 
-    def _differing(self, cases: _Cases) -> int:
-        """How many counted cases come with another label now."""
-        pairs = zip(cases.keys, cases.truth.tolist(), strict=True) if cases.keys else ()
+    def _order(self, keys: list[int] | None, times: list[str] | None, n: int) -> IntArray:
+        """Rows that are new, in the order of their times; within one, in an order that their rows do not tell."""
+        rows = list(range(n))
+        if keys is not None:
+            rows = [row for row in rows if not (keys[row] in self.seen or self.queue.expects(keys[row]))]
+        if times is not None:
+            ranks = {time: rank for rank, time in enumerate(sorted(set(times), key=natural_key))}
+            rows.sort(key=lambda row: (ranks[times[row]], 0 if keys is None else keys[row]))
+        return np.array(rows, np.intp)
+
+    def _differing(self, keys: list[int] | None, truth: IntArray) -> int:
+        """How many labelled cases come with another label now."""
+        pairs = zip(keys, truth.tolist(), strict=True) if keys else ()
         return sum(label >= 0 and self.seen.get(key, label % LABELS) != label % LABELS for key, label in pairs)
 
-    def _take(self, possible: FloatArray, cases: _Cases) -> int:
-        """New forecasts: all are promises, those with labels are paid for, and the others wait; how many."""
-        if not len(possible):
-            return 0
-        promised = possible.shape[1] // (1 + self.compares) - 1  # the last column of the first model
-        self._streams()[1].gather(possible[:, promised][None], cases.periods)
-        labelled, waiting = np.flatnonzero(cases.truth >= 0), np.flatnonzero(cases.truth < 0)
-        self._pay(possible[labelled], cases.take(labelled))
-        later = cases.take(waiting)
-        names: Sequence[str | None] = later.periods or [None] * len(waiting)
-        for key, costs, name in zip(later.keys or (), possible[waiting].tolist(), names, strict=False):
-            self.waiting[key] = (tuple(costs), name)
-        return len(waiting)
+    def _take(self, cases: Cases) -> None:
+        """New forecasts, in order: all are promises; those with labels need not wait, where none waits before."""
+        labelled = np.flatnonzero(cases.truth >= 0)
+        self._note(cases if len(labelled) == len(cases.truth) else cases.take(labelled))
+        if not self.dependent:
+            self._begun().promise(self._promises(cases), cases.times)
+            if not self.queue.cases and cases.truth[0] >= 0:
+                cases = self._bet_on_first(cases)
+        self.queue.add(cases, self.dependent)
 
-    def _resolve(self, cases: _Cases) -> None:
-        """Pay for forecasts that waited, in the period that brings the label, or else in their own."""
-        waited = [self.waiting.pop(key) for key in cases.keys or ()]
-        own = [name for _, name in waited if name is not None]
-        self._pay(
-            np.array([numbers for numbers, _ in waited]), cases._replace(periods=cases.periods or own or None)
-        )
+    def _bet_on_first(self, cases: Cases) -> Cases:
+        """Bet on cases until the first without a label; the others."""
+        waits, n = np.flatnonzero(cases.truth < 0), len(cases.truth)
+        end = int(waits[0]) if len(waits) else n
+        first = cases if end == n else cases.take(np.arange(end))
+        self.queue.pass_by(first)
+        self._begun().add(first)
+        return cases.take(np.arange(end, n))
 
-    def _pay(self, possible: FloatArray, cases: _Cases) -> None:
-        assert self._held is not None
-        if len(possible):
-            self._held.append((possible, cases))
-            self.seen.update(zip(cases.keys, (cases.truth % LABELS).tolist(), strict=True) if cases.keys else ())
+    def _resolve(self, labelled: Sequence[tuple[int, int]]) -> int:
+        """Labels of forecasts that waited, and of some that were given up; how many there were."""
+        awaited = [(key, truth) for key, truth in labelled if truth >= 0 and self.queue.expects(key)]
+        self.seen.update((key, truth % LABELS) for key, truth in awaited)
+        if cases := [case for key, truth in awaited if (case := self.queue.label(key, truth)) is not None]:
+            self._note(as_columns(cases))
+        return len(awaited)
+
+    def _note(self, cases: Cases) -> None:
+        """Cases whose labels have come."""
+        if cases.keys is not None:
+            self.seen.update(zip(cases.keys, (cases.truth % LABELS).tolist(), strict=True))
+        paid = cases.possible[np.arange(len(cases.truth)), cases.truth]
+        self.newest.add(cases.times, paid, self._promises(cases))
+
+    def _promises(self, cases: Cases) -> FloatArray:
+        return cases.models(1 + self.compares)[0][:, -1]
+
+    def _bet(self) -> None:
+        """Bet on the cases whose turn has come."""
+        for period in self.queue.complete() if self.dependent else ():
+            self._begun().promise(self._promises(period), period.times)
+        for part in self.queue.ready(self.wait, self.dependent):
+            self._begun().add(part)
 
 
 def _keys(ids: Any, n: int | None = None) -> list[int]:
@@ -376,6 +369,9 @@ def _keys(ids: Any, n: int | None = None) -> list[int]:
     return list(first)
 
 
+SETTINGS = ("level", "two_sided", "wait", "dependent", "timed", "compares")
+
+
 @dataclass(frozen=True)
 class Stored:
     """What is read of a state."""
@@ -384,12 +380,14 @@ class Stored:
     prior: str
     base_costs: tuple[float, ...] | None
     level: float
-    run_length: float
-    lag: int
+    two_sided: bool
+    wait: int | None
+    dependent: bool
+    timed: bool
     compares: bool
     paid: dict[str, Any]
-    promised: dict[str, Any]
-    waiting: dict[str, Waiting]
+    queue: Queue
+    newest: Newest
     seen: str
 
 
@@ -420,19 +418,18 @@ def _read_known(y_true: Labels, labels: Sequence[Any], n: int) -> IntArray:
     return truth
 
 
-def _read_periods(period: Any, n: int) -> list[str] | None:
-    """The period of each of n rows, from one name or one per row."""
-    if period is None:
+def _read_times(time: Any, n: int) -> list[str] | None:
+    """The time of each of n rows, from one name or one per row."""
+    if time is None:
         return None
-    if isinstance(period, (str, bytes)) or np.ndim(period) == 0:
-        period = [period] * n
-    names = []
-    for each in period:
-        if each is None or each != each or not str(each):
-            problem, fix = f"is {each!r}, which is no name", "name every row's period"
-            raise InputTypeError(problem, argument="period", fix=fix)
-        names.append(str(each))
+    if isinstance(time, (str, bytes)) or np.ndim(time) == 0:
+        time = [time] * n
+    names = [str(each) for each in time]
+    for each, name in zip(time, names, strict=True):
+        if each is None or each != each or not name:
+            problem, fix = f"is {each!r}, which is no name", "name every row's time"
+            raise InputTypeError(problem, argument="time", fix=fix)
     if len(names) != n:
-        fix = "pass one period for all rows, or one per row"
-        raise InputError(f"has {len(names)} entries for {n} rows", argument="period", value=len(names), fix=fix)
+        fix = "pass one time for all rows, or one per row"
+        raise InputError(f"has {len(names)} entries for {n} rows", argument="time", value=len(names), fix=fix)
     return names

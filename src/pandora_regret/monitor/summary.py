@@ -6,118 +6,199 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pandora_regret.inference.estimate import Estimate
-from pandora_regret.inference.sequential import Event
-from pandora_regret.monitor.streams import OVERPAID, PROMISED, Paid, Promised, Stream
+from pandora_regret.inference.sequential import EProcess
+from pandora_regret.inputs import FloatArray
+from pandora_regret.monitor.queue import Queue, later, natural_key
+from pandora_regret.monitor.streams import Paid
 from pandora_regret.text import capitalised, counted, money, money_between
 
 ALWAYS = "valid whenever you look"
 
 
+@dataclass
+class Newest:
+    """Cases with labels of the newest period; or where there are no times, those whose labels came last."""
+
+    name: str | None = None
+    cases: int = 0
+    paid: float = 0.0  # in all
+    promised: float = 0.0
+    fresh = True  # whether nothing of this run came in yet: no field, it is not stored
+
+    def add(self, times: Sequence[str] | None, paid: FloatArray, promised: FloatArray) -> None:
+        """Cases whose labels have come."""
+        if not len(paid):
+            return
+        name = None if times is None else max(set(times), key=natural_key)
+        if self.fresh if name is None else later(name, self.name):
+            self.name, self.cases, self.paid, self.promised = name, 0, 0.0, 0.0
+        self.fresh = False
+        rows = slice(None) if times is None else [time == self.name for time in times]
+        self.cases += len(paid[rows])
+        self.paid += float(paid[rows].sum())
+        self.promised += float(promised[rows].sum())
+
+
 @dataclass(frozen=True)
 class Period:
-    """The newest period, or all cases where there are no periods."""
+    """The newest period, or what came last where cases have no times."""
 
-    name: str
+    name: str | None
     cases: int
     paid: float  # per case
     promised: float
-    complete: bool  # False while it is open: it counts for intervals and alarms only when it is closed
 
 
 @dataclass(frozen=True)
 class Alarm:
     """Something that should be looked at."""
 
-    period: str  # when it was found
+    noticed: str  # when
     above: bool  # whether costs are above what they should be
-    began: str | None = None  # when it seems to have begun
+    stands: bool = True  # False where later cases have brought the interval back to zero
 
 
 @dataclass(frozen=True)
 class MonitorSummary:
-    """Costs per case, each period counting once; intervals and alarms are valid whenever you look."""
+    """Costs per case; intervals and alarms are valid whenever you look."""
 
-    increments: int  # periods whose labels are known, or cases where there are no periods
-    by_period: bool
+    increments: int  # cases that were bet on, or periods where cases of one depend on each other
+    dependent: bool
+    timed: bool
     first: str | None  # the first period
     last: Period | None  # None before any label is known
-    overpaid: Estimate | None  # paid beyond the promise
-    evidence: float  # against "pays what it promises"; 1 / level is an alarm
-    alarm: Alarm | None  # costs more or less than it promises
-    change: Alarm | None  # has begun to cost more or less
+    overpaid: Estimate | None  # paid beyond the promise, since
+    since: str | None  # the period or case that it began with, by the best guess; None: from the first on
+    likely: str | None  # where it is from the first on: since when there seems to be a difference
+    evidence: float  # of costing more than promised; 1 / level is an alarm
+    alarm: Alarm | None  # costs more than it promises; or less, where that is an alarm
+    note: Alarm | None  # costs less than it promises
     saved: Estimate | None  # by the challenger
-    predicted: float | None  # what the newest forecasts promise, with or without labels
-    predicted_in: str | None
     drift: Alarm | None  # promises are higher or lower than they used to be
     waiting: int  # forecasts without labels
-    late: int  # labels that came after their period was closed, and were left out
+    held: int  # cases with labels that wait for those before them
+    late: int  # labels that came too late, and were left out
+    late_share: float  # of all labels
+    needed_wait: int | None  # for 99 % of labels, in periods or cases
+    at_best: int | None  # periods until an alarm, for the difference so far; of dependent cases
 
     @property
     def alarmed(self) -> bool:
-        """Whether costs are not what was promised: an alarm or a change. Drift is about promises alone."""
-        return self.alarm is not None or self.change is not None
+        """Whether there was an alarm. Drift is about promises alone."""
+        return self.alarm is not None
 
 
-def summarise(paid: Paid, promised: Promised, *, waiting: int) -> MonitorSummary:
+def summarise(paid: Paid, queue: Queue, newest: Newest, *, two_sided: bool) -> MonitorSummary:
     """Where both streams stand."""
-    last = None
-    if (newest := paid.newest) is not None:
-        last = _period(newest.name, newest.cases, newest.means, paid.periods.name is None)
-    elif paid.n:
-        totals = zip(*(point.totals for point in paid.history.all), strict=True)
-        last = _period("all", paid.n, [sum(each) / paid.n for each in totals], True)
-    predicted = None if promised.newest is None else promised.newest.means[0]
-    if predicted is None and promised.n:  # the newest cases, where there are no periods
-        point = promised.history.all[-1]
-        predicted = point.totals[0] / point.increments
-    sequences = (paid.overpaid, paid.saved)
-    overpaid, saved = (
-        Estimate(each.mean, *each.interval()) if each is not None and paid.n else None for each in sequences
-    )
+    last, claim, history = None, paid.overpaid.claim(), paid.history
+    if newest.cases:
+        n = newest.cases
+        last = Period(newest.name, n, newest.paid / n, newest.promised / n)
+    alarms = [
+        Alarm(noticed, above, claim.side == (1 if above else -1))
+        for above in (True, False)
+        if (noticed := paid.noticed_in(above)) is not None
+    ]
+    alarms.sort(key=lambda each: not each.stands)
+    alarm = next((each for each in alarms if each.above or two_sided), None)
+    note = next((each for each in alarms if each is not alarm), None)
+    saved = paid.saved.claim() if paid.saved is not None and paid.n else None
     return MonitorSummary(
         increments=paid.n,
-        by_period=bool(promised.periods.by_period),
-        first=paid.history.all[0].first if paid.n else None,
+        dependent=paid.dependent,
+        timed=queue.newest is not None,
+        first=history.all[0].first if paid.n else None,
         last=last,
-        overpaid=overpaid,
-        evidence=paid.bets.value,
-        alarm=_alarm(paid, paid.bets.alarm),
-        change=_alarm(paid, paid.bets.change),
-        saved=saved,
-        predicted=predicted,
-        predicted_in=None if promised.newest is None else promised.newest.name,
-        drift=_alarm(promised, promised.bets.alarm),
-        waiting=waiting,
-        late=paid.periods.late,
+        overpaid=Estimate(claim.value, claim.low, claim.high) if paid.n else None,
+        since=history.name_of(claim.began) if claim.began else None,
+        likely=history.name_of(claim.likely) if claim.likely and claim.side and not claim.began else None,
+        evidence=paid.overpaid.evidence[0],
+        alarm=alarm,
+        note=note,
+        saved=None if saved is None else Estimate(saved.value, saved.low, saved.high),
+        drift=Alarm(paid.book.drift, _rose(paid.drift)) if paid.book.drift else None,
+        waiting=len(queue.unlabelled),
+        held=len(queue.cases) - len(queue.unlabelled),
+        late=queue.late,
+        late_share=queue.late / max(queue.late + sum(point.cases for point in history.all), 1),
+        needed_wait=queue.needed_wait() if queue.late else None,
+        at_best=paid.overpaid.increments_until_alarm(paid.book.promised / paid.n)
+        if paid.dependent and paid.n
+        else None,
     )
 
 
-def _period(name: str, cases: int, means: Sequence[float], complete: bool) -> Period:
-    return Period(name, cases, means[PROMISED] + means[OVERPAID], means[PROMISED], complete)
-
-
-def _alarm(stream: Stream, event: Event | None) -> Alarm | None:
-    if event is None:
-        return None
-    began = None if event.began is None else stream.history.name_of(event.began)
-    return Alarm(stream.history.name_of(event.at), event.above, began)
+def _rose(drift: EProcess) -> bool:
+    """Whether promises were first seen to be higher, not lower."""
+    above, below = drift.noticed.tolist()
+    return bool(below < 0 or 0 <= above < below)
 
 
 def sentences(summary: MonitorSummary, unit: str | None, challenger: str | None = None) -> list[str]:
-    """Three lines: the last period, everything so far, and the challenger or else the promises."""
-    waiting = f" {counted(summary.waiting, 'forecast')} waiting for labels." if summary.waiting else ""
-    drift = "No drift."
-    if summary.drift is not None:
-        direction = "higher" if summary.drift.above else "lower"
-        drift = f"DRIFT found in {_in_words(summary.drift.period)}: promises are {direction} than before."
-    first = f"No labels yet.{waiting}"
-    if (last := summary.last) is not None:
-        cases, so_far = counted(last.cases, "case"), "" if last.complete else " so far"
-        head = f"{capitalised(_in_words(last.name))}{so_far}: {cases}," if summary.by_period else f"{cases}:"
-        costs = f"{money(last.paid, unit)} per case (promised {money(last.promised, unit)})"
-        said_here = summary.drift is not None and summary.saved is not None
-        first = f"{head} {costs}.{waiting}{f' {drift}' if said_here else ''}"
-    return [first, _so_far(summary, unit), _promises_or_challenger(summary, unit, drift, challenger)]
+    """The headline, the newest period, and whatever else there is to say."""
+    lines = [_headline(summary, unit), _newest(summary, unit)]
+    if summary.at_best is not None and not summary.alarmed:
+        periods = counted(summary.at_best, "period")
+        lines.append(f"Every period is one bet: for the difference so far, an alarm takes {periods} at best.")
+    if summary.late:
+        late, share = counted(summary.late, "label"), f"{100 * summary.late_share:.1f} %"
+        of = "period" if summary.timed else "case"
+        kept = (
+            ""
+            if summary.needed_wait is None
+            else f"; a wait of {counted(summary.needed_wait, of)} would have kept 99 %"
+        )
+        lines.append(f"{late} ({share}) came too late and count for nothing{kept} (--wait).")
+    if summary.saved is not None:
+        lines.append(_of_challenger(summary.saved, unit, challenger or "the challenger"))
+    if (drift := summary.drift) is not None:
+        direction = "more" if drift.above else "less"
+        lines.append(f"DRIFT noticed {_at(drift.noticed)}: forecasts promise {direction} than they used to.")
+    return lines
+
+
+def _headline(summary: MonitorSummary, unit: str | None) -> str:
+    if summary.overpaid is None:
+        return "No alarm: nothing is known yet about what was paid."
+    alarm, noted = summary.alarm, summary.alarm or summary.note
+    if summary.since is not None:
+        since = f"since about {_in_words(summary.since)}"
+    else:
+        since = "so far" if summary.first is None else f"since {_in_words(summary.first)}"
+    amount = _amount(summary.overpaid, unit, "{} per case more", "{} per case less", "than it promises")
+    costs = f"{since} the model costs {amount}"
+    likely = "" if summary.likely is None else f", most likely from about {_in_words(summary.likely)} on"
+    if noted is None or (alarm is None and not noted.stands):
+        paid = _amount(summary.overpaid, unit, "{} per case more", "{} per case less", "than promised")
+        return f"No alarm: {since} paid {paid.removesuffix(')')}, {ALWAYS})."
+    noticed = f"Noticed {_at(noted.noticed)}."
+    if noted.stands:
+        return (
+            f"ALARM: {costs}{likely}. {noticed}" if alarm else f"No alarm. {capitalised(costs)}{likely}. {noticed}"
+        )
+    left = "more" if noted.above else "less"
+    return f"ALARM {_at(noted.noticed)}: the model cost {left} than it promised. Back inside since: {costs}."
+
+
+def _newest(summary: MonitorSummary, unit: str | None) -> str:
+    missing = f" {counted(summary.waiting, 'label')} still missing" if summary.waiting else ""
+    if summary.held:
+        missing += (
+            f"; {counted(summary.held, 'labelled case')} wait{'s' * (summary.held == 1)} for a turn behind them"
+        )
+    missing += "." * bool(missing)
+    if (last := summary.last) is None:
+        return f"No labels yet.{missing}"
+    cases = counted(last.cases, "case")
+    head = f"Newest {cases}:" if last.name is None else f"{capitalised(_in_words(last.name))}: {cases},"
+    return f"{head} {money(last.paid, unit)} per case (promised {money(last.promised, unit)}).{missing}"
+
+
+def _of_challenger(saved: Estimate, unit: str | None, name: str) -> str:
+    verdict = "Not settled."
+    if saved.is_above_zero or saved.is_below_zero:
+        verdict = f"Settled: {name} is {'cheaper' if saved.is_above_zero else 'more expensive'}."
+    return f"Challenger {name}: {_amount(saved, unit, 'saves {} per case', 'costs {} per case more')}. {verdict}"
 
 
 def _in_words(period: str) -> str:
@@ -125,39 +206,13 @@ def _in_words(period: str) -> str:
     return f"period {period}" if period.isdigit() else period
 
 
-def _so_far(summary: MonitorSummary, unit: str | None) -> str:
-    if summary.overpaid is None:
-        nothing = "Nothing is known yet about what was paid."
-        return nothing if summary.last is None else "No period is complete yet."
-    since = "So far" if summary.first is None else f"Since {_in_words(summary.first)}"
-    paid = f"{since}: paid {_amount(summary.overpaid, unit, '{} more than promised', '{} less than promised')}."
-    alarms = []
-    if (alarm := summary.alarm) is not None:
-        more = "more" if alarm.above else "less"
-        alarms.append(f"ALARM since {_in_words(alarm.period)}: cost {more} than it promised.")
-    if (change := summary.change) is not None:
-        more = "more" if change.above else "less"
-        began = "" if change.began is None else f" since about {_in_words(change.began)}"
-        alarms.append(f"CHANGE found in {_in_words(change.period)}: costs {more} than promised{began}.")
-    return " ".join([paid, *alarms] if alarms else [paid, "No alarm."])
+def _at(name: str) -> str:
+    return f"{'at' if name.startswith('case ') else 'in'} {_in_words(name)}"
 
 
-def _promises_or_challenger(summary: MonitorSummary, unit: str | None, drift: str, challenger: str | None) -> str:
-    if (saved := summary.saved) is not None:
-        name, verdict = challenger or "the challenger", "Not settled."
-        if saved.is_above_zero or saved.is_below_zero:
-            verdict = f"Settled: {name} is {'cheaper' if saved.is_above_zero else 'more expensive'}."
-        return f"Challenger {name}: {_amount(saved, unit, 'saves {}', 'costs {} more')}. {verdict}"
-    if summary.predicted is None:
-        return "Nothing is known yet about what was promised."
-    newest = "The newest forecasts" if summary.predicted_in is None else f"Forecasts of {summary.predicted_in}"
-    return f"{newest} promise {money(summary.predicted, unit)} per case. {drift}"
-
-
-def _amount(estimate: Estimate, unit: str | None, more: str, less: str) -> str:
-    """What is paid or saved, as words for its sign and the interval, valid whenever you look."""
+def _amount(estimate: Estimate, unit: str | None, more: str, less: str, than: str = "") -> str:
+    """What is paid or saved, as words for its sign, and the interval."""
     value = estimate.value or 0.0
     word, shown = (less, estimate.turned) if value < 0 else (more, estimate)
     amount, _, limits = money_between(abs(value), shown.low, shown.high, unit).partition(" (")
-    limits = f"{limits.removesuffix(')')}, " if limits else ""
-    return f"{word.format(amount)} per case ({limits}{ALWAYS})"
+    return f"{word.format(amount)}{f' {than}' if than else ''} ({limits.removesuffix(')')})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate
@@ -12,9 +13,10 @@ from typing import Any
 
 from pandora_regret.atomic import write_atomically
 from pandora_regret.monitor import Monitor
-from pandora_regret.monitor.streams import OVERPAID, PROMISED, SAVED, Point, Stream
+from pandora_regret.monitor.history import Point
+from pandora_regret.monitor.streams import OVERPAID, PROMISED, Paid
 from pandora_regret.monitor.summary import sentences
-from pandora_regret.report.charts import chart_over_time
+from pandora_regret.report.charts import Axis, chart_over_time
 from pandora_regret.report.page import render_page
 from pandora_regret.text import Formats
 
@@ -22,7 +24,8 @@ STYLES = ("page.css", "first.css", "tables.css", "monitor.css", "print.css")
 TITLE = "Promised against paid"
 MOST_NAMES, LETTERS = 8, 12  # of periods below a chart
 LEAST_EVIDENCE = -3.0  # as a power of ten: wealth that is nearly gone is nearly gone
-EVIDENCE, LOW, HIGH, SAVED_LOW, SAVED_HIGH = range(5)  # entries of a point's `after`
+EVIDENCE, VALUE, LOW, HIGH, SAVED_VALUE, SAVED_LOW, SAVED_HIGH = range(7)  # entries of a point's `after`
+READABLE = 10.0  # an interval is drawn from where it is at most so many times as wide as in the end
 
 
 def write_monitor_page(
@@ -63,12 +66,16 @@ def render_monitor_page(
     """The page as text; parameters as in `write_monitor_page`."""
     summary = monitor.summary()
     assert monitor.paid is not None
-    points = _closed(monitor.paid)
+    points = _marked(monitor.paid)
     costs = [cost for point in points for cost in _costs(point)]
-    formats = Formats.for_costs(costs or [summary.predicted], unit)
+    formats = Formats.for_costs(costs or [1.0], unit)
     rows = []
     for point in points:
-        paid, promised, *ends = map(formats.money, (*_costs(point), *point.after[LOW:]))
+        paid, promised = map(formats.money, _costs(point))
+        ends = [
+            formats.money(point.after[end])
+            for end in (LOW, HIGH, SAVED_LOW, SAVED_HIGH)[: 2 * (1 + monitor.compares)]
+        ]
         name = point.last or "–"
         name = name if point.first == point.last or point.first is None else f"{point.first} to {name}"
         row = {"name": name, "cases": point.cases, "paid": paid, "promised": promised, "ends": ends}
@@ -80,20 +87,19 @@ def render_monitor_page(
         lines=sentences(summary, unit, challenger),
         alarmed=summary.alarmed,
         summary=summary,
-        level=monitor.level,
-        run_length=monitor.run_length,
-        lag=monitor.lag,
+        level=monitor.paid.overpaid.level,
+        two_sided=monitor.two_sided,
         charts=list(_charts(monitor, points, formats, challenger)),
         rows=rows,
         compares=monitor.compares,
     )
 
 
-def _closed(stream: Stream) -> list[Point]:
-    """The points of a stream; the last one, where it is not complete, with where the stream stands now."""
-    points = list(stream.history.all)
+def _marked(paid: Paid) -> list[Point]:
+    """The points of the history; the last one, where it is not complete, with where the monitor stands now."""
+    points = list(paid.history.all)
     if points and not points[-1].after:
-        points[-1] = replace(points[-1], after=stream.marks())
+        points[-1] = replace(points[-1], after=paid.marks())
     return points
 
 
@@ -111,46 +117,46 @@ def _charts(
     monitor: Monitor, points: Sequence[Point], formats: Formats, challenger: str | None
 ) -> Iterator[dict[str, Any]]:
     """Costs and promises, what is paid beyond these, what a challenger saves, and the evidence."""
+    if not points:
+        return
 
     def amount(value: float) -> str:
         return f"{'−' if value < 0 else ''}{formats.tick(abs(value))}"
 
-    def so_far(title: str, entry: int, first: int) -> dict[str, Any]:
-        totals, increments = (
-            accumulate(of) for of in zip(*((p.totals[entry], p.increments) for p in points), strict=True)
-        )
-        band = list(zip(*(point.after[first : first + 2] for point in points), strict=True))
-        means = [total / n for total, n in zip(totals, increments, strict=True)]
-        note = "mean, and the interval that is valid whenever you look"
-        return _described(chart_over_time(means, band=band, level=0.0), title, note, points, amount)
+    def claimed(title: str, note: str, first: int) -> dict[str, Any]:
+        value, low, high = zip(*(point.after[first : first + 3] for point in points), strict=True)
+        widths = [most - least for least, most in zip(low, high, strict=True)]
+        start = next(n for n, width in enumerate(widths) if width <= READABLE * widths[-1])
+        chart = chart_over_time(value[start:], band=(low[start:], high[start:]), level=0.0)
+        return _described(chart, title, note, points, start, amount)
 
-    def evidence(title: str, points: Sequence[Point]) -> dict[str, Any]:
-        values = [max(point.after[EVIDENCE], LEAST_EVIDENCE) for point in points]
-        chart = chart_over_time(values, level=-log10(monitor.level))
-        return _described(chart, title, f"alarm at {1 / monitor.level:g}", points, _power)
-
-    if points:
-        paid, promised = zip(*map(_costs, points), strict=True)
-        chart = chart_over_time(paid, other=promised)
-        yield _described(chart, "Cost per case", "period by period", points, amount)
-        yield so_far("Paid beyond the promise, per case so far", OVERPAID, LOW)
-        if monitor.compares:
-            yield so_far(f"Saved by {challenger or 'the challenger'}, per case so far", SAVED, SAVED_LOW)
-        yield evidence("Evidence against the promises", points)
-    assert monitor.promised is not None
-    if promises := _closed(monitor.promised):
-        chart = chart_over_time([point.totals[0] / point.increments for point in promises])
-        yield _described(chart, "Promised per case", "needs no labels", promises, amount)
-        yield evidence("Evidence that promises drift", promises)
+    paid, promised = zip(*map(_costs, points), strict=True)
+    chart = chart_over_time(paid, other=promised)
+    yield _described(chart, "Cost per case", "over time", points, 0, amount)
+    note = "mean and interval so far; after an alarm, since it seems to have begun"
+    yield claimed("Paid beyond the promise, per case", note, VALUE)
+    if monitor.compares:
+        name = challenger or "the challenger"
+        yield claimed(f"Saved by {name}, per case", "mean and interval so far", SAVED_VALUE)
+    values = [max(point.after[EVIDENCE], LEAST_EVIDENCE) for point in points]
+    assert monitor.paid is not None
+    level = monitor.paid.overpaid.level
+    chart = chart_over_time(values, level=-log10(level))
+    chart["ticks"] = [tick for tick in chart["ticks"] if tick["value"].is_integer()]
+    yield _described(chart, "Evidence that it costs more", f"alarm at {1 / level:g}", points, 0, _power)
 
 
 def _described(
-    chart: dict[str, Any], title: str, note: str, points: Sequence[Point], tick: Callable[[float], str]
+    chart: dict[str, Any], title: str, note: str, points: Sequence[Point], start: int, tick: Callable[[float], str]
 ) -> dict[str, Any]:
-    """The chart with its title, and some of the periods below it, evenly chosen, or numbers of cases."""
-    step, cases = -(-len(points) // MOST_NAMES), accumulate(point.cases for point in points)
-    texts = [point.last or f"{n:,.0f}" for point, n in zip(points, cases, strict=True)]
-    named = list(zip(chart["places"], texts, strict=True))[::step]
+    """The chart of the points from one on, with its title, and some periods or round numbers of cases below."""
+    ends = list(accumulate(point.cases for point in points))[start:]
+    if points[0].last is None:
+        axis = Axis.around([ends[0], ends[-1]], padding=0.0)
+        named = [(chart["places"][bisect_left(ends, cases)], f"{cases:,.0f}") for cases in axis.ticks]
+    else:
+        shown = list(zip(chart["places"], (point.last or "" for point in points[start:]), strict=True))
+        named = shown[:: -(-len(shown) // MOST_NAMES)]
     names = [{"x": x, "text": text if len(text) <= LETTERS else f"{text[: LETTERS - 1]}…"} for x, text in named]
     ticks = [each | {"text": tick(each["value"])} for each in chart["ticks"]]
     return chart | {"title": title, "note": note, "names": names, "ticks": ticks}

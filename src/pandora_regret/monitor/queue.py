@@ -1,0 +1,209 @@
+"""Cases that wait for their turn, in the order of their forecasts.
+
+A case is bet on when it stands first and its label is known; one whose label has not come in time is given up,
+so that those behind it go on. The order is that of forecasts, and never that in which labels come.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from math import ceil
+from typing import NamedTuple
+
+import numpy as np
+
+from pandora_regret.inputs import FloatArray, InputError, IntArray
+
+FILES = 3  # how many later files a case waits for its label, unless something else is asked for
+KEPT = 0.99  # of labels, by the wait that is suggested
+
+
+def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
+    """Names in the order that people mean: week 9 before week 10, and ISO dates by date.
+
+    Examples
+    --------
+    >>> sorted(["week 10", "week 9"], key=natural_key)
+    ['week 9', 'week 10']
+    """
+    parts = re.split(r"(\d+)", name)
+    return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts if part)
+
+
+def later(name: str, other: str | None) -> bool:
+    """Whether a time is after another, or is the first."""
+    return other is None or natural_key(name) > natural_key(other)
+
+
+class Cases(NamedTuple):
+    """Rows past the door, in the order of their forecasts."""
+
+    possible: FloatArray  # (n, width): possible costs and the promise, of each model
+    truth: IntArray  # -1 where it is not known
+    keys: list[int] | None  # of their ids
+    times: list[str] | None
+    known: str | None = None  # the newest time when a label came after its forecast
+
+    def take(self, rows: IntArray) -> Cases:
+        """Some of them."""
+        keys, times = (None if of is None else [of[row] for row in rows] for of in (self.keys, self.times))
+        return Cases(self.possible[rows], self.truth[rows], keys, times)
+
+    def models(self, n: int) -> list[FloatArray]:
+        """The possible costs and promises of each of n models."""
+        width = self.possible.shape[1] // n
+        return [self.possible[:, start : start + width] for start in range(0, n * width, width)]
+
+
+@dataclass
+class Waiting:
+    """A case in the queue."""
+
+    possible: tuple[float, ...]
+    truth: int
+    key: int
+    time: str | None
+    came: int  # the number of its period, or its own
+    files: int = 0  # how many came after it
+    known: str | None = None  # the newest time when its label came, if that was after the forecast
+
+
+@dataclass
+class Queue:
+    """Cases in the order of their forecasts, until they are bet on; plain data, as a state stores it."""
+
+    cases: list[Waiting] = field(default_factory=list)
+    given_up: dict[str, int] = field(default_factory=dict)  # by key: when it came
+    delays: dict[str, int] = field(default_factory=dict)  # how many labels came after so many periods or cases
+    late: int = 0  # labels that came after their case was given up, and rows of periods that were bet on
+    count: int = 0  # of periods or cases that came
+    newest: str | None = None  # time
+    closed: str | None = None  # the last period that is complete
+    last: str | None = None  # the last that was bet on, where cases of one are one bet
+
+    def __post_init__(self) -> None:
+        self.unlabelled = {case.key: case for case in self.cases if case.truth < 0}
+
+    def add(self, cases: Cases, dependent: bool) -> None:
+        """New cases, all of which came together."""
+        for case in self.cases:
+            case.files += 1
+        n = len(cases.truth)
+        times: Sequence[str | None] = cases.times or [None] * n
+        columns = (cases.possible.tolist(), cases.truth.tolist(), cases.keys or range(n), times)
+        for possible, truth, key, time in zip(*columns, strict=True):
+            if dependent and not later(time or "", self.last):
+                self.late += 1
+                continue
+            case = Waiting(tuple(possible), truth, key, time, self._arrived(time))
+            self.cases.append(case)
+            if truth < 0:
+                self.unlabelled[key] = case
+        if dependent:
+            self.cases.sort(key=lambda case: (natural_key(case.time or ""), case.key))
+
+    def pass_by(self, cases: Cases) -> None:
+        """Count cases that need not wait."""
+        if cases.times is None:
+            self.count += len(cases.truth)
+        for time in dict.fromkeys(cases.times or ()):
+            self._arrived(time)
+
+    def _arrived(self, time: str | None) -> int:
+        """The number of the period of a case that comes in, or its own."""
+        if time is None:
+            self.count += 1
+        elif later(time, self.newest):
+            self.newest, self.count = time, self.count + 1
+        return self.count
+
+    def expects(self, key: int) -> bool:
+        """Whether a case has no label yet, be it that it waits or was given up."""
+        return key in self.unlabelled or str(key) in self.given_up
+
+    def label(self, key: int, truth: int) -> Waiting | None:
+        """The case of which this is the label, where one waits for it; None where it was given up."""
+        case = self.unlabelled.pop(key, None)
+        delay = _rounded(self.count - (self.given_up.pop(str(key)) if case is None else case.came))
+        self.delays[delay] = self.delays.get(delay, 0) + 1
+        if case is None:
+            self.late += 1
+        else:
+            case.truth, case.known = truth, self.newest
+        return case
+
+    def ready(self, wait: int | None, dependent: bool) -> Iterator[Cases]:
+        """Those whose turn has come, all with labels; where cases of one time are one bet, time by time."""
+        parts = (list(part) for _, part in groupby(self.cases, key=lambda case: case.time if dependent else None))
+        taken = list[list[Waiting]]()
+        for part in parts:
+            waits = (n for n, case in enumerate(part) if case.truth < 0 and not self._is_due(case, wait))
+            end = next(waits, len(part))
+            if dependent and (end < len(part) or not self._is_complete(part[0].time)):
+                break
+            taken.append(part[:end])
+            if end < len(part):
+                break
+        del self.cases[: sum(map(len, taken))]
+        for part in taken:
+            self.last = part[-1].time if dependent and part else self.last
+            for case in part:
+                if case.truth < 0:
+                    self.given_up[str(case.key)] = case.came
+                    del self.unlabelled[case.key]
+            if labelled := [case for case in part if case.truth >= 0]:
+                yield as_columns(labelled)
+
+    def _is_due(self, case: Waiting, wait: int | None) -> bool:
+        return case.files >= FILES if wait is None else case.came + wait <= self.count
+
+    def complete(self) -> Iterator[Cases]:
+        """Periods to which no cases are to come, with or without labels."""
+        for time, part in groupby(self.cases, key=lambda case: case.time):
+            if self._is_complete(time):
+                yield as_columns(list(part))
+
+    def _is_complete(self, time: str | None) -> bool:
+        """Whether no cases of a period are to come, since a later one has begun or somebody said so."""
+        complete = (self.closed, self.cases[-1].time)
+        return time is not None and (time == self.closed or any(end and later(end, time) for end in complete))
+
+    def needed_wait(self) -> int | None:
+        """The wait that would have kept 99 % of labels, in periods or cases."""
+        needed, so_far = ceil(KEPT * sum(self.delays.values())), 0
+        for delay in sorted(map(int, self.delays)):
+            so_far += self.delays[str(delay)]
+            if so_far >= needed:
+                return delay
+        return None
+
+    def check(self, width: int, n_classes: int, dependent: bool) -> None:
+        """That what a state told fits together."""
+        numbers = (self.late, self.count, *self.delays.values(), *self.given_up.values())
+        fits = (
+            min(numbers) >= 0
+            and all(map(str.isdigit, self.delays))
+            and len(self.unlabelled) == sum(case.truth < 0 for case in self.cases)
+        )
+        for case in self.cases:
+            timed = case.time is not None or not dependent
+            fits = fits and timed and len(case.possible) == width and -1 <= case.truth < n_classes
+        if not fits:
+            raise InputError("does not fit the rest", place="state.queue", fix="the state is damaged")
+
+
+def as_columns(cases: list[Waiting]) -> Cases:
+    """Cases as arrays."""
+    times = None if cases[0].time is None else [case.time or "" for case in cases]
+    known = max((case.known for case in cases if case.known), key=natural_key, default=None)
+    truth = np.array([case.truth for case in cases], np.intp)
+    return Cases(np.array([case.possible for case in cases]), truth, [case.key for case in cases], times, known)
+
+
+def _rounded(delay: int) -> str:
+    """Up to two digits, so that there are few of them."""
+    unit = 10 ** max(len(str(delay)) - 2, 0)
+    return str(-(-delay // unit) * unit)
