@@ -238,6 +238,7 @@ def _read_forecasts(asked: Asked, watched: Monitor | None) -> tuple[Monitor, dic
     if (ordered := next((one for one in opened if one.order_only), None)) is not None:
         raise FileError("lists options in order only", path=ordered.path, fix="watching needs probabilities")
     aligned = align(list(read_models(opened)), names)
+    done += tuple(each for name, batch in zip(names, aligned, strict=True) for each in batch.changes.done(name))
     first, *others = (aligned[index] for index in order)
     if first.ids is None:
         fix = "say which column names each case (--id), so that none is counted twice"
