@@ -15,8 +15,11 @@ from pandora_regret import (
     Gamma,
     InputError,
     LogNormal,
+    Workup,
     expected_search_cost,
     search_entropy,
+    workup_cost,
+    workup_entropy,
 )
 from pandora_regret.inputs import read_probabilities
 from pandora_regret.monitor import Monitor
@@ -258,3 +261,23 @@ def test_a_refused_batch_leaves_no_trace():
         with pytest.raises(InputError):
             monitor.update(y, bad, ids=range(6), **kwargs)
         assert as_text(monitor) == before
+
+
+def test_a_work_up_is_watched_by_what_it_costs_and_promises():
+    """As `workup_cost` and `workup_entropy` say, again after the state was written and read."""
+    steps = {
+        "look": {"cost": 3, "positive_for": ["a"], "sensitivity": 0.9, "specificity": 0.8},
+        "panel": {"cost": 9, "tells_apart": "all"},
+    }
+    workup = Workup(["a", "b", "c"], steps, stops={"give up": {"loss": {"a": 40, "b": 5, "c": 8}}}, unit="minutes")
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.ones(3), 80)
+    truth = [rng.choice(["a", "b", "c"], p=row) for row in p]
+    monitor = Monitor(labels=["a", "b", "c"], workup=workup)
+    monitor.update(truth[:40], p[:40], time="week 1")
+    again = Monitor.from_state(json.loads(json.dumps(monitor.state())))
+    again.update(truth[40:], p[40:], time="week 2")
+    last = again.summary().last
+    assert again.workup == workup
+    assert last.paid == pytest.approx(workup_cost(truth[40:], p[40:], workup))
+    assert last.promised == pytest.approx(workup_entropy(p[40:], workup))

@@ -28,6 +28,7 @@ from pandora_regret.cli.options import (
     LAYOUT,
     PATH,
     SEARCH,
+    WORKUP,
     Asked,
     check_output,
     command,
@@ -82,6 +83,7 @@ GONE = {  # options of the first version, and what to give instead
     *(Option(f"--{name.replace('_', '-')} TEXT", "No longer there.", hidden=True) for name in GONE),
     Option("--html FILE", "Write a page with the whole history; it is replaced.", type=PATH),
     *SEARCH,
+    WORKUP,
     *COLUMNS,
     JSON,
 )
@@ -221,6 +223,9 @@ def _restored(asked: Asked) -> Monitor | None:
         if not np.array_equal(base, watched.costs) or charged["currency"] != asked.cost_unit:
             fix = "leave --costs out, or begin a new state: costs at different prices cannot be compared"
             raise InputError(f"--costs gives other prices than {asked.state} was begun with: {fix}.")
+    if asked.workup_read not in (None, watched.workup):
+        fix = "leave --workup out, or begin a new state"
+        raise InputError(f"--workup is another than {asked.state} was begun with: {fix}.")
     return watched
 
 
@@ -275,9 +280,10 @@ def _begun(asked: Asked, batch: Batch, names: Sequence[str]) -> tuple[Monitor, t
     alike = None if are_stated(prior, None) else in_tests(len(batch.classes))
     given = {name: value for name, value in asked.only(*SETTINGS).items() if value is not None}
     asked.champion, asked.challenger = (*names, None)[:2]
-    asked.cost_unit = charged.get("currency")
-    costs = charged.get("costs", alike)
-    about: dict[str, Any] = {"labels": batch.classes, "dependent": asked.dependent is not None}
+    workup = asked.workup_read
+    asked.cost_unit = charged.get("currency") if workup is None else asked.price_unit or workup.currency
+    costs = None if workup is not None else charged.get("costs", alike)
+    about: dict[str, Any] = {"labels": batch.classes, "dependent": asked.dependent is not None, "workup": workup}
     return Monitor(prior=prior, costs=costs, **about, **given), unused
 
 

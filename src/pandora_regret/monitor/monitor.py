@@ -33,6 +33,7 @@ from pandora_regret.monitor.summary import MonitorSummary, Newest, summarise
 from pandora_regret.priors import Prior
 from pandora_regret.priors.names import PRIORS, read_prices, spelled_prior
 from pandora_regret.records import from_plain, to_plain
+from pandora_regret.workup import Workup
 
 SCHEMA = "pandora-monitor/2"
 LABELS = 256  # labels of counted cases are told apart up to so many classes
@@ -73,6 +74,8 @@ class Monitor:
         Whether cases of one time depend on each other beyond their forecasts: then their mean is one bet.
     labels
         The columns' labels, in column order.
+    workup
+        What can be done, and what it costs, instead of a search at `costs`.
 
     docs/theory/monitoring.md states what is guaranteed, and under which assumptions.
 
@@ -106,6 +109,7 @@ class Monitor:
         wait: int | None = None,
         dependent: bool = False,
         labels: Any = None,
+        workup: Workup | None = None,
     ) -> None:
         number = read_number(level, "level")
         if not 0 < number <= 0.5:
@@ -113,7 +117,7 @@ class Monitor:
             raise InputError(argument="level", value=number, fix=fix)
         self.level, self.two_sided, self.dependent = number, bool(two_sided), bool(dependent)
         self.wait = None if wait is None else int(read_count(wait, "wait"))
-        self._asked = (prior, costs)
+        self._asked, self.workup = (prior, costs), workup
         self.labels: Sequence[Any] | None = labels if labels is None else list(labels)
         self.seen: dict[int, int] = {}  # labelled cases: the label of each id's key
         self.queue = Queue()
@@ -168,7 +172,7 @@ class Monitor:
         )
         whole = keys is None and times is None  # and in order: the usual case must be fast
         rows = ((table if whole else table.rows(order)).with_costs(costs) for table in tables)
-        possible = np.hstack([possible_costs(each, prior) for each in rows])
+        possible = np.hstack([possible_costs(each, prior, self.workup) for each in rows])
         if self.paid is None:
             self._prepare(forecast.labels, prior, costs, challenger is not None)
         differing = self._differing(keys, truth)
@@ -227,6 +231,7 @@ class Monitor:
             "prior": spelled_prior(self.prior),
             "typical_costs": costs and (self.costs * self.prior.mean).tolist(),  # for people
             "base_costs": costs,
+            "workup": None if self.workup is None else self.workup.document,
             **{name: getattr(self, name) for name in SETTINGS},
             "paid": self._begun().state(),
             "queue": to_plain(self.queue),
@@ -251,7 +256,8 @@ class Monitor:
             problem = f"is {prior!r}, but the state was made with {stored.prior}"
             raise InputError(problem, argument="prior", value=prior, fix="begin a new state")
         asked = {name: getattr(stored, name) for name in ("level", "two_sided", "wait", "dependent")}
-        monitor, n_classes = cls(prior=prior, **asked), len(stored.classes)
+        workup = None if stored.workup is None else Workup(**stored.workup)
+        monitor, n_classes = cls(prior=prior, workup=workup, **asked), len(stored.classes)
         if stored.base_costs is not None and len(stored.base_costs) != n_classes:
             raise InputError("does not fit the rest", place="state.base_costs", fix="the state is damaged")
         base = None if stored.base_costs is None else np.array(stored.base_costs)
@@ -292,7 +298,7 @@ class Monitor:
     def _prepare(self, labels: Sequence[Any], prior: Prior, costs: Any, compares: bool) -> None:
         """With the first forecasts, classes and prices are known, and the streams begin."""
         self.labels, self.prior, self.costs, self.compares = labels, prior, costs, compares
-        ends = bounds(np.ones(len(labels)) if costs is None else costs, prior)
+        ends = bounds(np.ones(len(labels)) if costs is None else costs, prior, self.workup)
         self.paid = Paid(self.level / (1 + self.two_sided), self.level / 2, compares, self.dependent, ends)
 
     def _order(self, keys: list[int] | None, times: list[str] | None, n: int) -> IntArray:
@@ -389,6 +395,7 @@ class Stored:
     queue: Queue
     newest: Newest
     seen: str
+    workup: dict[str, Any] | None = None
 
 
 def _read_prior_name(name: str) -> Prior:

@@ -14,6 +14,8 @@ from pandora_regret.entropy import costs_for_every_truth
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
 from pandora_regret.kernels.reference import probabilities
 from pandora_regret.priors import Prior
+from pandora_regret.workup import Workup
+from pandora_regret.workup.scores import WorkupRows
 
 
 def overpaid(rows: FloatArray, truth: IntArray) -> FloatArray:
@@ -35,17 +37,24 @@ def _realised(table: FloatArray, truth: IntArray) -> FloatArray:
     return np.stack([table[np.arange(len(table)), truth], *ends])
 
 
-def possible_costs(forecast: Forecast, prior: Prior) -> FloatArray:
+def possible_costs(forecast: Forecast, prior: Prior, workup: Workup | None = None) -> FloatArray:
     """Of forecasts with base costs (K,), or None, whose numbers are checked here; (n, K + 1)."""
     parts = [np.empty((0, forecast.n_classes + 1))]
-    for block in forecast.blocks():
-        costs, p = costs_for_every_truth(block, prior), probabilities(block)
+    searches = ((block, costs_for_every_truth(block, prior)) for block in forecast.blocks())
+    for block, costs in searches if workup is None else WorkupRows(workup, forecast).costs_for_every_truth():
+        p = probabilities(block)
         promised = np.einsum("nk,nk->n", p, costs) / np.einsum("nk->n", p)  # a row may sum to 1 only nearly
         parts.append(np.column_stack([costs, promised]))
     return np.concatenate(parts)
 
 
-def bounds(costs: FloatArray, prior: Prior) -> tuple[float, float]:
-    """The least and the most that any search costs on average: one test, or all of them; base costs (K,)."""
+def bounds(costs: FloatArray, prior: Prior, workup: Workup | None = None) -> tuple[float, float]:
+    """The least and the most that any search costs on average: one test, or all of them; base costs (K,).
+
+    A work-up may stop at once, or make every step in a round of its own and then lose what it can.
+    """
+    if workup is not None:
+        lost = max(max(losses) for losses in (workup.unresolved, *(stop.losses for stop in workup.stops)))
+        return 0.0, float(workup.costs.sum() + len(workup.steps) * workup.fee + lost)
     means = costs * prior.mean
     return float(means.min()), float(means.sum())
