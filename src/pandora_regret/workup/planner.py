@@ -18,7 +18,7 @@ from pandora_regret.workup.states import State, StateSpace
 
 RULES = (1.0, 6.0, 12.0, 24.0)  # prices of a nat by which the first plans are made, times the one that bounds best
 LIKELY, FINER = 0.02, 0.25  # states less likely are not planned for at first, and how fast that changes
-SHARE = 0.6  # of the time, at most, for better first plans; the rest is for the search
+SHARE, LATEST = 0.6, 0.8  # of the time: until when first plans are begun, and ended; the rest is for the search
 CLOSED = 1e-12  # so near, bounds have met
 ROOM = 6e7  # numbers that may be kept, about seven per row and state
 
@@ -139,7 +139,7 @@ class Planner:
         if node.planned == self.round or self._closed(node):
             return node.high
         node.planned, rare = self.round, node.mass < likely
-        if node.high < inf and (rare or self._spent() >= 1):
+        if node.high < inf and (rare or self._spent() >= LATEST):
             return node.high
         view = self._open(node)
         if not node.actions:
