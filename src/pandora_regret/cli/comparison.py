@@ -301,7 +301,7 @@ class _Written:
             yield "Prices", "", None, self.prices
 
     def _calibration(self, model: ModelResult) -> dict[str, Estimate | None]:
-        parts = {"Recalibrated": "cost", "Saves": "saved", "Over the best": "against_leader"}
+        parts = {"Recalibrated": "cost", "Saves": "saved", "Over the best": "against_best"}
         terms = ("Miscalibration", "Discrimination", "Uncertainty")
         return {
             "Predicted": model.predicted_cost,

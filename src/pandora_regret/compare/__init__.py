@@ -20,7 +20,7 @@ by rising expected cost)::
     metrics [{key, title, better, unit}],
     models [{name, scores {key: {value, low, high, warning?}}, unavoidable, predicted_cost, calibration [...],
              probability_best, rank, by_class [...], pair_costs (K x K), scenarios, decomposition,
-             recalibrated {method, cost, saved, against_leader, against_best}, at_stated_prices}],
+             recalibrated {method, cost, saved, against_best}, at_stated_prices}],
     differences [{model, against, difference, low, high, p_value, p_holm, savings_per_1000, realised}],
     ranks {key: [...]}, disagreements, largest_pairs, scenarios,
     verdict {kind, leader, undecided, level, cases_needed, stake, margin, share, recalibrated, sentences},

@@ -132,7 +132,7 @@ class Measurements:
             model, own, recalibrated = self.models[index], costs[index], None
             if self.recalibration is not None and again:
                 later, least = again[index], min(again, key=lambda figure: figure.value)
-                gaps = (self.gap(own, later), self.gap(later, costs[0]), self.gap(later, least))
+                gaps = (self.gap(own, later), self.gap(later, least))
                 recalibrated = Recalibrated(self.recalibration, self.score(index, RECALIBRATED), *gaps)
             result = ModelResult(
                 name=model.name,

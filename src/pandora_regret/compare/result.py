@@ -98,7 +98,6 @@ class Recalibrated:
     method: str
     cost: Estimate
     saved: Estimate  # the model's own cost less this one, paired
-    against_leader: Estimate  # this cost less that of the leader as it is, paired
     against_best: Estimate  # this cost less the least of all recalibrated costs, paired
 
 

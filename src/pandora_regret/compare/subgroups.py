@@ -210,33 +210,20 @@ class _Split:
             if self.cost[model].rest.value[group] > self.margin
             and self._is_settled(self.p_rest, self.cost, group, model)
         ]
-        excused = []
-        for model in higher:
-            to_blame = self.p_others[model, group] < 1 - self.level
-            if not (to_blame and self.over_others[model].rest.value[group] > 0):
-                excused.append(model)
-                continue
+        to_blame = [
+            model
+            for model in higher
+            if self.p_others[model, group] < 1 - self.level and self.over_others[model].rest.value[group] > 0
+        ]
+        for model in to_blame:
             ours, beyond = (self._here_and_elsewhere(each[model], group) for each in (self.cost, self.over_others))
-            theirs = (ours[0] - beyond[0], ours[1] - beyond[1])
-            here, elsewhere = (money(each, self.currency) for each in theirs)
+            here, elsewhere = (money(a - b, self.currency) for a, b in zip(ours, beyond, strict=True))
             expected = f"the other models cost {here} there and {elsewhere} elsewhere"
-            if len(models) == 1:
-                expected = f"it predicted {here}"
+            expected = f"it predicted {here}" if len(models) == 1 else expected
             yield f"{where} {names[model]} costs {self._more(ours)}; {expected}."
-        if excused:
-            first, ours = names[excused[0]], self._here_and_elsewhere(self.cost[excused[0]], group)
-            explained, example = (
-                "but no more than the cases there may explain.",
-                f"({first} {self._against(ours)})",
-            )
-            if len(excused) == 1:
-                yield f"{where} {first} costs {self._more(ours)}, {explained}"
-            elif len(higher) == len(models):
-                due = "the cases there are more expensive"
-                yield f"{where} every model costs more than elsewhere {example}: {due}."
-            else:
-                some = _some([names[model] for model in excused])
-                yield f"{where} {some} cost more than elsewhere {example}, {explained}"
+        if len(higher) == len(models) > len(to_blame) + 1:
+            example = f"{names[0]} {self._against(self._here_and_elsewhere(self.cost[0], group))}"
+            yield f"{where} every model costs more than elsewhere ({example}): the cases there are more expensive."
 
     def _against(self, costs: tuple[float, float]) -> str:
         return " against ".join(money(cost, self.currency) for cost in costs)
