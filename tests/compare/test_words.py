@@ -30,7 +30,7 @@ def test_the_model_that_log_loss_or_accuracy_would_choose_is_named_with_its_pric
     careful = forecasts(truth, 0.42)
     wrong = np.arange(len(truth)) % 10 == 0  # bold is right nine times in ten, and then certain
     bold = np.where(wrong[:, None], np.roll(forecasts(truth, 0.9998), 1, axis=1), forecasts(truth, 0.9998))
-    found = compared(truth, {"careful": careful, "bold": bold})
+    found = compared(truth, {"careful": careful, "bold": bold}, recalibrate=None)
     assert [model.name for model in found.models] == ["bold", "careful"]
     gap = -found.differences[0].difference
     assert any(
