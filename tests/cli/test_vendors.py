@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 pytest.importorskip("pyarrow")
@@ -178,3 +179,16 @@ def test_a_refused_study_leaves_no_folder(vendors, tmp_path):
     assert result.exit_code == 2
     assert "costs of data set 'guts'" in result.stderr
     assert not Path("results").exists()
+
+
+@pytest.mark.parametrize("written", [json.dumps, str])
+def test_classifiers_lists_in_cells_of_csv_are_those_of_json_lines(vendors, written):
+    """As a table of a pipeline's results is saved: the list in a cell, by JSON or as Python prints it."""
+    rows = [json.loads(line) for line in Path("triage.jsonl").read_text(encoding="utf-8").splitlines()]
+    frame = pd.DataFrame(
+        {"PATIENT": [row["PATIENT"] for row in rows], "top3": [written(row["top3"]) for row in rows]}
+    )
+    frame.to_csv("cells.csv", index=False)
+    told = ("--truth", "cases.csv", *TOLD)
+    by_lines, by_cells = (run_json("score", name, *told) for name in ("triage.jsonl", "cells.csv"))
+    assert by_cells["models"][0]["scores"] == by_lines["models"][0]["scores"]

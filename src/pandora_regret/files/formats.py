@@ -8,7 +8,9 @@ import shutil
 import sys
 import tempfile
 import zipfile
+from ast import literal_eval
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -91,16 +93,26 @@ def stem_of(path: str) -> str:
 
 
 def _with_lists(source: Source, said: Dialect, classes: Sequence[str] | None) -> Source:
-    """The source; its rows as lists of candidates, where cells of a column are such lists."""
-    if not any(kind == "nested" for kind in source.kinds.values()) or isinstance(source, JsonLines):
+    """The source; its rows as lists of candidates, where cells of a column are such lists, or the text of such."""
+    columns, kinds = list(source.kinds), list(source.kinds.values())
+    if isinstance(source, JsonLines) or ("nested" not in kinds and kinds.count("number") > 1):
         return source
-    columns = list(source.kinds)
     with explained(source.path, "a table"):
         first = next(iter(source.read(columns, frozenset(), 1)), None)
-        if first is None or not len(first) or not field_of_lists(first.slice(0, 1).to_pylist()[0]):
+        if first is None or not len(first) or not field_of_lists(_unwritten(first.slice(0, 1).to_pylist()[0])):
             return source
-        rows = [row for part in source.read(columns, frozenset(), ROWS_AT_ONCE) for row in part.to_pylist()]
+        parts = source.read(columns, frozenset(), ROWS_AT_ONCE)
+        rows = [_unwritten(row) for part in parts for row in part.to_pylist()]
     return read_lists(source, [(f" row {n}", row) for n, row in enumerate(rows, 1)], said.other, classes or ())
+
+
+def _unwritten(row: dict[str, Any]) -> dict[str, Any]:
+    """The row, with lists of candidates that were written out as text, by JSON or by Python, as lists."""
+    for name, value in row.items():
+        if isinstance(value, str) and value.startswith("[{"):
+            with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+                row[name] = literal_eval(value)
+    return row
 
 
 def source_of(frame: Any, name: str) -> Source:
