@@ -207,3 +207,9 @@ def test_check_says_what_was_understood(skin):
 def test_check_names_the_key_of_a_mistake(skin):
     skin.write_text(SKIN.replace("others = 30", "other = 30"), encoding="utf-8")
     assert "stops.watch.loss.other is no class" in refused("validate", skin)
+
+
+def test_a_file_whose_forecasts_are_words_is_refused(tmp_path):
+    path = tmp_path / "words.csv"
+    path.write_text("id,label,flu,cold\n1,flu,high,low\n", encoding="utf-8")
+    assert "has no columns of numbers: write one per class" in refused("next", path, "--row", "1")

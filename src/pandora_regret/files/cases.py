@@ -83,6 +83,8 @@ def read_row(
         problem = f"holds the models {quoted([model.name for model in models])}"
         raise FileError(problem, models[0].path, "save the one that is asked about by itself")
     model = scaled(with_known_classes(models, priced)[0])
+    if not model.classes:
+        raise FileError("has no columns of numbers", model.path, "write one per class, its probability")
     if row is None and case is None:
         fix = "say which of its rows with --row, counted from 1, or with --case"
         raise FileError("is a file", model.path, fix, argument="row")
