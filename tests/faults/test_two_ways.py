@@ -240,7 +240,9 @@ def test_the_library_the_page_and_a_saved_comparison_say_what_the_command_says(s
     )
     check_same(called.to_dict(), printed)
     [embedded] = re.findall(
-        r'<script type="application/json"[^>]*>(.*?)</script>', page.read_text(encoding="utf-8"), re.DOTALL
+        r'<script type="application/json" id="comparison">(.*?)</script>',
+        page.read_text(encoding="utf-8"),
+        re.DOTALL,
     )
     check_same(json.loads(embedded), printed)
     saved = tmp_path / "saved.json"

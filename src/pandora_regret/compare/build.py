@@ -173,7 +173,7 @@ def compare(
     >>> [model.name for model in result.models], round(result.best.cost, 2)
     (['sharp', 'vague'], 76.47)
     >>> result.verdict.kind, result.verdict.cases_needed
-    ('undecided', 2)
+    ('undecided', 5316)
     """
     arguments = locals()
     if id is not None:
