@@ -213,3 +213,7 @@ def test_a_file_whose_forecasts_are_words_is_refused(tmp_path):
     path = tmp_path / "words.csv"
     path.write_text("id,label,flu,cold\n1,flu,high,low\n", encoding="utf-8")
     assert "has no columns of numbers: write one per class" in refused("next", path, "--row", "1")
+
+
+def test_percentages_that_are_typed_are_shares():
+    assert run_json("next", "flu=70%,cold=30 %") == run_json("next", "flu=0.7,cold=0.3")

@@ -63,9 +63,9 @@ def named_twice(name: str, what: str) -> InputError:
 
 
 def read_written_number(text: str, place: str) -> float:
-    """A number that a person typed at a place."""
+    """A number that a person typed at a place; 70 % is 0.7."""
     try:
-        return float(text)
+        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
         raise InputError(f"is {text!r}", place=place, value=text, fix="write a number") from None
 
