@@ -78,8 +78,7 @@ def forecasts(draw, logits=None):
     else:
         values = table / table.sum(axis=1, keepdims=True)
         values = values if dtype is np.float64 else values.round(3 if dtype is np.float16 else 6)
-        values[:, 0] += 1 - values.sum(axis=1)
-        values = np.abs(values)
+        values[np.arange(n), values.argmax(axis=1)] += 1 - values.sum(axis=1)  # which stays positive
     values = LAYOUTS[draw(st.sampled_from(list(LAYOUTS)))](values.astype(dtype))
     weights = draw(st.sampled_from([None, rng.random(n) + 0.1]))
     forecast = read_forecast(rng.integers(0, k, n), values, sample_weight=weights, logits=logits)
