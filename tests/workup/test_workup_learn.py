@@ -1,6 +1,7 @@
 """Work-ups learned from records: rates, intervals, replays and guarantees each against another way to find it."""
 
 import csv
+import os
 from itertools import product
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from pandora_regret.workup import Workup, find_stop_loss, learn_workup, plan_wor
 from pandora_regret.workup.format import noisy_or
 from pandora_regret.workup.learn import displaced, what_was_learned
 
-THYROID = Path("/work/shared/data/workups")
+DATA = Path(os.environ.get("PANDORA_DATA", "nowhere")) / "workups"
 FEES = {"noise": 1.0, "heat": 2.0, "leak": 3.0}
 RATES = {  # of a "yes", or of being warm, for each class
     "pump": {"noise": 0.8, "heat": 0.6, "leak": 0.1},
@@ -353,11 +354,11 @@ def test_replays_refuse_what_they_cannot_follow():
         find_stop_loss(workup, past_cases(9, 1), "fault", 5)
 
 
-@pytest.mark.skipif(not THYROID.exists(), reason="the thyroid data are not here")
+@pytest.mark.skipif(not DATA.is_dir(), reason="no folder workups in the folder that PANDORA_DATA names")
 def test_thyroid_pays_what_was_promised():
     """Learned on the training file at Turney's fees, replayed on the test file."""
-    train, test = (pd.read_csv(THYROID / f"thyroid_{part}.csv") for part in ("train", "test"))
-    with open(THYROID / "thyroid_costs.csv", encoding="utf-8") as file:
+    train, test = (pd.read_csv(DATA / f"thyroid_{part}.csv") for part in ("train", "test"))
+    with open(DATA / "thyroid_costs.csv", encoding="utf-8") as file:
         fees = {row["test"]: float(row["cost"]) for row in csv.DictReader(file)}
     few = ["on_thyroxine", "thyroid_surgery", "TSH", "TT4", "T3"]
     workup = learn_workup(train, "class", {name: fees[name] for name in few}, wrong=1000, unit="USD")
