@@ -128,7 +128,7 @@ def replay(asked: Asked) -> None:
         result = replay_workup(workup, *about, level=asked.level)
     else:
         text = asked.at_most_wrong
-        share = read_written_number(text.rstrip("% "), "--at-most-wrong") / (100 if text.endswith("%") else 1)
+        share = read_written_number(text, "--at-most-wrong")
         chosen = find_stop_loss(workup, *about, share, level=asked.level)
         if chosen is None:
             raise InputError(

@@ -125,8 +125,9 @@ class Predictions:
             fields["truth"] = fields["votes"].argmax(axis=1)
         fields.setdefault("truth", np.full(len(rows.numbers), -1))
         truth = rows.source.settled_truth(fields["truth"], rows)
-        outside = np.isin(truth, [k for k, name in enumerate(columns.classes) if name == rows.source.other])
-        about: Fields = {"outside": int(outside.sum()), "other": rows.source.other or ""}
+        other = rows.source.other
+        outside = 0 if other is None else int((truth == columns.classes.index(other)).sum())
+        about: Fields = {"outside": outside, "other": other or ""}
         fields |= {"truth": truth, "changes": Changes(spelled=frozenset(rows.spelled.items()), **about)}
         forecasts = rows.forecasts(columns.forecasts, -np.inf if self.logits else 0.0)
         forecasts = tuple(column / column.dtype.type(100) for column in forecasts) if self.percent else forecasts

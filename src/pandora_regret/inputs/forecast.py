@@ -96,14 +96,6 @@ class Forecast:
             return values
         return np.repeat(values, np.diff(self._starts, append=len(self)), axis=0)
 
-    def by_case(self) -> Forecast:
-        """One row per case, whose truth is the class of the largest share."""
-        if self.cluster is None or self.shares is None:
-            return self
-        case = self.per_row(np.arange(self.n_cases))
-        largest = np.lexsort((self.truth, -self.shares, case))[self._starts]  # among equals, the lower number
-        return replace(self.rows(largest), weights=self.case_weights, cluster=None, shares=None)
-
     def cases(self, index: slice | IntArray) -> Forecast:
         """All rows of some of the cases, in this order."""
         if self.cluster is None:

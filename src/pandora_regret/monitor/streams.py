@@ -16,7 +16,7 @@ from pandora_regret.monitor.possible_costs import overpaid, saved
 from pandora_regret.monitor.queue import Cases, later, natural_key
 from pandora_regret.records import from_plain, to_plain
 
-OVERPAID, PROMISED, SAVED = 0, 1, 2  # rows of the history's totals
+OVERPAID, PROMISED = 0, 1  # rows of the history's totals
 LEAST_EVIDENCE = 1e-300
 CASES, PERIODS = (32, 1.0), (1, 4.0)  # after how many of them a change may begin, and how boldly to bet
 
