@@ -8,7 +8,7 @@ from simulated_models import calibrated, sharpened
 
 from pandora_regret import Beta, Empirical, Fixed, Gamma, LogNormal, expected_search_cost
 from pandora_regret.compare import compare
-from pandora_regret.compare.break_even import PriceCurve, pairs_of
+from pandora_regret.compare.break_even import PriceCurve
 from pandora_regret.inputs import read_forecast
 from pandora_regret.scores import priced
 
@@ -98,8 +98,10 @@ def test_a_price_curve_is_the_score_at_another_price(prior, logits, factor, test
     moved = base.copy()
     moved[..., test] *= factor
     wanted = expected_search_cost(truth, table, prior=prior, costs=moved, logits=logits, per_instance=True)
-    curve = PriceCurve(pairs_of(forecast, known), stated, known, test)
+    shares = rng.dirichlet(np.ones(12))
+    curve = PriceCurve(forecast, stated, known, test, shares)
     np.testing.assert_allclose(curve.costs(factor), wanted, rtol=1e-9)
+    np.testing.assert_allclose(curve.mean(factor), shares @ wanted, rtol=1e-9)
 
 
 @given(seed=st.integers(0, 10_000), upwards=st.booleans())

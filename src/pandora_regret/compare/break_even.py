@@ -7,8 +7,9 @@ the first crossing is exact; under a prior it is sought between prices that are 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,44 +18,34 @@ from pandora_regret.compare.result import FURTHEST_PRICE, BreakEven, Crossing
 from pandora_regret.compare.sample import Sample
 from pandora_regret.inference.intervals import ROUNDING
 from pandora_regret.inference.joint import Figure
-from pandora_regret.inputs import FloatArray, Forecast, IntArray
-from pandora_regret.kernels.reference import costs_of, log_odds, tie_widths
-from pandora_regret.priors import Fixed, Prior
+from pandora_regret.inputs import FloatArray, Forecast
+from pandora_regret.kernels.reference import costs_of, log_ratio, tie_widths
+from pandora_regret.priors import Beta, Fixed, Prior
 
 FEWEST_STEPS, MOST_STEPS = 9, 27  # to the furthest price, between which a crossing is sought
 ROWS_TRIED = 100_000  # the more rows, the smoother are their mean costs, and the fewer steps are tried
 MOST_TESTS = 20  # that are looked at; where there are more, those on which the most is spent
 CLOSE_ENOUGH, MOST_TRIES = 1e-9, 100  # of a price, relatively
-
-
-class Pairs(NamedTuple):
-    """Each row's truth against every class, (N, K): ``ln r``, the width of a tie, what testing it costs."""
-
-    truth: IntArray  # (N,)
-    odds: FloatArray
-    widths: FloatArray
-    prices: FloatArray
-
-
-def pairs_of(forecast: Forecast, prior: Prior) -> Pairs:
-    """Of a model's rows, at their costs."""
-    blocks = [(log_odds(block), tie_widths(block), costs_of(block) * prior.mean) for block in forecast.blocks()]
-    tables = (np.concatenate([np.broadcast_to(of[at], of[0].shape) for of in blocks]) for at in range(3))
-    return Pairs(forecast.truth, *tables)
+LEAST_ALPHA, MOST_ALPHA = 0.01, 50.0  # between which powers of r and of a factor neither cancel nor overflow
 
 
 class PriceCurve:
     """What each row's search costs a model, as a function of one test's price; `costs` are those as stated."""
 
-    def __init__(self, pairs: Pairs, costs: FloatArray, prior: Prior, test: int) -> None:
-        is_own, others = pairs.truth == test, np.delete(np.arange(pairs.odds.shape[1]), test)
+    def __init__(self, rows: Forecast, costs: FloatArray, prior: Prior, test: int, shares: FloatArray) -> None:
+        is_own, others = rows.truth == test, np.delete(np.arange(rows.n_classes), test)
         own, elsewhere = np.flatnonzero(is_own), np.flatnonzero(~is_own)  # whatever that price may change:
         self.rows = np.concatenate([elsewhere, np.repeat(own, len(others))])
         self.tested = np.concatenate([np.full(len(elsewhere), test), np.tile(others, len(own))])
-        self.truth, self.prior, self.rises = pairs.truth[self.rows], prior, self.tested == test
-        self.odds, self.width, self.price = (table[self.rows, self.tested] for table in pairs[1:])
-        self.own = np.where(is_own, pairs.prices[:, test], 0.0)
+        self.truth, self.rises = rows.truth[self.rows], self.tested == test
+        self.prior: Any = prior
+        entries, base = ((self.rows, self.truth), (self.rows, self.tested)), costs_of(rows)
+        ours, theirs = (rows.values[each].astype(np.float64) for each in entries)
+        self.odds = log_ratio(ours, theirs, *(base[each] for each in entries), logits=rows.logits)
+        self.width, self.price = tie_widths(ours, theirs, rows), base[entries[1]] * prior.mean_of(self.tested)
+        self.own = np.where(is_own, base[:, test] * prior.mean_of(test), 0.0)
         self.rest = costs - self._moving(1.0)
+        self.shares, self.paid, self.n_rising = shares, shares[self.rows] * self.price, len(elsewhere)
 
     def _moving(self, factor: float) -> FloatArray:
         """What each row spends on the test itself, or on others before it, (N,)."""
@@ -67,16 +58,35 @@ class PriceCurve:
         """Of every row, (N,), where the test costs so many times what was stated."""
         return self.rest + self._moving(factor)
 
-    def jumps(self, shares: FloatArray) -> FloatArray:
+    @cached_property
+    def _powers(self) -> FloatArray:
+        """``r^alpha`` and ``r^-(alpha + 1)``: at another price they are these times a power of the factor."""
+        with np.errstate(over="ignore"):
+            return np.asarray(np.exp(np.multiply.outer([self.prior.alpha, -self.prior.alpha - 1], self.odds)))
+
+    def mean(self, factor: float) -> float:
+        """The mean of `costs`."""
+        alpha = self.prior.alpha if isinstance(self.prior, Beta) else 0.0
+        if not LEAST_ALPHA <= alpha <= MOST_ALPHA:
+            return float((self.shares * self.costs(factor)).sum())
+        total, most = (self.shares * (self.rest + factor * self.own)).sum(), 2 + 1 / alpha
+        rising, others = slice(self.n_rising), slice(self.n_rising, None)
+        for part, change, price in ((rising, factor, factor), (others, 1 / factor, 1.0)):
+            below, above = self._powers[:, part]
+            behind = most - (most - 1) * change**alpha * below
+            losses = np.where(self.odds[part] <= -np.log(change), behind, change ** (-alpha - 1) * above)
+            total += price * self.prior.loss_to_share * (self.paid[part] * losses).sum()
+        return float(total)
+
+    def jumps(self) -> FloatArray:
         """At known prices: factors, and by how much a constant and a slope of the mean cost change there, (3, J).
 
         A row of another truth pays for the test until its factor is so high that it comes after the truth; a row
         of the tested class pays for it always, and for another one from the factor on at which that comes first.
         """
-        paid = shares[self.rows] * self.price
         at = np.exp(np.where(self.rises, -self.odds, self.odds))
-        constant, slope = np.where(self.rises, 0.0, paid), np.where(self.rises, -paid, 0.0)
-        start = [0.0, (shares * self.rest).sum(), (shares * self.own).sum() - slope.sum()]
+        constant, slope = np.where(self.rises, 0.0, self.paid), np.where(self.rises, -self.paid, 0.0)
+        start = [0.0, (self.shares * self.rest).sum(), (self.shares * self.own).sum() - slope.sum()]
         return np.column_stack([start, np.stack([at, constant, slope])])
 
 
@@ -85,17 +95,15 @@ class PriceRace:
 
     def __init__(self, leader: PriceCurve, other: PriceCurve, sample: Sample, level: float) -> None:
         self.leader, self.other, self.sample, self.level = leader, other, sample, level
-        self.shares = sample.weights / sample.weights.sum()
-        self.rounding = ROUNDING * float((self.shares * leader.costs(1.0)).sum())
+        self.rounding = ROUNDING * leader.mean(1.0)
 
-    def gap(self, factor: float, leaders: FloatArray | None = None) -> float:
-        """By how much the leader costs more; `leaders` are its costs there, where they are known."""
-        ours = self.leader.costs(factor) if leaders is None else leaders
-        return float((self.shares * (ours - self.other.costs(factor))).sum())
+    def gap(self, factor: float) -> float:
+        """By how much the leader costs more."""
+        return self.leader.mean(factor) - self.other.mean(factor)
 
     def exact_crossing(self, upwards: bool) -> float | None:
         """At known prices, the first factor, from 1, beyond which the other model is cheaper than the leader."""
-        ours, theirs = (curve.jumps(self.shares) for curve in (self.leader, self.other))
+        ours, theirs = (curve.jumps() for curve in (self.leader, self.other))
         jumps = np.concatenate([ours, theirs * np.array([[1.0], [-1.0], [-1.0]])], axis=1)
         jumps = jumps[:, np.argsort(jumps[0], kind="stable")]
         near, far = (1.0, FURTHEST_PRICE) if upwards else (1 / FURTHEST_PRICE, 1.0)
@@ -147,14 +155,14 @@ def _root(function: Callable[[float], float], before: float, after: float) -> fl
 
 def first_crossing(races: Sequence[PriceRace], upwards: bool) -> tuple[float, int] | None:
     """The first factor, from 1, beyond which one of the models is cheaper than the leader, and which one is."""
-    leader, n_rows = races[0].leader, len(races[0].shares)
+    leader = races[0].leader
     if leader.prior == Fixed():
         exact = ((race.exact_crossing(upwards), number) for number, race in enumerate(races))
         return _nearest([(at, number) for at, number in exact if at is not None])
-    steps = int(np.clip(ROWS_TRIED // n_rows, FEWEST_STEPS, MOST_STEPS))
+    steps = int(np.clip(ROWS_TRIED // len(leader.shares), FEWEST_STEPS, MOST_STEPS))
     for before, after in pairwise(np.geomspace(1.0, FURTHEST_PRICE if upwards else 1 / FURTHEST_PRICE, 1 + steps)):
-        leaders = leader.costs(after)
-        ahead = [n for n, race in enumerate(races) if race.gap(after, leaders) > race.rounding]
+        cost = leader.mean(after)
+        ahead = [n for n, race in enumerate(races) if cost - race.other.mean(after) > race.rounding]
         if ahead:
             return _nearest([(_root(races[number].gap, before, after), number) for number in ahead])
     return None
@@ -177,11 +185,12 @@ def break_even(
         return ()
     own = measurements.class_weights / measurements.class_weights.sum() * stated
     spent = own + np.mean([model.pairs.sum(axis=0) for model in models], axis=0)
-    pairs, results = {name: pairs_of(forecast, prior) for name, forecast in rows.items()}, []
+    results = []
+    shares = measurements.sample.weights / measurements.sample.weights.sum()
     for test in sorted(np.argsort(-spent, kind="stable")[:MOST_TESTS].tolist()):
         handicap = [0.0] + [margin] * (len(models) - 1)
         leader, *others = [
-            PriceCurve(pairs[model.name], model.rows[COST] + extra, prior, test)
+            PriceCurve(rows[model.name], model.rows[COST] + extra, prior, test, shares)
             for model, extra in zip(models, handicap, strict=True)
         ]
         races = [PriceRace(leader, other, measurements.sample, measurements.interval.level) for other in others]

@@ -200,11 +200,11 @@ def compare(
     class_weights = np.bincount(sample.truth, sample.weights, len(classes)).astype(np.float64)
     forecasts = {name: forecast.with_costs(paid.base) for name, forecast in forecasts.items()}
     rows = {name: sample.of(forecast) for name, forecast in forecasts.items()}
-    measured, terms = [], {}
+    measured, terms, again = [], {}, {}
     for name, forecast in rows.items():
         under = [sample.of(forecasts[name].with_costs(base)) for _, base in paid.scenarios]
         cases = forecasts[name].cases(sample.cases)
-        later = recalibrated(cases, sample, method, interval.seed)
+        again[name] = later = recalibrated(cases, sample, method, interval.seed)
         measured.append(measure(name, forecast, paid.charge, paid.metrics, later, under))
         if decompose and len(sample.keys) > 1:  # of one row, or one group, nothing can be learnt
             about = (FOLDS, interval.seed, interval.level)
@@ -220,11 +220,7 @@ def compare(
     basis = measurements.basis(margin)
     embedded = embed(rows, sample, paid.charge.prior, typical, interval.seed) if workup is None else None
     if basis.is_recalibrated:
-        cases_of = {name: forecast.cases(sample.cases) for name, forecast in forecasts.items()}
-        rows = {
-            name: recalibrated(cases, sample, method, interval.seed) or rows[name]
-            for name, cases in cases_of.items()
-        }
+        rows = {name: again[name] or forecast for name, forecast in rows.items()}
     prices = break_even(basis, rows, paid.charge.prior, margin) if paid.stated else ()
     result = conclude(
         measurements.results(terms),

@@ -23,7 +23,7 @@ from pandora_regret.text import listed
 if TYPE_CHECKING:
     from pandora_regret.files.predictions import Predictions
 
-SAMPLE_ROWS, SAMPLE_VALUES = 1 << 12, 1 << 19
+SAMPLE_ROWS, SAMPLE_VALUES = 1 << 12, 1 << 16
 ROUGHLY = 1e-2  # how far off 1 a sum may be, and still say which columns are meant
 
 

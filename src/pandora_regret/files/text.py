@@ -46,8 +46,8 @@ MARKS = {  # what a file begins with that says its encoding; longer ones first
     codecs.BOM_UTF16_BE: "utf-16",
 }
 TITLES = {"iso8859-1": "Latin-1", "cp1252": "Windows-1252"}  # what people call encodings
-LOOKED_AT = 1000  # lines from which separator and decimal sign are recognised
-FEWEST_LOOKED_AT, VALUES_LOOKED_AT = 8, 1 << 14  # rows, and values in all, that tell the decimal sign
+LOOKED_AT, BYTES_LOOKED_AT = 1000, 1 << 16  # lines from which separator and decimal sign are recognised
+FEWEST_LOOKED_AT, VALUES_LOOKED_AT = 8, 1 << 12  # rows, and values in all, that tell the decimal sign
 SEPARATOR_LINE = re.compile(rb"sep=([,;\t|])\r?\n")  # how Excel is told, above the header
 UTF_8_LETTER = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 NUMBER = r"[+-]?\d*{}\d+(?:[eE][+-]?\d+)?\s*%?"
@@ -155,7 +155,8 @@ class DelimitedFile(TextFile):
         file, sample, complete = cls.begun(path, head, said, location)
         separator, decimal = recognise_marks(sample, said, usual, path)
         file = replace(file, delimiter=separator, decimal=decimal)
-        rows = list(file.records(io.BytesIO(sample), complete))
+        lines = file.records(io.BytesIO(sample), complete)
+        rows = list(lines if b'"' in sample[sample.find(b"\n") :] else islice(lines, 2))  # line ends in quotes
         if not rows:
             raise FileError("has no header", path, "name the columns on the first line")
         header_line, names = rows[0]
@@ -180,9 +181,9 @@ class DelimitedFile(TextFile):
             file._check_lines()
             raise unreadable(path, "text", error) from None
 
-    def _reader(self, stream: Any, columns: Fields | None = None) -> Any:
-        """Arrow's, of these columns of these types, or of all."""
-        block_bytes = max(BLOCK_BYTES, 4 * self.longest_line)
+    def _reader(self, stream: Any, columns: Fields | None = None, rows: int = BLOCK_BYTES) -> Any:
+        """Arrow's, of these columns of these types, or of all, about so many rows at a time."""
+        block_bytes = max(min(BLOCK_BYTES, rows * self.longest_line), 4 * self.longest_line)
         return arrow_csv.open_csv(
             stream,
             arrow_csv.ReadOptions(
@@ -228,7 +229,7 @@ class DelimitedFile(TextFile):
         """
         first, n_rows = self.first, self.n_rows
         try:
-            for records in valid_rows(self._parsed(columns, numbers), first, n_rows):
+            for records in valid_rows(self._parsed(columns, numbers, rows), first, n_rows):
                 yield records
                 first, n_rows = first + len(records), None if n_rows is None else n_rows - len(records)
         except (pa.ArrowException, UnicodeError, OSError) as error:
@@ -236,15 +237,15 @@ class DelimitedFile(TextFile):
             if not numbers:
                 raise unreadable(self.path, "text", error) from None
             with explained(self.path, "text"):
-                yield from valid_rows(self._parsed(columns, frozenset()), first, n_rows)
+                yield from valid_rows(self._parsed(columns, frozenset(), rows), first, n_rows)
 
-    def _parsed(self, columns: Sequence[str], numbers: frozenset[str]) -> Iterator[Records]:
+    def _parsed(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
         if not self.has_rows:
             return
         types, n_rows = {name: pa.float64() if name in numbers else pa.string() for name in columns}, 0
         with self.stream() as stream:
             counting = _CountingStream(stream)
-            for records in self._reader(counting, types):
+            for records in self._reader(counting, types, rows):
                 yield records
                 n_rows += len(records)
         if n_rows != counting.ends + (counting.last not in (b"", b"\n")) - self.header_lines:
@@ -367,8 +368,9 @@ def written_otherwise(path: str, encoding: str, separator: str = "", decimal: st
 def recognise_marks(sample: bytes, said: Dialect, usual: str, path: str) -> tuple[str, str]:
     """Separator and decimal sign of whole lines of UTF-8 text, as said or as recognised; `usual` for the name."""
     hint = SEPARATOR_LINE.match(sample)
-    lines = sample[hint.end() if hint else 0 :].split(b"\n", LOOKED_AT)[:LOOKED_AT]
-    text = b"\n".join(lines).decode("utf-8", "replace")
+    sample = sample[hint.end() if hint else 0 :]
+    most = min(LOOKED_AT, max(1 + FEWEST_LOOKED_AT, BYTES_LOOKED_AT // (1 + sample.find(b"\n"))))
+    text = b"\n".join(sample.split(b"\n", most)[:most]).decode("utf-8", "replace")
     separator = said.separator or (hint[1].decode() if hint else _separator(text, usual, path))
     header, *rows = _values(text, separator) or [[]]
     rows = rows[: max(FEWEST_LOOKED_AT, VALUES_LOOKED_AT // max(1, len(header)))]

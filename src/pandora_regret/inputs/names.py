@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Any
 from unicodedata import combining, normalize
 
@@ -14,6 +15,7 @@ SEPARATORS = re.compile(rf"(?<=[^\W\d_]){BETWEEN}(?=[^\W_])|(?<=\d){BETWEEN}(?=[
 MOST_NAMED = 40  # of names in a message
 
 
+@lru_cache(1 << 17)  # columns are looked up again for every role
 def folded(name: Any) -> str:
     """A name without what people write in different ways: case, accents, spaces, hyphens and underscores.
 
@@ -22,8 +24,10 @@ def folded(name: Any) -> str:
     >>> folded("Crohn's_Disease"), folded("COVID-19"), folded("Épaule gauche"), folded("HER2-")
     ("crohn'sdisease", 'covid19', 'epaulegauche', 'her2-')
     """
-    plain = "".join(letter for letter in normalize("NFKD", str(name)) if not combining(letter)).casefold()
-    return SEPARATORS.sub("", plain.strip())
+    plain = str(name)
+    if not plain.isascii():
+        plain = "".join(letter for letter in normalize("NFKD", plain) if not combining(letter))
+    return SEPARATORS.sub("", plain.casefold().strip())
 
 
 def matched(names: Iterable[str], among: Iterable[str]) -> dict[str, str]:

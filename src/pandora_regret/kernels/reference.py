@@ -59,13 +59,11 @@ def log_odds(block: Forecast) -> FloatArray:
     return log_ratio(ours, block.values, our_cost, costs, logits=block.logits)
 
 
-def tie_widths(block: Forecast) -> FloatArray | float:
-    """How far from 0 ``ln r_ij`` may be if the truth i and class j tie: one number, or (n, K) for logits."""
-    return _tie_widths(of_class(block.values, block.truth), block.values, block)
+def tie_widths(ours: FloatArray, theirs: FloatArray, block: Forecast) -> FloatArray | float:
+    """How far from 0 ``ln r`` may be in a tie of numbers of a block: one number, or one per pair of logits.
 
-
-def _tie_widths(ours: FloatArray, theirs: FloatArray, block: Forecast) -> FloatArray | float:
-    """A few units in the last place of the quotients; more of logits, whose rounding grows with their size."""
+    A few units in the last place of the quotients; more of logits, whose rounding grows with their size.
+    """
     tie = relative_tie(block)
     if not block.logits:
         return tie
@@ -83,7 +81,7 @@ def relative_tie(block: Forecast) -> float:
 
 def rank_odds(block: Forecast) -> FloatArray:
     """``ln r_ij`` as `log_odds`, but exactly 0 where the truth i ties with j."""
-    return settle_ties(log_odds(block), tie_widths(block))
+    return settle_ties(log_odds(block), tie_widths(of_class(block.values, block.truth), block.values, block))
 
 
 def log_ratio(
@@ -139,7 +137,8 @@ def mean_waste(block: Forecast, prior: Prior, numbers: IntArray | None = None) -
     """
     j = np.arange(block.n_classes) if numbers is None else numbers
     i = j[block.truth][:, None]
-    shares = prior.share_with_ties(log_odds(block), i, j, tie_widths(block))
+    width = tie_widths(of_class(block.values, block.truth), block.values, block)
+    shares = prior.share_with_ties(log_odds(block), i, j, width)
     return np.asarray(_wasted(block, shares) * prior.mean_of(j))
 
 
@@ -267,10 +266,10 @@ def simulated_costs(block: Forecast, unit_costs: FloatArray) -> FloatArray:
     """
     costs = np.maximum(costs_of(block) * unit_costs[:, None, :], SMALLEST_COST)  # (draws, rows, K)
     truth = np.broadcast_to(block.truth[None, :, None], (*costs.shape[:2], 1))
-    our_cost = np.take_along_axis(costs, truth, axis=2)
-    width = tie_widths(block)
+    our_cost, ours = np.take_along_axis(costs, truth, axis=2), of_class(block.values, block.truth)
+    width = tie_widths(ours, block.values, block)
     if block.logits:
-        lead = -log_ratio(of_class(block.values, block.truth), block.values, our_cost, costs, logits=True)
+        lead = -log_ratio(ours, block.values, our_cost, costs, logits=True)
     else:  # p / c, and below all that impossible classes, the cheapest first
         merit = np.where(block.values > 0, block.values / costs, -costs)
         ours = np.take_along_axis(merit, truth, axis=2)
@@ -317,13 +316,13 @@ def rank(block: Forecast) -> Ranking:
     order = by_quotient(block)
     values, costs = (np.take_along_axis(table, order, axis=1) for table in (block.values, costs_of(block)))
     step = log_ratio(values[:, 1:], values[:, :-1], costs[:, 1:], costs[:, :-1], logits=block.logits)
-    tied = np.abs(step) <= _tie_widths(values[:, 1:], values[:, :-1], block)
+    tied = np.abs(step) <= tie_widths(values[:, 1:], values[:, :-1], block)
     rows = np.flatnonzero((tied & (step != 0)).any(axis=1))
     first, its_cost = values[rows, 0], costs[rows, 0]  # of the run that is under way
     for b in range(len(rows) and tied.shape[1]):
         this, cost = values[rows, b + 1], costs[rows, b + 1]
         odds = log_ratio(this, first, cost, its_cost, logits=block.logits)
-        joins = tied[rows, b] = np.abs(odds) <= _tie_widths(this, first, block)
+        joins = tied[rows, b] = np.abs(odds) <= tie_widths(this, first, block)
         first, its_cost = np.where(joins, first, this), np.where(joins, its_cost, cost)
     return Ranking(order, costs, np.minimum(step, 0.0), tied)
 

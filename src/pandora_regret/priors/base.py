@@ -104,8 +104,11 @@ def log_quotient(a: FloatArray, b: FloatArray) -> FloatArray:
     with np.errstate(all="ignore"):
         gap = a - b
         excess = np.abs(gap / np.minimum(a, b))  # of the quotient, since the smaller may be -0.0
-        logs = np.copysign(np.log1p(excess), gap)
-        return np.asarray(np.where(excess < LARGEST_EXCESS, logs, np.log(a) - np.log(b)))
+        logs, far = np.asarray(np.copysign(np.log1p(excess), gap)), ~(excess < LARGEST_EXCESS)
+        if far.any():
+            x, y = (np.broadcast_to(each, logs.shape)[far] for each in (a, b))
+            logs[far] = np.log(x) - np.log(y)
+        return logs
 
 
 def settle_ties(log_odds: FloatArray, width: FloatArray | float = TIE) -> FloatArray:
