@@ -8,8 +8,7 @@ from simulated_models import simulated, softmax
 from pandora_regret import InputError
 from pandora_regret.compare import compare
 from pandora_regret.compare.estimates import Measurements
-from pandora_regret.compare.grouping import By
-from pandora_regret.compare.measure import Measured
+from pandora_regret.compare.estimates import Measured
 from pandora_regret.compare.result import IntervalMethod
 from pandora_regret.compare.sample import Sample
 from pandora_regret.compare.subgroups import breakdowns
@@ -161,7 +160,7 @@ def broken_down(columns, costs, unit):
     sample = Sample(slice(None), np.zeros(n, int), np.ones(n), np.arange(n), unit, keys, len(keys) < n)
     models = [measured(str(number), cost) for number, cost in enumerate(costs)]
     about = ((), ("a",), IntervalMethod(0.95, "", 0, 0), np.ones(1), None, None)
-    return breakdowns(By(columns, 30), Measurements(models, sample, *about))
+    return breakdowns(columns, 30, Measurements(models, sample, *about))
 
 
 def flags_of_nothing(seed, units, rows_each):

@@ -11,7 +11,7 @@ from pandora_regret.cli.output import bullets, echo, heading, print_done, print_
 from pandora_regret.compare.grouping import MISSING
 from pandora_regret.compare.result import Breakdown, Comparison, ModelResult
 from pandora_regret.compare.sample import ALIKE, STATED
-from pandora_regret.compare.words import price_sentences, recalibrating, scenario_sentence
+from pandora_regret.compare.verdict import price_sentences, recalibrating, scenario_sentence
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.metrics import ranks_as_another
 from pandora_regret.text import (

@@ -1,10 +1,10 @@
 """Several models on the same instances: scores with intervals, paired differences, ranks, and who pays for what.
 
     sample.py       the door: models and instances -> forecasts in one order, cases, clusters, prices
-    measure.py      what is known of one model: a number per row and metric, by a search or a work-up
-    estimates.py    every estimate with its interval; differences, ranks, calibration
-    verdict.py      numbers, of rows or of sums, into a Comparison: warnings, what to do, how many more cases
-    words.py        the same in sentences, and where an interval cannot be trusted
+    frames.py       the same of frames that are joined by id
+    estimates.py    a number per row and metric of each model; every estimate with its interval, differences, ranks
+    verdict.py      numbers, of rows or of sums, into a Comparison: warnings, what to do, how many more cases,
+                    in sentences
     grouping.py     which group each case is in, by columns such as site, age:10, site*sex
     subgroups.py    models group by group, and what stands out beyond chance
     break_even.py   what one test must cost before another model is the cheapest

@@ -13,10 +13,9 @@ from pandora_regret.calibrate.decomposition import TERMS, decompose_forecast
 from pandora_regret.calibrate.maps import METHODS
 from pandora_regret.compare.break_even import break_even
 from pandora_regret.compare.embedded import embed
-from pandora_regret.compare.estimates import COST, Measurements
+from pandora_regret.compare.estimates import COST, FOLDS, Charge, Measurements, measure, recalibrated, typical_case
 from pandora_regret.compare.frames import compare_frames
 from pandora_regret.compare.grouping import SMALLEST_GROUP, read_by
-from pandora_regret.compare.measure import FOLDS, Charge, measure, recalibrated, typical_case
 from pandora_regret.compare.result import Comparison, Costs, Data, Scenario
 from pandora_regret.compare.sample import (
     are_stated,
@@ -45,6 +44,7 @@ from pandora_regret.inputs import (
     Table,
     read_choice,
     read_costs,
+    read_count,
 )
 from pandora_regret.inputs.errors import renamed
 from pandora_regret.metrics import Metric, comparison_metrics, workup_metrics
@@ -189,7 +189,8 @@ def compare(
     if orders:  # of all models only orders can be compared because one of them is nothing else
         forecasts = {name: replace(forecast, order_only=True) for name, forecast in forecasts.items()}
         method, decompose = None, False
-    question, sample = read_by(by, one.n_cases, smallest_group), read_sample(one, ids, groups)
+    columns, sample = read_by(by, one.n_cases), read_sample(one, ids, groups)
+    smallest = read_count(smallest_group, "smallest_group", least=2)
     if workup is None:
         paid = _by_search(one, prior, costs, scenarios, bool(orders), currency, source)
     else:
@@ -236,7 +237,7 @@ def compare(
         workup=None if workup is None else typical_case(workup, classes, class_weights),
         break_even=prices,
     )
-    result = broken_down(replace(result, sample=embedded, done=done), basis, question)
+    result = broken_down(replace(result, sample=embedded, done=done), basis, columns, smallest)
     apart = [name for name, each in forecasts.items() if not np.array_equal(each.truth, one.truth)]
     result = without_verdict(result, apart) if apart else result
     progress()

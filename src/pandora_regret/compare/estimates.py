@@ -1,8 +1,11 @@
-"""From values per row to estimates: every number of every model with its interval, differences, ranks, bins."""
+"""From forecasts to estimates: a value per row and metric of each model, by a search or a work-up.
+
+And every number of every model with its interval, differences, ranks, bins.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -10,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from pandora_regret.compare.measure import Measured
+from pandora_regret.calibrate.maps import fitted_map, out_of_fold_inverse_temperatures
+from pandora_regret.calibrate.rows import cross_fit, folds_of_cases, rows_of
 from pandora_regret.compare.result import (
     Bin,
     ClassResult,
@@ -18,22 +22,149 @@ from pandora_regret.compare.result import (
     IntervalMethod,
     ModelResult,
     Recalibrated,
+    StepSpending,
+    WorkupPart,
 )
 from pandora_regret.compare.sample import Sample
-from pandora_regret.compare.verdict import Background, Standing
-from pandora_regret.compare.words import few_carriers, same_in_all
+from pandora_regret.compare.verdict import Background, Standing, few_carriers, same_in_all
+from pandora_regret.entropy import costs_for_every_truth
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import ROUNDING, hull, interval_by_forecast
 from pandora_regret.inference.joint import Figure, at_stake, chances_of_least, draws_of, holm, within
 from pandora_regret.inference.resampling import weighted_sums, weights_in_parts
-from pandora_regret.inputs import FloatArray, IntArray
+from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray
+from pandora_regret.kernels.engine import search_costs, wasted_pairs
+from pandora_regret.kernels.reference import probabilities, unavoidable_costs
 from pandora_regret.metrics import METRICS, Metric
+from pandora_regret.priors import Prior
+from pandora_regret.scores import mean_or_rows, row_costs
+from pandora_regret.tally import Mean, Sum
+from pandora_regret.workup import Workup, plan_workup
+from pandora_regret.workup.scores import WorkupRows
 
+FOLDS = 10
 NO_PREDICTION = Estimate(None, warning="an order without probabilities predicts no cost")
 COST, PAID, RECALIBRATED = "expected_cost", "realised_cost", "recalibrated_cost"  # keys of figures
 BY_CLASS = ("pandora_regret", COST, PAID, "tests", "accuracy")
 MOST_BINS = 10
 LEAST_CASES = 10  # per bin, on average
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One model on the sample."""
+
+    name: str
+    rows: dict[str, FloatArray]  # (N,) by the key of each metric that is a mean; predicted and recalibrated_cost
+    predicted: IntArray  # (N,) the likeliest class; ties go to the lower column number
+    predicted_variance: FloatArray  # (N,) of its cost, as each forecast predicts it
+    least_cost: FloatArray  # (N,) that there can be
+    unavoidable: float  # the mean cost of testing the truth itself
+    pairs: FloatArray  # (K, K), or (0, 0)
+    scenarios: tuple[float, ...] = ()
+    order_only: bool = False  # whether forecasts are orders, which predict no cost of their own
+
+
+@dataclass(frozen=True)
+class Charge:
+    """What models are charged for: the tests of a search, at the forecasts' base costs, or a whole work-up."""
+
+    prior: Prior  # of the search, and of metrics that know no costs
+    workup: Workup | None = None
+    varying: Prior | None = None  # how the work-up's costs vary, unless they are known
+
+    def by_workup(self, forecast: Forecast) -> WorkupRows | None:
+        """The rows as a work-up sees them; None by a search."""
+        return None if self.workup is None else WorkupRows(self.workup, forecast, self.varying)
+
+    def costs(self, forecast: Forecast) -> FloatArray:
+        """Of each row, (N,)."""
+        if (rows := self.by_workup(forecast)) is None:
+            return row_costs(forecast, self.prior)
+        return np.concatenate([costs for _, costs in rows.costs()])
+
+
+def measure(
+    name: str,
+    forecast: Forecast,
+    charge: Charge,
+    metrics: Sequence[Metric],
+    recalibrated: Forecast | None = None,
+    scenarios: Iterable[Forecast] = (),
+) -> Measured:
+    """All about one priced forecast; `scenarios` are the same forecast under other costs."""
+    forecast, prior, pairs = forecast.check(), charge.prior, np.empty((0, 0))
+    if (seen := charge.by_workup(forecast)) is None:
+        costs, unavoidable, pairs = _spent_on_search(forecast, prior)
+        every_truth: Any = ((block, costs_for_every_truth(block, prior)) for block in forecast.blocks())
+    else:
+        costs, every_truth = charge.costs(forecast), seen.costs_for_every_truth()
+        unavoidable = float(np.average(seen.least()[forecast.truth], weights=forecast.weights))
+    rows = {"expected_cost": METRICS["expected_cost"].checked_rows(costs, forecast)}
+    for metric in metrics:
+        if metric.is_mean and metric.key not in rows:
+            rows[metric.key] = metric.of_rows(forecast, prior)
+    predicted = []
+    for block, each in every_truth:
+        p = probabilities(block)
+        mean = (p * each).sum(axis=1)
+        predicted.append([mean, (p * (each - mean[:, None]) ** 2).sum(axis=1), each.min(axis=1)])
+    rows["predicted_cost"], variance, least = np.concatenate(predicted, axis=1)
+    if recalibrated is not None:
+        rows["recalibrated_cost"] = charge.costs(recalibrated)
+    likeliest = np.asarray(forecast.values.argmax(axis=1))
+    under = tuple(float(mean_or_rows(each, search_costs(each, prior), False)) for each in scenarios)
+    return Measured(name, rows, likeliest, variance, least, unavoidable, pairs, under, forecast.order_only)
+
+
+def _spent_on_search(forecast: Forecast, prior: Prior) -> tuple[FloatArray, float, FloatArray]:
+    """The cost of each row, (N,); what nothing can save; on which tests the rest goes, (K, K)."""
+    pairs, parts = Sum((forecast.n_classes, forecast.n_classes)), []
+    for rows, waste, classes, sums in wasted_pairs(forecast, prior):
+        parts.append([unavoidable_costs(rows, prior), waste])
+        pairs.add(sums, index=classes)
+    own, wasted = np.concatenate(parts, axis=1)
+    return own + wasted, Mean.of(own, forecast.weights).mean, pairs.value / forecast.each_weight.sum()
+
+
+def recalibrated(forecast: Forecast, sample: Sample, method: str | None, seed: int) -> Forecast | None:
+    """The rows of the sample's cases as logits, each by a map that rows of other folds fitted for log loss.
+
+    None where no method is named, or there is one case, or one group, and nothing to learn from.
+    """
+    if method is None or len(sample.keys) < 2:
+        return None
+    rows, _ = rows_of(forecast)
+    fold = forecast.per_row(folds_of_cases(forecast, rows, FOLDS, seed, sample.groups))
+    if method == "temperature":
+        scores = rows.scores * out_of_fold_inverse_temperatures(rows, fold)
+    else:
+        scores = np.empty_like(rows.scores)
+        for inside, map_ in cross_fit(rows, fold, lambda others: fitted_map(method, others)):
+            scores[:, inside] = map_(rows.scores[:, inside])
+    read_as = forecast.read_as or forecast.values.dtype
+    as_logits = replace(forecast, values=scores.T, logits=True, checked=True, read_as=read_as)
+    return replace(as_logits, cluster=None, shares=None)
+
+
+def typical_case(workup: Workup, classes: Sequence[str], weights: FloatArray) -> WorkupPart:
+    """What is done with a case of which only the frequencies of classes are known, and what that is spent on.
+
+    Of a work-up with too many states to list there is no picture and no list of steps.
+    """
+    title = workup.title or "a work-up"
+    try:
+        plan = plan_workup(dict(zip(classes, (weights / weights.sum()).tolist(), strict=True)), workup)
+    except InputError:  # too many states
+        return WorkupPart(title, (), "")
+    spending, nodes = dict[str, Any](), [] if plan.tree is None else [plan.tree]
+    for node in nodes:
+        nodes += node.branches.values()
+        if node.kind != "done":
+            name = node.name if node.kind == "step" else f"stop: {node.name}"
+            spending[name] = spending.get(name, 0) + np.array([node.chance, node.chance * node.cost])
+    steps = sorted(spending.items(), key=lambda item: -item[1][1])
+    return WorkupPart(title, tuple(StepSpending(name, *map(float, sums)) for name, sums in steps), plan.draw())
 
 
 @dataclass(frozen=True)
@@ -123,13 +254,17 @@ class Measurements:
     def background(self) -> Background:
         """What estimates are judged by."""
         about = (self.classes, self.class_weights, self.typical, self.currency, self.sample.units)
-        return Background(*about, self.figures[0][COST].effective, self.interval.level)
+        return Background(*about, self._costs[0].effective, self.interval.level)
 
-    def results(self, decompositions: Mapping[str, dict[str, Estimate] | None]) -> tuple[ModelResult, ...]:
+    @cached_property
+    def _costs(self) -> list[Figure]:
+        return [figures[COST] for figures in self.figures]
+
+    def results(self, decompositions: Mapping[str, dict[str, Estimate]]) -> tuple[ModelResult, ...]:
         """All that is reported of each model."""
-        costs, results, again = [figures[COST] for figures in self.figures], [], self._recalibrated
-        for index, chance in enumerate(self._chances):
-            model, own, recalibrated = self.models[index], costs[index], None
+        results, again = [], self._recalibrated
+        for index, (model, own, chance) in enumerate(zip(self.models, self._costs, self._chances, strict=True)):
+            recalibrated = None
             if self.recalibration is not None and again:
                 later, least = again[index], min(again, key=lambda figure: figure.value)
                 gaps = (self.gap(own, later), self.gap(later, least))
@@ -141,7 +276,7 @@ class Measurements:
                 predicted_cost=NO_PREDICTION if model.order_only else self.score(index, "predicted_cost"),
                 calibration=() if model.order_only else calibration_bins(model, self.sample, self.interval.level),
                 probability_best=chance,
-                rank=1 + sum(other.value < own.value * (1 - ROUNDING) for other in costs),
+                rank=1 + sum(other.value < own.value * (1 - ROUNDING) for other in self._costs),
                 by_class=self._by_class(model),
                 pair_costs=tuple(map(tuple, model.pairs.tolist())),
                 scenarios=model.scenarios,
@@ -181,7 +316,7 @@ class Measurements:
     @cached_property
     def _draws(self) -> FloatArray | None:
         """What all costs might as well have been."""
-        return draws_of([figures[COST] for figures in self.figures], self.interval.seed)
+        return draws_of(self._costs, self.interval.seed)
 
     @property
     def _chances(self) -> list[float] | list[None]:
@@ -193,10 +328,9 @@ class Measurements:
     @property
     def standing(self) -> Standing:
         """What a verdict rests on."""
-        costs = [figures[COST] for figures in self.figures]
-        named = zip((model.name for model in self.models), costs, strict=True)
-        values = {model.name: cost.value for model, cost in zip(self.models, costs, strict=True)}
-        gaps = {name: self.gap(cost, costs[0]) for name, cost in named if cost is not costs[0]}
+        costs = {model.name: cost for model, cost in zip(self.models, self._costs, strict=True)}
+        gaps = {name: self.gap(cost, self._costs[0]) for name, cost in [*costs.items()][1:]}
+        values = {name: cost.value for name, cost in costs.items()}
         stake = None if self._draws is None else at_stake(self._draws)
         return Standing(values, gaps, self._chances[0], stake, self.is_recalibrated)
 
@@ -214,7 +348,7 @@ class Measurements:
         if not (again := self._recalibrated):
             return self
         least = min(again, key=lambda figure: figure.value)
-        gaps = [self.gap(leader, least) for leader in (self.figures[0][COST], again[0])]
+        gaps = [self.gap(leader, least) for leader in (self._costs[0], again[0])]
         if not all(gap.is_above_zero and (gap.value or 0.0) > margin for gap in gaps):
             return self
         order = np.argsort([figure.value for figure in again], kind="stable")

@@ -13,11 +13,11 @@ Small groups are pooled, and cases without a value are a group of their own.
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from pandora_regret.compare.sample import Sample
 from pandora_regret.inputs import FloatArray, InputError, InputTypeError, IntArray
 from pandora_regret.inputs.labels import is_missing
-from pandora_regret.inputs.numbers import read_array, read_count
+from pandora_regret.inputs.numbers import read_array
 from pandora_regret.inputs.tables import is_frame, read_columns
 
 SMALLEST_GROUP = 30  # cases: costs are skewed, and below this size Student's intervals of their means fall short
@@ -35,6 +35,7 @@ MOST_GROUPS = 50  # of a column; what is beyond is pooled, the smallest first
 MISSING, OTHER = "missing", "other"
 BINS = re.compile(r"(?P<name>.+):(?P<how>each|\d+|[-+.\de]*(\|[-+.\de]*)+)", re.DOTALL)
 CROSS = "*"
+Columns: TypeAlias = tuple[NDArray[Any], ...]
 
 
 @dataclass(frozen=True)
@@ -86,17 +87,9 @@ def _cut(text: str, whole: str) -> Cut:
     raise InputError(argument="by", value=whole, fix=fix)
 
 
-@dataclass(frozen=True)
-class By:
-    """What results are broken down by."""
-
-    columns: Mapping[str, tuple[NDArray[Any], ...]]  # (N,) each, by how they are cut
-    smallest: int
-
-
-def read_by(by: Any, n_rows: int, smallest_group: Any = SMALLEST_GROUP) -> By:
-    """A mapping or a frame, checked."""
-    smallest, columns = read_count(smallest_group, "smallest_group", least=2), {}
+def read_by(by: Any, n_rows: int) -> dict[str, Columns]:
+    """What results are broken down by, as a mapping or a frame: columns, (N,) each, by how they are cut."""
+    columns: dict[str, Columns] = {}
     if is_frame(by):
         listed, names = read_columns(by, None, "by")
         by = dict(zip(names, listed, strict=True))
@@ -112,10 +105,10 @@ def read_by(by: Any, n_rows: int, smallest_group: Any = SMALLEST_GROUP) -> By:
         for shape in (column.shape for column in columns[str(name)] if column.shape != (n_rows,)):
             fix = f"pass one value per case, shape ({n_rows},)"
             raise InputError(f"has shape {shape}", argument="by", place=place, fix=fix)
-    return By(columns, smallest)
+    return columns
 
 
-def group(name: str, columns: Sequence[NDArray[Any]], sample: Sample, smallest: int) -> Grouping:
+def group(name: str, columns: Columns, sample: Sample, smallest: int) -> Grouping:
     """The sample's cases in groups; those of fewer than `smallest` cases, or clusters of them, become one.
 
     That one comes last, and says how many of its cases lack a value; empty groups are gone.

@@ -14,7 +14,7 @@ As all models are scored on the same cases, a model that costs more in every gro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from typing import NamedTuple
@@ -22,9 +22,9 @@ from typing import NamedTuple
 import numpy as np
 
 from pandora_regret.compare.estimates import COST, NO_PREDICTION, Measurements
-from pandora_regret.compare.grouping import MISSING, By, Grouping, group
+from pandora_regret.compare.grouping import MISSING, Columns, Grouping, group
 from pandora_regret.compare.result import Breakdown, Comparison, GroupModel, Subgroup
-from pandora_regret.compare.words import few_carriers, same_in_all
+from pandora_regret.compare.verdict import few_carriers, same_in_all
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import ROUNDING
 from pandora_regret.inference.joint import Carriers, Partition, PartMeans, holm
@@ -41,10 +41,12 @@ PREPOSITIONS = {
 }  # before the values of columns that are called so
 
 
-def broken_down(result: Comparison, measurements: Measurements, by: By) -> Comparison:
+def broken_down(
+    result: Comparison, measurements: Measurements, columns: Mapping[str, Columns], smallest: int
+) -> Comparison:
     """The comparison with its breakdowns, and the verdict with what stands out in them."""
     order = [model.name for model in result.models]
-    parts = tuple(_listed_as(order, part) for part in breakdowns(by, measurements, result.verdict.margin))
+    parts = breakdowns(columns, smallest, measurements, result.verdict.margin, order)
     flags = [flag for part in parts for flag in part.all_flags]
     more = f" {counted(len(flags) - 1, 'more finding')} by group." if len(flags) > 1 else ""
     sentences = tuple(f"{flag}{more}" for flag in flags[:1])
@@ -52,32 +54,22 @@ def broken_down(result: Comparison, measurements: Measurements, by: By) -> Compa
     return replace(result, by=parts, verdict=verdict, headline=(*result.headline, *flags))
 
 
-def breakdowns(by: By, measurements: Measurements, margin: float = 0.0) -> tuple[Breakdown, ...]:
-    """Models, the cheapest first, group by group; differences up to the margin are not worth saying."""
-    groupings = [group(name, columns, measurements.sample, by.smallest) for name, columns in by.columns.items()]
+def breakdowns(
+    columns: Mapping[str, Columns],
+    smallest: int,
+    measurements: Measurements,
+    margin: float = 0.0,
+    order: Sequence[str] | None = None,
+) -> tuple[Breakdown, ...]:
+    """Models, in this order or the cheapest first, group by group; differences up to the margin go unsaid."""
+    groupings = [group(name, of_cases, measurements.sample, smallest) for name, of_cases in columns.items()]
     splits = [_Split(grouping, measurements, margin) for grouping in groupings]
-    for families in (("p_leader", "p_rest"), ("p_others",)):
-        _adjust([getattr(split, family) for split in splits for family in families])
-    return tuple(split.breakdown(by.smallest) for split in splits)
-
-
-def _listed_as(order: Sequence[str], part: Breakdown) -> Breakdown:
-    """With the models of every group in this order."""
-    groups = (
-        replace(each, models=tuple(sorted(each.models, key=lambda model: order.index(model.name))))
-        for each in part.groups
-    )
-    return replace(part, groups=tuple(groups))
-
-
-def _adjust(tables: Sequence[FloatArray]) -> None:
-    """All p-values of some tables, in place, as one family; those that are not known ask nothing."""
-    asked = [~np.isnan(table) for table in tables]
-    adjusted = iter(
-        holm([p for table, is_asked in zip(tables, asked, strict=True) for p in table[is_asked].tolist()])
-    )
-    for table, is_asked in zip(tables, asked, strict=True):
-        table[is_asked] = [next(adjusted) for _ in range(is_asked.sum())]
+    for family in (slice(0, 2), slice(2, 3)):
+        tables = [split.p[family].ravel() for split in splits]  # views; NaN asks nothing
+        adjusted = iter(holm([p for table in tables for p in table[~np.isnan(table)].tolist()]))
+        for table in tables:
+            table[:] = [p if np.isnan(p) else next(adjusted) for p in table]
+    return tuple(split.breakdown(smallest, order or split.names) for split in splits)
 
 
 class Quantity(NamedTuple):
@@ -92,8 +84,8 @@ class _Split:
     """The groups of a breakdown, their p-values not yet adjusted.
 
     Quantities are listed by model: costs, what is predicted, what a model costs more than the leader, and than the
-    other models. P-values are (models, groups), NaN where nothing is asked or known: that a model costs what the
-    leader does, what it costs elsewhere, and compared with the other models still does so.
+    other models. P-values are (3, models, groups), NaN where nothing is asked or known: that a model costs what
+    the leader does, what it costs elsewhere, and compared with the other models still does so.
     """
 
     def __init__(self, grouping: Grouping, measurements: Measurements, margin: float) -> None:
@@ -112,57 +104,46 @@ class _Split:
             for table in (costs, predicted, costs - costs[0], costs - others)
         )
         self.costs = np.array([each.here.value for each in self.cost])  # (models, groups)
-        questions = [
-            [each.here for each in self.over_leader],
-            [each.rest for each in self.cost],
-            [each.rest for each in self.over_others],
-        ]
-        pairs = [zip(means, self.costs, strict=True) for means in questions]
-        p = np.array([[of.p_values(scale) for of, scale in each] for each in pairs])
-        p[0, 0] = np.nan
-        p[:, :, [group for group in range(p.shape[2]) if grouping.is_other(group)]] = np.nan
-        p[1:] = np.nan if p.shape[2] == 1 else p[1:]
-        self.p_leader, self.p_rest, self.p_others = p
+        rest = [[each.rest for each in quantity] for quantity in (self.cost, self.over_others)]
+        asked = [[each.here for each in self.over_leader], *rest]
+        self.p = np.array([[of.p_values(self.costs.max(axis=0)) for of in means] for means in asked])
+        self.p[0, 0] = np.nan
+        self.p[:, :, [number for number in range(self.n_groups) if grouping.is_other(number)]] = np.nan
+        self.p[1:] = np.nan if self.n_groups == 1 else self.p[1:]
 
-    def breakdown(self, smallest: int) -> Breakdown:
+    @property
+    def n_groups(self) -> int:
+        """With what is left over."""
+        return len(self.grouping.labels)
+
+    def breakdown(self, smallest: int, order: Sequence[str]) -> Breakdown:
         """The groups as results, with what is to be said of them."""
-        grouping, groups = self.grouping, range(len(self.grouping.labels))
-        flags = tuple(self._reversals())
-        if all(map(grouping.is_other, groups)):
+        grouping, groups, flags = self.grouping, [], tuple(self._reversals())
+        if all(map(grouping.is_other, range(self.n_groups))):
             flags = (
                 f"No group by {grouping.name} has {count(smallest)} {self.units} ({count(grouping.pooled)} "
                 "smaller ones are pooled): lower --smallest-group (smallest_group), or cut numbers into fewer "
                 "bins, such as age:4.",
             )
-        return Breakdown(grouping.name, tuple(map(self._subgroup, groups)), grouping.pooled, flags)
-
-    def _subgroup(self, group: int) -> Subgroup:
-        costs = self.costs[:, group].tolist()
-        return Subgroup(
-            self._name(group),
-            int(self.grouping.sizes[group]),
-            float(self.partition.size[group]),
-            tuple(self._model(group, model) for model in range(len(costs))),
-            self.names[int(np.argmin(costs))],
-            () if self.grouping.is_other(group) else tuple(self._flags(group)),
-        )
+        for number, (size, weight) in enumerate(zip(grouping.sizes, self.partition.size, strict=True)):
+            models = tuple(self._model(number, self.names.index(name)) for name in order)
+            leader = self.names[int(np.argmin(self.costs[:, number]))]
+            found = () if grouping.is_other(number) else tuple(self._flags(number))
+            groups.append(Subgroup(self._name(number), int(size), float(weight), models, leader, found))
+        return Breakdown(grouping.name, tuple(groups), grouping.pooled, flags)
 
     def _model(self, group: int, model: int) -> GroupModel:
-        cost, predicted, gap = (
-            self._estimate(each[model].here, group) for each in (self.cost, self.predicted, self.over_leader)
-        )
+        quantities = (self.cost[model], self.predicted[model], self.over_leader[model])
+        cost, predicted, gap = (self._estimate(each.here, group) for each in quantities)
         cost, predicted = (each.mapped(lambda part: max(part, 0.0)) for each in (cost, predicted))
-        carriers = self._carriers(self.cost, group, model)
+        carriers, between = (self._carriers(each, group) for each in (quantities[0], quantities[2]))
         if cost.low is not None and carriers.few and carriers.number > 0:
             cost = replace(cost, warning=few_carriers(carriers, "the spread", self.units))
-        carriers = self._carriers(self.over_leader, group, model)
-        if gap.value and gap.low is not None and carriers.number == 0:
-            effective = float(self.over_leader[model].here.effective[group])
-            gap = replace(gap, warning=same_in_all(gap.value, carriers, self.units, effective))
-        p_holm, p_rest = (
-            None if np.isnan(p[model, group]) else float(p[model, group]) for p in (self.p_leader, self.p_rest)
-        )
-        rest = self._estimate(self.cost[model].rest, group) if len(self.grouping.labels) > 1 else None
+        if gap.value and gap.low is not None and between.number == 0:
+            effective = float(quantities[2].here.effective[group])
+            gap = replace(gap, warning=same_in_all(gap.value, between, self.units, effective))
+        p_holm, p_rest = (None if np.isnan(p) else float(p) for p in self.p[:2, model, group])
+        rest = self._estimate(quantities[0].rest, group) if self.n_groups > 1 else None
         predicted = NO_PREDICTION if self.order_only else predicted
         return GroupModel(self.names[model], cost, gap, p_holm, predicted, rest, p_rest)
 
@@ -172,83 +153,77 @@ class _Split:
     def _estimate(self, means: PartMeans, group: int) -> Estimate:
         """A number with its interval; rounding is nothing."""
         scale = ROUNDING * self.costs[:, group].max()
-        estimate = means.estimate(group, self.level)
-        return estimate.mapped(lambda part: part if abs(part) > scale else 0.0)
+        return means.estimate(group, self.level).mapped(lambda part: part if abs(part) > scale else 0.0)
 
-    def _carriers(self, quantity: list[Quantity], group: int, model: int) -> Carriers:
-        return self.partition.carriers(quantity[model].influence, group, float(self.costs[model, group]))
+    def _carriers(self, quantity: Quantity, group: int) -> Carriers:
+        return self.partition.carriers(quantity.influence, group, float(self.costs[:, group].max()))
 
-    def _is_settled(self, p: FloatArray, quantity: list[Quantity], group: int, model: int) -> bool:
+    def _is_settled(self, question: int, quantity: Quantity, group: int, model: int) -> bool:
         """Whether something is beyond chance, and not carried by a handful of cases."""
-        if not p[model, group] < 1 - self.level:
+        if not self.p[question, model, group] < 1 - self.level:
             return False
-        carriers = self._carriers(quantity, group, model)
+        carriers = self._carriers(quantity, group)
         return not (carriers.few and carriers.number > 0)
 
     def _against_leader(self, group: int, model: int) -> int:
         """-1 or 1 where a model costs less or more than the leader by the margin and beyond chance, else 0."""
-        gap = self.over_leader[model].here.value[group]
-        settled = abs(gap) > self.margin and self._is_settled(self.p_leader, self.over_leader, group, model)
-        return settled * int(np.sign(gap))
-
-    def _here_and_elsewhere(self, quantity: Quantity, group: int) -> tuple[float, float]:
-        here = float(quantity.here.value[group])
-        return here, here - float(quantity.rest.value[group])
+        quantity = self.over_leader[model]
+        gap = quantity.here.value[group]
+        return int(np.sign(gap)) * (abs(gap) > self.margin and self._is_settled(0, quantity, group, model))
 
     def _flags(self, group: int) -> Iterator[str]:
         """Who is cheaper than the leader here, and who costs more here than elsewhere, due to the cases or not."""
         where = f"{in_group(self.grouping.columns, self.grouping.labels[group])},"
-        names, costs, models = self.names, self.costs[:, group].tolist(), range(len(self.cost))
+        names, costs, models = self.names, self.costs[:, group], range(len(self.cost))
+
+        def elsewhere(quantities: list[Quantity]) -> FloatArray:
+            return np.array([each.here.value[group] - each.rest.value[group] for each in quantities])
+
+        def against(first: float, second: float, word: str = "against") -> str:
+            return f"{money(first, self.currency)} {word} {money(second, self.currency)}"
+
         cheaper = [model for model in models if self._against_leader(group, model) < 0]
         if cheaper:
             best = min(cheaper, key=lambda model: costs[model])
-            pair = self._against((costs[best], costs[0]))
-            yield f"{where} {names[best]} is cheaper than {names[0]}: {pair} per case."
-        higher = [
-            model
-            for model in models
-            if self.cost[model].rest.value[group] > self.margin
-            and self._is_settled(self.p_rest, self.cost, group, model)
-        ]
-        to_blame = [
-            model
-            for model in higher
-            if self.p_others[model, group] < 1 - self.level and self.over_others[model].rest.value[group] > 0
-        ]
-        for model in to_blame:
-            ours, beyond = (self._here_and_elsewhere(each[model], group) for each in (self.cost, self.over_others))
-            here, elsewhere = (money(a - b, self.currency) for a, b in zip(ours, beyond, strict=True))
-            expected = f"the other models cost {here} there and {elsewhere} elsewhere"
-            expected = f"it predicted {here}" if len(models) == 1 else expected
-            yield f"{where} {names[model]} costs {self._more(ours)}; {expected}."
-        if len(higher) == len(models) > len(to_blame) + 1:
-            example = f"{names[0]} {self._against(self._here_and_elsewhere(self.cost[0], group))}"
+            yield f"{where} {names[best]} is cheaper than {names[0]}: {against(costs[best], costs[0])} per case."
+        higher, blamed, away = 0, 0, elsewhere(self.cost)
+        others_away = away - elsewhere(self.over_others)
+        for model in models:
+            beyond = self.over_others[model]
+            is_higher = costs[model] - away[model] > self.margin
+            if not (is_higher and self._is_settled(1, self.cost[model], group, model)):
+                continue
+            higher += 1
+            if self.p[2, model, group] < 1 - self.level and beyond.rest.value[group] > 0:
+                blamed += 1
+                here = costs[model] - beyond.here.value[group]
+                expected = f"the other models cost {against(here, others_away[model], 'there and')} elsewhere"
+                expected = f"it predicted {money(here, self.currency)}" if len(models) == 1 else expected
+                yield f"{where} {names[model]} costs {self._more(costs[model], away[model])}; {expected}."
+        if higher == len(models) > blamed + 1:
+            example = f"{names[0]} {against(costs[0], away[0])}"
             yield f"{where} every model costs more than elsewhere ({example}): the cases there are more expensive."
 
-    def _against(self, costs: tuple[float, float]) -> str:
-        return " against ".join(money(cost, self.currency) for cost in costs)
-
-    def _more(self, costs: tuple[float, float]) -> str:
+    def _more(self, cost: float, elsewhere: float) -> str:
         """How much more something costs here than elsewhere."""
-        here, elsewhere = (money(cost, self.currency) for cost in costs)
-        ratio = costs[0] / costs[1] if costs[1] > 0 else inf
+        ratio = cost / elsewhere if elsewhere > 0 else inf
         times = f"{'twice' if ABOUT_TWICE[0] < ratio < ABOUT_TWICE[1] else f'{ratio:.1f} times'} what it costs"
         if ratio < IN_PERCENT or ratio == inf:
             times = "more than" if ratio == inf else f"{100 * (ratio - 1):.2g} % more than"
-        return f"{here} per case, {times} elsewhere ({elsewhere})"
+        return f"{money(cost, self.currency)} per case, {times} elsewhere ({money(elsewhere, self.currency)})"
 
     def _reversals(self) -> Iterator[str]:
         """Models that are cheaper than the leader, beyond chance, in groups that make up most cases."""
-        size, groups, names = self.partition.size, range(len(self.grouping.labels)), self.names
-        for model, name in enumerate(names):
-            signs = [self._against_leader(group, model) for group in groups]
-            cheaper, decisive = ([group for group in groups if signs[group] == sign] for sign in (-1, 1))
+        size, leader = self.partition.size, self.names[0]
+        for model, name in enumerate(self.names):
+            signs = [self._against_leader(group, model) for group in range(self.n_groups)]
+            cheaper, decisive = ([group for group, each in enumerate(signs) if each == sign] for sign in (-1, 1))
             share = size[cheaper].sum() / size.sum()
             if share > MOST_CASES and decisive:
+                there, due = (listed(map(self._name, groups), MOST_NAMES) for groups in (cheaper, decisive))
                 yield (
-                    f"{name} is cheaper than {names[0]} on {100 * share:.0f} % of cases "
-                    f"({_some(map(self._name, cheaper))}); that {names[0]} is cheaper on all of them is due "
-                    f"to {_some(map(self._name, decisive))}."
+                    f"{name} is cheaper than {leader} on {100 * share:.0f} % of cases ({there}); that {leader} is "
+                    f"cheaper on all of them is due to {due}."
                 )
 
 
@@ -266,9 +241,3 @@ def in_group(columns: Sequence[str], labels: Sequence[str]) -> str:
         said = f"{usual} {label}" if usual else f"For {column} {label}"
         parts.append(f"Where {column} is missing" if label == MISSING else said)
     return " and ".join([parts[0], *(part[0].lower() + part[1:] for part in parts[1:])])
-
-
-def _some(names: Iterable[str]) -> str:
-    few = list(names)
-    more = len(few) - MOST_NAMES
-    return listed(few if more <= 1 else [*few[:MOST_NAMES], f"{count(more)} more"])

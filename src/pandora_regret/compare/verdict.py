@@ -11,7 +11,9 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from pandora_regret._version import __version__
 from pandora_regret.compare.result import (
@@ -19,32 +21,16 @@ from pandora_regret.compare.result import (
     BreakEven,
     Comparison,
     Costs,
+    Crossing,
     Data,
     Decision,
     Difference,
     IntervalMethod,
     Kind,
+    LargestPair,
     MetricInfo,
     ModelResult,
-    Scenario,
-    WorkupPart,
     margin_in_words,
-)
-from pandora_regret.compare.words import (
-    DO_NOT_TRUST,
-    FEW_CLUSTERS,
-    KINDS,
-    UNSEEN,
-    VERDICT,
-    beyond_the_verdict,
-    disagreements,
-    few_carriers,
-    largest_pairs,
-    named,
-    notes,
-    per_case,
-    rare_classes,
-    unseen_class,
 )
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import MOST_CLASSES, Limits, hull, interval_by_classes
@@ -52,17 +38,68 @@ from pandora_regret.inference.joint import Carriers
 from pandora_regret.inference.student import NORMAL, student_quantile
 from pandora_regret.inputs import FloatArray, InputError, read_count
 from pandora_regret.inputs.numbers import read_level, read_number
-from pandora_regret.metrics import Metric
+from pandora_regret.metrics import BASELINE, METRICS, Metric
 from pandora_regret.priors import Prior
 from pandora_regret.priors.names import spelled_prior
-from pandora_regret.text import capitalised, money, percent
+from pandora_regret.text import (
+    capitalised,
+    class_name,
+    counted,
+    listed,
+    money,
+    money_between,
+    percent,
+    ruling_out,
+)
 
 if TYPE_CHECKING:
     from pandora_regret.workup import Workup
 
 MOST_CASES = 1e12  # beyond it nobody would count
+FEW_CLUSTERS = 30
+PAIRS_NAMED = 3  # per model
+A_LEAP = 2  # places
+NOTHING = 1e-4  # of the cost: a saving that no reader would notice
+MOST_DOUBTS = 4  # spelt out
+UNSEEN = 3.0  # cases: what never happened in n cases may yet happen in 3 of n, at 95 % confidence
+FEW_OF_A_CLASS = 5  # cases
+TOO_MANY_RARE = 0.1  # of the classes
+DO_NOT_TRUST = "do not trust this interval"
+NOT_SETTLED = "not settled"
 DEFAULT_WORTH = "1%"
 LITTLE = 0.1  # of the margin: so small a risk is worth saying
+MOST_NAMES = 4  # in one sentence
+
+# A verdict's kind, by the first of these that another model's standing to the cheapest is; of one model: "single".
+KINDS: dict[str, Kind] = {
+    "open": "undecided",
+    "more": "deploy",
+    "level": "level",
+}
+
+# What a verdict says. The page fills in the same sentences, with its own figures, when a reader moves a price.
+VERDICT = {
+    "single": "A {what} by {leader} costs {cost} per case.",
+    "deploy": "Deploy {leader}: its {what} costs {cost} per case, the least of {n} models.",
+    "recalibrated": "Recalibrated, {leader} is the cheapest of {n} models: its {what} then costs {cost} per case.",
+    "level": "{names} cost the same for practical purposes: choose on other grounds.",
+    "undecided": "Not settled: {names} cannot be told apart yet.",
+    "recalibrated_open": "Not settled: recalibrated, {names} cannot be told apart yet.",
+    "runner_up": "The runner-up, {other}, costs {gap}{sure}.",
+    "sure": "; {leader} is the cheapest with probability {chance}",
+    "unsure": "One independent case cannot tell models apart.",
+    "beside": "{names} {are} level with it for practical purposes.",
+    "next": "The next, {other}, costs {gap}.",
+    "same": "They cost the same: {cost} per case.",
+    "spread": "{leader} is the cheapest, but even {last} costs only {gap}, of {cost}.",
+    "ahead": "{leader} is ahead of {other} by {gap}{sure}.",
+    "stake": "Deploying {leader} now, the chance of being wrong costs {stake} per case on average.",
+    "little": "Little is at stake: the chance of being wrong about {leader} costs {stake} per case on average.",
+    "needed": "About {cases} more cases would settle a difference of {margin}.",
+    "others": "{names} cost{s} more.",
+    "saves": "Recalibrating {leader} saves {saved}.",
+    "as_is": "All models are compared recalibrated: as they are, {first} is ahead ({ours} against {theirs}).",
+}
 
 
 def cases_needed(
@@ -157,9 +194,6 @@ class Worth:
         return self.amount if self.share is None else self.share * cost
 
 
-Status = Literal["level", "more", "open"]
-
-
 @dataclass(frozen=True)
 class Standing:
     """Models by rising cost, as they are or all recalibrated: what a verdict rests on."""
@@ -176,167 +210,372 @@ class Standing:
         return next(iter(self.costs))
 
 
-@dataclass(frozen=True)
-class Question:
-    """What a verdict is asked about: how many cases, at which level, and what is worth acting on."""
+class Verdict:
+    """How models stand, judged by what is worth acting on and put into words."""
 
-    cases: int
-    clusters: int | None  # None where every case is one of its own
-    level: float
-    unit: str | None  # of the costs; None where nobody said what tests cost
-    margin: float
-    share: float | None  # of the lowest cost, where the margin is one
-    what: str = "search"
+    def __init__(
+        self,
+        models: Sequence[ModelResult],
+        differences: Sequence[Difference],
+        standing: Standing,
+        data: Data,
+        level: float,
+        unit: str | None,
+        worth: Worth,
+        what: str,
+    ) -> None:
+        self.models, self.first, self.differences = {model.name: model for model in models}, models[0], differences
+        self.standing, self.data, self.interval_level, self.unit = standing, data, level, unit
+        self.margin, self.share = worth.margin(models[0].cost), worth.share
+        cost = money(standing.costs[standing.leader], unit)
+        self.words = {"leader": standing.leader, "cost": cost, "n": len(models), "what": what}
+        status = {name: self.status(gap) for name, gap in standing.gaps.items()}
+        self.by_status = {each: tuple(name for name in status if status[name] == each) for each in KINDS}
 
-    def status(self, gap: Estimate, cost: float) -> Status:
-        """How a model stands to the first one, which costs so much: level with it, costs more, or not settled.
+    def status(self, gap: Estimate) -> str:
+        """How a model stands to the first one, if that is what it costs more: level, more, or open (not settled).
 
         An interval that is not to be trusted, or of few cases, is held to be wider by what may have gone unseen:
         in n cases, 3 that cost as much again.
         """
         if gap.low is None or gap.high is None:
             return "open"
-        units = self.clusters or self.cases
+        units, cost = self.data.clusters or self.data.rows, self.standing.costs[self.standing.leader]
         unseen = 0.0 if gap.is_trusted and units >= FEW_CLUSTERS else UNSEEN / units * cost
         if max(-gap.low, gap.high) + unseen <= self.margin:
             return "level"
         return "more" if gap.is_above_zero else "open"
 
-
-class Verdict:
-    """How a standing is put into words."""
-
-    def __init__(
-        self, models: Sequence[ModelResult], differences: Sequence[Difference], standing: Standing
-    ) -> None:
-        self.models, self.standing = {model.name: model for model in models}, standing
-        self.first, self.differences = models[0], differences
-
-    def decide(self, asked: Question) -> Decision:
+    def decide(self) -> Decision:
         """Which kind it is, of whom, and what to say."""
-        standing, self.asked = self.standing, asked
-        cost = standing.costs[standing.leader]
-        self.status = {name: asked.status(gap, cost) for name, gap in standing.gaps.items()}
-        kinds = (kind for status, kind in KINDS.items() if status in self.status.values())
-        kind: Kind = next(kinds, "single")
-        sentences = [
-            *{"deploy": self.deploy, "level": self.level, "undecided": self.undecided, "single": self.single}[
-                kind
-            ](),
-            *(self.as_they_are() if standing.recalibrated else [*self.own_saving(), *self.at_stated_prices()]),
-        ]
+        standing, sentences = (
+            self.standing,
+            {"undecided": self.undecided, "deploy": self.deploy, "level": self.level},
+        )
+        kind: Kind = next((kind for status, kind in KINDS.items() if self.by_status[status]), "single")
+        told = sentences[kind]() if kind in sentences else [self.say("single")]
+        told += self.as_they_are() if standing.recalibrated else self.at_other_terms()
+        about = (standing.leader, self.by_status["open"], self.by_status["level"])
         needed = self.cases_needed if kind == "undecided" else None
-        about = (standing.leader, self.named("open"), self.named("level"), needed)
-        share = (asked.margin, asked.share)
-        return Decision(kind, *about, standing.stake, *share, standing.recalibrated, tuple(sentences))
+        share = (self.margin, self.share, standing.recalibrated)
+        return Decision(kind, *about, needed, standing.stake, *share, tuple(told))
 
-    def named(self, status: Status) -> tuple[str, ...]:
-        """The models that stand so."""
-        return tuple(name for name, each in self.status.items() if each == status)
-
-    def say(self, what: str, **words: Any) -> str:
+    def say(self, what: str, names: Sequence[str] = (), **words: Any) -> str:
         """A sentence of the table, filled in."""
-        leader, n_models = self.standing.leader, len(self.models)
-        cost = money(self.standing.costs[leader], self.asked.unit)
-        return VERDICT[what].format(leader=leader, cost=cost, n=n_models, what=self.asked.what, **words)
+        listed_names = listed(names, MOST_NAMES - 1) if names else ""
+        one = len(names) == 1
+        return VERDICT[what].format(
+            names=listed_names, are="is" if one else "are", s="s" * one, **self.words, **words
+        )
 
-    def single(self) -> list[str]:
-        """What the model costs."""
-        return [self.say("single")]
+    def more(self, name: str) -> str:
+        """What a model costs more than the first."""
+        return per_case(self.standing.gaps[name], self.unit, " more")
 
     def deploy(self) -> list[str]:
         """The cheapest; who is level with it; what the next costs more."""
-        level, (other, *_) = self.named("level"), self.named("more")
+        level, other = self.by_status["level"], self.by_status["more"][0]
         first = self.say("recalibrated" if self.standing.recalibrated else "deploy")
-        gap = self.per_case(self.standing.gaps[other], " more")
         if level:
-            is_level = self.say("beside", names=named(level), are="is" if len(level) == 1 else "are")
-            return [first, is_level, self.say("next", other=other, gap=gap)]
-        return [first, self.say("runner_up", other=other, gap=gap, sure=self.sure())]
+            return [first, self.say("beside", level), self.say("next", other=other, gap=self.more(other))]
+        return [first, self.say("runner_up", other=other, gap=self.more(other), sure=self.sure())]
 
     def level(self) -> list[str]:
         """All of them, and what even the last costs more."""
-        *_, last = self.standing.gaps
-        gap = self.standing.gaps[last]
-        first = self.say("level", names=named([*self.standing.costs]))
-        return [
-            first,
-            self.say("same") if not gap.value else self.say("spread", last=last, gap=self.per_case(gap, " more")),
-        ]
+        *_, last = names = [*self.standing.costs]
+        differ = self.standing.gaps[last].value
+        spread = self.say("spread", last=last, gap=self.more(last)) if differ else self.say("same")
+        return [self.say("level", names), spread]
 
     def undecided(self) -> list[str]:
         """Who is not told apart and by how much, what is at stake, how many cases would do, and who costs more."""
-        open_, more, stake, asked = self.named("open"), self.named("more"), self.standing.stake, self.asked
-        gap, leader = self.standing.gaps[open_[0]], self.standing.leader
-        first = "recalibrated_open" if self.standing.recalibrated else "undecided"
-        sentences = [self.say(first, names=named([leader, *open_]))]
-        doubts = [each.warning for each in map(self.standing.gaps.get, open_) if each and each.warning]
+        names, more, stake, gaps = (
+            self.by_status["open"],
+            self.by_status["more"],
+            self.standing.stake,
+            self.standing.gaps,
+        )
+        told = [
+            self.say(
+                "recalibrated_open" if self.standing.recalibrated else "undecided", (self.standing.leader, *names)
+            )
+        ]
+        gap, doubts = gaps[names[0]], [warning for name in names if (warning := gaps[name].warning)]
         if gap.low is None or stake is None:
-            return [*sentences, self.say("unsure")]
+            return [*told, self.say("unsure")]
         if doubts:
-            sentences.append(f"{capitalised(doubts[0].removesuffix(f': {DO_NOT_TRUST}'))}.")
+            told.append(f"{capitalised(doubts[0].removesuffix(f': {DO_NOT_TRUST}'))}.")
         else:
-            by = self.per_case(gap)
-            sentences.append(self.say("ahead", other=open_[0], gap=by, sure=self.sure()))
-            little = "little" if stake <= LITTLE * asked.margin else "stake"
-            sentences.append(self.say(little, stake=money(stake, asked.unit)))
-        if (cases := self.cases_needed) and not doubts:
-            size = 10 ** max(0, len(str(cases)) - 2)  # to two digits, upwards
-            margin = margin_in_words(asked.margin, asked.share, asked.unit)
-            sentences.append(self.say("needed", cases=f"{-(-cases // size) * size:,}", margin=margin))
-        if more:
-            sentences.append(self.say("others", names=named(more), s="s" * (len(more) == 1)))
-        return sentences
+            told.append(self.say("ahead", other=names[0], gap=per_case(gap, self.unit), sure=self.sure()))
+            told.append(
+                self.say("little" if stake <= LITTLE * self.margin else "stake", stake=money(stake, self.unit))
+            )
+            if cases := self.cases_needed:
+                size = 10 ** max(0, len(str(cases)) - 2)  # to two digits, upwards
+                margin = margin_in_words(self.margin, self.share, self.unit)
+                told.append(self.say("needed", cases=f"{-(-cases // size) * size:,}", margin=margin))
+        return [*told, self.say("others", more)] if more else told
 
     @cached_property
     def cases_needed(self) -> int | None:
         """So many more would settle every difference that is not; None where that cannot be said."""
-        asked = self.asked
-        about = (asked.cases, asked.clusters, asked.level, asked.margin)
-        needed = [more_cases(self.standing.gaps[name], *about) for name in self.named("open")]
-        settling = [more for more in needed if more is not None]
-        return max(settling) or None if settling and len(settling) == len(needed) else None
+        about = (self.data.rows, self.data.clusters, self.interval_level, self.margin)
+        needed = [more_cases(self.standing.gaps[name], *about) for name in self.by_status["open"]]
+        return None if None in needed else max(number or 0 for number in needed) or None
 
     def sure(self) -> str:
         """How likely the leader is the cheapest."""
         chance = self.standing.chance
         return "" if chance is None else self.say("sure", chance=percent(chance))
 
-    def own_saving(self) -> list[str]:
-        """What recalibrating the leader itself would save, where that is beyond doubt and worth it."""
-        saved = getattr(self.first.recalibrated, "saved", None)
-        if saved is None or not saved.is_above_zero or saved.value < self.asked.margin:
-            return []
-        return [self.say("saves", saved=self.per_case(saved))]
-
     def as_they_are(self) -> list[str]:
         """That models are compared recalibrated, and who is the cheapest otherwise."""
-        ours, theirs = (
-            money(self.models[name].cost, self.asked.unit) for name in (self.first.name, self.standing.leader)
+        first, names = self.first.name, (self.first.name, self.standing.leader)
+        ours, theirs = (money(self.models[name].cost, self.unit) for name in names)
+        return [self.say("as_is", first=first, ours=ours, theirs=theirs)]
+
+    def at_other_terms(self) -> list[str]:
+        """What recalibrating the leader itself would save, and who is the cheapest if prices are as stated.
+
+        Each where that is beyond doubt, and more than the margin.
+        """
+        saved = {"": self.first.recalibrated.saved} if self.first.recalibrated else {}
+        realised = {gap.against: gap.realised for gap in self.differences if gap.model == self.first.name}
+        saved, realised = (
+            {name: gap for name, gap in gaps.items() if gap.is_above_zero and (gap.value or 0.0) > self.margin}
+            for gaps in (saved, realised)
         )
-        return [self.say("as_is", first=self.first.name, ours=ours, theirs=theirs)]
+        told = [self.say("saves", saved=per_case(gap, self.unit)) for gap in saved.values()]
+        if realised and self.unit is not None:
+            cheapest = max(realised, key=lambda name: realised[name].value or 0.0)
+            less = per_case(realised[cheapest], self.unit, f" less than {self.first.name}")
+            told.append(f"If prices are exactly as stated, {cheapest} is the cheapest: {less}.")
+        return told
 
-    def at_stated_prices(self) -> list[str]:
-        """One sentence, if another model is the cheapest by the margin where prices are exactly as stated."""
-        realised = {
-            gap.against: gap.realised
-            for gap in self.differences
-            if gap.model == self.first.name and gap.realised.value
-        }
-        worth = {
-            name: gap
-            for name, gap in realised.items()
-            if gap.is_above_zero and (gap.value or 0.0) > self.asked.margin
-        }
-        if self.asked.unit is None or not worth:
-            return []
-        cheapest = max(worth, key=lambda name: worth[name].value or 0.0)
-        less = self.per_case(worth[cheapest], f" less than {self.first.name}")
-        return [f"If prices are exactly as stated, {cheapest} is the cheapest: {less}."]
 
-    def per_case(self, estimate: Estimate, more: str = "") -> str:
-        """An amount and its interval."""
-        return per_case(estimate, self.asked.unit, more)
+def largest_pairs(model: ModelResult, classes: Sequence[str], currency: str | None) -> list[LargestPair]:
+    """The most expensive wrong tests of a model, each as a sentence; at most three."""
+    costs, pairs = np.array(model.pair_costs), list[LargestPair]()
+    while costs.size and costs.max() > 0 and len(pairs) < PAIRS_NAMED:
+        place = int(costs.argmax())
+        cost, (i, j) = float(costs.flat[place]), divmod(place, len(classes))
+        of_every = f"{money(cost, currency or '')} of every {money(model.cost, currency)}"
+        sentence = f"{ruling_out(classes[i], classes[j])}: {of_every}"
+        pairs.append(LargestPair(model.name, classes[i], classes[j], cost, cost / model.cost, sentence))
+        costs.flat[place] = 0.0
+    return pairs
+
+
+def beyond_the_verdict(
+    models: Sequence[ModelResult],
+    differences: Sequence[Difference],
+    ranks: Mapping[str, Sequence[float]],
+    pairs: Sequence[LargestPair],
+    unit: str | None,
+    by_workup: bool,
+) -> tuple[str, ...]:
+    """What the cheapest model saves against the runner-up, and against what log loss and accuracy would choose.
+
+    And which wrong tests the money goes to.
+    """
+    best, gaps = models[0], {gap.against: gap for gap in differences if gap.model == models[0].name}
+    chosen = _choices(models, {key: ranks[key] for key in ("log_loss", "accuracy") if key in ranks})
+    sentences = []
+    for name in dict.fromkeys([model.name for model in models[1:2]] + [*chosen]):
+        if name in gaps and gaps[name].savings_per_1000 > 0:
+            by = f", which {listed(chosen[name])} would choose" if name in chosen else ""
+            more = gaps[name].more.mapped(lambda amount: 1000 * amount)
+            saved = money_between(gaps[name].savings_per_1000, more.low, more.high, unit)
+            sentences.append(f"Against {name}{by}, {best.name} saves {saved} per 1,000 cases.")
+    if gaps and list(chosen) == [best.name]:
+        sentences.append(f"{capitalised(listed(chosen[best.name]))} would choose {best.name} too.")
+    if by_workup:
+        return (*sentences, f"Someone who knew the truth would pay {money(best.unavoidable, unit)} per case.")
+    named = [f"{ruling_out(p.truth, p.tested)} ({money(p.cost, unit)})" for p in pairs if p.model == best.name]
+    wasted = ", and nothing is wasted" if best.pair_costs else ""
+    if named:
+        wasted = f"; the most expensive wrong test{'s are' if len(named) > 1 else ' is'} {listed(named)}"
+    own = f"Of every {money(best.cost, unit)}, testing the truth itself takes {money(best.unavoidable, unit)}"
+    return (*sentences, f"{own}{wasted}.")
+
+
+def per_case(estimate: Estimate, unit: str | None, more: str = "") -> str:
+    """An amount per case and its interval.
+
+    Examples
+    --------
+    >>> per_case(Estimate(21.6, 4.2, 49.1), "USD", " more")
+    '$22 per case more (4 to 49)'
+    """
+    assert estimate.value is not None
+    amount, space, interval = money_between(estimate.value, estimate.low, estimate.high, unit).rpartition(" (")
+    return f"{amount} per case{more}{space}{interval}" if space else f"{interval} per case{more}"
+
+
+def price_sentences(break_even: Sequence[BreakEven], leader: str, unit: str | None) -> tuple[str, ...]:
+    """At which prices another model would be cheaper by the margin, the nearest to the stated price first."""
+    sentences, is_open = [], False
+    for each in break_even:
+        for crossing, side in ((each.below, "less"), (each.above, "more")):
+            if crossing is not None and (price := price_between(crossing, each.stated, unit)) != NOT_SETTLED:
+                unless = f"{leader} stays the best choice unless {class_name(each.test)} costs {side} than {price}"
+                distance = abs(np.log(crossing.price / each.stated))
+                then = f"now {money(each.stated, unit)}; then it is {crossing.leader}"
+                sentences.append((distance, f"{unless}; {then}."))
+            is_open |= crossing is not None
+    if sentences or not break_even:
+        return tuple(sentence for _, sentence in sorted(sentences))
+    if is_open:
+        return ("Whether another price of a single test would change the choice is not settled.",)
+    whatever = "No single price, from a tenth to ten times the stated one, makes another model"
+    return (f"{whatever} a better choice than {leader}.",)
+
+
+def price_between(crossing: Crossing, stated: float, unit: str | None) -> str:
+    """A break-even price and its interval; or that the data do not settle the order at the stated price.
+
+    Examples
+    --------
+    >>> price_between(Crossing(5.4, 4.9, 6.1, "Forest"), 3.0, "USD")
+    '$5.40 (4.90 to 6.10)'
+    >>> price_between(Crossing(5380.0, 2300.0, None, "Forest"), 640.0, "USD")
+    '$5,380 ($2,300 or more)'
+    >>> price_between(Crossing(5380.0, 547.0, None, "Forest"), 640.0, "USD")
+    'not settled'
+    """
+    low, high = crossing.low, crossing.high
+    if (low or 0.0) <= stated <= (high or np.inf):
+        return NOT_SETTLED
+    price = money_between(crossing.price, low, high, unit)
+    if low is None and high is not None:
+        price += f" ({money(high, unit)} or less)"
+    return f"{price} ({money(low, unit)} or more)" if high is None and low is not None else price
+
+
+def scenario_sentence(
+    models: Sequence[ModelResult], scenarios: Sequence[str], margin: float, unit: str | None
+) -> str | None:
+    """Under which other prices, the names of scenarios, another model is cheaper than the first by the margin.
+
+    A scenario without a name is not asked about; None where none is.
+    """
+    first, asked = models[0], [(number, name) for number, name in enumerate(scenarios) if name]
+    changed = []
+    for number, name in asked:
+        best = min(models, key=lambda model: model.scenarios[number])
+        if first.scenarios[number] - best.scenarios[number] > margin:
+            costs = (
+                f"{money(best.scenarios[number], unit)} per case against {money(first.scenarios[number], unit)}"
+            )
+            changed.append(f"Under {name}, {best.name} is the best choice: {costs}")
+    if not changed:
+        return f"{first.name} stays the best choice under {listed(name for _, name in asked)}." if asked else None
+    stays = len(asked) - len(changed)
+    also = f" {first.name} stays it in {stays} of {len(asked)} scenarios." if stays else ""
+    also = also or (f" The choice changes in all {len(asked)} scenarios." if len(asked) > 1 else "")
+    return f"{changed[0]}.{also}"
+
+
+def recalibrating(model: ModelResult, unit: str | None) -> str | None:
+    """What recalibrating a model would save, as far as the data can tell; None where that is not known."""
+    if model.recalibrated is None or (saved := model.recalibrated.saved).value is None:
+        return None
+    if saved.value < NOTHING * model.cost:
+        return "Recalibrating would save nothing that could be measured."
+    amount = per_case(saved, unit)
+    if saved.low is not None and saved.low <= 0:
+        return f"Recalibrating might save {amount}, but these data do not settle whether it would."
+    return f"Recalibrating saves {amount}."
+
+
+def disagreements(
+    models: Sequence[ModelResult], ranks: Mapping[str, Sequence[float]], currency: str | None, by_workup: bool
+) -> tuple[str, ...]:
+    """Where another metric would choose another model.
+
+    And the models that move furthest between expected cost and a metric that knows no costs, if they move far.
+    """
+    cost = "the cost of the work-up" if by_workup else METRICS["expected_cost"].wording
+    apart, places = {key: ranks[key] for key in ranks if METRICS[key].ranks_as is None}, ranks["expected_cost"]
+    named, sentences = {model.name: model for model in models}, []
+    for name, wordings in _choices(models, apart).items():
+        if named[name].rank > 1:
+            more = f"{money(named[name].cost - models[0].cost, currency)} per case more than {models[0].name}"
+            chosen = f"{capitalised(listed(wordings))} would choose {name}"
+            sentences.append(f"{chosen}, number {named[name].rank} by {cost}: {more}.")
+    leaps: dict[tuple[int, float], list[str]] = {}
+    for key, by_key in apart.items():
+        furthest = max(range(len(models)), key=lambda m: abs(places[m] - by_key[m]))
+        is_far = abs(places[furthest] - by_key[furthest]) >= A_LEAP
+        if is_far and not METRICS[key].priced and key != BASELINE:
+            leaps.setdefault((furthest, by_key[furthest]), []).append(METRICS[key].wording)
+    for (index, place), wordings in leaps.items():
+        name = f"{models[index].name} is number {place:g} of {len(models)} by {listed(wordings)}"
+        sentences.append(f"{name}, but number {places[index]:g} by {cost}.")
+    return tuple(sentences)
+
+
+def _choices(models: Sequence[ModelResult], ranks: Mapping[str, Sequence[float]]) -> dict[str, list[str]]:
+    """The models that metrics put first, and which metrics they are; of several, the cheapest to search by."""
+    chosen: dict[str, list[str]] = {}
+    for key, places in ranks.items():
+        if any(model.scores[key].value is not None for model in models):
+            first = models[int(np.argmin(places))].name
+            chosen.setdefault(first, []).append(METRICS[key].wording)
+    return chosen
+
+
+def notes(
+    models: Sequence[ModelResult], differences: Sequence[Difference], clusters: int | None, level: Sequence[str]
+) -> tuple[str, ...]:
+    """What a reader should know before trusting the numbers: the first few intervals that cannot be, and why.
+
+    That of models which are level is wide enough as it is.
+    """
+    best, costs = models[0].name, ((model.name, model.scores["expected_cost"].warning) for model in models)
+    gaps = (
+        (f"{gap.against} against {best}", gap.warning)
+        for gap in differences
+        if gap.model == best and gap.against not in level
+    )
+    sentences = [f"{what}: {warning}." for what, warning in (*costs, *gaps) if warning is not None]
+    if (more := len(sentences) - MOST_DOUBTS) > 0:
+        sentences[MOST_DOUBTS:] = [f"{more} more intervals cannot be trusted: see the JSON."]
+    sentences += [
+        f"{model.name}: {key.replace('_', ' ')} is {score.warning}."
+        for model in models
+        for key, score in model.scores.items()
+        if score.value is None and score.warning is not None
+    ]
+    if clusters is not None and clusters < FEW_CLUSTERS:
+        few = f"There {'is' if clusters == 1 else 'are'} only {counted(clusters, 'cluster')}"
+        sentences.append(f"{few}: with fewer than {FEW_CLUSTERS}, intervals tend to be too narrow.")
+    return tuple(sentences)
+
+
+def few_carriers(carriers: Carriers, what: str, units: str) -> str | None:
+    """A warning if a handful of units, "cases" or "groups", makes up most of `what`."""
+    if not carriers.few:
+        return None
+    if carriers.number == 0:
+        return f"{what} is zero in all {carriers.units} {units}, which says little about others: {DO_NOT_TRUST}"
+    make = "makes" if carriers.largest == 1 else "make"
+    share = f"{100 * carriers.share:.0f} % of {what}"
+    return f"{carriers.largest} of {carriers.units} {units} {make} up {share}: {DO_NOT_TRUST}"
+
+
+def same_in_all(
+    difference: float, carriers: Carriers, units: str, effective: float, largest: float = math.inf
+) -> str | None:
+    """A warning if all units differ equally, and the few that may be otherwise could make up for it.
+
+    `largest` is the largest difference that a case can make, where that is known.
+    """
+    if abs(difference) > UNSEEN / effective * (largest + abs(difference)):
+        return None
+    return (
+        f"all {carriers.units} {units} differ by the same amount, which says little about others: {DO_NOT_TRUST}"
+    )
 
 
 @dataclass(frozen=True)
@@ -366,13 +605,37 @@ class Background:
         low, high = metric.within_bounds(value, limits[0], limits[1])
         doubt = None
         if metric.counts is not None:
-            doubt = rare_classes(self.classes, self.class_weights, self.effective)
+            doubt = self._rare_classes()
         elif carriers is not None and carriers.few and carriers.number > 0:
             doubt = few_carriers(carriers, "the spread", self.units)
         elif metric.unit == "money":
-            about = (self.classes, self.class_weights, self.typical)
-            doubt = unseen_class(*about, value, high - value, self.effective, self.currency)
+            doubt = self._unseen_class(value, high - value)
         return Estimate(value, low, high, doubt)
+
+    def _unseen_class(self, mean: float, margin: float) -> str | None:
+        """A warning if a few cases of a class that never occurs would lift a mean past its limit.
+
+        A search for that class costs no less than testing it.
+        """
+        share = min(1.0, UNSEEN / self.effective)
+        added = (self.typical - mean) * share * (self.class_weights == 0)
+        worst = int(added.argmax())
+        if added[worst] <= margin:
+            return None
+        price, more = (money(float(of[worst]), self.currency) for of in (self.typical, added))
+        return (
+            f"{class_name(self.classes[worst])} ({price}) never occurs here; if it were {100 * share:.2g} % of "
+            f"cases, as these data allow, a case would cost {more} more: {DO_NOT_TRUST}"
+        )
+
+    def _rare_classes(self) -> str | None:
+        """A warning if a class counts as much as the others in a metric, and has hardly any cases."""
+        cases = self.class_weights * self.effective / self.class_weights.sum()
+        rare = [class_name(name) for name, n in zip(self.classes, cases, strict=True) if n < FEW_OF_A_CLASS]
+        if len(rare) < TOO_MANY_RARE * len(self.classes) or not rare:
+            return None
+        has = "has" if len(rare) == 1 else "have"
+        return f"{listed(rare, 2)} {has} fewer than {FEW_OF_A_CLASS} cases: {DO_NOT_TRUST}"
 
 
 def conclude(
@@ -386,17 +649,13 @@ def conclude(
     differences: tuple[Difference, ...] = (),
     standing: Standing | None = None,
     worth: Worth | None = None,
-    scenarios: tuple[Scenario, ...] = (),
-    workup: WorkupPart | None = None,
-    break_even: tuple[BreakEven, ...] = (),
+    **others: Any,
 ) -> Comparison:
-    """What the numbers of one or more models, the cheapest first, say."""
-    what, unit = "search" if workup is None else "work-up", costs.currency
-    worth, by_workup = worth or Worth(DEFAULT_WORTH), workup is not None
-    margin = (worth.margin(models[0].cost), worth.share)
+    """What the numbers of one or more models, the cheapest first, say; `others` are parts of the comparison."""
+    unit, by_workup = costs.currency, others.get("workup") is not None
     standing = standing or Standing({models[0].name: models[0].cost}, {}, 1.0, 0.0)
-    asked = Question(data.rows, data.clusters, interval.level, unit, *margin, what)
-    judged = Verdict(models, differences, standing).decide(asked)
+    asked = (data, interval.level, unit, worth or Worth(DEFAULT_WORTH), "work-up" if by_workup else "search")
+    judged = Verdict(models, differences, standing, *asked).decide()
     pairs = tuple(pair for model in models for pair in largest_pairs(model, data.classes, unit))
     beyond = beyond_the_verdict(models, differences, ranks, pairs, unit, by_workup)
     beyond = () if standing.recalibrated else beyond  # which is about models as they are
@@ -411,30 +670,20 @@ def conclude(
         ranks=dict(ranks),
         disagreements=disagreements(models, ranks, unit, by_workup),
         largest_pairs=pairs,
-        scenarios=scenarios,
         verdict=judged,
         headline=(*judged.sentences, *beyond),
         notes=notes(models, differences, data.clusters, judged.level),
-        workup=workup,
-        break_even=break_even,
+        **{"scenarios": ()} | others,
     )
 
 
 def without_verdict(result: Comparison, apart: Sequence[str]) -> Comparison:
     """A comparison of models of which some were scored against another truth: nothing can be said of who leads."""
-    why = f"No verdict: the truth is not the same for {named(apart)} as for the other models."
-    others = tuple(model.name for model in result.models[1:])
-    none = replace(
-        result.verdict,
-        kind="undecided",
-        undecided=others,
-        level=(),
-        cases_needed=None,
-        stake=None,
-        recalibrated=False,
-        sentences=(why,),
-    )
-    return replace(result, verdict=none, headline=(why,), break_even=())
+    why = (f"No verdict: the truth is not the same for {listed(apart, MOST_NAMES - 1)} as for the other models.",)
+    before, others = result.verdict, tuple(model.name for model in result.models[1:])
+    share = (before.margin, before.share)
+    none = Decision("undecided", before.leader, others, (), None, None, *share, False, why)
+    return replace(result, verdict=none, headline=why, break_even=())
 
 
 def costs_of_workup(workup: Workup, prior: Prior | None, unit: str | None, source: str | None) -> Costs:

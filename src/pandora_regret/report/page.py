@@ -20,7 +20,7 @@ from pandora_regret._version import __version__
 from pandora_regret.atomic import write_atomically
 from pandora_regret.compare import Comparison
 from pandora_regret.compare.result import BreakEven
-from pandora_regret.compare.words import (
+from pandora_regret.compare.verdict import (
     FEW_CLUSTERS,
     KINDS,
     MOST_NAMES,

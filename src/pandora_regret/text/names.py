@@ -9,9 +9,9 @@ DIRECTION_MARKS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
 def listed(words: Iterable[str], most: int | None = None) -> str:
-    """One, two and three; of more than so many, the first and how many others."""
+    """One, two and three; of more than one beyond `most`, those and how many others."""
     words = list(words)
-    if most is not None and len(words) > most:
+    if most is not None and len(words) > most + 1:
         words = [*words[:most], f"{len(words) - most} others"]
     *before, last = words
     return f"{', '.join(before)} and {last}" if before else last
