@@ -9,8 +9,7 @@ from simulated_models import simulated, softmax
 
 from pandora_regret import Uniform, expected_search_cost
 from pandora_regret.compare import compare
-from pandora_regret.compare.estimates import Measurements
-from pandora_regret.compare.estimates import Charge, Measured, measure
+from pandora_regret.compare.estimates import Charge, Measured, Measurements, measure
 from pandora_regret.compare.result import IntervalMethod
 from pandora_regret.compare.sample import Sample, read_models, read_sample
 from pandora_regret.inference.joint import Figure

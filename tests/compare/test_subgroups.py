@@ -7,8 +7,7 @@ from simulated_models import simulated, softmax
 
 from pandora_regret import InputError
 from pandora_regret.compare import compare
-from pandora_regret.compare.estimates import Measurements
-from pandora_regret.compare.estimates import Measured
+from pandora_regret.compare.estimates import Measured, Measurements
 from pandora_regret.compare.result import IntervalMethod
 from pandora_regret.compare.sample import Sample
 from pandora_regret.compare.subgroups import breakdowns

@@ -126,7 +126,7 @@ def _saved_comparison(path: str) -> Comparison:
 def _compared(asked: Asked) -> Comparison:
     """The comparison that files and options ask for, with progress on standard error."""
     from pandora_regret.compare import compare as compare_models
-    from pandora_regret.compare.frames import columns_of, values_of
+    from pandora_regret.compare.grouping import columns_of, values_of
     from pandora_regret.files import open_models, read_models_argument, read_together
     from pandora_regret.files.written import listed
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from pandora_regret.cli.output import bullets, echo, heading, print_done, print_table, say, width
 from pandora_regret.compare.grouping import MISSING
-from pandora_regret.compare.result import Breakdown, Comparison, ModelResult
+from pandora_regret.compare.result import TERMS, Breakdown, Comparison, ModelResult
 from pandora_regret.compare.sample import ALIKE, STATED
 from pandora_regret.compare.verdict import price_sentences, recalibrating, scenario_sentence
 from pandora_regret.inference.estimate import Estimate
@@ -90,9 +90,8 @@ def screen(comparison: Comparison, width: int = WIDTH) -> list[str]:
     verdict's sentences, then of the groups, where there is room.
     """
     parts = _Written(comparison, width)
-    table, below = parts.models(), parts.below()
+    table, below, first = parts.models(), parts.below(), parts.groups(0)
     room = MOST_LINES - len(table) - len(below) - 2
-    first = parts.groups(0)
     above = parts.verdict(max(room - len(first) - bool(first), 2))
     groups = parts.groups(room - len(above) - 1)
     lines = [line for part in (above, table, groups, below) if part for line in ("", *part)][1:]
@@ -111,9 +110,8 @@ class _Written:
 
     def __init__(self, comparison: Comparison, width: int = WIDTH) -> None:
         data, self.result, self.width = comparison.data, comparison, width
-        self.unit = comparison.costs.currency
+        self.unit, self.names = comparison.costs.currency, [model.name for model in comparison.models]
         self.formats = Formats.for_costs((model.cost for model in comparison.models), self.unit)
-        self.names = [model.name for model in comparison.models]
         self.short = {name: fitted(name, LONGEST_NAME) for name in self.names}
         self.level = f"{100 * comparison.interval.level:g} % intervals"
         clusters = "" if data.clusters is None else f" in {count(data.clusters)} clusters"
@@ -143,8 +141,7 @@ class _Written:
         """The first sentence, and those of the others for which there is room."""
         first, *others = self.result.verdict.sentences
         lines = self.wrap(first, most)
-        for sentence in others:
-            more = self.wrap(sentence)
+        for more in map(self.wrap, others):
             lines += more if len(lines) + len(more) <= most else []
         return lines
 
@@ -164,19 +161,18 @@ class _Written:
 
     def groups(self, most: int) -> list[str]:
         """A table for the first column, and for each other for which there is room; or one line about it."""
-        lines: list[str] = []
-        for number, part in enumerate(self.result.by, 1):
-            table, others = self._breakdown(part), len(self.result.by) - number
-            if number == 1 or len(lines) + len(table) + others <= most:
+        parts = self.result.by
+        lines = self._breakdown(parts[0]) if parts else []
+        most = max(most, len(lines) + (len(parts) > 1))
+        for number, part in enumerate(parts[1:], 2):
+            table, flags = self._breakdown(part), len(part.all_flags)
+            if len(lines) + len(table) + len(parts) - number <= most:
                 lines += table
                 continue
-            flags = len(part.all_flags)
             verdict = f"{counted(flags, 'finding')}: --full" if flags else "nothing stands out"
             missing = sum(group.rows for group in part.groups if group.name == MISSING)
             verdict += f"; {count(missing)} cases have no {part.column}" if missing else ""
             lines.append(f"By {part.column} ({len(part.groups)} groups): {verdict}.")
-        fewest = len(self._breakdown(self.result.by[0])) if self.result.by else 0
-        most = max(most, fewest + (len(self.result.by) > 1))
         return lines if len(lines) <= most else [*lines[: most - 1], "Results by more columns: --full"]
 
     def _breakdown(self, part: Breakdown) -> list[str]:
@@ -195,58 +191,60 @@ class _Written:
             if group in by_worth
         ]
         titles = (fitted(self.names[model], LONGEST_TITLE) for model in models)
-        table = Table([fitted(f"By {part.column}", LONGEST_GROUP), "Cases", *titles, ""], rows)
         left_out = len(part.groups) - len(rows)
-        return [*table.to_text().splitlines(), *([f"  {left_out} more groups: --full"] if left_out else [])]
+        below = [f"  {left_out} more groups: --full"] if left_out else []
+        header = [fitted(f"By {part.column}", LONGEST_GROUP), "Cases", *titles, ""]
+        return Table(header, rows, below=below).to_text().splitlines()
 
     def below(self) -> list[str]:
         """Other prices, the first reason not to trust a number, what was done to the files, what was compared."""
-        result, notes, lines = self.result, self.result.notes, list[str]()
-        lines += self.wrap(self.scenarios) if self.scenarios else []
-        if self.prices and not result.by:
-            lines += self.wrap(self.prices[0], 3)
-        if notes:
-            more = f"{len(notes)} warnings (--full), the first: " if len(notes) > 1 else ""
-            lines += self.wrap(f"! {more}{notes[0]}", 2)
-        if result.done:
-            lines += self.wrap(f"Done to the files: {'; '.join(each.sentence for each in result.done)}.", 3)
+        result, notes = self.result, self.result.notes
+        warnings = f"{len(notes)} warnings (--full), the first: " if len(notes) > 1 else ""
+        done = "; ".join(each.sentence for each in result.done)
         counts = " ".join([f"{self.cases}; {self.level}.", *result.margin_sentence])
-        return [*lines, *self.wrap(counts.replace(" of the cost)", " of the cost; --worth)")), *self.wrap(MORE)]
+        texts = (
+            (self.scenarios, None),
+            (self.prices[0] if self.prices and not result.by else None, 3),
+            (f"! {warnings}{notes[0]}" if notes else None, 2),
+            (f"Done to the files: {done}." if done else None, 3),
+            (counts.replace(" of the cost)", " of the cost; --worth)"), None),
+            (MORE, None),
+        )
+        return [line for text, most in texts if text for line in self.wrap(text, most)]
 
-    def _by_model(self, cells: Callable[[int, ModelResult], Mapping[str, Content]]) -> Table:
-        """A table with one row per model, of the cells under their titles."""
-        models = self.result.models
-        return Table.of([{"Model": model.name, **cells(number, model)} for number, model in enumerate(models)])
+    def by_model(self, columns: Mapping[str, Sequence[Content]]) -> Table:
+        """A table with one row per model, of columns by their titles."""
+        return Table(["Model", *columns], list(zip(self.names, *columns.values(), strict=True)))
 
     def about_models(self, pairs: bool) -> Iterator[Section]:
         """Their scores, differences and ranks, and costs under other prices."""
-        result, how, ranks = self.result, self.result.interval, self.result.ranks
+        result, how, models, ranks = self.result, self.result.interval, self.result.models, self.result.ranks
         by = f"{count(how.replicates)} bootstrap replicates" if how.method == "bootstrap" else "linearisation"
         note = f"{self.level} by {by}"
-
-        def scores(number: int, model: ModelResult) -> dict[str, Cell]:
-            best = {key: of_all[number] == min(of_all) for key, of_all in ranks.items()}
-            return {of.title: self.cell(model.scores[of.key], of.unit, best[of.key]) for of in result.metrics}
-
-        def other_costs(number: int, model: ModelResult) -> dict[str, Cell]:
-            """With the digits that the expected cost deserves."""
-            cells = {}
-            for n, scenario in enumerate(result.scenarios):
-                cost, expected = model.scenarios[n], model.scores["expected_cost"]
-                best = cost == min(each.scenarios[n] for each in result.models)
-                cells[scenario.name] = Cell(self.cell(replace(expected, value=cost)).text, best=best)
-            return cells
-
-        if len(self.names) == 1:
+        if len(models) == 1:
             yield "Scores", note, self.scores(), ()
         else:
-            yield "Models", f"{note}; best marked {BEST.strip()}", self._by_model(scores), ()
+            scores = {
+                of.title: [
+                    self.cell(model.scores[of.key], of.unit, rank == min(ranks[of.key]))
+                    for model, rank in zip(models, ranks[of.key], strict=True)
+                ]
+                for of in result.metrics
+            }
+            yield "Models", f"{note}; best marked {BEST.strip()}", self.by_model(scores), ()
             yield self._differences(pairs)
             apart = [metric for metric in result.metrics if not ranks_as_another(metric.key)]
-            table = self._by_model(lambda number, _: {of.title: f"{ranks[of.key][number]:g}" for of in apart})
+            table = self.by_model({of.title: [f"{rank:g}" for rank in ranks[of.key]] for of in apart})
             yield "Ranks by each metric", "", table, result.disagreements
         if self.scenarios:
-            yield "Under other costs", "expected search cost; best marked *", self._by_model(other_costs), ()
+            others: dict[str, list[Content]] = {}
+            for number, scenario in enumerate(result.scenarios):
+                least = min(model.scenarios[number] for model in models)
+                for model in models:  # with the digits that the expected cost deserves
+                    cost = model.scenarios[number]
+                    text = self.cell(replace(model.scores["expected_cost"], value=cost)).text
+                    others.setdefault(scenario.name, []).append(Cell(text, best=cost == least))
+            yield "Under other costs", "expected search cost; best marked *", self.by_model(others), ()
 
     def scores(self) -> Table:
         """One model's, one below the other."""
@@ -284,46 +282,45 @@ class _Written:
         yield from self.wrong_tests()
         models, workup, write = self.result.models, self.result.workup, self.formats.write
         if workup is not None and workup.spending:
-            rows = [
-                {"Step": of.name, "Made in": write("share", of.chance), "Costs per case": write("money", of.cost)}
-                for of in workup.spending
-            ]
-            note = "of which only class frequencies are known"
-            yield "Where the money goes in a typical case", note, Table.of(rows), ()
+            rows = [(of.name, write("share", of.chance), write("money", of.cost)) for of in workup.spending]
+            table = Table(["Step", "Made in", "Costs per case"], rows)
+            yield "Where the money goes in a typical case", "of which only class frequencies are known", table, ()
         if any(model.calibration for model in models):
             parts = [self._calibration(model) for model in models]
-            told = [title for title in parts[0] if any(part[title] for part in parts)]
-            table = self._by_model(lambda number, _: {title: self.cell(parts[number][title]) for title in told})
+            columns = {title: [part[title] for part in parts] for title in parts[0]}
+            columns = {title: [*map(self.cell, column)] for title, column in columns.items() if any(column)}
             sentences = ((model.name, recalibrating(model, self.unit)) for model in models)
             note = "what forecasts predict of their own cost, and what recalibrating (cross-fitted) would save"
-            yield "Cost calibration", note, table, [f"{name}: {text}" for name, text in sentences if text]
+            told = [f"{name}: {text}" for name, text in sentences if text]
+            yield "Cost calibration", note, self.by_model(columns), told
         if self.prices:
             yield "Prices", "", None, self.prices
 
-    def _calibration(self, model: ModelResult) -> dict[str, Estimate | None]:
+    def _calibration(self, model: ModelResult) -> dict[str, Any]:
         parts = {"Recalibrated": "cost", "Saves": "saved", "Over the best": "against_best"}
-        terms = ("Miscalibration", "Discrimination", "Uncertainty")
         return {
             "Predicted": model.predicted_cost,
             "Found": model.scores["expected_cost"],
             "If prices are exact": model.at_stated_prices,
             **{title: getattr(model.recalibrated, key, None) for title, key in parts.items()},
-            **{title: (model.decomposition or {}).get(title.lower()) for title in terms},
+            **{term.capitalize(): (model.decomposition or {}).get(term) for term in TERMS},
         }
 
     def by_group(self) -> Iterator[Section]:
         """What each model costs in each group, beside its own prediction, and how that differs from the best."""
         for part in self.result.by:
-            header = [part.column, "Cases"]
-            rows: list[list[Cell | str]] = [[group.name, count(group.rows)] for group in part.groups]
+            header, over = [part.column, "Cases"], f"over {self.names[0]}"
             for index, name in enumerate(self.names):
-                header += [name, "predicted", *([f"over {self.names[0]}", "p (Holm)"] if index else [])]
-                for row, group in zip(rows, part.groups, strict=True):
-                    model = group.models[index]
+                header += [name, "predicted", *([over, "p (Holm)"] if index else [])]
+            rows = []
+            for group in part.groups:
+                row: list[Content] = [group.name, count(group.rows)]
+                for index, model in enumerate(group.models):
                     row += [self.cell(model.cost), self.cell(model.predicted)]
                     row += [self.cell(model.against_leader), self.formats.p_value(model.p_holm)] if index else []
+                rows.append(row)
             pooled = f"; {count(part.pooled)} small groups pooled as the last" if part.pooled else ""
-            note = f"found, predicted, over {self.names[0]}; p for all groups{pooled}"
+            note = f"found, predicted, {over}; p for all groups{pooled}"
             yield f"By {part.column}", note, Table(header, rows), part.all_flags
 
     def by_class(self) -> Iterator[Section]:

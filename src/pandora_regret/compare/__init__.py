@@ -1,7 +1,6 @@
 """Several models on the same instances: scores with intervals, paired differences, ranks, and who pays for what.
 
     sample.py       the door: models and instances -> forecasts in one order, cases, clusters, prices
-    frames.py       the same of frames that are joined by id
     estimates.py    a number per row and metric of each model; every estimate with its interval, differences, ranks
     verdict.py      numbers, of rows or of sums, into a Comparison: warnings, what to do, how many more cases,
                     in sentences

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,9 +13,16 @@ from pandora_regret.calibrate.decomposition import TERMS, decompose_forecast
 from pandora_regret.calibrate.maps import METHODS
 from pandora_regret.compare.break_even import break_even
 from pandora_regret.compare.embedded import embed
-from pandora_regret.compare.estimates import COST, FOLDS, Charge, Measurements, measure, recalibrated, typical_case
-from pandora_regret.compare.frames import compare_frames
-from pandora_regret.compare.grouping import SMALLEST_GROUP, read_by
+from pandora_regret.compare.estimates import (
+    COST,
+    FOLDS,
+    Charge,
+    Measurements,
+    measure,
+    recalibrated,
+    typical_case,
+)
+from pandora_regret.compare.grouping import SMALLEST_GROUP, columns_of, read_by, values_of
 from pandora_regret.compare.result import Comparison, Costs, Data, Scenario
 from pandora_regret.compare.sample import (
     are_stated,
@@ -47,12 +54,17 @@ from pandora_regret.inputs import (
     read_count,
 )
 from pandora_regret.inputs.errors import renamed
+from pandora_regret.inputs.tables import is_frame
 from pandora_regret.metrics import Metric, comparison_metrics, workup_metrics
+from pandora_regret.optional import import_optional
 from pandora_regret.priors import Prior, Uniform
 from pandora_regret.priors.names import prior_of_orders, spelled_prior
 from pandora_regret.scores import priced
 from pandora_regret.workup import Workup
 from pandora_regret.workup.scores import WorkupRows
+
+if TYPE_CHECKING:
+    from pandora_regret.files.together import Together
 
 
 @renamed("typical_costs", "costs")
@@ -175,14 +187,13 @@ def compare(
     >>> result.verdict.kind, result.verdict.cases_needed
     ('undecided', 5316)
     """
-    arguments = locals()
     if id is not None:
-        return compare_frames(compare, **arguments)
+        return _compare_frames(**locals())
     forecasts = read_models(y_true, models, labels, sample_weight, logits, normalise)
     check_same_order(models, by, y_true=y_true, sample_weight=sample_weight, groups=groups, ids=ids)
     _check_texts(currency=currency, source=source)
-    interval, one = read_interval(level, bootstrap, seed), next(iter(forecasts.values()))
-    worth_acting = Worth(worth)
+    interval, worth_acting = read_interval(level, bootstrap, seed), Worth(worth)
+    one = next(iter(forecasts.values()))
     done = tuple(each for name, forecast in forecasts.items() for each in forecast.rescaled.done(name))
     method = None if recalibrate is None else read_choice(recalibrate, "recalibrate", METHODS)
     orders = [name for name, forecast in forecasts.items() if forecast.order_only]
@@ -194,11 +205,11 @@ def compare(
     if workup is None:
         paid = _by_search(one, prior, costs, scenarios, bool(orders), currency, source)
     else:
-        beside = {"costs": costs, "scenarios": scenarios, "decompose": decompose}
-        _check_workup_alone(orders, **beside)
-        paid = _by_workup(one, workup, prior, currency, source)
+        _check_workup_alone(orders, costs=costs, scenarios=scenarios, decompose=decompose or None)
+        charge, charged = Charge(Uniform(), workup, prior), costs_of_workup(workup, prior, currency, source)
+        least, metrics = WorkupRows(workup, one, prior).least(), workup_metrics(workup, prior)
+        paid = _Paid(charge, metrics, one.costs, least, charged, [], False)
     classes = tuple(str(label) for label in one.labels)
-    class_weights = np.bincount(sample.truth, sample.weights, len(classes)).astype(np.float64)
     forecasts = {name: forecast.with_costs(paid.base) for name, forecast in forecasts.items()}
     rows = {name: sample.of(forecast) for name, forecast in forecasts.items()}
     measured, terms, again = [], {}, {}
@@ -213,16 +224,15 @@ def compare(
             terms[name] = {term: getattr(parts, term) for term in TERMS}
         progress()
     measured.sort(key=lambda model: float((sample.weights * model.rows[COST]).sum()))
-    typical, unit = paid.typical, paid.costs.currency
-    on_average = typical if typical.ndim == 1 else typical.mean(axis=0)
-    measurements = Measurements(measured, sample, paid.metrics, classes, interval, on_average, unit, method)
-    weight, clusters = float(sample.weights.sum()), len(sample.keys) if sample.grouped else None
+    typical = paid.typical if paid.typical.ndim == 1 else paid.typical.mean(axis=0)
+    about_all = (sample, paid.metrics, classes, interval, typical, paid.costs.currency, method)
+    measurements = Measurements(measured, *about_all)
     margin = worth_acting.margin(measurements.figures[0][COST].value)
-    basis = measurements.basis(margin)
-    embedded = embed(rows, sample, paid.charge.prior, typical, interval.seed) if workup is None else None
+    basis, class_weights = measurements.basis(margin), measurements.class_weights
+    embedded = None if workup else embed(rows, sample, paid.charge.prior, paid.typical, interval.seed)
     if basis.is_recalibrated:
         rows = {name: again[name] or forecast for name, forecast in rows.items()}
-    prices = break_even(basis, rows, paid.charge.prior, margin) if paid.stated else ()
+    weight, clusters = float(sample.weights.sum()), len(sample.keys) if sample.grouped else None
     result = conclude(
         measurements.results(terms),
         Data(sample.n_cases, weight, classes, tuple(class_weights.tolist()), clusters),
@@ -235,9 +245,11 @@ def compare(
         ranks=measurements.ranks(),
         scenarios=tuple(scenario for scenario, _ in paid.scenarios),
         workup=None if workup is None else typical_case(workup, classes, class_weights),
-        break_even=prices,
+        break_even=break_even(basis, rows, paid.charge.prior, margin) if paid.stated else (),
+        sample=embedded,
+        done=done,
     )
-    result = broken_down(replace(result, sample=embedded, done=done), basis, columns, smallest)
+    result = broken_down(result, basis, columns, smallest)
     apart = [name for name, each in forecasts.items() if not np.array_equal(each.truth, one.truth)]
     result = without_verdict(result, apart) if apart else result
     progress()
@@ -246,7 +258,7 @@ def compare(
 
 def _check_texts(**texts: Any) -> None:
     for name, text in texts.items():
-        if text is not None and not isinstance(text, str):
+        if not isinstance(text, str | None):
             raise InputTypeError(f"{name} must be text, or None, got {text!r:.80}.")
 
 
@@ -282,22 +294,49 @@ def _by_search(
     return _Paid(Charge(prior), comparison_metrics(by_order), one.costs, typical, charged, other, stated)
 
 
-def _by_workup(
-    one: Forecast, workup: Workup, prior: Prior | None, currency: str | None, source: str | None
-) -> _Paid:
-    least, charged = WorkupRows(workup, one, prior).least(), costs_of_workup(workup, prior, currency, source)
-    charge, metrics = Charge(Uniform(), workup, prior), workup_metrics(workup, prior)
-    return _Paid(charge, metrics, one.costs, least, charged, [], False)
-
-
 def _check_workup_alone(orders: list[str], **options: Any) -> None:
     """A work-up needs probabilities, and says what steps cost: no other costs can stand beside it."""
     if orders:
         problem = f"model {orders[0]!r} forecasts an order without probabilities, which a work-up needs"
-        raise InputError(
-            problem, argument="workup", place="", fix="compare by a search, or forecast probabilities"
-        )
-    for name, value in options.items():
-        if value is not None and value is not False:
-            fix = "leave one of them out: the work-up says what its steps cost"
-            raise InputError(f"stands beside a work-up, and is about the tests of a search: {fix}", argument=name)
+        fix = "compare by a search, or forecast probabilities"
+        raise InputError(problem, argument="workup", place="", fix=fix)
+    for name in (name for name, value in options.items() if value is not None):
+        fix = "leave one of them out: the work-up says what its steps cost"
+        raise InputError(f"stands beside a work-up, and is about the tests of a search: {fix}", argument=name)
+
+
+def _compare_frames(
+    y_true: Any,
+    models: Any,
+    id: str,
+    label: str | None,
+    labels: Any,
+    sample_weight: Any,
+    groups: Any,
+    by: Any,
+    logits: bool,
+    normalise: bool,
+    **others: Any,
+) -> Comparison:
+    """What `compare` says of frames, once they are joined."""
+    columns = {"label": label, "weight": sample_weight, "group": groups, "logits": logits, "normalise": normalise}
+    joined = _joined(y_true, models, id, by, labels, columns)
+    others |= {name: joined.of_rows(name) for name in ("ids", "groups")}
+    values = None if by is None else values_of(columns_of(by), joined.by)
+    return replace(compare(None, joined.forecasts(), by=values, **others), done=joined.done)
+
+
+def _joined(y_true: Any, models: Any, id: str, by: Any, labels: Any, columns: Mapping[str, Any]) -> Together:
+    """The models of frames on the rows of a frame that tells the truth; `columns` as in `Layout`."""
+    import_optional("pyarrow", extra="cli")
+    from pandora_regret.files import Layout, ModelFiles, open_models, read_together
+    from pandora_regret.files.formats import source_of
+
+    if not is_frame(y_true) or not isinstance(models, Mapping) or not all(map(is_frame, models.values())):
+        fix = "pass a frame as y_true, and a mapping of names to frames as models, each with this column"
+        raise InputTypeError(f"is {id!r}, by which frames are joined", argument="id", fix=fix)
+    names = [name for cut in columns_of(by or ()).values() for name in cut]
+    classes = None if labels is None else tuple(map(str, labels))
+    layout = Layout(id=id, truth=source_of(y_true, "y_true"), by=tuple(names), classes=classes, **columns)
+    files = [ModelFiles((source_of(frame, str(name)),), layout, str(name)) for name, frame in models.items()]
+    return read_together(open_models(files))

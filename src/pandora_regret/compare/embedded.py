@@ -29,6 +29,7 @@ MOST_ODDS = 270_000  # of all models: some 540 kB of text
 OF_EACH_CLASS = 5  # at least, where there are as many
 MOST_CLASSES_APART = 12  # of a prior that treats classes differently, and so needs a table for each pair
 DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+PAIRS = [first + second for first in DIGITS for second in DIGITS]  # of base 64, by the number that they write
 BEND, EVEN = 4.0, 2047  # of the scale; the code of even odds, which half the codes lie below
 CELLS, CELLS_APART = 1024, 128  # of a table of shares
 ALTERNATIVES = {"fixed": Fixed(), "uniform": Uniform(), "exponential": Exponential()}
@@ -71,16 +72,12 @@ class EmbeddedSample:
 
     def fits(self, names: list[str], n_classes: int) -> bool:
         """Whether every part is as long as it must be, and every class is one of so many."""
-        odds = [len(self.odds.get(name, "")) == 2 * self.rows * (n_classes - 1) for name in names]
-        tables = [len(tables) in (1, n_classes**2) for tables in self.shares.values()]
-        temperatures = [self.inverse_temperatures.get(name, 0.0) > 0 for name in names]
-        lengths = (len(self.truth), len(self.weights), len(self.unit_costs)) == (
-            2 * self.rows,
-            self.rows,
-            n_classes,
-        )
-        text = set(self.truth).union(*self.odds.values()) <= set(DIGITS)
-        whole = all([lengths, text, bool(tables), *odds, *tables, *temperatures])
+        codes = {self.truth: self.rows}
+        codes |= {self.odds.get(name, "-"): self.rows * (n_classes - 1) for name in names}
+        whole = all(len(text) == 2 * n and {*text} <= {*DIGITS} for text, n in codes.items())
+        whole &= (len(self.weights), len(self.unit_costs)) == (self.rows, n_classes) and bool(self.shares)
+        whole &= all(len(tables) in (1, n_classes**2) for tables in self.shares.values())
+        whole &= all(self.inverse_temperatures.get(name, 0.0) > 0 for name in names)
         return whole and int(self.truths().max(initial=0)) < n_classes
 
 
@@ -145,12 +142,9 @@ def _from_scale(place: FloatArray) -> FloatArray:
 
 
 def _text(codes: IntArray) -> str:
-    digits = np.frombuffer(DIGITS.encode(), dtype=np.uint8)
-    return np.stack([digits[codes.ravel() // 64], digits[codes.ravel() % 64]], axis=1).tobytes().decode()
+    return "".join(PAIRS[code] for code in codes.ravel().tolist())
 
 
 def _codes(text: str) -> IntArray:
-    values = np.zeros(256, dtype=np.intp)
-    values[np.frombuffer(DIGITS.encode(), dtype=np.uint8)] = np.arange(64)
-    pairs = values[np.frombuffer(text.encode(), dtype=np.uint8)].reshape(-1, 2)
-    return np.asarray(64 * pairs[:, 0] + pairs[:, 1])
+    code_of = {pair: code for code, pair in enumerate(PAIRS)}
+    return np.array([code_of[text[at : at + 2]] for at in range(0, len(text), 2)], dtype=np.intp)

@@ -13,7 +13,7 @@ Small groups are pooled, and cases without a value are a group of their own.
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from pandora_regret.compare.sample import Sample
 from pandora_regret.inputs import FloatArray, InputError, InputTypeError, IntArray
 from pandora_regret.inputs.labels import is_missing
+from pandora_regret.inputs.names import matched
 from pandora_regret.inputs.numbers import read_array
 from pandora_regret.inputs.tables import is_frame, read_columns
 
@@ -85,6 +86,27 @@ def _cut(text: str, whole: str) -> Cut:
         if 2 <= bins <= MOST_BINS:
             return Cut(match["name"], bins=bins)
     raise InputError(argument="by", value=whole, fix=fix)
+
+
+def columns_of(breakdowns: str | Iterable[str]) -> dict[str, Sequence[str]]:
+    """The columns of breakdowns as they are written, such as ``site*age:10``."""
+    texts = [breakdowns] if isinstance(breakdowns, str) else breakdowns
+    return {text: [cut.column for cut in read_cuts(text)] for text in texts}
+
+
+def values_of(breakdowns: Mapping[str, Sequence[str]], values: Mapping[str, Any]) -> dict[str, Any]:
+    """What `compare` takes as `by`, from the columns that files or frames have."""
+    asked = [name for names in breakdowns.values() for name in names]
+    columns = {name: values[column] for name, column in matched(asked, values).items()}
+    for missing in (name for name in asked if name not in columns):
+        fix, (name, colon, _) = "name a column that one of the files has", missing.rpartition(":")
+        if colon:
+            fix = f"write bins such as {name}:10 (ten bins), {name}:18|65 (edges) or {name}:each"
+        raise InputError(f"names {missing!r}, which no file has", argument="by", value=missing, fix=fix)
+    return {
+        text: columns[names[0]] if len(names) == 1 else tuple(columns[name] for name in names)
+        for text, names in breakdowns.items()
+    }
 
 
 def read_by(by: Any, n_rows: int) -> dict[str, Columns]:

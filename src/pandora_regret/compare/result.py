@@ -327,9 +327,9 @@ class Comparison(Shown):
         if schema != SCHEMA:
             raise InputError(f"this comparison has schema {schema!r:.60}: {SCHEMA!r} can be read here.")
         comparison = from_plain(cls, data, "comparison")
-        for place, fits, problem in _expectations(comparison):
-            if not fits:  # what is said later may rest on what was said before
-                raise InputError(problem, place=f"the comparison's {place}", fix="write it again")
+        for place, fits in _expectations(comparison):
+            if not fits:  # what is asked later may rest on what was asked before
+                raise InputError("does not fit the rest", place=f"the comparison's {place}", fix="write it again")
         return comparison
 
     def __repr__(self) -> str:
@@ -394,45 +394,34 @@ class Comparison(Shown):
         return rows
 
 
-def _expectations(whole: Comparison) -> Iterator[tuple[str, bool, str]]:
-    """That every list is as long as what it is about, and every name is that of a model: place, fits, problem."""
+def _expectations(whole: Comparison) -> Iterator[tuple[str, bool]]:
+    """Whether each part fits: as long as what it is about, positive where it must be, names that are there."""
     data, names, k = whole.data, [model.name for model in whole.models], len(whole.data.classes)
-    keys, break_even = {metric.key for metric in whole.metrics}, whole.break_even
-    crossings = [crossing for each in break_even for crossing in (each.below, each.above) if crossing]
-    prices = [*(each.stated for each in break_even), *(crossing.price for crossing in crossings)]
-    typical = [
-        costs for costs in (whole.costs.typical, *(each.typical for each in whole.scenarios)) if costs is not None
-    ]
-    groups = [group for breakdown in whole.by for group in breakdown.groups]
-    yield "list of models", bool(names), "is empty"
-    yield "models", len(set(names)) == len(names), "share a name"
-    yield "data.classes", 2 <= k == len(data.class_weights), "are fewer than 2, or not as many as weights"
-    yield "data.class_weights", min(data.class_weights, default=0.0) >= 0, "are negative"
-    yield "interval.level", 0 < whole.interval.level < 1, "is not between 0 and 1"
-    yield "metrics", "expected_cost" in keys and len(keys) == len(whole.metrics), "lack one, or repeat one"
+    keys, groups = {metric.key for metric in whole.metrics}, [group for part in whole.by for group in part.groups]
+    yield "list of models", len({*names}) == len(names) > 0
+    yield "data.classes", 2 <= k == len(data.class_weights)
+    yield "data.class_weights", min(data.class_weights) >= 0
+    yield "interval.level", 0 < whole.interval.level < 1
+    yield "metrics", "expected_cost" in keys and len(keys) == len(whole.metrics)
     for key in keys:
-        yield f"ranks.{key}", len(whole.ranks.get(key, ())) == len(names), "are not one per model"
-    fits = all(len(costs) == k and min(costs) > 0 for costs in typical)
-    yield "typical costs", fits, "are not one positive number per class"
-    fits = whole.sample is None or (whole.costs.typical is not None and whole.sample.fits(names, k))
-    yield "sample", fits, "does not fit"
-    fits = {name for gap in whole.differences for name in (gap.model, gap.against)} <= set(names)
-    yield "differences", fits, "name a model that is not there"
-    fits = all([each.name for each in group.models] == names and group.leader in names for group in groups)
-    yield "by", fits, "does not list the models as they are"
-    fits = whole.verdict.leader in names and bool(whole.verdict.sentences)
-    yield "verdict", fits, "names no model, or says nothing"
-    yield "break_even", {each.test for each in break_even} <= set(data.classes), "names a test that is not there"
-    yield "break_even", min(prices, default=1.0) > 0, "holds a price that is not positive"
+        yield f"ranks.{key}", len(whole.ranks.get(key, ())) == len(names)
+    for typical in (whole.costs.typical, *(scenario.typical for scenario in whole.scenarios)):
+        yield "typical costs", typical is None or (len(typical) == k and min(typical) > 0)
+    yield "sample", whole.sample is None or (whole.costs.typical is not None and whole.sample.fits(names, k))
+    yield "by", all([each.name for each in group.models] == names for group in groups)
+    yield "verdict", bool(whole.verdict.sentences)
+    leaders = {whole.verdict.leader, *(group.leader for group in groups)}
+    yield "names of models", leaders.union(*((gap.model, gap.against) for gap in whole.differences)) <= {*names}
+    for each in whole.break_even:
+        prices = [each.stated, *(side.price for side in (each.below, each.above) if side)]
+        yield "break_even", each.test in data.classes and min(prices) > 0
     for number, model in enumerate(whole.models):
         place, square = f"models[{number}].", {len(model.pair_costs), *map(len, model.pair_costs)}
-        yield f"{place}scores", keys <= set(model.scores), "lack a metric"
-        yield f"{place}scores.expected_cost.value", model.scores["expected_cost"].value is not None, "is missing"
-        yield f"{place}pair_costs", square in ({0}, {k}), "are not one row and column per class"
-        yield f"{place}by_class", len(model.by_class) in (0, k), "is not one entry per class"
-        fits = len(model.scenarios) == len(whole.scenarios)
-        yield f"{place}scenarios", fits, "are not one per scenario"
+        yield f"{place}scores", keys <= {*model.scores} and model.scores["expected_cost"].value is not None
+        yield f"{place}pair_costs", square in ({0}, {k})
+        yield f"{place}by_class", len(model.by_class) in (0, k)
+        yield f"{place}scenarios", len(model.scenarios) == len(whole.scenarios)
         terms = TERMS if model.decomposition is None else model.decomposition
-        yield f"{place}decomposition", set(TERMS) <= set(terms), "lacks a term"
+        yield f"{place}decomposition", {*TERMS} <= {*terms}
         weights = [each.weight for parts in (model.by_class, model.calibration, groups) for each in parts]
-        yield f"{place}weights", min(weights, default=0.0) >= 0, "are negative"
+        yield f"{place}weights", min(weights, default=0.0) >= 0

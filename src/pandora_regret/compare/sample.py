@@ -19,10 +19,8 @@ from pandora_regret.inputs import (
     read_costs,
     read_forecast,
 )
-from pandora_regret.inputs.costs import check_costs
 from pandora_regret.inputs.labels import check_row_order
 from pandora_regret.inputs.names import did_you_mean, quoted
-from pandora_regret.inputs.numbers import read_floats
 from pandora_regret.inputs.tables import is_frame
 from pandora_regret.priors import Prior
 
@@ -78,8 +76,7 @@ def read_models(
     normalise: bool = False,
 ) -> dict[str, Forecast]:
     """Every model's forecasts, checked, their columns in the same order; an error names the model."""
-    names = _check_models(models, labels)
-    forecasts: dict[str, Forecast] = {}
+    names, forecasts = _check_models(models, labels), dict[str, Forecast]()
     options: dict[str, Any] = {"sample_weight": sample_weight, "logits": logits, "normalise": normalise}
     for name, table in zip(names, models.values(), strict=True):
         try:
@@ -101,16 +98,15 @@ def read_models(
 def _check_models(models: Any, labels: Any) -> list[str]:
     """The names of the models."""
     if not isinstance(models, Mapping):
-        raise InputTypeError(
-            f"models must map names to forecasts, {{'resnet': y_proba, ...}}, got a {type(models).__name__}."
-        )
+        kind = type(models).__name__
+        raise InputTypeError(f"models must map names to forecasts, {{'resnet': y_proba, ...}}, got a {kind}.")
     if not models:
         raise InputError("models is empty: pass at least one, {'name': y_proba}.")
+    if labels is None and len({is_frame(table) for table in models.values()}) == 2:
+        raise InputError("models holds both frames and arrays: say the arrays' column order with labels=[...].")
     names = [str(name) for name in models]
     if len(set(names)) < len(names):
         raise InputError(f"models has the names {names}, two of which read the same: give each its own name.")
-    if labels is None and len({is_frame(table) for table in models.values()}) == 2:
-        raise InputError("models holds both frames and arrays: say the arrays' column order with labels=[...].")
     return names
 
 
@@ -121,15 +117,18 @@ def check_same_order(models: Mapping[Any, Any], by: Any = None, **arguments: Any
     check_row_order(**arguments, **tables, **columns)
 
 
+def _keys(values: Any, name: str, n: int) -> Keys:
+    keys = keys_of(values, name)
+    if len(keys) != n:
+        raise InputError(f"{name} has {len(keys)} entries but there are {n} instances: pass one per instance.")
+    return keys
+
+
 def read_sample(forecast: Forecast, ids: Any, groups: Any) -> Sample:
     """Which cases there are, and which of them belong together."""
-    n, case_weights, listed = forecast.n_cases, forecast.case_weights, {}
-    for name, values in (("ids", ids), ("groups", groups)):
-        if values is not None and len(keys := keys_of(values, name)) != n:
-            raise InputError(f"{name} has {len(keys)} entries but there are {n} instances: pass one per instance.")
-        listed[name] = None if values is None else keys
-    case_keys = np.arange(n, dtype=np.uint64) if listed["ids"] is None else listed["ids"]
-    keys = case_keys if listed["groups"] is None else listed["groups"]
+    n, case_weights = forecast.n_cases, forecast.case_weights
+    case_keys = np.arange(n, dtype=np.uint64) if ids is None else _keys(ids, "ids", n)
+    keys = case_keys if groups is None else _keys(groups, "groups", n)
     _, first = np.unique(case_keys, return_index=True)
     if len(first) < n:
         row = int(np.setdiff1d(np.arange(n), first)[0])
@@ -179,16 +178,14 @@ def read_scenarios(
 
 def _changed(typical: FloatArray, listed: Any, forecast: Forecast, place: str) -> FloatArray:
     """The costs of a scenario that names some classes; the others cost what they did."""
-    names = {str(name): cost for name, cost in listed.items()}
-    column_of = {str(label): k for k, label in enumerate(forecast.labels)}
-    if unknown := [name for name in names if name not in column_of]:
-        fix = did_you_mean(unknown[0], column_of)
+    names, changes = [str(label) for label in forecast.labels], {str(name): cost for name, cost in listed.items()}
+    if unknown := [name for name in changes if name not in names]:
+        fix = did_you_mean(unknown[0], names)
         raise InputError(f"names {quoted(unknown)}", place=place, value=unknown, fix=fix)
-    if not names:
+    if not changes:
         raise InputError("changes nothing", place=place, fix="name the classes whose costs differ")
-    changed, columns = typical.copy(), [column_of[name] for name in names]
-    changed[..., columns] = check_costs(read_floats(list(names.values()), place), place, list(names))
-    return changed
+    costs = read_costs([changes.get(name, 1.0) for name in names], names, argument=place)
+    return np.where(np.isin(names, list(changes)), costs, typical)
 
 
 def as_tuple(costs: FloatArray) -> tuple[float, ...] | None:
