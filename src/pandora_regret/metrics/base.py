@@ -26,8 +26,6 @@ from pandora_regret.kernels.reference import probabilities
 from pandora_regret.metrics.formulas import one_hot
 from pandora_regret.priors import Prior, Uniform
 
-LARGEST_SLIM = 2.0**12  # a sum of weights; a quarter of its square, and halves of that, are exact in float32
-
 BETTER = {"lower": "the smaller, the better the model", "higher": "the larger, the better the model"}
 UNITS = {
     "score": "a number without a unit",
@@ -169,9 +167,7 @@ class Metric:
         """The metric of every model, proba (B, N, K), under every row of weights, (R, N): (B, R)."""
         n_models, n_rows, n_classes = proba.shape
         if self.values is not None:
-            exact = weights.sum(axis=1).max() <= LARGEST_SLIM and (weights == np.rint(weights)).all()
-            slim: NDArray[Any] = weights.astype(np.float32) if exact else weights  # half as much to read
-            of_each = [np.asarray(self.values(truth, table, slim), dtype=np.float64) for table in proba]
+            of_each = [np.asarray(self.values(truth, table, weights), dtype=np.float64) for table in proba]
             for values in of_each:
                 self._check_shape(values, (len(weights),), "values")
             if np.isnan(of_each).any():

@@ -82,11 +82,6 @@ def _joined(scored: Iterable[tuple[Forecast, FloatArray]]) -> FloatArray:
     return np.concatenate([values for _, values in scored])
 
 
-def of_truth(truth: IntArray, proba: FloatArray) -> FloatArray:
-    """p_i of each row's truth i."""
-    return np.asarray(proba[np.arange(len(truth)), truth])
-
-
 def one_hot(classes: IntArray, n_classes: int) -> FloatArray:
     """1 in each row's class, 0 elsewhere: from (...) to (..., K)."""
     return np.asarray(classes[..., None] == np.arange(n_classes), dtype=np.float64)
@@ -94,7 +89,7 @@ def one_hot(classes: IntArray, n_classes: int) -> FloatArray:
 
 def spherical(truth: IntArray, proba: FloatArray) -> FloatArray:
     """``p_i / |p|``."""
-    return np.asarray(of_truth(truth, proba) / np.sqrt((proba**2).sum(axis=1)))
+    return np.asarray(proba[np.arange(len(truth)), truth] / np.sqrt((proba**2).sum(axis=1)))
 
 
 def ranked_probability(truth: IntArray, proba: FloatArray) -> FloatArray:
@@ -104,21 +99,19 @@ def ranked_probability(truth: IntArray, proba: FloatArray) -> FloatArray:
     return np.asarray(((np.cumsum(proba[:, :-1], axis=1) - steps) ** 2).sum(axis=1) / (n_classes - 1))
 
 
-def rank_of_truth(truth: IntArray, proba: FloatArray) -> IntArray:
+def place_of_truth(forecast: Forecast) -> FloatArray:
     """1 for the class of highest probability; among equals the lower class number first."""
-    ours = of_truth(truth, proba)[:, None]
-    before = (proba > ours) | ((proba == ours) & (np.arange(proba.shape[1]) < truth[:, None]))
-    return np.asarray(1 + before.sum(axis=1))
+    return _joined(realised_costs(forecast.with_costs(None), BROKEN_BY_INDEX))
 
 
-def reciprocal_rank(truth: IntArray, proba: FloatArray) -> FloatArray:
-    """One over the rank of the truth."""
-    return 1 / rank_of_truth(truth, proba)
+def reciprocal_rank(forecast: Forecast, prior: Prior) -> FloatArray:
+    """One over the place of the truth."""
+    return 1 / place_of_truth(forecast)
 
 
-def found_in_top(k: int, truth: IntArray, proba: FloatArray) -> FloatArray:
+def found_in_top(k: int, forecast: Forecast, prior: Prior) -> FloatArray:
     """Whether the truth is among the k classes of highest probability."""
-    return np.asarray(rank_of_truth(truth, proba) <= k, dtype=np.float64)
+    return np.asarray(place_of_truth(forecast) <= k, dtype=np.float64)
 
 
 def macro_f1(occurs: FloatArray, named: FloatArray, right: FloatArray) -> FloatArray:
@@ -158,24 +151,22 @@ def macro_auroc(truth: IntArray, proba: FloatArray, weights: FloatArray) -> Floa
     """
     order = np.argsort(proba.T, axis=1)
     scores = np.take_along_axis(proba.T, order, axis=1)
-    by_instance = np.ascontiguousarray(weights.T)
     areas, defined = np.zeros((2, len(weights)))
     if worth_compiling(order.size * len(weights)):
-        from pandora_regret.metrics.auroc_loops import LANES, add_aurocs
+        from pandora_regret.metrics.auroc_loops import add_aurocs
 
-        def add(blocks: slice) -> None:
-            ends = blocks.start * LANES, min(blocks.stop * LANES, len(areas))
-            add_aurocs(order, scores, truth, by_instance, *ends, areas, defined)
+        def add(some: slice) -> None:
+            add_aurocs(order, scores, truth, weights, some.start, some.stop, areas, defined)
 
-        in_threads(add, -(-len(areas) // LANES), order.size * len(areas))
+        in_threads(add, len(areas), order.size * len(areas))
     else:
         for k, (instances, values) in enumerate(zip(order, scores, strict=True)):
-            positive = (truth[instances] == k)[:, None]
+            above, beside = weights[:, instances], weights[:, instances]
+            above[:, truth[instances] != k] = beside[:, truth[instances] == k] = 0.0
             starts = np.flatnonzero(np.diff(values, prepend=-1.0))  # of runs of equal scores
-            above = np.add.reduceat(by_instance[instances] * positive, starts, dtype=np.float64)
-            beside = np.add.reduceat(by_instance[instances] * ~positive, starts, dtype=np.float64)
-            right = (above * (np.cumsum(beside, axis=0) - beside / 2)).sum(axis=0)
-            pairs = above.sum(axis=0) * beside.sum(axis=0)
+            above, beside = (np.add.reduceat(part, starts, axis=1) for part in (above, beside))
+            right = (above * (np.cumsum(beside, axis=1) - beside / 2)).sum(axis=1)
+            pairs = above.sum(axis=1) * beside.sum(axis=1)
             areas += np.divide(right, pairs, out=np.zeros_like(right), where=pairs > 0)
             defined += pairs > 0
     return np.asarray(np.divide(areas, defined, out=np.full(len(weights), NO_SKILL), where=defined > 0))
