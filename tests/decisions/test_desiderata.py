@@ -15,7 +15,7 @@ from pandora_regret import (
     expected_search_cost,
     pandora_regret,
 )
-from pandora_regret.decisions import ClassCounts, desiderata
+from pandora_regret.decisions import ClassCounts, desiderata, ranking_cost
 
 
 def of_truth(y, p):
@@ -35,12 +35,19 @@ def accuracy(y, p):
 
 
 def macro_f1(y, p):
-    return ClassCounts.of(y, p).macro_f1
+    return ClassCounts.of(y, p).all_class_f1
 
 
 def mean_rank(y, p):
-    ours = of_truth(y, p)[:, None]
-    return ((p > ours) + 0.5 * (p == ours)).sum(axis=1).mean()
+    return ranking_cost(y, p, lambda place: place)
+
+
+def reciprocal_rank(y, p):
+    return ranking_cost(y, p, lambda place: 1 - 1 / place)
+
+
+def beyond_top_3(y, p):
+    return ranking_cost(y, p, lambda place: place > 3)
 
 
 HIGHER_IS_BETTER = {accuracy, macro_f1}
@@ -51,6 +58,9 @@ VERDICTS = {
     brier: (False, True, True, False),
     accuracy: (False, True, False, False),
     macro_f1: (False, False, False, False),
+    mean_rank: (False, True, False, True),
+    reciprocal_rank: (False, True, False, True),
+    beyond_top_3: (False, True, False, False),
 }
 
 

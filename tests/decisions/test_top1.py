@@ -13,7 +13,8 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 
 from pandora_regret import InputError, pandora_regret
-from pandora_regret.decisions import ClassCounts, macro_f1_decision, macro_f1_gains, single_shot_cost
+from pandora_regret.decisions import ClassCounts, macro_f1_decision, macro_f1_gains, ranking_cost, single_shot_cost
+from pandora_regret.metrics import METRICS
 
 # Accuracy
 
@@ -39,6 +40,18 @@ def test_accuracy_is_proper_but_not_strictly():
         assert (costs >= honest - 1e-12).all()
         assert_allclose(costs[same_choice], honest, rtol=1e-12)
         assert (costs[~same_choice] > honest).all()
+
+
+# Ranking metrics
+
+
+def test_ranking_metrics_are_searches_paid_by_the_place_of_the_truth():
+    rng = np.random.default_rng(4)
+    rows, truth = rng.dirichlet(np.ones(5), 100), rng.integers(5, size=100)
+    place = (rows >= rows[np.arange(100), truth][:, None]).sum(axis=1)
+    assert_array_equal(ranking_cost(truth, rows, lambda place: place, per_instance=True), place)
+    assert ranking_cost(truth, rows, lambda place: place > 2) == pytest.approx(1 - METRICS["top_2"](truth, rows))
+    assert ranking_cost(truth, rows, lambda place: 1 - 1 / place) == pytest.approx(1 - METRICS["mrr"](truth, rows))
 
 
 # Macro-F1
@@ -110,7 +123,7 @@ def test_aggregation_transposition_macro_f1_is_blind_to_the_order_below_the_top(
     rng = np.random.default_rng(6)
     rows, truth = -np.sort(-rng.dirichlet(np.ones(4), 80), axis=1), rng.integers(4, size=80)
     worst_order = rows[:, [0, 3, 2, 1]]
-    assert ClassCounts.of(truth, rows).macro_f1 == ClassCounts.of(truth, worst_order).macro_f1
+    assert ClassCounts.of(truth, rows).all_class_f1 == ClassCounts.of(truth, worst_order).all_class_f1
     assert abs(pandora_regret(truth, rows) - pandora_regret(truth, worst_order)) > 0.01
 
 
@@ -119,7 +132,7 @@ def test_class_counts_agree_with_scikit_learn():
     rows, truth = rng.dirichlet(np.ones(4), 60), rng.integers(3, size=60)  # the last class never occurs
     expected = f1_score(truth, rows.argmax(axis=1), labels=range(4), average=None, zero_division=0)
     assert_allclose(ClassCounts.of(truth, rows).f1, expected)
-    assert ClassCounts.of(truth, rows).macro_f1 == pytest.approx(expected.mean())
+    assert ClassCounts.of(truth, rows).all_class_f1 == pytest.approx(expected.mean())
 
 
 def test_macro_f1_violates_patient_level_independence_on_real_data():
@@ -139,7 +152,7 @@ def test_macro_f1_violates_patient_level_independence_on_real_data():
 
 
 def test_counts_are_checked():
-    with pytest.raises(InputError, match=r"false_positives\[1\] is -2"):
+    with pytest.raises(InputError, match="false_positives of class 1 is -2"):
         ClassCounts([1, 2], [0, -2], [0, 0])
     with pytest.raises(InputError, match=r"shapes \[\(2,\), \(2,\), \(1,\)\]"):
         ClassCounts([1, 2], [0, 2], [0])

@@ -7,6 +7,7 @@ from pandora_regret.decisions.label_metrics import instance_f1 as instance_f1
 from pandora_regret.decisions.label_metrics import instance_f1_decision as instance_f1_decision
 from pandora_regret.decisions.label_metrics import macro_f1_decision as macro_f1_decision
 from pandora_regret.decisions.label_metrics import macro_f1_gains as macro_f1_gains
+from pandora_regret.decisions.label_metrics import ranking_cost as ranking_cost
 from pandora_regret.decisions.label_metrics import single_shot_cost as single_shot_cost
 from pandora_regret.decisions.log_loss import fixed_order_baseline as fixed_order_baseline
 from pandora_regret.decisions.log_loss import fixed_order_costs as fixed_order_costs

@@ -95,7 +95,7 @@ def desiderata(
     if k > MOST_CLASSES:
         fix = f"violations are searched for with {MOST_CLASSES} classes at most"
         raise InputError(argument="n_classes", value=k, fix=fix)
-    judge, rng = _Judge(metric, bool(greater_is_better)), np.random.default_rng(seed)
+    judge, rng = _Judge(metric, 1 if greater_is_better else -1), np.random.default_rng(seed)
     alignment = _check_alignment(judge, k, trials, rng, prior)
     propriety, strict = _check_propriety(judge, k, trials, rng)
     order = _check_order_sensitivity(judge, k, trials, rng)
@@ -107,19 +107,15 @@ class _Judge:
     """The metric under trial."""
 
     metric: MetricFunction
-    greater_is_better: bool
+    sign: int  # of an improvement
 
     def score(self, y_true: IntArray, y_proba: FloatArray) -> float:
         return read_number(self.metric(y_true.copy(), y_proba.copy()), "what metric returned")
 
-    def loss(self, y_true: IntArray, y_proba: FloatArray) -> float:
-        score = self.score(y_true, y_proba)
-        return -score if self.greater_is_better else score
-
     def gain(self, y_true: IntArray, this: FloatArray, that: FloatArray) -> float:
         """How much better that forecast scores than this one; 0 if rounding explains it."""
-        a, b = self.loss(y_true, this), self.loss(y_true, that)
-        return 0.0 if _same(a, b) else a - b
+        a, b = self.score(y_true, this), self.score(y_true, that)
+        return 0.0 if _same(a, b) else self.sign * (b - a)
 
     def violation(self, why: str, y_true: IntArray, **forecasts: FloatArray) -> Violation:
         scores = {name: self.score(y_true, table) for name, table in forecasts.items()}
@@ -153,7 +149,7 @@ def _untied_parts(k: int, rng: Generator) -> FloatArray:
 def _check_alignment(judge: _Judge, k: int, trials: int, rng: Generator, prior: Prior | None) -> Verdict:
     y = np.arange(k)
     tables = [_parts(_random_rows(k, k, rng)) / GRID for _ in range(trials)]
-    losses = np.array([judge.loss(y, table) for table in tables])
+    losses = np.array([-judge.sign * judge.score(y, table) for table in tables])
     costs = np.array([expected_search_cost(y, table, prior=prior) for table in tables])
     ratio = costs[:, None] / costs  # of A's search to B's
     tied = _same(losses[:, None], losses)
@@ -161,8 +157,9 @@ def _check_alignment(judge: _Judge, k: int, trials: int, rng: Generator, prior: 
     n_pairs, violation = trials * (trials - 1) // 2, None
     # a reversal is worse than a tie, so it comes last and replaces it
     for judged, says in ((tied, "A and B are not told apart"), (preferred, "A is preferred")):
-        a, b = np.unravel_index(np.argmax(ratio * judged), ratio.shape)
-        if (ratio * judged)[a, b] > CLEARLY_MORE:
+        worst = ratio * judged
+        a, b = np.unravel_index(np.argmax(worst), worst.shape)
+        if worst[a, b] > CLEARLY_MORE:
             why = f"{says}, but A's search costs {costs[a]:.3f} and B's {costs[b]:.3f}"
             violation = judge.violation(why, y, A=tables[a], B=tables[b])
     return Verdict("decision alignment", n_pairs, violation)
@@ -218,18 +215,17 @@ def _demotions(k: int, rng: Generator) -> Iterator[tuple[int, FloatArray, FloatA
     another class receives as much from the same donor and passes nobody.
     """
     while True:
-        falling = np.sort(_untied_parts(k, rng))[::-1]
-        place = int(rng.integers(k - 2))
-        donor = int(rng.integers(place + 2, k))
-        bystander = int(rng.choice(np.setdiff1d(np.arange(k), [place, place + 1, donor])))
-        step, unit = 2 * (falling[place] - falling[place + 1]), np.eye(k)
-        demoted, kept = (falling + step * (unit[to] - unit[donor]) for to in (place + 1, bystander))
-        swapped = demoted.copy()
-        swapped[[place, place + 1]] = demoted[[place + 1, place]]
-        if all((np.diff(parts) < 0).all() and parts[-1] > 0 for parts in (kept, swapped)):
-            rank, others = rng.permutation(k), _parts(_random_rows(k, k, rng)) / GRID  # column c holds rank[c]
-            at_truth = (np.arange(k) == np.argmax(rank == place))[:, None]
-            before, after, control = (np.where(at_truth, p[rank] / GRID, others) for p in (falling, demoted, kept))
+        parts, unit = _untied_parts(k, rng), np.eye(k)
+        order, place = np.argsort(-parts), int(rng.integers(k - 2))
+        truth, rival, *behind = order[place:]
+        donor = rng.choice(behind)
+        bystander = rng.choice(np.setdiff1d(order, [truth, rival, donor]))
+        step = 2 * (parts[truth] - parts[rival])
+        demoted, kept = (parts + step * (unit[to] - unit[donor]) for to in (rival, bystander))
+        falling = kept[order], demoted[[*order[:place], rival, truth, *behind]]
+        if all((np.diff(row) < 0).all() and row[-1] > 0 for row in falling):
+            others, here = _parts(_random_rows(k, k, rng)) / GRID, (np.arange(k) == truth)[:, None]
+            before, after, control = (np.where(here, row / GRID, others) for row in (parts, demoted, kept))
             yield place, before, after, control
 
 
@@ -289,7 +285,7 @@ class Desiderata:
     order_sensitivity: Verdict
 
     def __iter__(self) -> Iterator[Verdict]:
-        yield from (self.decision_alignment, self.propriety, self.strict_propriety, self.order_sensitivity)
+        yield from list(vars(self).values())[1:]
 
     def __str__(self) -> str:
         return "\n".join([self.metric, *(f"  {verdict}".replace("\n", "\n  ") for verdict in self)])

@@ -1,8 +1,10 @@
-"""Accuracy, macro-F1 and instance-F1 as decisions: one final choice, one priced by all other instances, a set."""
+"""Accuracy, ranks, macro-F1 and instance-F1 as decisions: one choice, a place, one priced by all others, a set."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +20,9 @@ from pandora_regret.inputs import (
     read_probabilities,
 )
 from pandora_regret.inputs.numbers import read_floats, read_number
-from pandora_regret.kernels.reference import probabilities
+from pandora_regret.inputs.tests import check_each
+from pandora_regret.kernels.engine import realised_costs
+from pandora_regret.kernels.reference import BROKEN_BY_INDEX, probabilities
 from pandora_regret.scores import Score, mean_or_rows
 
 
@@ -55,10 +59,60 @@ def single_shot_cost(
     >>> single_shot_cost([0, 1], [[0.5, 0.3, 0.2], [0.5, 0.3, 0.2]])
     0.5
     """
-    forecast = read_labelled(y_true, y_proba, labels, sample_weight, logits, normalise)
-    rows = (
-        (block, (block.values.argmax(axis=1) != block.truth).astype(np.float64)) for block in forecast.blocks()
+    return ranking_cost(
+        y_true,
+        y_proba,
+        lambda place: place > 1,
+        labels=labels,
+        sample_weight=sample_weight,
+        logits=logits,
+        normalise=normalise,
+        per_instance=per_instance,
     )
+
+
+def ranking_cost(
+    y_true: Labels,
+    y_proba: Table,
+    cost_of_place: Callable[[FloatArray], Any],
+    *,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    logits: bool = False,
+    normalise: bool = False,
+    per_instance: bool = False,
+) -> Score:
+    """Ranking metrics as a decision: search by falling probability, and pay by the place in which the truth stands.
+
+    All tests cost the same, and none is worth more than its place. ``lambda place: place`` is the mean rank, the
+    number of tests; ``lambda place: 1 - 1 / place`` one minus the mean reciprocal rank; ``lambda place: place > 3``
+    the search that gives up after three, one minus top-3 accuracy. What rises with the place is proper, since the
+    best order is by probability, but not strictly: probabilities that keep the order cost the same.
+
+    Parameters
+    ----------
+    y_true, y_proba, labels, sample_weight, logits, normalise, per_instance
+        As in `pandora_regret`.
+    cost_of_place
+        From places, (n,), 1 for the likeliest class and the lower class number first among equals, to costs.
+
+    Returns
+    -------
+    float or array
+        The weighted mean, or one cost per instance, shape (N,), if `per_instance`.
+
+    References
+    ----------
+    Flores et al. (2026), Section 4, full ranking metrics [flores26]_.
+
+    Examples
+    --------
+    >>> ranking_cost([0, 2], [[0.5, 0.3, 0.2], [0.5, 0.3, 0.2]], lambda place: 1 - 1 / place, per_instance=True)
+    array([0.        , 0.66666667])
+    """
+    forecast = read_labelled(y_true, y_proba, labels, sample_weight, logits, normalise)
+    places = realised_costs(forecast, BROKEN_BY_INDEX)  # of searches at equal costs of 1
+    rows = ((block, np.asarray(cost_of_place(place), dtype=np.float64)) for block, place in places)
     return mean_or_rows(forecast, rows, per_instance)
 
 
@@ -88,10 +142,8 @@ class ClassCounts:
             fix = "pass one count per class in each, shape (K,)"
             raise InputError(f"the counts have shapes {shapes}", value=shapes, fix=fix)
         for name, numbers in counts.items():
-            column = int(np.argmin(np.isfinite(numbers) & (numbers >= 0)))
-            if not 0 <= numbers[column] < np.inf:
-                place, fix = f"{name}[{column}]", "a count is a finite number and not negative"
-                raise InputError(argument=name, column=column, value=numbers[column], place=place, fix=fix)
+            fix = "a count is a finite number and not negative"
+            check_each((numbers >= 0) & (numbers < np.inf), numbers, name, None, fix)
             object.__setattr__(self, name, numbers)
 
     @classmethod
@@ -114,8 +166,11 @@ class ClassCounts:
         return 2 * self.true_positives / _or_one(self.denominator)
 
     @property
-    def macro_f1(self) -> float:
-        """The mean F1 over classes."""
+    def all_class_f1(self) -> float:
+        """The mean F1 over all K classes: the paper's macro-F1.
+
+        scikit-learn's, which is the metric `macro_f1`, leaves out classes that neither occur nor are predicted.
+        """
         return float(self.f1.mean())
 
     @property

@@ -3,10 +3,11 @@
 In both, what a forecast pays for wrong classes cancels, and only the probability of the truth is left.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pandora_regret.inputs import (
     FloatArray,
@@ -102,10 +103,9 @@ def fixed_order_regrets(
     array([1.609, 1.609])
     """
     cheap, dear = read_positive(cheap, "cheap"), read_positive(dear, "dear")
-    walk = _walk(read_labelled(y_true, y_proba, labels=labels), order)
-    acting = (cheap - dear) * walk.hazard + dear * _minus_log(walk.survival)
-    passing = cheap * _minus_log(walk.hazard) - (cheap - dear) * walk.survival
-    return walk.choose(acting, passing)
+    hazard, survival, choose = _walk(y_true, y_proba, order, labels)
+    acting = (cheap - dear) * hazard + dear * _minus_log(survival)
+    return choose(acting, cheap * _minus_log(hazard) - (cheap - dear) * survival)
 
 
 def fixed_order_residuals(
@@ -142,10 +142,10 @@ def fixed_order_residuals(
     array([[1. , 1.2, 0. ]])
     """
     cheap, dear = read_positive(cheap, "cheap"), read_positive(dear, "dear")
-    walk = _walk(read_labelled(y_true, y_proba, labels=labels), order)
+    hazard, survival, choose = _walk(y_true, y_proba, order, labels)
     if cheap == dear:
-        return np.zeros_like(walk.hazard)  # also where the logarithm is infinite
-    return (cheap - dear) * walk.choose(walk.hazard, _minus_log(walk.hazard) - walk.survival)
+        return np.zeros_like(hazard)  # also where the logarithm is infinite
+    return (cheap - dear) * choose(hazard, _minus_log(hazard) - survival)
 
 
 def fixed_order_costs(
@@ -176,10 +176,9 @@ def fixed_order_costs(
     array([1.609])
     """
     baseline = fixed_order_baseline(epsilon)
-    walk = _walk(read_labelled(y_true, y_proba, labels=labels), order)
-    acting = _minus_log(np.maximum(walk.survival, epsilon))
-    finding = baseline + _minus_log(np.minimum(walk.hazard, 1 - epsilon))
-    return walk.choose(acting, finding)
+    hazard, survival, choose = _walk(y_true, y_proba, order, labels)
+    finding = baseline + _minus_log(np.minimum(hazard, 1 - epsilon))
+    return choose(_minus_log(np.maximum(survival, epsilon)), finding)
 
 
 def fixed_order_baseline(epsilon: float) -> float:
@@ -205,29 +204,28 @@ def fixed_order_baseline(epsilon: float) -> float:
     return float(np.log1p(-epsilon) - np.log(epsilon))
 
 
-class _Walk(NamedTuple):
-    """A search in a fixed order, step by step: all (N, K)."""
+def _walk(
+    y_true: Labels, y_proba: Table, order: Any, labels: Any
+) -> tuple[FloatArray, FloatArray, Callable[..., FloatArray]]:
+    """A search in a fixed order, step by step, (N, K): hazards h_t, ``1 - h_t``, and what chooses among values.
 
-    hazard: FloatArray  # h_t: the share of the remaining probability that the class tested has
-    survival: FloatArray  # 1 - h_t, from sums rather than by subtraction
-    before_truth: NDArray[np.bool_]
-    at_truth: NDArray[np.bool_]
-
-    def choose(self, before: FloatArray, at: FloatArray) -> FloatArray:
-        """One value before the truth, another at it, and nothing after it."""
-        return np.where(self.before_truth, before, np.where(self.at_truth, at, 0.0))
-
-
-def _walk(forecast: Forecast, order: ArrayLike) -> _Walk:
+    A hazard is the share of the remaining probability that the class tested has. The function takes one value
+    before the truth, another at it, and nothing after it.
+    """
+    forecast = read_labelled(y_true, y_proba, labels)
     steps = _read_order(order, forecast)
     p = np.take_along_axis(forecast.values.astype(np.float64), steps, axis=1)
     left = np.cumsum(p[:, ::-1], axis=1)[:, ::-1]  # S_{t-1}
-    after = np.pad(left[:, 1:], ((0, 0), (0, 1)))  # S_t
+    after = np.pad(left[:, 1:], ((0, 0), (0, 1)))  # S_t: 1 - h_t from sums rather than by subtraction
     exhausted = left == 0  # all that is left is held to be impossible: nothing is acted on
     denominator = np.where(exhausted, 1.0, left)
     at_truth = steps == forecast.truth[:, None]
     before_truth = np.cumsum(at_truth, axis=1) == 0
-    return _Walk(p / denominator, np.where(exhausted, 1.0, after / denominator), before_truth, at_truth)
+
+    def choose(before: FloatArray, at: FloatArray) -> FloatArray:
+        return np.where(before_truth, before, np.where(at_truth, at, 0.0))
+
+    return p / denominator, np.where(exhausted, 1.0, after / denominator), choose
 
 
 def _read_order(order: Any, forecast: Forecast) -> IntArray:

@@ -85,11 +85,11 @@ class Tests:
             object.__setattr__(self, name, np.broadcast_to(array, shape))
         check_costs(self.cost, "cost", labels)
         s, f, workup = self.sensitivity, self.false_positive_rate, self.confirmatory_cost
-        _check_all((s > 0) & (s <= 1), s, "sensitivity", labels, "it must lie in (0, 1]")
+        check_each((s > 0) & (s <= 1), s, "sensitivity", labels, "it must lie in (0, 1]")
         fix = "it must lie in [0, 1), as 1 - specificity does"
-        _check_all((f >= 0) & (f < 1), f, "false_positive_rate", labels, fix)
+        check_each((f >= 0) & (f < 1), f, "false_positive_rate", labels, fix)
         fix = f"it must lie between 0 and {LARGEST:g}"
-        _check_all((workup >= 0) & (workup <= LARGEST), workup, "confirmatory_cost", labels, fix)
+        check_each((workup >= 0) & (workup <= LARGEST), workup, "confirmatory_cost", labels, fix)
         check_costs(self.effective_cost, "effective cost (c + f C) / s", labels)
 
     @property
@@ -145,7 +145,7 @@ def check_repeatable(tests: Tests) -> None:
     fix = f"adaptive repeats need at least {LEAST_SENSITIVITY:g}; drop the class, or use search='restarts'"
     command_fix = fix.replace("search='restarts'", "--search restarts")
     good = tests.sensitivity >= LEAST_SENSITIVITY
-    _check_all(good, tests.sensitivity, "sensitivity", tests.labels, fix, command_fix)
+    check_each(good, tests.sensitivity, "sensitivity", tests.labels, fix, command_fix)
 
 
 def read_per_class(values: Any, tests: Tests, name: str) -> FloatArray:
@@ -155,7 +155,7 @@ def read_per_class(values: Any, tests: Tests, name: str) -> FloatArray:
         fix = f"pass one number, or one for each of {tests.n_classes} classes"
         raise InputError(f"has shape {array.shape}", argument=name, value=array.shape, fix=fix)
     array = np.broadcast_to(array, tests.n_classes)
-    _check_all(np.isfinite(array), array, name, tests.labels, "it must be finite")
+    check_each(np.isfinite(array), array, name, tests.labels, "it must be finite")
     return array
 
 
@@ -173,7 +173,7 @@ def read_unit_costs(unit_costs: Any, tests: Tests) -> FloatArray:
     return array
 
 
-def _check_all(
+def check_each(
     good: Any,
     values: FloatArray,
     name: str,
