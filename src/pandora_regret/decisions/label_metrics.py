@@ -82,11 +82,11 @@ def ranking_cost(
     normalise: bool = False,
     per_instance: bool = False,
 ) -> Score:
-    """Ranking metrics as a decision: search by falling probability, and pay by the place in which the truth stands.
+    """Ranking metrics as a decision: search by falling probability, and pay by the place of the truth.
 
-    All tests cost the same, and none is worth more than its place. ``lambda place: place`` is the mean rank, the
-    number of tests; ``lambda place: 1 - 1 / place`` one minus the mean reciprocal rank; ``lambda place: place > 3``
-    the search that gives up after three, one minus top-3 accuracy. What rises with the place is proper, since the
+    What single tests cost plays no part. ``lambda place: place`` is the mean rank, the number of tests;
+    ``lambda place: 1 - 1 / place`` one minus the mean reciprocal rank; ``lambda place: place > 3`` a search that
+    gives up after three tests, one minus top-3 accuracy. A cost that rises with the place is proper, since the
     best order is by probability, but not strictly: probabilities that keep the order cost the same.
 
     Parameters
