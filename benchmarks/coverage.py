@@ -3,7 +3,7 @@
 Each row of the table must cover at least 92 %, or warn in at least 95 % of its samples that its interval is not to
 be trusted; rows marked clean may warn in at most 2 %. Run with ``python benchmarks/coverage.py``: a few minutes on
 two cores; ``--quick`` takes a third of the samples. ``--out docs/evidence/coverage.json`` stores the shares that
-docs/concepts/trusting-intervals.md shows.
+docs/concepts/verdict.md shows.
 """
 
 from __future__ import annotations

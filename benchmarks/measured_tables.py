@@ -1,6 +1,6 @@
 """Tables and figures on other pages than that of training, from results stored in docs.
 
-recalibrate.md: objectives.json; trusting-intervals.md: coverage.json; monitoring.md: monitor.json and
+recalibrate.md: objectives.json; verdict.md: coverage.json; monitoring.md: monitor.json and
 flusight-monitor.json; workups.md: workup-*.csv and workups.json.
 """
 
@@ -110,19 +110,12 @@ def monitor() -> str:
         ],
         ["the same, weeks of 20 cases that all turn out alike, `--dependent`", ever["dependent"], ""],
     ]
-    found = _stored("monitor")["delays"]
-    for of in found:
-        planned = f"{of['planned_test']:.0f} by a z-test of the same mean, planned for that number of cases"
-        rows.append(
-            [f"{of['fault']}, {of['prices']}: median cases until the alarm", f"{of['alarm']:,.0f}", planned]
-        )
-    for of in found:
-        off = f"date off by {of['date_off']:.0f} cases in the median"
+    for of in _stored("monitor")["delays"]:
         rows.append(
             [
-                f"{of['fault']}, {of['prices']}, after 2,000 good cases: median wait",
-                f"{of['after_change']:,.0f}",
-                off,
+                f"{of['fault']}, {of['prices']}: median cases until the alarm",
+                f"{of['alarm']:,.0f}; after 2,000 good cases {of['after_change']:,.0f}",
+                f"{of['planned_test']:.0f} by a planned z-test; date off by {of['date_off']:.0f} cases",
             ]
         )
     return markdown(["What", "Measured", "Beside"], rows)

@@ -127,7 +127,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "flusight": flusight_table,
     "tau": tau_table,
     "regret": regret_table,
-    **{f"workup_{what}": partial(workup_table, what) for what in ("tau", "regret")},
+    **{f"workup_{what}": partial(workup_table, what) for what in ("tau",)},
     **zoo_tables.TABLES,
     **measured_tables.TABLES,
 }

@@ -104,7 +104,7 @@ def test_no_code_of_the_landing_page_is_clipped(browser, address, width):
 
 
 def test_formulas_are_drawn(browser, address):
-    visit(browser, address, "theory/beta-family.md", DESK)
+    visit(browser, address, "theory/search.md", DESK)
     boxes = browser.run(
         "return [...document.querySelectorAll('math')].map(e => e.getBoundingClientRect())"
         ".map(b => [b.width, b.height])"
