@@ -110,14 +110,14 @@ def monitor() -> str:
         ],
         ["the same, weeks of 20 cases that all turn out alike, `--dependent`", ever["dependent"], ""],
     ]
-    for of in _stored("monitor")["delays"]:
-        rows.append(
-            [
-                f"{of['fault']}, {of['prices']}: median cases until the alarm",
-                f"{of['alarm']:,.0f}; after 2,000 good cases {of['after_change']:,.0f}",
-                f"{of['planned_test']:.0f} by a planned z-test; date off by {of['date_off']:.0f} cases",
-            ]
-        )
+    rows += [
+        [
+            f"{of['fault']}, {of['prices']}: median cases until the alarm",
+            f"{of['alarm']:,.0f}; after 2,000 good cases {of['after_change']:,.0f}",
+            f"{of['planned_test']:.0f} by a planned z-test; date off by {of['date_off']:.0f} cases",
+        ]
+        for of in _stored("monitor")["delays"]
+    ]
     return markdown(["What", "Measured", "Beside"], rows)
 
 
