@@ -20,7 +20,7 @@ demo: $(VENV)/demo.stamp  ## A zoo of classifiers, a comparison, the study's tab
 quick: static  ## Check style, types and layers, and run the tests that matter most: under two minutes on two cores
 	$(PYTEST) -m "not slow" --hypothesis-profile=quick tests
 
-test: static $(AXE)  ## Check style and types, run every test and every documented example, build the wheel
+test: static $(AXE)  ## Check style and types, run the tests and the examples of docs, build the wheel
 	$(PYTEST)
 	@$(MAKE) --no-print-directory dist
 
