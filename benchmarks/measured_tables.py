@@ -46,21 +46,17 @@ def _csv(name: str) -> list[dict[str, str]]:
 # Objectives of calibrators
 
 
-def objectives() -> str:
-    """Log loss against search cost, by map, prices and number of rows."""
-    rows = [
-        [
-            row["method"],
-            row["prices"],
-            f"{row['most_rows']:,}",
-            f"{row['log_loss_costs_more_percent']:.2f} % ± {row['standard_error']:.2f}",
-            f"{row['median_percent']:.2f} %".replace("-", "−").replace("−0.00", "0.00"),
-            f"{100 * row['log_loss_at_least_as_good']:.0f} % of {row['cases']}",
-        ]
-        for row in _stored("objectives")["summary"]
-    ]
-    more = "Log loss costs more, ± standard error"
-    return markdown(["Map", "Prices", "Rows", more, "Median", "At least as good in"], rows)
+def objectives_more() -> str:
+    """What log loss costs more, over maps, prices and numbers of rows."""
+    means, medians = (
+        [row[name] for row in _stored("objectives")["summary"]]
+        for name in ("log_loss_costs_more_percent", "median_percent")
+    )
+    text = (
+        f"{min(means):.2f} to {max(means):.2f} % more on average, "
+        f"{min(medians):.2f} to {max(medians):.2f} % in the median"
+    )
+    return text.replace("-", "−")
 
 
 def objectives_scope() -> str:
@@ -240,12 +236,12 @@ def workups_below() -> str:
 
 TABLES = {
     work.__name__: work
-    for work in (objectives, coverage, monitor, workup_myopic, workup_dermatology, workup_thyroid)
+    for work in (coverage, monitor, workup_myopic, workup_dermatology, workup_thyroid)
 }  # fmt: skip
 FIGURES = {
     work.__name__: work
     for work in (
-        objectives_scope, objectives_worst, monitor_streams, monitor_price, monitor_by_arrival, flusight_alarms,
-        workups_fall, workups_prices, workups_unsettled, workups_below,
+        objectives_scope, objectives_more, objectives_worst, monitor_streams, monitor_price, monitor_by_arrival,
+        flusight_alarms, workups_fall, workups_prices, workups_unsettled, workups_below,
     )
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""The pictures of docs/reading-a-report.md: parts of a real report, and where its numbered marks stand.
+"""The pictures of docs/clinicians.md: parts of a real report, and where its numbered marks stand.
 
 Run with ``python examples/report_pictures.py``, with Chromium and its driver installed. The data are those of
 docs/tutorials/clinic.ipynb. Pictures go to docs/assets; the page's figures are written anew between their markers.
@@ -19,7 +19,7 @@ from pandora_regret.compare import compare
 from pandora_regret.report import write_report
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGE, NOTEBOOK = DOCS / "reading-a-report.md", DOCS / "tutorials" / "clinic.ipynb"
+PAGE, NOTEBOOK = DOCS / "clinicians.md", DOCS / "tutorials" / "clinic.ipynb"
 END = "<!-- end of picture -->"
 SHARPNESS, COLOURS, MARGIN = 2, 48, 10  # of the pictures
 FLAGS = (
