@@ -2,7 +2,7 @@
 
 Formulas become MathML when the site is built, and bring a font of their own: a page needs no script and no network
 to show them, and they look the same where no mathematical font is installed. The `pandora` command is asked for
-its help.
+its help. Pictures are told their size, so that no text moves when they come.
 """
 
 from __future__ import annotations
@@ -18,11 +18,14 @@ import click
 from click.testing import CliRunner
 from fontTools import subset
 from latex2mathml.converter import convert
+from PIL import Image
 
 from pandora_regret.cli.commands import pandora
 
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 SESSION = re.compile(r"^```python\n(?=>>> )", re.MULTILINE)
+PICTURE = re.compile(r'<img (?![^>]*\bwidth=)(?=[^>]*\bsrc="([^":]+)")')
+SVG_SIZES = (r'<svg[^>]*?\bviewBox="\S+ \S+ ([\d.]+) ([\d.]+)"', r'<svg[^>]*?\bwidth="([\d.]+)\D.*?\bheight="([\d.]+)')
 EVERY_COMMAND = "<!-- every command -->"
 FONT, FONT_IN_SITE = "fonts/STIXTwoMath-Regular.ttf", "assets/mathematics.woff"
 SPELT = {  # what the converter or browsers would not show well
@@ -46,6 +49,17 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 def on_page_content(html: str, **_: Any) -> str:
     """LaTeX that the arithmatex extension found, as MathML."""
     return FORMULA.sub(_as_mathml, html)
+
+
+def on_post_page(output: str, page: Any, config: Any) -> str:
+    """Every picture with its width and height; what the style sheets say of its width still holds."""
+    folder = Path(config.site_dir, page.file.dest_uri).parent
+
+    def with_size(picture: re.Match[str]) -> str:
+        width, height = _size((folder / picture[1]).resolve())
+        return f'<img width="{width:.0f}" height="{height:.0f}" '
+
+    return PICTURE.sub(with_size, output)
 
 
 def on_post_build(config: Any, **_: Any) -> None:
@@ -76,3 +90,13 @@ def _as_mathml(found: re.Match[str]) -> str:
         latex = latex.replace(sign, better)
     formula = convert(latex, display="block" if displayed else "inline")
     return f'<div class="formula">{formula}</div>' if displayed else formula
+
+
+def _size(path: Path) -> tuple[float, float]:
+    """Width and height of a picture; of an SVG in units of its own."""
+    if path.suffix != ".svg":
+        with Image.open(path) as image:
+            return image.size
+    text = path.read_text(encoding="utf-8")
+    found = next(filter(None, (re.search(pattern, text, re.DOTALL) for pattern in SVG_SIZES)))
+    return float(found[1]), float(found[2])
