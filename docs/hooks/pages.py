@@ -25,7 +25,10 @@ from pandora_regret.cli.commands import pandora
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 SESSION = re.compile(r"^```python\n(?=>>> )", re.MULTILINE)
 PICTURE = re.compile(r'<img (?![^>]*\bwidth=)(?=[^>]*\bsrc="([^":]+)")')
-SVG_SIZES = (r'<svg[^>]*?\bviewBox="\S+ \S+ ([\d.]+) ([\d.]+)"', r'<svg[^>]*?\bwidth="([\d.]+)\D.*?\bheight="([\d.]+)')
+SVG_SIZES = (
+    r'<svg[^>]*?\bviewBox="\S+ \S+ ([\d.]+) ([\d.]+)"',
+    r'<svg[^>]*?\bwidth="([\d.]+)\D.*?\bheight="([\d.]+)',
+)
 EVERY_COMMAND = "<!-- every command -->"
 FONT, FONT_IN_SITE = "fonts/STIXTwoMath-Regular.ttf", "assets/mathematics.woff"
 SPELT = {  # what the converter or browsers would not show well

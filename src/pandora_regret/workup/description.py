@@ -31,7 +31,7 @@ MOST_SHARED = 6  # steps that others need together: all their orders are looked 
 class Workup:
     """Tests that inform about several classes, what must come before them, and ways to stop.
 
-    Arguments are what the TOML file holds under the same keys, in dictionaries; docs/reference/formats.md lists them.
+    Arguments are what the TOML file holds under the same keys (docs/reference/formats.md), in dictionaries.
 
     Parameters
     ----------
