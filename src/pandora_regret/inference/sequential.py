@@ -8,7 +8,6 @@ each guarantee with its assumptions and its reference.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -16,10 +15,10 @@ import numpy as np
 
 from pandora_regret.inference import sequential_loops as loops
 from pandora_regret.inference.keyed import uniforms
-from pandora_regret.inputs import FloatArray, InputError
+from pandora_regret.inputs import FloatArray
 
-FRACTIONS = np.array([0.01, 0.04, 0.08, 0.16, 0.32, 0.64, 1.0])  # bets, per unit of scale
-STAKES = np.array([0.02, 0.04, 0.12, 0.25, 0.27, 0.2, 0.1])  # how wealth is shared out among them
+FRACTIONS = np.array([0.01, 0.05, 0.12, 0.25, 0.5, 1.0])  # bets, per unit of scale
+STAKES = np.array([0.03, 0.07, 0.2, 0.3, 0.26, 0.14])  # how wealth is shared out among them
 WINDOWS = 2 + 2 * len(FRACTIONS)  # from the beginning, of each bet since a change, and the present block
 RANK_BINS = 1024
 TINY = 1e-300
@@ -41,7 +40,25 @@ class Claim:
         return int(self.low > 0) - int(self.high < 0)
 
 
-class EProcess:
+class Stored:
+    """Arrays, and how many increments there were, as plain data and back; whoever stores it vouches for it."""
+
+    STATE: tuple[str, ...]
+    n: int
+
+    def state(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"n": self.n} | {name: getattr(self, name).tolist() for name in self.STATE}
+
+    def restore(self, state: Mapping[str, Any]) -> Self:
+        """The same as it was when `state` was written."""
+        self.n = state["n"]
+        for name in self.STATE:
+            setattr(self, name, np.array(state[name], getattr(self, name).dtype))
+        return self
+
+
+class EProcess(Stored):
     """Evidence against "every increment has mean 0, given the past", and the interval that is its inversion.
 
     Wealth is shared out among constant bets from small to large on a mean above 0, and as much on one below; each
@@ -69,14 +86,12 @@ class EProcess:
     Shin et al. (2024), on change [shin24]_.
     """
 
-    STATE = ("wealth", "steps", "slopes", "curves", "steepest", "windows", "noticed")
+    STATE = ("bets", "windows", "noticed")
 
     def __init__(self, level: float, every: int = 32, boldness: float = 1.0) -> None:
         self.level, self.every, self.n, self.fractions = level, every, 0, boldness * FRACTIONS
-        shape = (WINDOWS, 2, len(FRACTIONS))
-        self.wealth, self.steps = np.ones(shape), np.zeros(shape, np.int64)
-        self.slopes, self.curves, self.steepest = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-        self.windows = np.zeros((WINDOWS, 6))
+        self.bets, self.windows = np.zeros((WINDOWS, 2, 4, len(FRACTIONS))), np.zeros((WINDOWS, 6))
+        self.bets[-1, :, loops.WEALTH] = 1.0
         self.windows[0, loops.WEIGHT] = loops.FROM_THE_BEGINNING
         self.noticed = np.full(2, loops.NEVER)
 
@@ -115,9 +130,8 @@ class EProcess:
     def _folded(self) -> EProcess:
         """The same with the present block in all windows, to be read and no longer played with."""
         copy = EProcess(self.level)
-        for name in self.STATE:
-            setattr(copy, name, getattr(self, name).copy())
-        loops.fold(copy.wealth, copy.slopes, copy.curves, copy.steepest, copy.windows)
+        copy.bets, copy.windows = self.bets.copy(), self.windows.copy()
+        loops.fold(copy.bets, copy.windows)
         return copy
 
     def increments_until_alarm(self, scale: float) -> int | None:
@@ -131,38 +145,27 @@ class EProcess:
 
     def _evidence(self) -> FloatArray:
         """Of every window, on both sides, (windows, 2)."""
-        return np.asarray(loops.evidence(self.wealth, self.steps, STAKES, self.windows))
+        return np.asarray(loops.evidence(self.bets, STAKES, self.windows))
 
     def _end(self, w: int, side: int, furthest: float) -> float:
         """The end of a window's interval, at most `furthest` from its mean."""
-        of_window = (getattr(self, name)[w, side] for name in self.STATE[:5])
         total, count = self.windows[w, [loops.TOTAL, loops.COUNT]]
         mean, sign = total / max(count, 1.0), 1 - 2 * side
-        stakes = STAKES * self.windows[w, loops.WEIGHT]
-        return sign * float(loops.end(sign * mean, abs(furthest), *of_window, stakes, -np.log(self.level)))
-
-    def state(self) -> dict[str, Any]:
-        """Plain data."""
-        return {"n": self.n} | {name: getattr(self, name).tolist() for name in self.STATE}
-
-    def restore(self, state: Mapping[str, Any], place: str) -> Self:
-        """The same as it was when `state` was written."""
-        self.n = int(read_like(np.int64(0), state, "n", place))
-        for name in self.STATE:
-            setattr(self, name, read_like(getattr(self, name), state, name, place))
-        starts = self.windows[:, loops.START]
-        if not ((starts >= 0).all() and (starts <= self.n).all() and (self.noticed < self.n).all()):
-            raise InputError("does not fit the rest", place=f"{place}.windows", fix="the state is damaged")
-        return self
+        log_stakes = np.log(STAKES * self.windows[w, loops.WEIGHT])
+        return sign * float(
+            loops.end(sign * mean, abs(furthest), self.bets[w, side], log_stakes, -np.log(self.level))
+        )
 
 
-class Ranks:
+class Ranks(Stored):
     """Each value's rank among all so far, as a number in (0, 1): independent and uniform for exchangeable values.
 
     Ranks are those of a conformal test of exchangeability (Vovk). Values from 0 to `scale` are told apart to a
     thousandth of it, and ties are broken by a fixed sequence of random numbers: that needs few numbers, however
     long the stream is, and is exact.
     """
+
+    STATE = ("tree",)
 
     def __init__(self, scale: float) -> None:
         self.scale, self.n = scale, 0
@@ -174,28 +177,3 @@ class Ranks:
         loops.rank(values, self.scale, self.tree, self.n, uniforms(self.n, len(values)), shares)
         self.n += len(values)
         return shares
-
-    def state(self) -> dict[str, Any]:
-        """Plain data: the entries of the tree that are in use."""
-        used = np.flatnonzero(self.tree)
-        return {"n": self.n, "entries": used.tolist(), "counts": self.tree[used].tolist()}
-
-    def restore(self, state: Mapping[str, Any], place: str) -> Self:
-        """The ranks as they were when `state` was written."""
-        self.n, listed = int(read_like(np.int64(0), state, "n", place)), state.get("entries")
-        model = np.zeros(len(listed) if isinstance(listed, list) else 0, np.int64)
-        entries, counts = (read_like(model, state, name, place) for name in ("entries", "counts"))
-        if not ((entries > 0) & (entries <= RANK_BINS)).all():
-            raise InputError("does not fit its counts", place=f"{place}.entries", fix="the state is damaged")
-        self.tree[entries] = counts
-        return self
-
-
-def read_like(model: Any, state: Mapping[str, Any], name: str, place: str) -> Any:
-    """An array of finite numbers out of plain data, of the shape and type of another."""
-    with suppress(KeyError, TypeError, ValueError, OverflowError):
-        array = np.array(state[name], dtype=model.dtype)
-        if array.shape == model.shape and np.isfinite(array).all():
-            return array
-    problem = f"is no table of numbers of shape {model.shape}"
-    raise InputError(problem, place=f"{place}.{name}", fix="the state is damaged")

@@ -6,7 +6,7 @@ the stream, so that it gives the same digits however it is cut into calls.
 
 from __future__ import annotations
 
-from math import log, log1p
+from math import exp, log, log1p
 from typing import Any
 
 import numpy as np
@@ -21,144 +21,134 @@ except Exception:  # where there is no numba, or a broken one, the same loops ru
 
 
 STRICT: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
-VECTOR: dict[str, Any] = {**STRICT, "fastmath": {"reassoc", "contract"}}  # over bets, not over increments
 BOLDEST = 0.9  # of the largest bet that cannot end in debt: what a gambler who may lose it all keeps
 FROM_THE_BEGINNING = 0.9  # the share of wealth that plays from there; the rest waits for changes
 DECAY, OF_ALL_STARTS = 1.25, 4.595111825  # shares of starts fall as k^-1.25, and that is their sum
-STEP, LOG_STEP = 2.0**300, 300 * log(2.0)  # wealth beyond it, or below its inverse, is counted in such steps
+MOST_LOG = 230.0  # wealth beyond 1e100 is said to be that
 NEVER = -1
 HALVINGS, NEARLY_NONE = 50, 1e-5
 START, WEIGHT, COUNT, TOTAL, TOTAL_LOW, TOTAL_HIGH = range(6)  # entries of a window
+WEALTH, SLOPE, CURVE, STEEPEST = range(4)  # entries of a bet
 
 
 @njit(**STRICT)
-def bet(
-    rows, scale, first, every, fractions, stakes,
-    wealth, steps, slopes, curves, steepest, windows, noticed, enough,
-):  # fmt: skip
+def bet(rows, scale, first, every, fractions, stakes, bets, windows, noticed, enough):
     """Bet on increments whose mean is 0 unless something is wrong; `first` is the number of the first of them.
 
-    `wealth` and what follows are (windows, 2, J): the capital of each constant bet on a mean above and below 0,
-    with the power of STEP that it is a multiple of; and the sum, the sum of squares and the maximum of
-    ``a = b / (1 + b x)``, by which it would differ were the mean not 0. The last window is the present block of
-    `every` increments; the others take in whole blocks, so that a stream gives the same digits however it is cut.
+    `bets` is (windows, 2, 4, J): of each constant bet on a mean above and below 0, the logarithm of its capital;
+    and the sum, the sum of squares and the maximum of ``a = b / (1 + b x)``, by which it would differ were the
+    mean not 0. The last window is the present block of `every` increments, whose capital is no logarithm; the
+    others take in whole blocks, so that a stream gives the same digits however it is cut.
     """
-    x, low, high = rows[0], rows[1], rows[2]
-    block = len(windows) - 1
-    richest = _richest(wealth, steps, stakes, windows)
-    for t in range(len(x)):
+    t, block = 0, len(windows) - 1
+    while t < len(scale):
         number = first + t
         if number and number % every == 0:
-            fold(wealth, slopes, curves, steepest, windows)
-            _restart(number, number // every, wealth, steps, slopes, curves, steepest, windows)
-            richest = _richest(wealth, steps, stakes, windows)
-        windows[block, COUNT] += 1
-        windows[block, TOTAL] += x[t]
-        windows[block, TOTAL_LOW] += low[t]
-        windows[block, TOTAL_HIGH] += high[t]
-        for side in range(2):
-            room, gain = (-low[t], x[t]) if side == 0 else (high[t], -x[t])
-            most = BOLDEST / room if room > 0 else np.inf
-            gained = _play(fractions, 1 / scale[t], most, gain, side, wealth, slopes, curves, steepest)
-            if noticed[side] == NEVER and gained * richest[side] >= enough:
-                most = evidence(wealth, steps, stakes, windows)[:, side].max()
-                noticed[side] = number if most >= enough else NEVER
-
-
-@njit(**VECTOR)
-def _play(fractions, per, most, gain, side, wealth, slopes, curves, steepest):
-    """One increment, with every bet on a side; the largest factor of their wealth in this block."""
-    block, largest = len(wealth) - 1, 0.0
-    for j in range(len(fractions)):
-        b = min(fractions[j] * per, most)
-        factor = 1 + b * gain
-        lean = b / factor
-        wealth[block, side, j] *= factor
-        slopes[block, side, j] += lean
-        curves[block, side, j] += lean * lean
-        steepest[block, side, j] = max(steepest[block, side, j], lean)
-        largest = max(largest, wealth[block, side, j])
-    return largest
+            fold(bets, windows)
+            _restart(number, number // every, bets, windows)
+        end = min(len(scale), t + every - number % every)
+        played, is_close = _play(
+            rows[:, t:end], scale[t:end], fractions, _richest(bets, windows, noticed), enough, bets[block]
+        )
+        for number in range(t, t + played):
+            windows[block, COUNT] += 1
+            for row in range(3):
+                windows[block, TOTAL + row] += rows[row, number]
+        t += played
+        if is_close:
+            capital = evidence(bets, stakes, windows)
+            for side in range(2):
+                if noticed[side] == NEVER and capital[:, side].max() >= enough:
+                    noticed[side] = first + t - 1
 
 
 @njit(**STRICT)
-def fold(wealth, slopes, curves, steepest, windows):
-    """Take the present block into the other windows, and begin the next one."""
-    block = len(windows) - 1
-    wealth[:block] *= wealth[block]
-    slopes[:block] += slopes[block]
-    curves[:block] += curves[block]
-    steepest[:block] = np.maximum(steepest[:block], steepest[block])
-    windows[:block, COUNT:] += windows[block, COUNT:]
-    wealth[block], slopes[block], curves[block], steepest[block], windows[block] = 1.0, 0.0, 0.0, 0.0, 0.0
-
-
-@njit(**STRICT)
-def _restart(number, k, wealth, steps, slopes, curves, steepest, windows):
-    """Begin anew the windows of bets that have less left than a new gambler would bring at the k-th start."""
-    share, n_bets = (1 - FROM_THE_BEGINNING) / OF_ALL_STARTS * k**-DECAY, wealth.shape[2]
-    for w in range(len(windows) - 1):
-        for side in range(2):
-            for j in range(n_bets):
-                if wealth[w, side, j] > STEP:
-                    wealth[w, side, j] /= STEP
-                    steps[w, side, j] += 1
-                elif wealth[w, side, j] < 1 / STEP:
-                    wealth[w, side, j] *= STEP
-                    steps[w, side, j] -= 1
-        if w == 0:
-            continue
-        side, j = (w - 1) // n_bets, (w - 1) % n_bets
-        left = windows[w, WEIGHT] * wealth[w, side, j]
-        if steps[w, side, j] < 0 or (steps[w, side, j] == 0 and left < share):
-            wealth[w], steps[w], slopes[w], curves[w], steepest[w], windows[w] = 1.0, 0, 0.0, 0.0, 0.0, 0.0
-            windows[w, START], windows[w, WEIGHT] = number, share
-
-
-@njit(**STRICT)
-def _richest(wealth, steps, stakes, windows):
-    """The most that a window has before this block, on each side."""
+def _richest(bets, windows, noticed):
+    """More than any window has before this block, on each side; 0 on one whose evidence was noticed before."""
     most = np.zeros(2)
-    for w in range(len(windows) - 1):
-        for side in range(2):
-            most[side] = max(most[side], windows[w, WEIGHT] * _total(wealth[w, side], steps[w, side], stakes))
+    for side in range(2):
+        for w in range(len(windows) - 1 if noticed[side] == NEVER else 0):
+            largest = exp(min(bets[w, side, WEALTH].max(), MOST_LOG))
+            most[side] = max(most[side], windows[w, WEIGHT] * largest)
     return most
 
 
 @njit(**STRICT)
-def _total(wealth, steps, stakes):
-    """Of all bets; beyond a step it is said to be one."""
-    total = 0.0
-    for j in range(len(stakes)):
-        if steps[j] >= 0:
-            total += stakes[j] * (wealth[j] if steps[j] == 0 else STEP)
-    return total
+def _play(rows, scale, fractions, richest, enough, bets):
+    """Play increments of one block with every bet until there may be evidence enough: how many, and whether."""
+    for t in range(len(scale)):
+        per, is_close = 1 / scale[t], False
+        for side in range(2):
+            room, gain = (-rows[1, t], rows[0, t]) if side == 0 else (rows[2, t], -rows[0, t])
+            most = BOLDEST / room if room > 0 else np.inf
+            wealth, slope, curve, steepest = bets[side]
+            for j in range(len(fractions)):
+                b = min(fractions[j] * per, most)
+                factor = 1 + b * gain
+                lean = b / factor
+                wealth[j] *= factor
+                slope[j] += lean
+                curve[j] += lean * lean
+                steepest[j] = max(steepest[j], lean)
+                is_close |= wealth[j] * richest[side] >= enough
+        if is_close:
+            return t + 1, True
+    return len(scale), False
 
 
 @njit(**STRICT)
-def evidence(wealth, steps, stakes, windows):
+def fold(bets, windows):
+    """Take the present block into the other windows, and begin the next one."""
+    n_bets, block = bets.shape[3], len(windows) - 1
+    bets[block, :, WEALTH] = np.log(bets[block, :, WEALTH])
+    for w in range(block):
+        windows[w, COUNT:] += windows[block, COUNT:]
+        for side in range(2):
+            for j in range(n_bets):
+                steepest = max(bets[w, side, STEEPEST, j], bets[block, side, STEEPEST, j])
+                for entry in range(STEEPEST):
+                    bets[w, side, entry, j] += bets[block, side, entry, j]
+                bets[w, side, STEEPEST, j] = steepest
+    bets[block], windows[block] = 0.0, 0.0
+    bets[block, :, WEALTH] = 1.0
+
+
+@njit(**STRICT)
+def _restart(number, k, bets, windows):
+    """Begin anew the windows of bets that have less left than a new gambler would bring at the k-th start."""
+    share, n_bets = (1 - FROM_THE_BEGINNING) / OF_ALL_STARTS * k**-DECAY, bets.shape[3]
+    for w in range(1, len(windows) - 1):
+        own = bets[w, (w - 1) // n_bets, WEALTH, (w - 1) % n_bets]
+        if windows[w, WEIGHT] * exp(min(own, MOST_LOG)) < share:
+            bets[w], windows[w] = 0.0, 0.0
+            windows[w, START], windows[w, WEIGHT] = number, share
+
+
+@njit(**STRICT)
+def evidence(bets, stakes, windows):
     """What each window has on each side, (windows, 2); at most 1 where its mean is on the other side."""
     block = len(windows) - 1
     capital = np.zeros((block, 2))
     for w in range(block):
         total = windows[w, TOTAL] + windows[block, TOTAL]
         for side in range(2):
-            now = wealth[w, side] * wealth[block, side]
-            capital[w, side] = windows[w, WEIGHT] * _total(now, steps[w, side], stakes)
+            for j in range(len(stakes)):
+                before = exp(min(bets[w, side, WEALTH, j], MOST_LOG))
+                capital[w, side] += windows[w, WEIGHT] * stakes[j] * before * bets[block, side, WEALTH, j]
             if (total if side == 0 else -total) < 0:
                 capital[w, side] = min(capital[w, side], 1.0)
     return capital
 
 
 @njit(**STRICT)
-def end(mean, furthest, wealth, steps, slopes, curves, steepest, stakes, enough):
+def end(mean, furthest, bets, log_stakes, enough):
     """The largest m below the mean, by at most `furthest`, that increments of that mean exclude, by bisection."""
     low, high = mean - furthest, mean
-    if _log_evidence(low, wealth, steps, slopes, curves, steepest, stakes) < enough:
+    if _log_evidence(low, bets, log_stakes) < enough:
         return low
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        if _log_evidence(middle, wealth, steps, slopes, curves, steepest, stakes) < enough:
+        if _log_evidence(middle, bets, log_stakes) < enough:
             high = middle
         else:
             low = middle
@@ -166,26 +156,24 @@ def end(mean, furthest, wealth, steps, slopes, curves, steepest, stakes, enough)
 
 
 @njit(**STRICT)
-def _log_evidence(m, wealth, steps, slopes, curves, steepest, stakes):
-    """The logarithm of the wealth of bets on ``x - m``, at least.
+def _log_evidence(m, bets, log_stakes):
+    """The logarithm of the wealth of bets on ``x - m``, at least, on one side of a window, (4, J).
 
     A bet's ``log(1 + b (x - m))`` is ``log(1 + b x) + log(1 - a m)`` with ``a = b / (1 + b x)``. The sum of the
     second part is bounded from below by the sums of a and of its square, and by its maximum.
     """
-    logs, largest = np.full(len(stakes), -np.inf), -np.inf
-    for j in range(len(stakes)):
-        share = steepest[j] * m
+    logs = log_stakes + bets[WEALTH]
+    for j in range(len(logs)):
+        slope, curve, share = bets[SLOPE, j], bets[CURVE, j], bets[STEEPEST, j] * m
         if m <= 0:
-            shift = min(-m, slopes[j] / curves[j] if curves[j] > 0 else 0.0)
-            gained = slopes[j] * shift - curves[j] * shift**2 / 2
+            shift = min(-m, slope / curve if curve > 0 else 0.0)
+            logs[j] += slope * shift - curve * shift**2 / 2
         elif share < 1:
             beyond = 0.5 + share / 3 if share < NEARLY_NONE else (-log1p(-share) - share) / share**2
-            gained = -slopes[j] * m - curves[j] * m**2 * beyond
+            logs[j] -= slope * m + curve * m**2 * beyond
         else:
-            continue
-        if stakes[j] * wealth[j] > 0:
-            logs[j] = log(stakes[j] * wealth[j]) + steps[j] * LOG_STEP + gained
-        largest = max(largest, logs[j])
+            logs[j] = -np.inf
+    largest = logs.max()
     return largest + log(np.exp(logs - largest).sum()) if largest > -np.inf else largest
 
 

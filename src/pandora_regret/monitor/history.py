@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,10 @@ MOST_POINTS = 256
 
 @dataclass(frozen=True)
 class Point:
-    """Some increments in a row: those of one period, or one case; or of a power of two of them."""
+    """Some increments in a row: those of one period, or one case; or of a power of two of them.
+
+    Sums are those since the beginning, added up in order: so they have the same digits however rows are cut.
+    """
 
     first: str | None  # the name of the first of their periods
     last: str | None
@@ -24,16 +28,15 @@ class Point:
     increments: int
     cases: int
     totals: tuple[float, ...]  # sums of the increments
-    after: tuple[float, ...]  # where the monitor stood after the last of them
+    after: tuple[float, ...] = ()  # where the monitor stood after the last of them; empty where that is to come
 
 
 @dataclass
 class History:
-    """Points of `stride` periods or cases each, and the one that may not be complete."""
+    """Points of `stride` periods or cases each; the last may not be complete."""
 
     stride: int = 1
     points: list[Point] = field(default_factory=list)
-    current: Point | None = field(default=None, metadata={"optional": True})
 
     def add(
         self,
@@ -48,34 +51,40 @@ class History:
         `learn` is called with each slice of them, and `marks` after the last of a point.
         """
         starts, n = self._starts(names, columns.shape[1]), columns.shape[1]
-        place, done, final = 0, 0, self._final_stride(len(starts))
-        while place < n:
-            room = self.stride - (0 if self.current is None else self.current.units)
-            ahead = starts[done:]
-            end = int(ahead[room]) if len(ahead) > room else n
-            if end > place:
-                learn(slice(place, end))
-                inside = int(np.searchsorted(ahead, end))
-                self._extend(names, inside, cases or end - place, place, columns[:, place:end])
-                done += inside
-            if end < n:
-                kept = (len(self.points) + 1) * self.stride % final == 0  # once pairs are joined
-                self._complete(marks() if kept else ())
-            place = end
+        before = self.points[-1].units if self.points else 0
+        self._join(before + len(starts))
+        opens = starts[(before + np.arange(len(starts))) % self.stride == 0].tolist()
+        for start, end in pairwise(sorted({0, *opens, n})):
+            if start in opens:
+                if self.points:
+                    self.points[-1] = replace(self.points[-1], after=marks())
+                self._open(None if names is None else names[start], len(columns))
+            rows = slice(start, end)
+            learn(rows)
+            now = self.points[-1]
+            last = now.last and max((now.last, *set((names or ())[rows])), key=natural_key)
+            units = now.units + int(np.searchsorted(starts, end) - np.searchsorted(starts, start))
+            counts = units, now.increments + end - start, now.cases + (cases or end - start)
+            totals = np.cumsum(np.column_stack([now.totals, columns[:, rows]]), axis=1)[:, -1].tolist()
+            self.points[-1] = Point(now.first, last, *counts, tuple(totals))
 
-    def _final_stride(self, more: int) -> int:
-        """The stride after so many more periods or cases."""
-        units = len(self.points) * self.stride + (self.current.units if self.current else 0) + more - 1
-        stride = self.stride
-        while units // stride >= MOST_POINTS:
-            stride *= 2
-        return stride
+    def _open(self, name: str | None, width: int) -> None:
+        """Begin a point."""
+        before = self.points[-1] if self.points else Point(None, None, 0, 0, 0, (0.0,) * width)
+        self.points.append(replace(before, first=name, last=name, after=()))
+
+    def _join(self, units: int) -> None:
+        """Join pairs of points until there is room for so many periods or cases in all."""
+        while (units - 1) // self.stride >= MOST_POINTS:
+            self.stride *= 2
+            pairs = (self.points[place : place + 2] for place in range(0, len(self.points), 2))
+            self.points = [replace(pair[-1], first=pair[0].first) for pair in pairs]
 
     def _starts(self, names: Sequence[str] | None, n: int) -> Any:
         """The rows with which a later period begins, or each."""
         if names is None:
             return np.arange(n)
-        newest = None if not self.all else self.all[-1].last
+        newest = self.points[-1].last if self.points else None
         starts, before = [], None
         for row, name in enumerate(names):
             if name != before and later(name, newest):
@@ -84,50 +93,9 @@ class History:
             before = name
         return np.array(starts, np.int64)
 
-    def _extend(
-        self, names: Sequence[str] | None, units: int, cases: int, place: int, columns: FloatArray
-    ) -> None:
-        first = None if names is None else names[place]
-        start = self.current or Point(first, first, 0, 0, 0, (0.0,) * len(columns), ())
-        last = start.last
-        if names is not None:
-            last = max((start.last or "", *set(names[place : place + columns.shape[1]])), key=natural_key)
-        totals, n = tuple(summed(start.totals, columns)), start.increments + columns.shape[1]
-        self.current = Point(start.first, last, start.units + units, n, start.cases + cases, totals, ())
-
-    def _complete(self, after: tuple[float, ...]) -> None:
-        assert self.current is not None
-        self.points.append(Point(**vars(self.current) | {"after": after}))
-        self.current = None
-        if len(self.points) == MOST_POINTS:
-            pairs = zip(self.points[::2], self.points[1::2], strict=True)
-            self.points, self.stride = [_joined(*pair) for pair in pairs], 2 * self.stride
-
-    @property
-    def all(self) -> list[Point]:
-        """All points in order."""
-        return self.points if self.current is None else [*self.points, self.current]
-
     def name_of(self, number: int) -> str:
         """The period of an increment, or about where it was, in words."""
-        before = 0
-        for point in self.all:
-            if (before := before + point.increments) > number:
-                break
+        point = next(point for point in self.points if point.increments > number)
         if point.first is None or point.last is None:
             return f"case {number + 1:,}"
         return point.first if point.first == point.last else f"{point.first} to {point.last}"
-
-
-def _joined(one: Point, other: Point) -> Point:
-    totals = tuple(a + b for a, b in zip(one.totals, other.totals, strict=True))
-    sums = {name: getattr(one, name) + getattr(other, name) for name in ("units", "increments", "cases")}
-    return Point(one.first, other.last, totals=totals, after=other.after, **sums)
-
-
-def summed(totals: Sequence[float], columns: FloatArray) -> list[float]:
-    """Totals, (m,), and the numbers of some rows, (m, n), added in order, however rows are cut."""
-    if columns.shape[1] == 1:  # one case at a time must be fast
-        return [total + number for total, number in zip(totals, columns[:, 0].tolist(), strict=True)]
-    sums: list[float] = np.cumsum(np.column_stack([totals, columns]), axis=1)[:, -1].tolist()
-    return sums

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from base64 import b64decode, b64encode
-from binascii import Error
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from hashlib import blake2b
+from itertools import groupby
 from typing import Any, Self
 
 import numpy as np
@@ -29,14 +30,15 @@ from pandora_regret.inputs.numbers import read_array, read_count, read_number
 from pandora_regret.monitor.possible_costs import bounds, possible_costs
 from pandora_regret.monitor.queue import Cases, Queue, as_columns, natural_key
 from pandora_regret.monitor.streams import Paid
-from pandora_regret.monitor.summary import MonitorSummary, Newest, summarise
+from pandora_regret.monitor.summary import MonitorSummary, Period, summarise
 from pandora_regret.priors import Prior
-from pandora_regret.priors.names import PRIORS, read_prices, spelled_prior
+from pandora_regret.priors.names import read_prices, spelled_prior
 from pandora_regret.records import from_plain, to_plain
 from pandora_regret.workup import Workup
 
 SCHEMA = "pandora-monitor/2"
 LABELS = 256  # labels of counted cases are told apart up to so many classes
+AT_ONCE = 256  # updates of cases without ids or times, which are worked off together, or when somebody looks
 SEEN = np.dtype([("key", "<u8"), ("label", "u1")])
 
 
@@ -121,9 +123,10 @@ class Monitor:
         self.labels: Sequence[Any] | None = labels if labels is None else list(labels)
         self.seen: dict[int, int] = {}  # labelled cases: the label of each id's key
         self.queue = Queue()
-        self.newest = Newest()
+        self.newest = Period()
         self.timed: bool | None = None  # whether cases have times; None before the first
-        self.paid: Paid | None = None
+        self._paid: Paid | None = None
+        self._put_off: list[Forecast] = []
         self._together = False
 
     def update(
@@ -152,39 +155,35 @@ class Monitor:
             natural order of these names; without them, in the order in which they come.
         """
         labels = None if isinstance(self.labels, range) else self.labels
-        forecast = read_probabilities(y_proba, labels=labels, logits=logits)
-        self._check_kind(forecast, challenger is not None, time is not None)
-        n, tables = len(forecast), [forecast]
+        tables = [read_probabilities(y_proba, labels=labels, logits=logits).check()]
+        names, n, compares = tables[0].labels, len(tables[0]), challenger is not None
+        self._check_kind(names, compares, time is not None)
         keys, times = None if ids is None else _keys(ids, n), _read_times(time, n)
-        truth = _read_known(y_true, forecast.labels, n)
+        truth = _read_known(y_true, names, n)
         if keys is None and (truth < 0).any():
             problem = "has cases without a label, which could never find it"
             raise InputError(problem, argument="y_true", fix="pass ids")
-        if challenger is not None:
-            other = read_probabilities(challenger, labels=forecast.labels, logits=logits, name="challenger")
-            if len(other) != n:
-                problem = f"has {len(other)} rows for {n} cases"
-                raise InputError(problem, argument="challenger", value=len(other), fix="pass one row per case")
-            tables.append(other)
-        order = self._order(keys, times, n)
-        prior, costs = (
-            (self.prior, self.costs) if self.paid is not None else read_prices(*self._asked, forecast.labels)
-        )
-        whole = keys is None and times is None  # and in order: the usual case must be fast
-        rows = ((table if whole else table.rows(order)).with_costs(costs) for table in tables)
-        possible = np.hstack([possible_costs(each, prior, self.workup) for each in rows])
-        if self.paid is None:
-            self._prepare(forecast.labels, prior, costs, challenger is not None)
-        differing = self._differing(keys, truth)
-        new_keys, new_times = (None if of is None else [of[row] for row in order] for of in (keys, times))
-        cases, self.timed = Cases(possible, truth[order], new_keys, new_times), times is not None
-        old = sorted(set(range(n)) - set(order.tolist())) if keys is not None and len(order) < n else []
-        with self.together():  # nothing can go wrong any more
-            waited = self._resolve([(keys[row], int(truth[row])) for row in old]) if keys else 0
-            if len(order):
-                self._take(cases)
-        n_waiting = int((cases.truth < 0).sum())
-        return Taken(len(order) - n_waiting + waited, n_waiting, len(old) - waited, differing=differing)
+        if compares:
+            tables.append(read_probabilities(challenger, labels=names, logits=logits, name="challenger").check())
+            _check_length("challenger", len(tables[1]), n)
+        if self._paid is None:
+            prior, costs = read_prices(*self._asked, names)
+            possible_costs(tables[0].rows(slice(1)).with_costs(costs), prior, self.workup)  # that they fit
+            self._prepare(names, prior, costs, compares)
+        self.timed = times is not None  # nothing can go wrong any more
+        if keys is None and times is None and not (compares or self._together or self.queue.cases):
+            copied = replace(tables[0], values=tables[0].values.copy(), truth=truth.copy())
+            self._put_off.append(copied)  # its owner may change it
+            if len(self._put_off) == AT_ONCE or n >= AT_ONCE:
+                self._work_off()
+            return Taken(n)
+        with self.together():
+            new = self._cases(tables, truth, keys, times).take(self._order(keys, times, n))
+            labelled = self._resolve(keys or [], truth)
+            if len(new.truth):
+                self._take(new)
+        waiting = int((new.truth < 0).sum())
+        return Taken(len(new.truth) - waiting, waiting, n - len(new.truth) - labelled.counted) + labelled
 
     def label(self, ids: Any, y_true: Labels) -> Taken:
         """Labels of forecasts that waited for them."""
@@ -192,15 +191,15 @@ class Monitor:
             raise InputError("there are no forecasts yet that could wait for labels: update first.")
         keys = _keys(ids)
         truth = read_truth(y_true, self.labels, len(keys)) if keys else np.empty(0, np.intp)
-        skipped, differing = sum(key in self.seen for key in keys), self._differing(keys, truth)
+        skipped = sum(key in self.seen for key in keys)
         with self.together():
-            counted = self._resolve(list(zip(keys, truth.tolist(), strict=True)))
-        unknown = len(keys) - counted - skipped
-        return Taken(counted, skipped=skipped, unknown=unknown, differing=differing)
+            labelled = self._resolve(keys, truth)
+        return labelled + Taken(skipped=skipped, unknown=len(keys) - labelled.counted - skipped)
 
     @contextmanager
     def together(self) -> Iterator[None]:
         """Forecasts and labels that come in within count at its end: no label is late before all are in."""
+        self._work_off()
         if self._together:
             yield
             return
@@ -223,8 +222,8 @@ class Monitor:
 
     def state(self) -> dict[str, Any]:
         """All of it as plain data, for JSON; `from_state` makes the same monitor of it."""
-        costs = None if self.costs is None else self.costs.tolist()
-        return {
+        begun, costs = self._begun(), None if self.costs is None else self.costs.tolist()
+        state = {
             "schema": SCHEMA,
             "library": f"pandora-regret {__version__}",
             "classes": [int(c) if isinstance(c, (int, np.integer)) else str(c) for c in self.labels or ()],
@@ -233,23 +232,24 @@ class Monitor:
             "base_costs": costs,
             "workup": None if self.workup is None else self.workup.document,
             **{name: getattr(self, name) for name in SETTINGS},
-            "paid": self._begun().state(),
+            "paid": begun.state(),
             "queue": to_plain(self.queue),
             "newest": to_plain(self.newest),
             "seen": b64encode(np.array(sorted(self.seen.items()), dtype=SEEN).tobytes()).decode(),
         }
+        return state | {"check": _check_of(state)}
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], *, prior: Prior | None = None) -> Self:
         """The monitor that a state was taken of; a prior that has no short name must be given again."""
         given: Any = state
         schema = given.get("schema") if isinstance(given, Mapping) else None
-        if schema == "pandora-monitor/1":
-            problem = "was written by an earlier version, which bet on periods and left out labels that came late"
-            raise InputError(problem, argument="state", fix="begin a new state with the forecasts that you have")
         if schema != SCHEMA:
             problem = f"has the schema {schema!r}, not {SCHEMA!r}"
-            raise InputError(problem, argument="state", fix="pass what Monitor.state() returned")
+            raise InputError(problem, argument="state", fix="pass what Monitor.state() of this version returned")
+        if state.get("check") != _check_of(state):
+            problem = "is damaged: it is not what was written"
+            raise InputError(problem, argument="state", fix="take a copy of it, or begin a new one")
         stored = from_plain(Stored, state, "state")
         prior = _read_prior_name(stored.prior) if prior is None else prior
         if spelled_prior(prior) != stored.prior:
@@ -258,38 +258,37 @@ class Monitor:
         asked = {name: getattr(stored, name) for name in ("level", "two_sided", "wait", "dependent")}
         workup = None if stored.workup is None else Workup(**stored.workup)
         monitor, n_classes = cls(prior=prior, workup=workup, **asked), len(stored.classes)
-        if stored.base_costs is not None and len(stored.base_costs) != n_classes:
-            raise InputError("does not fit the rest", place="state.base_costs", fix="the state is damaged")
         base = None if stored.base_costs is None else np.array(stored.base_costs)
         numbered = stored.classes == tuple(range(n_classes))
         monitor._prepare(range(n_classes) if numbered else list(stored.classes), prior, base, stored.compares)
-        monitor.timed, monitor.newest = stored.timed, stored.newest
-        monitor._begun().restore(stored.paid, "state.paid")
-        monitor.queue = stored.queue
-        monitor.queue.check((n_classes + 1) * (1 + stored.compares), n_classes, stored.dependent)
-        try:
-            rows = np.frombuffer(b64decode(stored.seen, validate=True), SEEN)
-        except (ValueError, Error):
-            raise InputError("is no list of ids", place="state.seen", fix="the state is damaged") from None
+        monitor.timed, monitor.newest, monitor.queue = stored.timed, stored.newest, stored.queue
+        monitor._begun().restore(stored.paid)
+        rows = np.frombuffer(b64decode(stored.seen), SEEN)
         monitor.seen = dict(zip(rows["key"].tolist(), rows["label"].tolist(), strict=True))
         return monitor
+
+    @property
+    def paid(self) -> Paid | None:
+        """What was paid beyond promises, with all that came in; None before any forecast."""
+        self._work_off()
+        return self._paid
 
     def _begun(self) -> Paid:
         if self.paid is None:
             raise InputError("the monitor has seen no forecasts: update it first.")
         return self.paid
 
-    def _check_kind(self, forecast: Forecast, compares: bool, timed: bool) -> None:
+    def _check_kind(self, labels: Sequence[Any], compares: bool, timed: bool) -> None:
         """That forecasts have the classes, and a challenger and times if earlier ones had."""
-        now, before = (list(map(str, labels)) for labels in (forecast.labels, self.labels or forecast.labels))
+        now, before = (list(map(str, each)) for each in (labels, self.labels or labels))
         if now != before:
             problem = f"has the classes {', '.join(now)}, and earlier forecasts had {', '.join(before)}"
-            raise InputError(problem, argument=forecast.name, fix="pass the same classes always")
+            raise InputError(problem, argument="y_proba", fix="pass the same classes always")
         if self.dependent and not timed:
             fix = "pass the period of each row: cases of one period are one bet"
             raise InputError("is not given", argument="time", fix=fix)
         for name, had, has in (("time", self.timed, timed), ("challenger", self.compares, compares)):
-            if self.paid is not None and had != has:
+            if self._paid is not None and had != has:
                 problem = "is given now and was not before" if has else "was given before and is not now"
                 raise InputError(problem, argument=name, fix="give it always or never")
 
@@ -299,7 +298,25 @@ class Monitor:
         """With the first forecasts, classes and prices are known, and the streams begin."""
         self.labels, self.prior, self.costs, self.compares = labels, prior, costs, compares
         ends = bounds(np.ones(len(labels)) if costs is None else costs, prior, self.workup)
-        self.paid = Paid(self.level / (1 + self.two_sided), self.level / 2, compares, self.dependent, ends)
+        self._paid = Paid(self.level / (1 + self.two_sided), self.level / 2, compares, self.dependent, ends)
+
+    def _work_off(self) -> None:
+        """Count rows that were put off; those of the last update by themselves, as what came last."""
+        for part in (self._put_off[:-1], self._put_off[-1:]):
+            self.newest.fresh |= bool(part)
+            for _, alike in groupby(part, key=lambda table: (table.logits, table.values.dtype)):
+                tables = list(alike)
+                values, truth = (
+                    np.concatenate([getattr(each, of) for each in tables]) for of in ("values", "truth")
+                )
+                whole = replace(tables[0], values=values, numbers=range(len(values)))
+                self._take(self._cases([whole], truth, None, None))
+        self._put_off.clear()
+
+    def _cases(self, tables: Sequence[Forecast], truth: IntArray, keys: Any, times: Any) -> Cases:
+        rows = (table.with_costs(self.costs) for table in tables)
+        possible = np.hstack([possible_costs(each, self.prior, self.workup) for each in rows])
+        return Cases(possible, truth, keys, times)
 
     def _order(self, keys: list[int] | None, times: list[str] | None, n: int) -> IntArray:
         """Rows that are new, in the order of their times; within one, in an order that their rows do not tell."""
@@ -307,51 +324,43 @@ class Monitor:
         if keys is not None:
             rows = [row for row in rows if not (keys[row] in self.seen or self.queue.expects(keys[row]))]
         if times is not None:
-            ranks = {time: rank for rank, time in enumerate(sorted(set(times), key=natural_key))}
-            rows.sort(key=lambda row: (ranks[times[row]], 0 if keys is None else keys[row]))
+            rows.sort(key=lambda row: (natural_key(times[row]), 0 if keys is None else keys[row]))
         return np.array(rows, np.intp)
-
-    def _differing(self, keys: list[int] | None, truth: IntArray) -> int:
-        """How many labelled cases come with another label now."""
-        pairs = zip(keys, truth.tolist(), strict=True) if keys else ()
-        return sum(label >= 0 and self.seen.get(key, label % LABELS) != label % LABELS for key, label in pairs)
 
     def _take(self, cases: Cases) -> None:
         """New forecasts, in order: all are promises; those with labels need not wait, where none waits before."""
-        labelled = np.flatnonzero(cases.truth >= 0)
-        self._note(cases if len(labelled) == len(cases.truth) else cases.take(labelled))
+        waits, end = np.flatnonzero(cases.truth < 0), len(cases.truth)
+        self._note(cases.take(np.flatnonzero(cases.truth >= 0)) if len(waits) else cases)
         if not self.dependent:
-            self._begun().promise(self._promises(cases), cases.times)
-            if not self.queue.cases and cases.truth[0] >= 0:
-                cases = self._bet_on_first(cases)
+            assert self._paid is not None
+            self._paid.promise(self._promises(cases), cases.times)
+            end = 0 if self.queue.cases else int(waits[0]) if len(waits) else end
+            first = cases.take(np.arange(end)) if len(waits) else cases
+            if end:
+                self.queue.pass_by(first)
+                self._paid.add(first)
+            cases = cases.take(np.arange(end, len(cases.truth)))
         self.queue.add(cases, self.dependent)
 
-    def _bet_on_first(self, cases: Cases) -> Cases:
-        """Bet on cases until the first without a label; the others."""
-        waits, n = np.flatnonzero(cases.truth < 0), len(cases.truth)
-        end = int(waits[0]) if len(waits) else n
-        first = cases if end == n else cases.take(np.arange(end))
-        self.queue.pass_by(first)
-        self._begun().add(first)
-        return cases.take(np.arange(end, n))
-
-    def _resolve(self, labelled: Sequence[tuple[int, int]]) -> int:
-        """Labels of forecasts that waited, and of some that were given up; how many there were."""
-        awaited = [(key, truth) for key, truth in labelled if truth >= 0 and self.queue.expects(key)]
-        self.seen.update((key, truth % LABELS) for key, truth in awaited)
-        if cases := [case for key, truth in awaited if (case := self.queue.label(key, truth)) is not None]:
+    def _resolve(self, keys: list[int], truth: IntArray) -> Taken:
+        """Labels of forecasts that waited, and of some that were given up; and those that are not as counted."""
+        pairs = [(key, label) for key, label in zip(keys, truth.tolist(), strict=False) if label >= 0]
+        differing = sum(self.seen.get(key, label % LABELS) != label % LABELS for key, label in pairs)
+        awaited = [(key, label) for key, label in pairs if self.queue.expects(key)]
+        self.seen.update((key, label % LABELS) for key, label in awaited)
+        if cases := [case for key, label in awaited if (case := self.queue.label(key, label)) is not None]:
             self._note(as_columns(cases))
-        return len(awaited)
+        return Taken(len(awaited), differing=differing)
 
     def _note(self, cases: Cases) -> None:
         """Cases whose labels have come."""
         if cases.keys is not None:
             self.seen.update(zip(cases.keys, (cases.truth % LABELS).tolist(), strict=True))
         paid = cases.possible[np.arange(len(cases.truth)), cases.truth]
-        self.newest.add(cases.times, paid, self._promises(cases))
+        self.newest.add(cases.times, np.stack([paid, self._promises(cases)]))
 
     def _promises(self, cases: Cases) -> FloatArray:
-        return cases.models(1 + self.compares)[0][:, -1]
+        return cases.possible[:, len(self.labels or ())]
 
     def _bet(self) -> None:
         """Bet on the cases whose turn has come."""
@@ -361,11 +370,17 @@ class Monitor:
             self._begun().add(part)
 
 
+def _check_length(argument: str, entries: int, n: int) -> None:
+    if entries != n:
+        raise InputError(
+            f"has {entries} entries for {n} rows", argument=argument, value=entries, fix="pass one per row"
+        )
+
+
 def _keys(ids: Any, n: int | None = None) -> list[int]:
     """64 bits of each id, none of them twice; among a million ids, two share them with probability 3e-8."""
     listed, first = list(ids), dict[int, int]()
-    if n is not None and len(listed) != n:
-        raise InputError(f"has {len(listed)} entries for {n} rows", argument="ids", fix="pass one per row")
+    _check_length("ids", len(listed), len(listed) if n is None else n)
     for row, each in enumerate(listed):
         key = int.from_bytes(blake2b(str(each).encode("utf-8", "replace"), digest_size=8).digest())
         if first.setdefault(key, row) != row:
@@ -393,17 +408,24 @@ class Stored:
     compares: bool
     paid: dict[str, Any]
     queue: Queue
-    newest: Newest
+    newest: Period
     seen: str
-    workup: dict[str, Any] | None = None
+    workup: dict[str, Any] | None
+
+
+def _check_of(state: Mapping[str, Any]) -> str:
+    """A hash of what is read of a state, by which damage shows."""
+    text = json.dumps([state.get(each.name) for each in fields(Stored)], sort_keys=True)
+    return blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def _read_prior_name(name: str) -> Prior:
     """The prior of that name."""
-    kind, _, number = name.partition(":")
+    from pandora_regret.files.prices import read_prior_argument
+
     try:
-        return PRIORS[kind].make(*([float(number)] if number else []))
-    except (KeyError, TypeError, ValueError):
+        return read_prior_argument(name)
+    except InputError:
         fix = "pass the prior that the monitor was begun with"
         raise InputError(f"{name} cannot be made from its name", argument="prior", place="", fix=fix) from None
 
@@ -431,12 +453,9 @@ def _read_times(time: Any, n: int) -> list[str] | None:
         return None
     if isinstance(time, (str, bytes)) or np.ndim(time) == 0:
         time = [time] * n
-    names = [str(each) for each in time]
-    for each, name in zip(time, names, strict=True):
-        if each is None or each != each or not name:
+    _check_length("time", len(time), n)
+    for each in time:
+        if is_missing(each) or not str(each):
             problem, fix = f"is {each!r}, which is no name", "name every row's time"
             raise InputTypeError(problem, argument="time", fix=fix)
-    if len(names) != n:
-        fix = "pass one time for all rows, or one per row"
-        raise InputError(f"has {len(names)} entries for {n} rows", argument="time", value=len(names), fix=fix)
-    return names
+    return [str(each) for each in time]

@@ -9,18 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import groupby
 from math import ceil
 from typing import NamedTuple
 
 import numpy as np
 
-from pandora_regret.inputs import FloatArray, InputError, IntArray
+from pandora_regret.inputs import FloatArray, IntArray
 
 FILES = 3  # how many later files a case waits for its label, unless something else is asked for
 KEPT = 0.99  # of labels, by the wait that is suggested
 
 
+@lru_cache(maxsize=1 << 16)
 def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
     """Names in the order that people mean: week 9 before week 10, and ISO dates by date.
 
@@ -51,11 +53,6 @@ class Cases(NamedTuple):
         """Some of them."""
         keys, times = (None if of is None else [of[row] for row in rows] for of in (self.keys, self.times))
         return Cases(self.possible[rows], self.truth[rows], keys, times)
-
-    def models(self, n: int) -> list[FloatArray]:
-        """The possible costs and promises of each of n models."""
-        width = self.possible.shape[1] // n
-        return [self.possible[:, start : start + width] for start in range(0, n * width, width)]
 
 
 @dataclass
@@ -179,20 +176,6 @@ class Queue:
             if so_far >= needed:
                 return delay
         return None
-
-    def check(self, width: int, n_classes: int, dependent: bool) -> None:
-        """That what a state told fits together."""
-        numbers = (self.late, self.count, *self.delays.values(), *self.given_up.values())
-        fits = (
-            min(numbers) >= 0
-            and all(map(str.isdigit, self.delays))
-            and len(self.unlabelled) == sum(case.truth < 0 for case in self.cases)
-        )
-        for case in self.cases:
-            timed = case.time is not None or not dependent
-            fits = fits and timed and len(case.possible) == width and -1 <= case.truth < n_classes
-        if not fits:
-            raise InputError("does not fit the rest", place="state.queue", fix="the state is damaged")
 
 
 def as_columns(cases: list[Waiting]) -> Cases:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pandora_regret.inference.sequential import EProcess, Ranks
-from pandora_regret.inputs import FloatArray, InputError
+from pandora_regret.inputs import FloatArray
 from pandora_regret.monitor.history import History
 from pandora_regret.monitor.possible_costs import overpaid, saved
 from pandora_regret.monitor.queue import Cases, later, natural_key
@@ -26,7 +26,6 @@ class Book:
     """What is kept beside the evidence; plain data, as a state stores it."""
 
     history: History = field(default_factory=History)
-    promised: float = 0.0  # the sum of promises, of which bets are fractions
     known: str | None = None  # the newest time when a label came after its forecast
     noticed: list[str | None] = field(
         default_factory=lambda: [None, None]
@@ -68,29 +67,28 @@ class Paid:
         return self.overpaid.n
 
     @property
-    def history(self) -> History:
-        """What was paid and promised over time."""
-        return self.book.history
+    def promised(self) -> float:
+        """The sum of promises, of whose mean so far bets are fractions."""
+        return self.book.history.points[-1].totals[PROMISED] if self.n else 0.0
 
     def add(self, part: Cases) -> None:
         """Bet on cases, all with labels, in their order; or on their mean."""
-        rows, *challenger = part.models(1 + (self.saved is not None))
+        rows, *challenger = np.hsplit(part.possible, 1 + (self.saved is not None))
         others = [saved(rows, other, part.truth) for other in challenger]
         columns = np.concatenate([overpaid(rows, part.truth), rows[:, -1][None], *others])
         names, cases, book = part.times, None, self.book
         if self.dependent:
             columns, cases, names = columns.mean(axis=1, keepdims=True), len(part.truth), names and names[:1]
-        promises = np.cumsum(np.concatenate([[book.promised], columns[3]]))[1:]
+        promises = np.cumsum(np.append(self.promised, columns[3]))[1:]
         scale = promises / np.arange(self.n + 1, self.n + 1 + len(promises))
-        book.promised, book.known = float(promises[-1]), part.known or book.known
-        quiet = self.overpaid.noticed < 0
+        book.known, quiet = part.known or book.known, self.overpaid.noticed < 0
 
         def learn(rows: slice) -> None:
             self.overpaid.update(columns[:3, rows], scale[rows])
             if self.saved is not None:
                 self.saved.update(columns[4:, rows], scale[rows])
 
-        self.history.add(names, cases, columns[[0, 3, 4][: 2 + len(others)]], learn, self.marks)
+        book.history.add(names, cases, columns[[0, 3, 4][: 2 + len(others)]], learn, self.marks)
         for side in np.flatnonzero(quiet & (self.overpaid.noticed >= 0)):
             book.noticed[side] = book.known
 
@@ -112,7 +110,7 @@ class Paid:
         at, known = self.overpaid.noticed_at(above), self.book.noticed[int(not above)]
         if at is None:
             return None
-        own = self.history.name_of(at)
+        own = self.book.history.name_of(at)
         return own if known is None else max(own, known, key=natural_key)
 
     def marks(self) -> tuple[float, ...]:
@@ -125,21 +123,8 @@ class Paid:
         """Plain data."""
         return {"book": to_plain(self.book)} | {name: part.state() for name, part in self.parts.items()}
 
-    def restore(self, state: Mapping[str, Any], place: str) -> None:
+    def restore(self, state: Mapping[str, Any]) -> None:
         """The processes as they were when `state` was written."""
-        self.book = from_plain(Book, state.get("book"), f"{place}.book")
+        self.book = from_plain(Book, state["book"], "state.paid.book")
         for name, part in self.parts.items():
-            part.restore(from_plain(dict[str, Any], state.get(name), f"{place}.{name}"), f"{place}.{name}")
-        points, width = self.history.all, 3 if self.saved else 2
-        fits = (
-            sum(point.increments for point in points) == self.n == (self.saved or self.overpaid).n
-            and all(point.increments > 0 and len(point.totals) == width for point in points)
-            and all(len(point.after) == 3 * width - 2 for point in self.history.points)
-            and self.history.stride > 0
-            and (self.book.promised > 0 or not self.n)
-            and len(self.book.noticed) == 2
-            and self.ranks.n == self.drift.n
-            and (self.book.drift is None) == (self.drift.noticed < 0).all()
-        )
-        if not fits:
-            raise InputError("does not fit the rest", place=f"{place}.book", fix="the state is damaged")
+            part.restore(state[name])

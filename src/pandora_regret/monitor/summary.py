@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.sequential import EProcess
@@ -16,37 +18,26 @@ ALWAYS = "valid whenever you look"
 
 
 @dataclass
-class Newest:
+class Period:
     """Cases with labels of the newest period; or where there are no times, those whose labels came last."""
 
     name: str | None = None
     cases: int = 0
-    paid: float = 0.0  # in all
+    paid: float = 0.0  # per case
     promised: float = 0.0
     fresh = True  # whether nothing of this run came in yet: no field, it is not stored
 
-    def add(self, times: Sequence[str] | None, paid: FloatArray, promised: FloatArray) -> None:
-        """Cases whose labels have come."""
-        if not len(paid):
+    def add(self, times: Sequence[str] | None, costs: FloatArray) -> None:
+        """Cases whose labels have come: what was paid and promised, (2, n)."""
+        if not costs.size:
             return
-        name = None if times is None else max(set(times), key=natural_key)
-        if self.fresh if name is None else later(name, self.name):
-            self.name, self.cases, self.paid, self.promised = name, 0, 0.0, 0.0
-        self.fresh = False
-        rows = slice(None) if times is None else [time == self.name for time in times]
-        self.cases += len(paid[rows])
-        self.paid += float(paid[rows].sum())
-        self.promised += float(promised[rows].sum())
-
-
-@dataclass(frozen=True)
-class Period:
-    """The newest period, or what came last where cases have no times."""
-
-    name: str | None
-    cases: int
-    paid: float  # per case
-    promised: float
+        name = None if times is None else max(times, key=natural_key)
+        if self.fresh if times is None else later(name or "", self.name):
+            self.name, self.cases = name, 0
+        own = costs if times is None else costs[:, [time == self.name for time in times]]
+        self.fresh, before, self.cases = False, self.cases, self.cases + own.shape[1]
+        sums = own.sum(axis=1) + before * np.array([self.paid, self.promised])
+        self.paid, self.promised = (sums / max(self.cases, 1)).tolist()
 
 
 @dataclass(frozen=True)
@@ -88,12 +79,9 @@ class MonitorSummary:
         return self.alarm is not None
 
 
-def summarise(paid: Paid, queue: Queue, newest: Newest, *, two_sided: bool) -> MonitorSummary:
+def summarise(paid: Paid, queue: Queue, newest: Period, *, two_sided: bool) -> MonitorSummary:
     """Where both streams stand."""
-    last, claim, history = None, paid.overpaid.claim(), paid.history
-    if newest.cases:
-        n = newest.cases
-        last = Period(newest.name, n, newest.paid / n, newest.promised / n)
+    claim, history = paid.overpaid.claim(), paid.book.history
     alarms = [
         Alarm(noticed, above, claim.side == (1 if above else -1))
         for above in (True, False)
@@ -107,8 +95,8 @@ def summarise(paid: Paid, queue: Queue, newest: Newest, *, two_sided: bool) -> M
         increments=paid.n,
         dependent=paid.dependent,
         timed=queue.newest is not None,
-        first=history.all[0].first if paid.n else None,
-        last=last,
+        first=history.points[0].first if paid.n else None,
+        last=replace(newest) if newest.cases else None,
         overpaid=Estimate(claim.value, claim.low, claim.high) if paid.n else None,
         since=history.name_of(claim.began) if claim.began else None,
         likely=history.name_of(claim.likely) if claim.likely and claim.side and not claim.began else None,
@@ -120,9 +108,9 @@ def summarise(paid: Paid, queue: Queue, newest: Newest, *, two_sided: bool) -> M
         waiting=len(queue.unlabelled),
         held=len(queue.cases) - len(queue.unlabelled),
         late=queue.late,
-        late_share=queue.late / max(queue.late + sum(point.cases for point in history.all), 1),
+        late_share=queue.late / max(queue.late + (history.points[-1].cases if paid.n else 0), 1),
         needed_wait=queue.needed_wait() if queue.late else None,
-        at_best=paid.overpaid.increments_until_alarm(paid.book.promised / paid.n)
+        at_best=paid.overpaid.increments_until_alarm(paid.promised / paid.n)
         if paid.dependent and paid.n
         else None,
     )

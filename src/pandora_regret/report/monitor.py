@@ -96,10 +96,13 @@ def render_monitor_page(
 
 
 def _marked(paid: Paid) -> list[Point]:
-    """The points of the history; the last one, where it is not complete, with where the monitor stands now."""
-    points = list(paid.history.all)
-    if points and not points[-1].after:
-        points[-1] = replace(points[-1], after=paid.marks())
+    """The points of the history, each with its own sums; the last with where the monitor stands now."""
+    points, before = list[Point](), Point(None, None, 0, 0, 0, (0.0,) * 3)
+    for point in paid.book.history.points:
+        counts = {name: getattr(point, name) - getattr(before, name) for name in ("increments", "cases")}
+        totals = tuple(now - then for now, then in zip(point.totals, before.totals, strict=False))
+        points.append(replace(point, totals=totals, after=point.after or paid.marks(), **counts))
+        before = point
     return points
 
 
