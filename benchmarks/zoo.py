@@ -20,8 +20,15 @@ import timm
 import torch
 from yardstick import finish, record
 
-from pandora_regret.study.zoos.encoders import IMAGENET, Weights, build_with_average, count_parameters
-from pandora_regret.study.zoos.features import Encoder, Machine, extract
+from pandora_regret.study.zoos.encoders import (
+    IMAGENET,
+    Encoder,
+    Machine,
+    Weights,
+    build_with_average,
+    count_parameters,
+    extract,
+)
 
 # Every thirteenth of the 464 architectures that TimmZoo of timm 1.0.30 names, in alphabetical order.
 ARCHITECTURES = (

@@ -143,7 +143,7 @@ class TestPredictionStore:
 
     def test_another_version_is_refused_and_a_cache_of_features_makes_it_again(self, stores, monkeypatch):
         from pandora_regret.study import store
-        from pandora_regret.study.zoos.features import Encoder, FeatureCache
+        from pandora_regret.study.zoos.encoders import Encoder, FeatureCache
 
         encoder = Encoder("net", None, None, ("x",), 8, (0.0,), (1.0,), lambda: "weights")
         cache = FeatureCache(stores[0].folder, "digest", "float32")

@@ -14,8 +14,7 @@ from pandora_regret import InputError, Uniform, search_cost
 from pandora_regret.inference.intervals import BIAS_WEIGHT, percentiles
 from pandora_regret.kernels import engine
 from pandora_regret.metrics import METRICS, Metric
-from pandora_regret.study import Agreement, agreement
-from pandora_regret.study import contest as contest_module
+from pandora_regret.study import Agreement, agreement, ranking_agreement
 from pandora_regret.study import ranking_agreement as module
 from pandora_regret.study.conditions import CONDITIONS, Condition
 from pandora_regret.study.ranking import PARTS
@@ -138,7 +137,7 @@ def test_how_the_work_is_cut_changes_nothing(monkeypatch):
     asked = {"costs": COSTS, "conditions": list(CONDITIONS), "replicates": 11, "resample": "both"}
     whole = agreement(truth, proba, **asked)
     monkeypatch.setattr(module, "TABLE_BYTES", 8 * 7 * 100 * 3)  # three replicates at a time
-    monkeypatch.setattr(contest_module, "BATCH_ELEMENTS", 40 * 3 * 2)  # two models at a time
+    monkeypatch.setattr(ranking_agreement, "BATCH_ELEMENTS", 40 * 3 * 2)  # two models at a time
     monkeypatch.setattr(engine, "WORTH_COMPILING", 0)
     assert_same(agreement(truth, proba, **asked), whole)
 

@@ -68,6 +68,20 @@ def test_distractors_share_what_the_truth_leaves_whatever_their_temperature(tabl
         assert_allclose(warm, proba, atol=1e-12)
 
 
+@pytest.mark.parametrize("kind", ["all", "distractors"])
+def test_a_temperature_is_a_model_s_or_an_instance_s_and_depends_on_nothing_else(kind):
+    rng = np.random.default_rng(1)
+    truth, proba = rng.integers(0, 4, 5), rng.dirichlet(np.ones(4), (3, 5))
+    models = ["a", "b", "c"]
+    per_model, per_instance = (Condition("t", temperature=kind, per=per) for per in ("model", "instance"))
+    one, many = per_model.changed(truth, proba, models, 7), per_instance.changed(truth, proba, models, 7)
+    assert_allclose(many[:, 0], one[:, 0])  # an instance's first is the model's own
+    assert (many[:, 1:] != one[:, 1:]).any(axis=2).all()
+    for condition, whole in ((per_model, one), (per_instance, many)):
+        assert_array_equal(condition.changed(truth, proba[1:2], ["b"], 7), whole[1:2])
+        assert_allclose(whole.sum(axis=2), 1)
+
+
 def test_the_papers_costs():
     clinical, drawn = CONDITIONS["clinical"], CONDITIONS["well_specified"]
     assert_array_equal(clinical.cost_draws(COSTS, CLASSES, 42), [COSTS])

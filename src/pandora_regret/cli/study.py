@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from shutil import rmtree
 from typing import TYPE_CHECKING
 
 import click
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from pandora_regret.study import Study
     from pandora_regret.study.table import Grid
 
+STUDY_FILE = click.Argument(["study_file"], type=PATH)
 FOLDER = click.Argument(["folder"], type=PATH)
 METRICS = (
     Option("--metric KEY", "A metric's key (pandora help metrics); may be repeated.", multiple=True),
@@ -30,26 +30,24 @@ def choice(name: str, help: str, *words: str) -> Option:
 
 
 @command(
-    click.Argument(["study_file"], type=PATH),
+    STUDY_FILE,
     Option("--out DIR", "Folder for the output.", type=PATH, required=True),
     *WORK,
     TRUST,
 )
 def run(asked: Asked) -> None:
     """Run the study that a TOML file describes; what is already in the output folder is kept."""
-    from pandora_regret.inputs import InputError
     from pandora_regret.study import begin
-    from pandora_regret.study.run import check_study
 
-    is_new = not asked.out.exists()
-    try:
-        described = begin(asked.study_file, asked.out, trust=asked.trust)
-        check_study(described, asked.out)
-    except InputError:
-        if is_new:
-            rmtree(asked.out, ignore_errors=True)
-        raise
-    _finish(described, asked.out, asked)
+    _finish(begin(asked.study_file, asked.out, trust=asked.trust), asked.out, asked)
+
+
+@command(STUDY_FILE, TRUST)
+def plan(asked: Asked) -> None:
+    """What a study takes: models, images, hours, and what it would download; nothing is."""
+    from pandora_regret.study import read_study, study_plan
+
+    echo(study_plan(read_study(asked.study_file, trust=asked.trust)).to_text())
 
 
 @command(FOLDER, *WORK, TRUST, Option("--retry-failed", "Try models again that failed before."))
@@ -147,7 +145,7 @@ def status(asked: Asked) -> None:
 
 study = Group(
     "study",
-    commands=[run, resume, table, figure, figures, status],
+    commands=[plan, run, resume, table, figure, figures, status],
     help=r"""Which metric picks the model that is cheapest to deploy.
 
     A study is one TOML file: data sets with their zoos and costs, conditions, metrics. Its output folder holds a
@@ -155,6 +153,7 @@ study = Group(
 
     \b
     Examples:
+      pandora study plan study.toml
       pandora study run study.toml --out results --jobs 4
       pandora study status results
       pandora study resume results --cluster tcp://scheduler:8786

@@ -3,6 +3,7 @@ from pandora_regret.study.conditions import PAPER_CONDITIONS as PAPER_CONDITIONS
 from pandora_regret.study.conditions import Condition as Condition
 from pandora_regret.study.conditions import read_condition as read_condition
 from pandora_regret.study.conditions import read_conditions as read_conditions
+from pandora_regret.study.plan import study_plan as study_plan
 from pandora_regret.study.predicting import Outcome as Outcome
 from pandora_regret.study.predicting import Zoo as Zoo
 from pandora_regret.study.predicting import predict_all as predict_all

@@ -45,6 +45,7 @@ CHOICES: dict[str, dict[str, str]] = {
         "all": "of all classes",
         "distractors": "of all but the true class, whose probability is kept",
     },
+    "per": {"model": "one temperature for all forecasts of a model", "instance": "one for each of them"},
     "typical": {
         "clinical": "costs scatter around the clinical ones",
         "drawn": "the draws themselves are the costs",
@@ -70,11 +71,13 @@ class Condition:
     name, title
         A short name, and one for people.
     temperature
-        None, "all" or "distractors": whether each model's forecasts are sharpened or blurred by a temperature
-        ``T = exp(sigma z)`` of its own, z standard normal: all of them, ``p' ~ p^(1/T)``, or only those of the
+        None, "all" or "distractors": whether forecasts are sharpened or blurred by a random temperature
+        ``T = exp(sigma z)``, z standard normal: all of them, ``p' ~ p^(1/T)``, or only those of the
         wrong classes, which go on sharing ``1 - p_i``.
     sigma
         How far temperatures scatter.
+    per
+        "model": a model has one temperature. "instance": it has another for every instance.
     prior
         None: the search pays the clinical costs. A prior, or its name in a file ("gamma:2"): costs are drawn from
         it, the same for all models.
@@ -116,6 +119,7 @@ class Condition:
     title: str = ""
     temperature: Literal["all", "distractors"] | None = None
     sigma: float = 1.0
+    per: Literal["model", "instance"] = "model"
     prior: Prior | str | None = None
     typical: Literal["clinical", "drawn"] = "clinical"
     draws: int = 100
@@ -182,10 +186,12 @@ class Condition:
         return replace(self, workup=self.workup[name])
 
     def changed(self, truth: IntArray, proba: FloatArray, models: Sequence[str], seed: int) -> FloatArray:
-        """The forecasts of some models, (B, N, K), at their temperatures."""
+        """The forecasts of some models, (B, N, K), at their temperatures: the same z whatever sigma is."""
         if self.temperature is None:
             return proba
-        scale = np.array([temperature_of(model, self.sigma, seed) for model in models])[:, None, None]
+        drawn, n_drawn = (keyed_generator(seed, "temperature", model) for model in models), len(truth)
+        z = np.stack([rng.standard_normal(n_drawn if self.per == "instance" else 1) for rng in drawn])
+        scale = np.exp(self.sigma * z)[:, :, None]
         return tempered(proba, scale) if self.temperature == "all" else tempered_distractors(truth, proba, scale)
 
     def cost_draws(
@@ -265,11 +271,6 @@ class Condition:
 @lru_cache(16)
 def _read_workup(workup: str) -> Workup:
     return Workup.from_pathways(workup) if workup in available_costs() else Workup.load(workup)
-
-
-def temperature_of(model: str, sigma: float, seed: int) -> float:
-    """``exp(sigma z)``, z the model's own; the same z whatever sigma is."""
-    return float(np.exp(sigma * keyed_generator(seed, "temperature", model).standard_normal()))
 
 
 def tempered(proba: FloatArray, temperature: Any) -> FloatArray:

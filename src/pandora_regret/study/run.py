@@ -12,7 +12,7 @@ from pathlib import Path
 from pandora_regret._version import __version__
 from pandora_regret.atomic import Place, write_atomically
 from pandora_regret.inputs import InputError
-from pandora_regret.study.predicting import Nobody, Watcher, kept_models, open_store, predict_all
+from pandora_regret.study.predicting import Nobody, Watcher, kept_models, predict_all
 from pandora_regret.study.ranking_agreement import agreement
 from pandora_regret.study.results import RESULTS, STUDY_SCHEMA
 from pandora_regret.study.spec import DataSet, Study, read_entries, read_study
@@ -22,7 +22,7 @@ STUDY, ORIGIN = "study.toml", "origin.json"
 
 
 def begin(study_file: Place, folder: Place, *, trust: bool = False) -> Study:
-    """Read a study, and make its output folder; one that exists must be of the same study.
+    """Read a study, check it, and make its output folder; one that exists must be of the same study.
 
     Parameters
     ----------
@@ -38,22 +38,34 @@ def begin(study_file: Place, folder: Place, *, trust: bool = False) -> Study:
     Study
         What the file says.
     """
-    study, text, out = read_study(study_file, trust=trust), Path(study_file).read_bytes(), Path(folder)
-    out.mkdir(parents=True, exist_ok=True)
+    study, file, out = read_study(study_file, trust=trust), Path(study_file), Path(folder)
     copy = out / STUDY
-    if (
-        copy.exists()
-        and any(entry.is_dir() for entry in out.iterdir())
-        and _fixed_part(copy) != _fixed_part(Path(study_file))
-    ):
+    begun = copy.exists() and any(entry.is_dir() for entry in out.iterdir())
+    if begun and _fixed_part(copy) != _fixed_part(file):
         raise InputError(
             f"{str(out)!r} holds another study: choose another folder, or go on with that one by resume. "
             "In a study that has begun, timeout and leave_out may be changed."
         )
-    origin = json.dumps({"folder": str(Path(study_file).resolve().parent)})
-    write_atomically(out / ORIGIN, lambda file: file.write(origin.encode()))
-    write_atomically(copy, lambda file: file.write(text))
+    for data in study.data:
+        _check(study, data, out / data.name)
+    out.mkdir(parents=True, exist_ok=True)
+    origin = json.dumps({"folder": str(file.resolve().parent)}).encode()
+    write_atomically(out / ORIGIN, lambda opened: opened.write(origin))
+    write_atomically(copy, lambda opened: opened.write(file.read_bytes()))
     return study
+
+
+def _check(study: Study, data: DataSet, folder: Path) -> None:
+    """Say what is wrong with a data set, its models, costs and conditions before hours of predicting."""
+    if Store.exists(folder):
+        target = Store.open(folder).target
+    else:
+        target, _, _ = data.zoo.target(), data.zoo.names(), data.zoo.about()
+    costs = data.costs_of(target.classes)
+    for condition in (condition.of_data(data.name) for condition in study.conditions):
+        condition.cost_draws(costs, target.classes, study.seed)
+        condition.typical_costs(costs, target.classes)
+        condition.weights(target.truth, target.classes)
 
 
 def _fixed_part(file: Path) -> Study:
@@ -119,7 +131,6 @@ def run_study(
         Plain values, as in results.json.
     """
     watcher, out = watcher or Nobody(), Path(folder)
-    check_study(study, folder)
     how: Plain = {"jobs": jobs, "cluster": cluster, "timeout": study.timeout, "watcher": watcher}
     parts = [agreement_of(study, data, predict_all(data, out / data.name, **how), watcher) for data in study.data]
     results = {
@@ -130,23 +141,6 @@ def run_study(
     }
     write_atomically(out / RESULTS, lambda file: file.write(json.dumps(results, indent=1).encode()))
     return results
-
-
-def check_study(study: Study, folder: Place) -> None:
-    """Say what is wrong with data, costs and conditions before hours of predicting; stores are begun.
-
-    Parameters
-    ----------
-    study, folder
-        As in `run_study`.
-    """
-    for data in study.data:
-        store = open_store(data, Path(folder) / data.name)[0]
-        costs = data.costs_of(store.classes)
-        for condition in (condition.of_data(data.name) for condition in study.conditions):
-            condition.cost_draws(costs, store.classes, study.seed)
-            condition.typical_costs(costs, store.classes)
-            condition.weights(store.truth, store.classes)
 
 
 def agreement_of(study: Study, data: DataSet, store: Store, watcher: Watcher | None = None) -> Plain:

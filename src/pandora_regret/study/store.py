@@ -207,7 +207,7 @@ class Store:
             raise InputError(f"{self.folder} has no predictions of {name!r}", fix=fix) from None
         if header["failure"] is not None:
             raise InputError(f"{self.folder} has no predictions of {name!r}: it failed ({header['failure']}).")
-        ((kind, values),), names = arrays.items(), header.get("classes", self.classes)  # early files name none
+        ((kind, values),), names = arrays.items(), header["classes"]
         if sorted(names) != sorted(self.classes) or values.shape != (len(self.truth), len(names)):
             problem = f"predicts {len(values)} cases of {', '.join(names)}, which are not those of the store"
             raise InputError(f"{self._file(name)} {problem}: delete it, and resume.")

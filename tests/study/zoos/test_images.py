@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from pandora_regret.costs import load_costs
 from pandora_regret.inputs import InputError
-from pandora_regret.study.zoos.features import Encoder, FeatureCache, Machine, extract
+from pandora_regret.study.zoos.encoders import Encoder, FeatureCache, Machine, extract
+from pandora_regret.study.zoos.image_zoos import probe_logits
 from pandora_regret.study.zoos.images import load_images
 
 pytest.importorskip("safetensors")
@@ -149,6 +150,32 @@ def pixels(n=10, side=8, channels=3):
     return np.random.default_rng(n).integers(0, 256, (n, side, side, channels), np.uint8)
 
 
+def plain_training(train, labels, test, n_classes):
+    """The paper's protocol as one would write it in torch; its one source of chance is the global seed."""
+    torch.manual_seed(42)
+    head = torch.nn.Linear(train.shape[1], n_classes)
+    optimiser = torch.optim.AdamW(head.parameters(), lr=1e-3, weight_decay=1e-4)
+    for rows in torch.randperm(len(train)).split(64):
+        optimiser.zero_grad()
+        torch.nn.functional.cross_entropy(head(train[rows]), labels[rows]).backward()
+        optimiser.step()
+    return head(test).detach()
+
+
+def test_a_probe_is_the_plain_training_loop_and_depends_on_its_own_seed_alone():
+    rng = np.random.default_rng(3)
+    labels = torch.tensor(rng.integers(0, 3, 200))
+    values = torch.nn.functional.one_hot(labels, 5).float() + torch.tensor(rng.normal(size=(200, 5))).float()
+    split = values[:150], labels[:150], values[150:], 4
+    expected = plain_training(*split)
+    torch.manual_seed(7)
+    torch.testing.assert_close(probe_logits(*split), expected, atol=1e-6, rtol=1e-5)
+    assert not torch.equal(probe_logits(*split), probe_logits(*split, seed=43))
+    scaled = (10 * values[:150] + 3, labels[:150], 10 * values[150:] + 3, 4)
+    found = [probe_logits(*each, standardise=True) for each in (split, scaled)]
+    torch.testing.assert_close(*found, atol=1e-5, rtol=1e-4)
+
+
 def only(found):
     (features,) = found
     assert features.failure is None, features.failure
@@ -164,15 +191,13 @@ class TestExtraction:
         )
         np.testing.assert_allclose(seen.numpy(), expected, atol=1e-5)
 
-    @pytest.mark.parametrize("interpolation", ["bilinear", "bicubic"])
     @pytest.mark.parametrize("resolution", [4, 12])
-    def test_resizes_to_the_encoders_resolution_within_the_range_of_bytes(self, interpolation, resolution):
-        machine = Machine("cpu", interpolation=interpolation)
+    def test_resizes_to_the_encoders_resolution_within_the_range_of_bytes(self, resolution):
         whole = encoder(resolution=resolution, mean=(0, 0, 0), std=(1, 1, 1))
-        seen = only(extract([whole], pixels(), machine)).reshape(10, 3, resolution, resolution)
+        seen = only(extract([whole], pixels(), CPU)).reshape(10, 3, resolution, resolution)
         assert seen.min() >= 0
         assert seen.max() <= 1
-        constant = only(extract([whole], np.full((1, 8, 8, 3), 51, np.uint8), machine))
+        constant = only(extract([whole], np.full((1, 8, 8, 3), 51, np.uint8), CPU))
         torch.testing.assert_close(constant, torch.full_like(constant, 0.2))
 
     @given(n=st.integers(1, 60), fits=st.integers(1, 60))

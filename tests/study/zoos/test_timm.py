@@ -2,21 +2,26 @@
 
 import json
 import pickle
+import subprocess
+import sys
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from pandora_regret.inputs import InputError
+from pandora_regret.study import begin, read_study, run_study, study_grid, study_plan
 from pandora_regret.study.zoos import encoders
 from pandora_regret.study.zoos.encoders import (
+    Machine,
     Weights,
     available,
     build,
     build_with_average,
+    extract,
 )
-from pandora_regret.study.zoos.features import Machine, extract
 from pandora_regret.study.zoos.image_zoos import TimmZoo, VariantsZoo
 from pandora_regret.study.zoos.images import load_images
 
@@ -66,18 +71,21 @@ def predictions(zoo, names=None):
     return {outcome.name: outcome for outcome in zoo.predict(names or zoo.names())}
 
 
-class TestCandidates:
-    SOME = ("resnet18.a1_in1k", "resnet101.a1_in1k", "efficientnet_b0.ra_in1k", "efficientnet_b3.ra2_in1k")
+SOME = ("resnet18.a1_in1k", "resnet101.a1_in1k", "efficientnet_b0.ra_in1k", "efficientnet_b3.ra2_in1k")
 
-    @pytest.fixture(autouse=True)
-    def _few(self, monkeypatch):
-        monkeypatch.setattr(timm, "list_models", lambda pretrained: list(self.SOME))
 
-    def test_are_those_of_the_right_size_sorted(self):
-        candidates = partial(available, Weights("hub"), resolution=224)
-        assert candidates() == ["efficientnet_b0.ra_in1k", "resnet101.a1_in1k", "resnet18.a1_in1k"]  # b3: 288
-        assert candidates(max_parameters=20_000_000) == ["efficientnet_b0.ra_in1k", "resnet18.a1_in1k"]
-        assert candidates(["resnet*"], 20_000_000) == ["resnet18.a1_in1k"]
+def test_encoders_are_those_of_the_right_size_and_the_list_is_what_timm_says(monkeypatch):
+    candidates = partial(available, Weights("hub"), made_for_224=True)
+    listed = candidates()
+    assert timm.__version__ != encoders.LISTED or len(listed) == 611
+    monkeypatch.setattr(timm, "list_models", lambda pretrained: list(SOME))
+    monkeypatch.setattr(encoders, "version", lambda name: "another")
+    encoders.listed_encoders.cache_clear()
+    assert list(candidates()) == ["efficientnet_b0.ra_in1k", "resnet101.a1_in1k", "resnet18.a1_in1k"]  # b3: 288
+    assert candidates().items() <= listed.items()
+    assert list(candidates(["resnet*"], 20_000_000)) == ["resnet18.a1_in1k"]
+    assert len(available(Weights("hub"))) == 4
+    encoders.listed_encoders.cache_clear()
 
 
 class TestLoading:
@@ -194,11 +202,10 @@ class TestVariants:
             resolutions=[16, 32],
             depths=["stage2", "block[25]", "end"],
             poolings=["avg", "avg+max", "token"],
-            probes=[{}, {"epochs": 2, "label_smoothing": 0.1}],
             device="cpu",
         )
         names = zoo.names()
-        per_resolution = 2 * 2 * 2 + 1 * 2 * 2 + 2 * 3 * 2  # efficientnet, resnet, vit: depths x poolings x probes
+        per_resolution = 2 * 2 + 1 * 2 + 2 * 3  # efficientnet, resnet, vit: depths x poolings
         assert len(names) == 2 * per_resolution
         outcomes = list(zoo.predict(names))
         assert sorted(outcome.name for outcome in outcomes) == sorted(names)
@@ -206,8 +213,6 @@ class TestVariants:
         found = {outcome.name: outcome.prediction for outcome in outcomes}
         widths = {name: prediction.metadata["width"] for name, prediction in found.items()}
         assert widths["test_vit.r160_in1k@32/block2/avg+max"] == 2 * widths["test_vit.r160_in1k@32/block2/avg"]
-        changed = "test_vit.r160_in1k@32/block2/avg/epochs=2,label_smoothing=0.1"
-        assert found[changed].metadata["probe"]["epochs"] == 2
         assert len({prediction.values.tobytes() for prediction in found.values()}) == len(names)
 
     def test_says_what_cannot_be_read(self, images, weights):
@@ -215,6 +220,56 @@ class TestVariants:
             VariantsZoo(images, weights=weights, models=["test_vit*"], resolutions=[30]).names()
         with pytest.raises(InputError, match=r"poolings has \['median'\]"):
             VariantsZoo(images, weights=weights, poolings=["avg+median"]).names()
+
+
+def test_the_plan_of_the_paper_s_study_needs_neither_torch_nor_the_network():
+    study = Path(__file__).parents[3] / "examples" / "studies" / "paper.toml"
+    code = f"""
+import sys
+from pandora_regret.study import read_study, study_plan
+print(study_plan(read_study({str(study)!r})).to_text())
+assert not {{"torch", "timm", "medmnist"}} & set(sys.modules)
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ran.stderr == ""
+    lines = [line.split() for line in ran.stdout.splitlines()]
+    assert lines[1][:6] == ["Derm", "611", "7,007", "2,005", "7", "0.38"]
+    assert lines[2][:6] == ["OCT", "611", "10,000", "1,000", "4", "0.46"]
+    assert "55.62 GB at most: the weights of 611 encoders" in ran.stdout
+
+
+def test_the_paper_s_study_runs_on_a_stand_in(images, weights, tmp_path, monkeypatch):
+    """Its own file, with other images and other encoders, in this process, where torchvision is made to fit."""
+    monkeypatch.setattr(TimmZoo, "most_jobs", 0)
+    text = (Path(__file__).parents[3] / "examples" / "studies" / "paper.toml").read_text(encoding="utf-8")
+    for name in ("dermamnist", "octmnist"):
+        text = text.replace(f'costs = "{name}"\n', "")
+        text = text.replace(f'images = "{name}"', f'images = "{images}", weights = "{weights}", device = "cpu"')
+    file = tmp_path / "paper.toml"
+    file.write_text(text.replace("replicates = 2000", "replicates = 20"), encoding="utf-8")
+    planned = study_plan(read_study(file)).to_text()
+    assert "To download: 0.00 GB at most: the weights of 0 encoders" in planned
+    results = run_study(begin(file, tmp_path / "out"), tmp_path / "out")
+    assert [len(part["agreement"]["data"]["models"]) for part in results["data"]] == [3, 3]
+    assert len(study_grid(results).rows) == 8
+
+
+def test_a_torchvision_that_does_not_fit_is_one_line(images, tmp_path):
+    """The tests declare its operators themselves where that is so; a user's process does not."""
+    code = f"""
+import sys
+sys.modules["torchvision"] = None
+from pandora_regret.cli import main
+sys.argv = ["pandora", "study", "run", {str(tmp_path / "s.toml")!r}, "--out", {str(tmp_path / "out")!r}]
+main()
+"""
+    study = f'title = "t"\n[[data]]\nname = "d"\n[data.zoo]\nkind = "timm"\nimages = "{images}"\n'
+    (tmp_path / "s.toml").write_text(study, encoding="utf-8")
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ran.returncode != 0
+    assert ran.stderr.startswith("pandora: timm cannot be imported (")
+    assert ran.stderr.count("\n") == 1
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")

@@ -2,7 +2,7 @@
 
 existing.py     predictions that are there already, in a store or in files
 tables.py       scikit-learn classifiers; table_files.py reads what they learn from
-image_zoos.py   linear probes (probes.py) on what encoders (encoders.py, features.py) see of images (images.py)
+image_zoos.py   linear probes on what encoders (encoders.py) see of images (images.py)
 """
 
 from typing import Any

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from glob import glob, has_magic
@@ -109,7 +108,7 @@ class FilesZoo(_Existing):
 @cache
 def _opened(zoo: FilesZoo) -> PredictionFiles:
     options = {name: value for name, value in vars(zoo).items() if name not in ("paths", "leave_out")}
-    return PredictionFiles(zoo.paths, Layout(**options), zoo.leave_out, strict=False)
+    return PredictionFiles(zoo.paths, Layout(**options), zoo.leave_out)
 
 
 def import_predictions(
@@ -152,32 +151,28 @@ def import_predictions(
     >>> store.models, store.probabilities(["bad"]).tolist()
     (('bad', 'good'), [[[0.0, 1.0], [1.0, 0.0]]])
     """
-    files = PredictionFiles(paths, layout)
+    files = PredictionFiles(paths, layout or Layout())
     target = files.target
     store = Store.create(store_folder, target.truth, target.classes, groups=target.groups, about=about)
     for name, made in files.predictions():
         store.save(name, made.values, logits=made.logits, metadata=made.metadata)
+    for failure in files.failures.values():
+        raise InputError(failure)
     return store
 
 
 class PredictionFiles:
     """Models in files, opened together and read one after the other; a file that models share is read once.
 
-    Unless it is `strict`, files that cannot be read are `failures`, with their reasons, and the others go on.
+    Files that cannot be read are `failures`, with their reasons, and the others go on.
     """
 
-    def __init__(
-        self, paths: Paths, layout: Layout | None = None, leave_out: Names = (), *, strict: bool = True
-    ) -> None:
-        files, layout = _files(paths), layout or Layout()
-        self.failures, self._strict = dict[str, str](), strict
-        self.skipped = [stem_of(file.name) for file in files if matches(stem_of(file.name), leave_out)]
-        kept = [ModelFiles((str(file),), layout) for file in files if stem_of(file.name) not in self.skipped]
-        self.models = open_models(kept, failures=None if strict else self.failures)
-        path_of: dict[str, str] = {}
+    def __init__(self, paths: Paths, layout: Layout, leave_out: Names = ()) -> None:
+        stems, self.failures = {file: stem_of(file.name) for file in _files(paths)}, dict[str, str]()
+        self.skipped = [stem for stem in stems.values() if matches(stem, leave_out)]
+        kept = [ModelFiles((str(file),), layout) for file, stem in stems.items() if stem not in self.skipped]
+        self.models, path_of = open_models(kept, failures=self.failures), dict[str, str]()
         for model in self.models:
-            if not model.name.strip():
-                raise InputError(f"{model.path} has rows without the name of a model: name it, or drop them.")
             if model.name in path_of:
                 both = f"{path_of[model.name]} and {model.path}"
                 raise InputError(f"{both} both hold a model called {model.name!r}: rename one of them.")
@@ -188,31 +183,23 @@ class PredictionFiles:
                 )
             path_of[model.name] = model.path
         self._read = self._in_common() if layout.common_rows else self._all()
-        self._first = next(self._read, None)
-        if self._first is None:
-            raise InputError(f"no file of predictions can be read: {'; '.join(self.failures.values())}")
-        first = self._first[1]
-        self.target = Target(
-            first.truth, tuple(map(str, first.classes)), read_groups(first.groups, len(first.truth))
-        )
-
-    @contextmanager
-    def _recorded(self, *names: str) -> Iterator[None]:
-        """What is wrong with models is recorded, or raised."""
         try:
-            yield
-        except InputError as error:
-            if self._strict:
-                raise
-            self.failures |= dict.fromkeys(names, str(error))
+            self._first = next(self._read)
+        except StopIteration:
+            reasons = "; ".join(self.failures.values())
+            raise InputError(f"no file of predictions can be read: {reasons}") from None
+        first = self._first[1]
+        groups = read_groups(first.groups, len(first.truth))
+        self.target = Target(first.truth, tuple(map(str, first.classes)), groups)
 
     def _all(self) -> Iterator[tuple[Predictions, Batch]]:
         """The models that can be read."""
         for _, sharing in groupby(self.models, key=lambda model: model.sources):
-            models, batches = list(sharing), list[Batch]()
-            with self._recorded(*(model.name for model in models)):
-                batches = list(read_models(models))
-            yield from zip(models, batches, strict=False)
+            models = list(sharing)
+            try:
+                yield from zip(models, list(read_models(models)), strict=True)
+            except InputError as error:
+                self.failures |= dict.fromkeys((model.name for model in models), str(error))
 
     def _in_common(self) -> Iterator[tuple[Predictions, Batch]]:
         """The same on the rows that all have."""
@@ -221,10 +208,13 @@ class PredictionFiles:
 
     def predictions(self) -> Iterator[tuple[str, Prediction]]:
         """The models' names and predictions, rows and classes as in the first; they can be walked through once."""
-        assert self._first is not None
-        for model, batch in chain([self._first], self._read):
-            with self._recorded(model.name):
-                *_, aligned = align([self._first[1], batch], [self._first[0].name, model.name])
+        (first, pattern), others = self._first, self._read
+        for model, batch in chain([self._first], others):
+            try:
+                *_, aligned = align([pattern, batch], [first.name, model.name])
+            except InputError as error:
+                self.failures[model.name] = str(error)
+            else:
                 yield model.name, Prediction(aligned.values, model.logits, {"file": model.path})
 
 
@@ -232,14 +222,17 @@ def _files(paths: Paths) -> list[Path]:
     """Files, those that patterns match, and those in folders whose names say that they may be predictions."""
     files: list[Path] = []
     for path in map(str, [paths] if isinstance(paths, (str, os.PathLike)) else paths):
-        is_pattern, before = has_magic(path) and not os.path.exists(path), len(files)
-        for match in map(Path, sorted(glob(path, recursive=True)) if is_pattern else [path]):
-            for file in sorted(match.iterdir()) if match.is_dir() else [match]:
-                name = file.with_suffix("") if file.suffix in COMPRESSED else file
-                is_predictions = name.suffix in FORMATS and not file.name.startswith(".") and file.is_file()
-                files += [file] if file == match or is_predictions else []
+        matching = [path] if os.path.exists(path) or not has_magic(path) else sorted(glob(path, recursive=True))
+        before = len(files)
+        for match in map(Path, matching):
+            files += filter(_may_be_predictions, sorted(match.iterdir())) if match.is_dir() else [match]
         if len(files) == before:
             raise InputError(f"{path} holds no file of predictions: they end in {', '.join(FORMATS)}.")
     if not files:
         raise InputError("no file of predictions: pass at least one path.")
     return files
+
+
+def _may_be_predictions(file: Path) -> bool:
+    name = file.with_suffix("") if file.suffix in COMPRESSED else file
+    return name.suffix in FORMATS and not file.name.startswith(".") and file.is_file()

@@ -9,24 +9,36 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache, partial
 from itertools import product
+from math import sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from pandora_regret.inputs import InputError
 from pandora_regret.study.predicting import Outcome, matches
 from pandora_regret.study.store import Names, Plain, Prediction, Target
-from pandora_regret.study.zoos.encoders import Weights, available, build, build_with_average, library, mean_and_std
-from pandora_regret.study.zoos.features import Encoder, FeatureCache, Features, Machine, extract
+from pandora_regret.study.zoos.encoders import (
+    Encoder,
+    FeatureCache,
+    Features,
+    Machine,
+    Weights,
+    available,
+    build,
+    build_with_average,
+    extract,
+    library,
+    mean_and_std,
+    timm,
+)
 from pandora_regret.study.zoos.images import ImageData, load_images
-from pandora_regret.study.zoos.probes import Probe
 
 if TYPE_CHECKING:
-    import torch
+    from torch import Tensor
 
-    Tensors = dict[str, torch.Tensor]
+    Tensors = dict[str, Tensor]
 
 
 @dataclass(frozen=True)
@@ -35,7 +47,6 @@ class Recipe:
 
     encoder: str
     outputs: Names
-    probe: Probe
 
 
 @dataclass
@@ -62,12 +73,8 @@ class ImageZoo:
         Larger encoders are left out.
     mean_std : str
         What inputs are normalised with: "imagenet", or each encoder's "own".
-    interpolation : str
-        "bilinear" or "bicubic": how images are brought to the encoder's resolution.
     device, precision : str
         "auto": the GPU in float16 by autocast, or else the CPU in float32.
-    largest_batch : int
-        Images of 224 x 224 at once; 0 leaves it to the device.
     cache : str
         A folder for features; none are kept by default.
     standardise : bool
@@ -84,10 +91,8 @@ class ImageZoo:
     models: list[str] = field(default_factory=lambda: ["*"])
     max_parameters: int = 50_000_000
     mean_std: str = "imagenet"
-    interpolation: str = "bilinear"
     device: str = "auto"
     precision: str = "auto"
-    largest_batch: int = 0
     cache: str = ""
     standardise: bool = False
     seed: int = 42
@@ -104,7 +109,7 @@ class ImageZoo:
 
     def target(self) -> Target:
         """The test split."""
-        data = self._data()
+        data = self.data()
         return Target(data.truth, data.classes)
 
     def names(self) -> list[str]:
@@ -115,21 +120,19 @@ class ImageZoo:
         recipes = self.recipes()
         groups: dict[str, list[str]] = {}
         for name in names:
-            if name not in recipes:
-                raise InputError(f"{name!r} is not a model of this zoo; its names() are those that are.")
             groups.setdefault(recipes[name].encoder, []).append(name)
         return list(groups.values())
 
     def predict(self, names: Sequence[str]) -> Iterator[Outcome]:
-        recipes, data, machine, batches = self.recipes(), self._data(), self._machine(), self.batches(names)
+        recipes, data, machine, batches = self.recipes(), self.data(), self._machine(), self.batches(names)
         encoders = (self.encoder(recipes[batch[0]].encoder) for batch in batches)
-        seen = f"{machine.precision} {machine.interpolation}"
-        kept = FeatureCache(Path(self.cache), data.digest, seen) if self.cache else None
+        kept = FeatureCache(Path(self.cache), data.digest, machine.precision) if self.cache else None
         for batch, features in zip(batches, extract(encoders, data.pixels, machine, kept), strict=True):
             for name in batch:
                 yield self._outcome(name, recipes[name], features, data)
 
     def about(self) -> Plain:
+        timm()  # so that a study begins only where its models can be built
         machine, libraries = self._machine(), ("torch", "timm", "numpy", "medmnist")
         return {
             "zoo": type(self).__name__,
@@ -149,7 +152,8 @@ class ImageZoo:
             if not values.isfinite().all():
                 raise ArithmeticError("the encoder gives features that are not finite")
             labels = torch.as_tensor(data.labels[:n], device=values.device)
-            logits = recipe.probe.logits(values[:n], labels, values[n:], len(data.classes)).cpu()
+            split = values[:n], labels, values[n:], len(data.classes)
+            logits = probe_logits(*split, standardise=self.standardise, seed=self.seed).cpu()
             if not logits.isfinite().all():
                 raise ArithmeticError("the probe gives predictions that are not finite")
         except Exception as error:  # whatever is wrong with this model, the others go on
@@ -161,7 +165,7 @@ class ImageZoo:
             "input_size": encoder.resolution,
             "mean": list(encoder.mean),
             "std": list(encoder.std),
-            "probe": asdict(recipe.probe),
+            "standardised": self.standardise,
             "batch": features.batch,
             "seconds_features": features.seconds,
             "seconds": features.seconds + time.perf_counter() - start,
@@ -175,11 +179,11 @@ class ImageZoo:
         return Encoder(name, built, read, outputs, resolution, *mean_and_std(bare, self.mean_std), digest)
 
     def _machine(self) -> Machine:
-        return Machine(self.device, self.precision, self.interpolation, self.largest_batch)
+        return Machine(self.device, self.precision)
 
-    def _data(self) -> ImageData:
-        names = ("size", "folder", "train_cap", "seed")
-        options = {name: getattr(self, name) for name in names}
+    def data(self) -> ImageData:
+        """The images."""
+        options = {name: getattr(self, name) for name in ("size", "folder", "train_cap", "seed")}
         return load_images(self.images, classes=tuple(self.classes), **options)
 
 
@@ -199,9 +203,8 @@ class TimmZoo(ImageZoo):
 
     def recipes(self) -> dict[str, Recipe]:
         """One model for each encoder."""
-        names = available(Weights(self.weights), self.models, self.max_parameters, resolution=224)
-        probe = Probe(standardise=self.standardise, seed=self.seed)
-        return {name: Recipe(name, ("features",), probe) for name in names}
+        names = available(Weights(self.weights), self.models, self.max_parameters, made_for_224=True)
+        return {name: Recipe(name, ("features",)) for name in names}
 
     def encoder(self, name: str) -> Encoder:
         return self._encoder(name, build_with_average, self.resolution, _read_end, ("features",))
@@ -224,32 +227,26 @@ class VariantsZoo(ImageZoo):
     poolings : list of str
         "avg" and "max" over the image, "token" for the class token of a transformer that has one; with + side by
         side, as in "avg+max".
-    probes : list of tables
-        Changes to the probe, each making further models: {epochs = 5}, {label_smoothing = 0.2}, {fraction = 0.1}.
-        An empty table is the probe as it is.
     """
 
     resolutions: list[int] = field(default_factory=lambda: [224])
     depths: list[str] = field(default_factory=lambda: ["*"])
     poolings: list[str] = field(default_factory=lambda: ["avg", "max", "avg+max", "token"])
-    probes: list[Plain] = field(default_factory=lambda: [{}])
 
     def recipes(self) -> dict[str, Recipe]:
         """Every combination that the encoders have."""
         unknown = {part for pooling in self.poolings for part in pooling.split("+")} - {"avg", "max", "token"}
         if unknown:
             raise InputError(f"poolings has {sorted(unknown)}: choose avg, max, token, or several joined by +.")
-        recipes, usual = {}, Probe(standardise=self.standardise, seed=self.seed)
+        recipes = {}
         bare = available(Weights(self.weights), self.models, self.max_parameters)
         for encoder, resolution in product(bare, self.resolutions):
-            layout = _layout(encoder, resolution)
+            layout, name = _layout(encoder, resolution), f"{encoder}@{resolution}"
             depths = [depth for depth in layout.depths if matches(depth, self.depths)]
             poolings = [pooling for pooling in self.poolings if set(pooling.split("+")) <= set(layout.poolings)]
-            for depth, pooling, changes in product(depths, poolings, self.probes):
+            for depth, pooling in product(depths, poolings):
                 outputs = tuple(f"{depth}/{part}" for part in pooling.split("+"))
-                recipe = Recipe(f"{encoder}@{resolution}", outputs, replace(usual, **changes))
-                spelled = ",".join(f"{key}={value}" for key, value in changes.items())
-                recipes["/".join(filter(None, (recipe.encoder, depth, pooling, spelled)))] = recipe
+                recipes[f"{name}/{depth}/{pooling}"] = Recipe(name, outputs)
         return recipes
 
     def encoder(self, name: str) -> Encoder:
@@ -288,11 +285,11 @@ def _layout(name: str, resolution: int) -> _Layout:
     return _Layout(tuple(depths), ("avg", "max", *token))
 
 
-def _read_end(network: Any, images: torch.Tensor) -> Tensors:
+def _read_end(network: Any, images: Tensor) -> Tensors:
     return {"features": network(images)}
 
 
-def _read_depths(layout: _Layout, network: Any, images: torch.Tensor) -> Tensors:
+def _read_depths(layout: _Layout, network: Any, images: Tensor) -> Tensors:
     """All depths and poolings of one pass."""
     with_tokens = {"return_prefix_tokens": True} if "token" in layout.poolings else {}
     end, maps = network.forward_intermediates(images, norm=True, **with_tokens)
@@ -305,3 +302,37 @@ def _read_depths(layout: _Layout, network: Any, images: torch.Tensor) -> Tensors
         if tokens is not None:
             features[f"{depth}/token"] = tokens[:, 0]
     return features
+
+
+def probe_logits(
+    train: Tensor,
+    labels: Tensor,
+    test: Tensor,
+    n_classes: int,
+    *,
+    standardise: bool = False,
+    seed: int = 42,
+) -> Tensor:
+    """What a linear head predicts for some features after one epoch of AdamW on others, as in the paper.
+
+    Logits are (m, n_classes). Features are (n, D) and (m, D), labels (n,), all on one device. Where they are
+    standardised, it is by the mean and the spread of those trained on.
+    """
+    torch = library("torch")
+    train, test, (n, width) = train.float(), test.float(), train.shape
+    if standardise:
+        mean, spread = train.mean(0), train.std(0).clamp_min(1e-6)
+        train, test = (train - mean) / spread, (test - mean) / spread
+    chance = torch.Generator().manual_seed(seed)  # of the CPU: the same draws on every device
+    head = torch.nn.utils.skip_init(torch.nn.Linear, width, n_classes)
+    for parameter in (head.weight, head.bias):  # torch's usual first weights
+        torch.nn.init.uniform_(parameter, -1 / sqrt(width), 1 / sqrt(width), generator=chance)
+    head = head.to(train.device)
+    optimiser = torch.optim.AdamW(head.parameters(), 1e-3, weight_decay=1e-4, fused=True)
+    for rows in torch.randperm(n, generator=chance).to(train.device).split(64):
+        torch.nn.functional.cross_entropy(head(train[rows]), labels[rows]).backward()
+        optimiser.step()
+        optimiser.zero_grad()
+    with torch.no_grad():
+        predicted: Tensor = head(test)
+    return predicted

@@ -5,6 +5,7 @@ import zipfile
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,16 +82,21 @@ def load_images(
 
 def _download(name: str, size: int, folder: str) -> Path:
     """The npz file of a MedMNIST data set, downloaded unless it is there."""
-    medmnist = library("medmnist")
-    if name not in medmnist.INFO:
-        names = ", ".join(sorted(medmnist.INFO))
-        raise InputError(f"images is {name!r}, neither an npz file nor a MedMNIST data set: those are {names}.")
+    medmnist, python_class = library("medmnist"), official(name)["python_class"]
     place = {"root": str(Path(folder).resolve())} if folder else {}
     if folder:
         Path(folder).mkdir(parents=True, exist_ok=True)
-    dataset_class = getattr(medmnist, medmnist.INFO[name]["python_class"])
-    dataset = dataset_class(split="val", download=True, size=size, **place)  # its smallest: the file is read here
+    dataset = getattr(medmnist, python_class)(split="val", download=True, size=size, **place)  # the smallest
     return Path(dataset.root) / (f"{name}.npz" if size == 28 else f"{name}_{size}.npz")
+
+
+def official(name: str) -> Any:
+    """What the `medmnist` package knows of a data set."""
+    info = library("medmnist").INFO
+    if name not in info:
+        names = ", ".join(sorted(info))
+        raise InputError(f"images is {name!r}, neither an npz file nor a MedMNIST data set: those are {names}.")
+    return info[name]
 
 
 def _read_split(path: Path, split: str) -> tuple[NDArray[np.uint8], IntArray]:
@@ -123,9 +129,8 @@ def _class_names(asked: Names, path: Path, at_least: int) -> Names:
         names = load_costs(name).classes
     if not names:
         try:
-            info = library("medmnist").INFO
-            names = tuple(info[name]["label"].values())
-        except (MissingLibraryError, KeyError):
+            names = tuple(official(name)["label"].values())
+        except (MissingLibraryError, InputError):
             names = tuple(map(str, range(at_least)))
     if len(names) < at_least:
         raise InputError(

@@ -88,8 +88,10 @@ def read_labelled(
         raise InputError(
             f"label column {target!r} holds one class only, {classes[0]!r}: name another with label=..."
         )
-    names = (int(name) if isinstance(name, float) and name.is_integer() else name for name in classes.tolist())
-    return LabelledTable(features, named, codes.astype(np.intp), tuple(map(str, names)))
+    names = (  # numbers as people write them
+        str(name).removesuffix(".0") if isinstance(name, float) else str(name) for name in classes.tolist()
+    )
+    return LabelledTable(features, named, codes.astype(np.intp), tuple(names))
 
 
 def sample_rows(table: LabelledTable, max_rows: int, seed: int) -> LabelledTable:
@@ -146,15 +148,14 @@ def _read_text(path: Path, header: bool | None) -> Columns:
         return _read_arff(text, path)
     lines = [line for line in text.splitlines() if line.strip()]
     separator, decimal = recognise_marks(text.encode(), RECOGNISED, ",", str(path))
-    spaced = bool(lines) and separator not in lines[0]
-    rows = [line.split() for line in lines] if spaced else list(csv.reader(lines, delimiter=separator))
-    rows = [[cell.strip() for cell in row] for row in rows]
-    first = rows[0] if rows else []
+    if separator not in text:
+        lines, separator = [",".join(line.split()) for line in lines], ","
+    first, *rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=separator)] or [[]]
     if header is None:  # no column is called by a number, nor by what is found again below
-        below = any(cell == name for row in rows[1:] for name, cell in zip(first, row, strict=False))
+        below = any(cell == name for row in rows for name, cell in zip(first, row, strict=False))
         header = not below and all(_column([name], decimal).dtype == object for name in first if name)
-    names, rows = (first, rows[1:]) if header else ([str(number) for number in range(len(first))], rows)
-    if not rows or len({*names}) < len(names):
+    names, rows = (first, rows) if header else ([*map(str, range(len(first)))], [first, *rows])
+    if not first or not rows or len({*names}) < len(names):
         raise InputError(f"{path} has no rows, or two columns of one name: it must hold a table.")
     for number, row in enumerate(rows):
         if len(row) != len(names):

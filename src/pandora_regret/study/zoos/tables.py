@@ -45,7 +45,7 @@ class Classifier(NamedTuple):
     def make(self, seed: int) -> Any:
         """A fresh estimator; everything random in it is seeded."""
         estimator = _made({key: value for key, value in self.parameters.items() if key != "temperature"})
-        random = [key for key in estimator.get_params() if key.split("__")[-1] == "random_state"]
+        random = [key for key in estimator.get_params() if key.endswith("random_state")]
         return estimator.set_params(**dict.fromkeys(random, seed))
 
     def forecast(self, estimator: Any, features: FloatArray) -> FloatArray:
@@ -53,9 +53,8 @@ class Classifier(NamedTuple):
         temperature = float(self.parameters.get("temperature", 1.0))
         if hasattr(estimator, "predict_proba"):
             proba = np.asarray(estimator.predict_proba(features), np.float64)
-            if temperature != 1:
-                return tempered(proba, temperature)
-            return np.asarray(proba / proba.sum(axis=1, keepdims=True))  # logarithms would lose digits
+            shares: FloatArray = proba / proba.sum(axis=1, keepdims=True)
+            return tempered(shares, temperature) if temperature != 1 else shares  # logarithms lose digits
         values = np.asarray(estimator.decision_function(features), np.float64)
         if values.ndim == 1:  # two classes have one decision value: that of the second
             values = np.column_stack([np.zeros_like(values), values])
@@ -67,9 +66,7 @@ def _made(described: Mapping[str, Any]) -> Any:
     options = {key: _made(value) if isinstance(value, Mapping) else value for key, value in described.items()}
     (module, name), first = options.pop("class").rsplit(".", 1), options.pop("first", None)
     made = getattr(library(f"sklearn.{module}"), name)(**options)
-    if first is None:
-        return made
-    return library("sklearn.pipeline").make_pipeline(first, made)
+    return made if first is None else library("sklearn.pipeline").make_pipeline(first, made)
 
 
 @cache
@@ -147,37 +144,34 @@ class TableZoo:
         read_number(self.noise, "noise", lambda noise: 0 <= noise < np.inf, "it must be 0 or a positive number")
 
     def target(self) -> Target:
-        table = _table(self, _stamp(self.data))
-        return Target(table.truth.astype(np.int64), table.classes)
+        table = _table(self, _digest(self.data))
+        return Target(table.truth, table.classes)
 
     def names(self) -> list[str]:
         """The models, in the order in which the zoo lists them."""
-        listed = all_classifiers()
-        for wanted in self.models or ():
-            if not any(matches(name, [wanted]) for name in listed):
-                raise InputError(
-                    f"models names {wanted!r}, which no model is called: use one of {', '.join(listed)}."
-                )
-        return [name for name in listed if self.models is None or matches(name, self.models)]
+        listed, wanted = all_classifiers(), self.models or ("*",)
+        for pattern in wanted:
+            if not any(matches(name, [pattern]) for name in listed):
+                fix = f"use one of {', '.join(listed)}"
+                raise InputError(f"models names {pattern!r}, which no model is called: {fix}.")
+        return [name for name in listed if matches(name, wanted)]
 
     def batches(self, names: Sequence[str]) -> list[list[str]]:
         """One by one: what models share is prepared once a process."""
         return [[name] for name in names]
 
     def predict(self, names: Sequence[str]) -> Iterator[Outcome]:
-        folds, target = _folds(self, _stamp(self.data)), self.target()
+        folds, target = _folds(self, _digest(self.data)), self.target()
         for name in names:
             yield self._outcome(all_classifiers()[name], folds, (len(target.truth), len(target.classes)))
 
     def about(self) -> dict[str, Any]:
         """The settings, the table's size and digest, and the versions of what computes the forecasts."""
-        table, settings, digest = _table(self, _stamp(self.data)), asdict(self), None
-        if self.data not in BUNDLED:  # those are told by scikit-learn's version
-            with Path(self.data).open("rb") as file:
-                digest = file_digest(file, "sha256").hexdigest()
+        digest = _digest(self.data)
+        table = _table(self, digest)
         return {
             "zoo": "sklearn",
-            "settings": {key: list(v) if isinstance(v, tuple) else v for key, v in settings.items()},
+            "settings": asdict(self),
             "rows": len(table),
             "features": table.features.shape[1],
             "sha256": digest,
@@ -198,11 +192,10 @@ class TableZoo:
             read_probabilities(values, name="the forecasts").check()
         except Exception as error:
             return Outcome(classifier.name, failure=f"{type(error).__name__}: {' '.join(str(error).split())}")
-        own = hasattr(estimator, "predict_proba")
         metadata = {
             "family": classifier.family,
             "parameters": dict(classifier.parameters),
-            "forecast": "predict_proba" if own else "softmax of decision_function",
+            "forecast": "predict_proba" if hasattr(estimator, "predict_proba") else "softmax of decision_function",
             "seconds": perf_counter() - start,
             "notes": sorted({f"{warning.category.__name__}: {warning.message}" for warning in warned}),
         }
@@ -215,15 +208,18 @@ def _alone() -> Iterator[list[warnings.WarningMessage]]:
 
     Both are settings of the process, so the threads of a Dask worker take turns.
     """
-    limited = library("threadpoolctl").threadpool_limits
-    with TURN, limited(limits=1), warnings.catch_warnings(record=True) as warned:
+    with (
+        TURN,
+        library("threadpoolctl").threadpool_limits(limits=1),
+        warnings.catch_warnings(record=True) as warned,
+    ):
         warnings.simplefilter("always")
         yield warned
 
 
 @lru_cache(maxsize=2)
-def _table(zoo: TableZoo, stamp: object) -> LabelledTable:
-    """The table that the zoo predicts; `stamp` makes it be read again when its file changes."""
+def _table(zoo: TableZoo, digest: str | None) -> LabelledTable:
+    """The table that the zoo predicts; `digest` makes it be read again when its file changes."""
     table = read_labelled(zoo.data, zoo.label, header=zoo.header, without=zoo.without)
     if zoo.max_rows is not None and zoo.max_rows < len(table):
         table = sample_rows(table, zoo.max_rows, zoo.seed)
@@ -231,12 +227,12 @@ def _table(zoo: TableZoo, stamp: object) -> LabelledTable:
 
 
 @lru_cache(maxsize=2)
-def _folds(zoo: TableZoo, stamp: object) -> list[Fold]:
+def _folds(zoo: TableZoo, digest: str | None) -> list[Fold]:
     """The folds; what prepares the features has seen the fitted rows only. Every model sees the same.
 
     Missing numbers are the median, and all have one scale; each name has a column, a missing one being a name.
     """
-    table = _table(zoo, stamp)
+    table = _table(zoo, digest)
     most = int(np.bincount(table.truth).max())
     if most < zoo.folds:
         raise InputError(
@@ -264,9 +260,9 @@ def _folds(zoo: TableZoo, stamp: object) -> list[Fold]:
     return folds
 
 
-def _stamp(data: str) -> object:
-    """What changes when a data file does."""
+def _digest(data: str) -> str | None:
+    """Of the file, so that one that changes is read again; bundled data are told by scikit-learn's version."""
     if data in BUNDLED or not Path(data).is_file():
         return None
-    status = Path(data).stat()
-    return status.st_mtime_ns, status.st_size
+    with Path(data).open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
