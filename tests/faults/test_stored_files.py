@@ -124,10 +124,6 @@ class TestPredictionStore:
         store = self.moved(stores)
         assert np.allclose(store.probabilities(["one"])[0], forecasts[1], atol=1e-6)
 
-    def test_a_file_that_names_no_classes_has_those_of_its_store(self, stores, forecasts):
-        store = self.moved(stores, lambda arrays, about: (arrays, {k: about[k] for k in about if k != "classes"}))
-        assert np.allclose(store.probabilities(["one"])[0], forecasts[1][:, ANOTHER], atol=1e-6)
-
     @pytest.mark.parametrize(
         "change",
         [
