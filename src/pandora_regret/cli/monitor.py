@@ -156,7 +156,7 @@ def _locked(state: Path) -> Iterator[None]:
 
 def _updated(asked: Asked) -> tuple[Monitor, Taken, tuple[Done, ...]]:
     """The monitor with what the files add, what became of their rows, and what was done to them."""
-    from pandora_regret.files.cases import read_label_table
+    from pandora_regret.files.opening import read_truth
     from pandora_regret.monitor import Taken
 
     watched, done = _restored(asked), tuple[Done, ...]()
@@ -171,9 +171,10 @@ def _updated(asked: Asked) -> tuple[Monitor, Taken, tuple[Done, ...]]:
         if new is not None:
             taken += watched.update(**new)
         if asked.labels is not None:
-            ids, truth = read_label_table(asked.labels, list(by_name), asked.layout())
-            there = truth >= 0  # the others are not known yet
-            taken += watched.label(ids[there], [list(by_name.values())[k] for k in truth[there]])
+            labels = read_truth(asked.layout(truth=asked.labels, unlabelled=True), tuple(by_name)).rows
+            there = labels.truth >= 0  # the others are not known yet
+            names = [list(by_name.values())[k] for k in labels.truth[there]]
+            taken += watched.label(np.asarray(labels.ids)[there], names)
     if asked.close:
         watched.close()
     left_out = (

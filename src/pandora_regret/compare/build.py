@@ -64,7 +64,7 @@ from pandora_regret.workup import Workup
 from pandora_regret.workup.scores import WorkupRows
 
 if TYPE_CHECKING:
-    from pandora_regret.files.together import Together
+    from pandora_regret.files.opening import Together
 
 
 @renamed("typical_costs", "costs")

@@ -4,15 +4,16 @@ from pandora_regret.files.batch import Batch as Batch
 from pandora_regret.files.cases import OneRow as OneRow
 from pandora_regret.files.cases import read_row as read_row
 from pandora_regret.files.formats import read_table as read_table
-from pandora_regret.files.inspection import Inspected as Inspected
-from pandora_regret.files.inspection import inspect_file as inspect_file
-from pandora_regret.files.inspection import inspect_models as inspect_models
 from pandora_regret.files.layout import Dialect as Dialect
 from pandora_regret.files.layout import Layout as Layout
 from pandora_regret.files.layout import ModelFiles as ModelFiles
 from pandora_regret.files.layout import read_models_argument as read_models_argument
+from pandora_regret.files.opening import Inspected as Inspected
+from pandora_regret.files.opening import inspect_file as inspect_file
+from pandora_regret.files.opening import inspect_models as inspect_models
 from pandora_regret.files.opening import open_models as open_models
 from pandora_regret.files.opening import open_predictions as open_predictions
+from pandora_regret.files.opening import read_together as read_together
 from pandora_regret.files.predictions import Predictions as Predictions
 from pandora_regret.files.predictions import read_all as read_all
 from pandora_regret.files.predictions import read_models as read_models
@@ -23,4 +24,3 @@ from pandora_regret.files.prices import read_price_list as read_price_list
 from pandora_regret.files.prices import read_prior_argument as read_prior_argument
 from pandora_regret.files.source import FileError as FileError
 from pandora_regret.files.source import Problem as Problem
-from pandora_regret.files.together import read_together as read_together

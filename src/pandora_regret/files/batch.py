@@ -7,20 +7,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.files.roles import KEPT
-from pandora_regret.files.source import RAISED, Fields, FileError, Names, Problems, Source
+from pandora_regret.files.source import RAISED, Fields, FileError, Names, Problems, Source, noted
 from pandora_regret.inputs import Done, FloatArray, Forecast, InputError, IntArray
 from pandora_regret.inputs.tables import NOTHING_RESCALED, Rescaled, rescale_rows, row_sum_tolerance
 from pandora_regret.text import counted, listed
 
 PADDED = re.compile(r"0*([0-9]{1,18})(?:\.0+)?")  # a whole number with zeros that say nothing
 MOST_NAMED = 5  # of what was done to a file
-RowNumbers: TypeAlias = range | IntArray
+FILE = 1 << 44  # more rows than any file has
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Changes:
     def done(self, model: str) -> tuple[Done, ...]:
         """The same in words."""
         counted_as = f"{counted(self.outside, 'truth')} of {model} outside their lists counted as {self.other!r}"
-        outside = [Done("truths to other", self.outside, counted_as, model)] if self.outside else []
+        outside = noted("truths to other", self.outside, counted_as, model)
         return (*outside, *spelled_otherwise(sorted(self.spelled), "label", model), *self.rescaled.done(model))
 
 
@@ -48,9 +48,8 @@ NO_CHANGES = Changes()
 
 def spelled_otherwise(pairs: Sequence[tuple[str, str]], what: str, where: str) -> tuple[Done, ...]:
     """Names, and what they were taken for."""
-    words = [f"{written!r} as {meant!r}" for written, meant in pairs]
-    sentence = f"{what}s of {where} read {listed(words, MOST_NAMED)}" if words else ""
-    return (Done(f"{what}s matched", len(pairs), sentence, where),) if words else ()
+    words = listed([f"{written!r} as {meant!r}" for written, meant in pairs], MOST_NAMED)
+    return noted(f"{what}s matched", len(pairs), f"{what}s of {where} read {words}", where)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +60,8 @@ class Batch:
     truth: IntArray  # (n,) column numbers; the class of most votes where there are votes
     columns: tuple[NDArray[Any], ...]  # K arrays (n,), all float16, float32 or float64, contiguous
     first_row: int  # the number of the first row among those of the model
-    origins: tuple[tuple[Source, RowNumbers], ...]  # the files, and the rows' numbers in each, counted from 0
+    sources: tuple[Source, ...]
+    places: IntArray  # (n,) the number of a row's file times `FILE`, and its number there, both counted from 0
     ids: NDArray[Any] | None = None  # (n,)
     weights: FloatArray | None = None  # (n,)
     groups: NDArray[Any] | None = None  # (n,)
@@ -71,7 +71,6 @@ class Batch:
     changes: Changes = NO_CHANGES
     percent: bool = False  # whether the forecasts were percentages, which were divided by 100
     id_column: Any = None  # ids as the file has them, where they are only to be told apart
-    positions: IntArray | None = None  # (n,) where the rows stand among those of `origins`; None: in their order
 
     def __len__(self) -> int:
         return len(self.truth)
@@ -89,16 +88,12 @@ class Batch:
     @property
     def path(self) -> str:
         """The file, or the first of them."""
-        return self.origins[0][0].path
+        return self.sources[0].path
 
     def origin(self, index: int) -> tuple[Source, int]:
         """The file in which a row stands, and its number there, counted from 0."""
-        index = index if self.positions is None else int(self.positions[index])
-        for source, numbers in self.origins:
-            if index < len(numbers):
-                return source, int(numbers[index])
-            index -= len(numbers)
-        raise IndexError(index)
+        file, row = divmod(int(self.places[index]), FILE)
+        return self.sources[file], row
 
     def place(self, index: int) -> str:
         """Where a row stands, in the words of an error message: a file, and a line or row of it."""
@@ -126,49 +121,49 @@ class Batch:
 
     def take(self, rows: IntArray) -> Batch:
         """Some of the rows, in this order."""
-        fields = {role.field: getattr(self, role.field) for role in KEPT}
-        some: Fields = {
-            name: _arrays(lambda parts: parts[0][rows], [part])
-            for name, part in fields.items()
-            if part is not None
-        }
-        positions = rows if self.positions is None else self.positions[rows]
-        columns = tuple(column[rows] for column in self.columns)
-        return replace(self, columns=columns, positions=positions, **some)
+        return _combined([self], lambda parts: parts[0][rows])
 
     @property
     def order_only(self) -> bool:
         """Whether forecasts say in which order to look, not how likely anything is."""
-        return any(source.order_only for source, _ in self.origins)
+        return any(source.order_only for source in self.sources)
 
     def check(self, logits: bool, problems: Problems = RAISED) -> None:
-        """Forecasts can be scored, or it is told in all rows that cannot. What is nan was told."""
-        whole = self if problems is RAISED else self.take(np.flatnonzero(~np.isnan(self.values).any(axis=1)))
+        """No id occurs twice and forecasts can be scored, or it is told of all rows. What is nan was told."""
+        first, names = dict[Any, int](), enumerate(() if self.ids is None else self.ids.tolist())
+        again = {row: name for row, name in names if first.setdefault(name, row) != row and name not in (None, "")}
+        if again:
+            name = next(iter(again.values()))
+            self._tell(problems, "id", list(again), twice(name, *self.origin(first[name])))
         try:
-            with whole.blamed():
-                whole.forecast(logits).check()
+            with self.blamed():
+                if self.columns:
+                    self.forecast(logits).check()
         except FileError as error:
-            if problems is RAISED:
-                raise
-            if not whole._tell(logits, problems):
+            if not self._tell_kinds(logits, problems) and not np.isnan(self.values).any():
                 problems.in_file("file", error)
 
-    def _tell(self, logits: bool, problems: Problems) -> bool:
+    def _tell_kinds(self, logits: bool, problems: Problems) -> bool:
         """All rows that cannot be scored, each kind in the words that its first row is refused with; if any."""
         values, told = self.values.astype(np.float64), False
         high, total = values.max(axis=1), values.sum(axis=1)
         large, off = high > 1 + self.tolerance, np.abs(total - 1) > self.tolerance
         conditions = [values.min(axis=1) < 0, large & (np.abs(total - 100) < 1), large, off]
         kinds = np.select(conditions, ["negative", "percent", "large", "sum"], "")
-        kinds = np.where(np.isfinite(high), "", "value") if logits else kinds
+        kinds = np.where(np.isinf(high), "value", "") if logits else kinds
         for kind in filter(None, dict.fromkeys(kinds.tolist())):
             rows = np.flatnonzero(kinds == kind)
             try:
                 self.take(rows[:1]).forecast(logits).check()
             except InputError as error:
-                numbers, told = [self.origin(int(row))[1] for row in rows], True
-                problems.in_rows(kind, self.origins[0][0], numbers, **self._about(error))
+                told = True
+                self._tell(problems, kind, rows, self._about(error))
         return told
+
+    def _tell(self, problems: Problems, kind: str, rows: Any, about: Fields) -> None:
+        files, numbers = np.divmod(self.places[rows], FILE)
+        for file in dict.fromkeys(files.tolist()):
+            problems.in_rows(kind, self.sources[file], numbers[files == file].tolist(), **about)
 
     @contextmanager
     def blamed(self) -> Iterator[None]:
@@ -186,43 +181,25 @@ class Batch:
         return about | {"problem": f"{error.problem}{', percentages being divided by 100' * self.percent}"}
 
 
-def _arrays(make: Callable[[Sequence[Any]], Any], parts: Sequence[Any]) -> Any:
-    """What is made of arrays, or of several by name."""
-    if isinstance(parts[0], Mapping):
-        return {name: make([part[name] for part in parts]) for name in parts[0]}
-    return make(parts)
+def _combined(batches: Sequence[Batch], make: Callable[[Sequence[Any]], Any]) -> Batch:
+    """The batch whose arrays are made of those of some batches."""
+
+    def of(parts: Sequence[Any]) -> Any:
+        if isinstance(parts[0], Mapping):
+            return {name: make([part[name] for part in parts]) for name in parts[0]}
+        if isinstance(parts[0], tuple):
+            return tuple(map(make, zip(*parts, strict=True)))
+        return None if parts[0] is None else make(parts)
+
+    names = ("columns", "places", *(role.field for role in KEPT))
+    return replace(batches[0], **{name: of([getattr(batch, name) for batch in batches]) for name in names})
 
 
 def concatenated(batches: Sequence[Batch]) -> Batch:
-    """Batches one after the other, as one; no id may occur twice."""
-    parts = {role.field: [getattr(batch, role.field) for batch in batches] for role in KEPT}
-    fields: Fields = {name: _arrays(np.concatenate, of) for name, of in parts.items() if of[0] is not None}
-    coarsest = min((batch.dtype for batch in batches), key=lambda dtype: dtype.itemsize)
-    columns = (np.concatenate(of) for of in zip(*(batch.columns for batch in batches), strict=True))
-    return replace(
-        batches[0],
-        columns=tuple(column.astype(coarsest, copy=False) for column in columns),  # how far sums may be off
-        changes=sum((batch.changes for batch in batches), NO_CHANGES),
-        origins=tuple(origin for batch in batches for origin in batch.origins),
-        **fields,
-    )
-
-
-def check_ids(batch: Batch, before: list[tuple[Source, dict[Any, int]]], problems: Problems) -> None:
-    """Rows whose ids came before are told; `before` has the first row of each id, and is added to."""
-    if batch.ids is None:
-        return
-    [(source, numbers)], names = batch.origins, batch.ids.tolist()
-    first = dict(zip(reversed(names), reversed(numbers), strict=True))
-    before.append((source, first))
-    if len(first) == len(names) and all(first.keys().isdisjoint(seen) for _, seen in before[:-1]):
-        return
-    places = {name: (of, row) for of, seen in reversed(before) for name, row in seen.items()}
-    own = zip(numbers, names, strict=True)
-    again = {int(row): name for row, name in own if name not in (None, "") and places[name] != (source, row)}
-    if again:
-        name = next(iter(again.values()))
-        problems.in_rows("id", source, list(again), **twice(name, *places[name]))
+    """Batches of one model, one after the other, as one."""
+    whole, coarsest = _combined(batches, np.concatenate), min(batch.dtype for batch in batches)
+    columns = tuple(column.astype(coarsest, copy=False) for column in whole.columns)  # how far sums may be off
+    return replace(whole, columns=columns, changes=sum((batch.changes for batch in batches), NO_CHANGES))
 
 
 def twice(name: Any, source: Source, row: int) -> Fields:

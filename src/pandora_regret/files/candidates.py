@@ -14,9 +14,9 @@ places.
 
 import io
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from string import ascii_uppercase
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
@@ -24,12 +24,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import pyarrow as pa
 
-from pandora_regret.files.columns import Rows, explained, kinds_of, numbers_of
+from pandora_regret.files.columns import Rows, explained, kinds_of, with_labels
 from pandora_regret.files.layout import Dialect
 from pandora_regret.files.roles import LABEL
-from pandora_regret.files.source import Fields, FileError, Names, Source, TableInMemory, check_names
+from pandora_regret.files.source import Fields, FileError, Names, Source, TableInMemory, check_names, noted
 from pandora_regret.files.text import ONE_PER_LINE, JsonLines, table_of, written_otherwise
-from pandora_regret.inputs import Done, FloatArray, InputError, IntArray
+from pandora_regret.inputs import Done, InputError, IntArray
 from pandora_regret.inputs.names import quoted
 from pandora_regret.inputs.numbers import LARGEST, LEAST_NORMAL
 from pandora_regret.inputs.tables import TOLERANCE
@@ -53,53 +53,58 @@ class Row(NamedTuple):
     truth: str | None  # the name of an option; of a sample, the target
     options: Mapping[str, float]  # probabilities or logits of those that it lists
     about: Fields  # other fields: ids, weights, groups
+    is_order: bool = False  # whether options come in order only
     readings: tuple[
         int | None, ...
     ] = ()  # of a sample: its true option, if targets are numbers, texts, or neither
+
+
+Records = Mapping[str, Fields]  # values by name, by the place of a row, such as " line 3"
 
 
 @dataclass(frozen=True)
 class ListedRows(TableInMemory):
     """Rows with lists of their own, as a table of all options."""
 
-    rows: Sequence[Mapping[str, float]] = field(default=(), compare=False, repr=False)  # what each lists
-    listed: Any = field(default=None, compare=False, repr=False)  # (rows, options), whether it lists it
+    options: Names = ()
+    listed: Any = field(
+        default=None, compare=False, repr=False
+    )  # (rows, options), NaN where a row does not list it
+
+    @property
+    def named(self) -> list[str]:
+        """The options that some row lists."""
+        return [name for name, of in zip(self.options, self.listed.T, strict=True) if not np.isnan(of).all()]
 
     def over(self, options: Names, meant: Mapping[str, str] = NOTHING) -> Self:
         """The same rows over these options, which include all that the rows list, or what that is `meant` for."""
-        place = {name: k for k, name in enumerate(options)}
-        rows = [{meant.get(name, name): value for name, value in row.items()} for row in self.rows]
-        values = np.full((len(rows), len(options)), np.nan)
-        for number, row in enumerate(rows):
-            values[number, [place[name] for name in row]] = list(row.values())
-        absent = np.isnan(values)
+        listed = np.full((len(self.listed), len(options)), np.nan)
+        listed[:, [options.index(meant.get(name, name)) for name in self.options]] = self.listed
+        absent, values = np.isnan(listed), np.where(listed == 0, LEAST_NORMAL, listed)
+        share = left_over(listed) / np.maximum(1, absent.sum(axis=1))
+        values = np.where(absent, share[:, None], values)
         if self.layout.get("logits"):
-            values[absent] = -np.inf
-        else:
-            share = left_over(values) / np.maximum(1, absent.sum(axis=1))
-            values = np.where(absent, share[:, None], np.where(values == 0, LEAST_NORMAL, values))
+            values = np.where(absent, -np.inf, listed)
         columns = {name: self.table[name] for name in self.table.column_names if not name.startswith(PREFIX)}
-        columns |= {
-            f"{PREFIX}{name}": of for name, of in zip(options, np.ascontiguousarray(values.T), strict=True)
-        }
+        columns |= dict(zip((f"{PREFIX}{name}" for name in options), np.ascontiguousarray(values.T), strict=True))
         table = pa.table(columns)
-        return replace(self, kinds=kinds_of(table.schema), table=table, rows=rows, listed=~absent)
+        return replace(self, kinds=kinds_of(table.schema), table=table, options=options, listed=listed)
 
     def settled_truth(self, truth: IntArray, rows: Rows) -> IntArray:
         """A truth that its list does not name becomes the class of all such, or has to be possible."""
-        outside = (truth >= 0) & ~self.listed[np.asarray(rows.numbers), truth]
+        outside = (truth >= 0) & np.isnan(self.listed[np.asarray(rows.numbers), truth])
         if self.other is not None:
             return np.where(outside, rows.classes.index(self.other), truth)
         if outside.any():
-            options = np.stack(rows.forecasts([f"{PREFIX}{name}" for name in rows.classes]), axis=1)
-            impossible = outside & (options[np.arange(len(truth)), truth] <= 0)
+            options = np.stack(rows.forecasts([f"{PREFIX}{name}" for name in rows.classes]))
+            impossible = outside & (options[truth, np.arange(len(truth))] <= 0)
             problem = "has the truth {!r}, which its list does not name"
             fix = "name a class for truths that lists do not name (--other NAME)"
             rows.tell("label", impossible, None, problem, fix, np.array(rows.classes, dtype=object)[truth])
         return truth
 
 
-def left_over(listed: FloatArray) -> FloatArray:
+def left_over(listed: Any) -> Any:
     """What probabilities leave for options that are not listed, (n,); 0 where they are wrong or nearly 1."""
     rest = 1 - np.nansum(listed, axis=1)
     return np.where((rest > TOLERANCE) & (np.nanmin(listed, axis=1) >= 0), rest, 0.0)
@@ -115,11 +120,12 @@ def open_json(path: str, head: bytes, said: Dialect, classes: Sequence[str] | No
         first = decode(sample.lstrip().split(b"\n", 1)[0])
     except (ValueError, RecursionError):
         first = None
-    is_sample = isinstance(first, dict) and first.keys() >= SAMPLE_FIELDS
-    if is_sample or (isinstance(first, dict) and field_of_lists(first)):
+    first = first if isinstance(first, dict) else {}
+    is_sample = first.keys() >= SAMPLE_FIELDS
+    if is_sample or field_of_lists(first):
         with explained(path, "text"), file.stream() as stream:
             objects = file.objects(file.records(io.BufferedReader(stream)), each_once=True)
-            records = [(f" line {line}", values) for line, values in objects]
+            records = {f" line {line}": values for line, values in objects}
         if is_sample:
             return _read_samples(file, records, classes or ())
         return read_lists(file, records, said.other, classes or ())
@@ -135,38 +141,30 @@ def field_of_lists(values: Fields) -> str | None:
     """The field that holds a row's candidates: `forecast`, or labels with scores, as text classifiers write."""
     if isinstance(values.get(FORECAST), (dict, list)):
         return FORECAST
-    return next((name for name, value in values.items() if _scored_labels(value)), None)
+    return next((name for name, value in values.items() if isinstance(value, list) and _pairs(value)), None)
 
 
-def _scored_labels(value: Any) -> list[Fields] | None:
-    """``[{"label": ..., "score": ...}, ...]``, perhaps in a list of its own."""
-    value = value[0] if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list) else value
-    fits = (
-        isinstance(value, list)
-        and value
-        and all(isinstance(each, dict) and each.keys() >= SCORED for each in value)
-    )
-    return value if fits else None
+def _pairs(value: Any) -> list[tuple[Any, Any]] | None:
+    """Of a mapping, or of ``[{"label": ..., "score": ...}, ...]``, perhaps in a list of its own."""
+    if isinstance(value, dict):
+        return list(value.items())
+    value = value[0] if len(value) == 1 and isinstance(value[0], list) else value
+    scored = value and all(isinstance(each, dict) and each.keys() >= SCORED for each in value)
+    return [(each["label"], each["score"]) for each in value] if scored else None
 
 
-def _rows(
-    path: str, records: Sequence[tuple[str, Fields]], read: Callable[[Fields], Row | None]
-) -> dict[str, Row]:
-    """What is read of each record, by its place; whatever is wrong is said with it."""
+def _rows(path: str, records: Records, read: Callable[[Fields], Row]) -> dict[str, Row]:
+    """What is read of each record; whatever is wrong is said with its place."""
     rows = dict[str, Row]()
-    for place, values in records:
+    for place, values in records.items():
         try:
-            row = read(values)
+            rows[place] = read(values)
         except InputError as error:
             raise FileError(error.problem, path, error.fix, place) from None
-        if row is not None:
-            rows[place] = row
-    if not rows:
-        raise FileError("has no rows", path, ONE_PER_LINE)
     return rows
 
 
-def _table(
+def _source(
     file: Source,
     rows: dict[str, Row],
     classes: Sequence[str],
@@ -174,144 +172,116 @@ def _table(
     done: Sequence[Done],
     **about: Any,
 ) -> ListedRows:
-    """The table of all options; `classes` come first, then others as they appear, then truths that are none."""
-    truths = [row.truth for row in rows.values()]
+    """The rows over `classes`, and then over other options as they appear."""
     options = tuple(dict.fromkeys((*classes, *(name for row in rows.values() for name in row.options))))
-    if about.get("other") is None:
-        labels = dict.fromkeys(truth for truth in truths if truth is not None)
-        numbers = numbers_of(labels, options).tolist()
-        options += tuple(label for label, number in zip(labels, numbers, strict=True) if number < 0)
-    if len(options) < 2:
-        raise FileError(f"names the options {quoted(options)}", file.path, "list at least two options")
-    others = [row.about for row in rows.values()]
+    place, listed = {name: k for k, name in enumerate(options)}, np.full((len(rows), len(options)), np.nan)
+    for number, row in enumerate(rows.values()):
+        listed[number, [place[name] for name in row.options]] = list(row.options.values())
+    others = [row.about | {TRUTH: row.truth} for row in rows.values()]
     table = table_of(others, dict.fromkeys(name for each in others for name in each))
-    columns = {name: table[name] for name in table.column_names} | {TRUTH: pa.array(truths, pa.string())}
-    layout = {"proba_prefix": PREFIX, "classes": None, "label": TRUTH} | layout
-    about |= {"row_places": list(rows), "rows": [row.options for row in rows.values()]}
-    source = ListedRows(file.path, {}, done=tuple(done), layout=layout, table=pa.table(columns), **about)
+    about |= {
+        "layout": {"proba_prefix": PREFIX, "classes": None, "label": TRUTH} | layout,
+        "done": (*file.done, *done),
+    }
+    return ListedRows(file.path, {}, table=table, row_places=list(rows), options=options, listed=listed, **about)
+
+
+def _over_truths(source: ListedRows) -> ListedRows:
+    """The rows over all options, and truths that are none, unless one option stands for them."""
+    truths = dict.fromkeys(source.table[TRUTH].to_pylist())
+    options = source.options if source.other is not None else with_labels(source.options, truths)
+    if len(options) < 2:
+        raise FileError(f"names the options {quoted(options)}", source.path, "list at least two options")
     return source.over(options)
 
 
-def read_lists(
-    file: Source, records: Sequence[tuple[str, Fields]], other: str | None, classes: Sequence[str]
-) -> ListedRows:
+def read_lists(file: Source, records: Records, other: str | None, classes: Sequence[str]) -> ListedRows:
     """Rows such as ``{"id": 7, "truth": "flu", "forecast": {"flu": 0.7, "cold": 0.3}}``, or in order only.
 
     `other` is the class of everything that a list does not name.
     """
-    kinds, key = list[bool](), field_of_lists(records[0][1]) or FORECAST
-
-    def read(values: Fields) -> Row:
-        row = _row(values, key)
-        kinds.append(isinstance(values[key], list) and _scored_labels(values[key]) is None)
-        if kinds[-1] != kinds[0]:
-            words = ("an order", "probabilities")[:: 1 if kinds[-1] else -1]
+    key, path = field_of_lists(next(iter(records.values()))) or FORECAST, file.path
+    rows = _rows(path, records, partial(_row, key=key))
+    order_only = next(iter(rows.values())).is_order
+    for place, row in rows.items():
+        if row.is_order != order_only:
+            words = ("an order", "probabilities")[:: 1 if row.is_order else -1]
             problem = "holds {} where other lines hold {}".format(*words)
-            raise InputError(problem, fix="write the same on every line")
-        return row
-
-    rows, done, path = _rows(file.path, records, read), [*file.done], file.path
-    order_only, layout = kinds[0], Fields()
-    if order_only:
-        layout = {"logits": True}
-        sentence = f"{path} lists options in order only: scored by that order, as at known costs (alpha = inf)"
-        done.append(Done("order only", len(rows), sentence, path))
-    elif _are_percentages([row.options.values() for row in rows.values()]):
-        shares = {at: {name: value / 100 for name, value in row.options.items()} for at, row in rows.items()}
-        rows = {at: row._replace(options=shares[at]) for at, row in rows.items()}
-        done.append(Done("percentages", len(rows), f"percentages of {path} divided by 100", path))
-    rest = sum(math.fsum(row.options.values()) < 1 - TOLERANCE for row in rows.values())
-    if rest and not order_only:
+            raise FileError(problem, path, "write the same on every line", place)
+    classes = (*classes, *filter(None, [other]))
+    source = _source(file, rows, classes, {"logits": order_only}, (), order_only=order_only, other=other)
+    listed, last = source.listed, -STEP * (~np.isnan(source.listed)).sum(axis=1)
+    sentence = f"{path} lists options in order only: scored by that order, as at known costs (alpha = inf)"
+    done = noted("order only", len(rows) * order_only, sentence, path)
+    if not order_only:
+        largest, highest = np.nanmax(listed), np.nansum(listed, axis=1).max()
+        if np.nanmin(listed) >= 0 and largest > 1 + ROUNDED and highest <= 100 * (1 + ROUNDED):
+            listed /= 100
+            done = noted("percentages", len(rows), f"percentages of {path} divided by 100", path)
+        last = left_over(listed)
         to = "spread evenly over the classes that they do not name" if other is None else f"given to {other!r}"
-        done.append(Done("rest of lists", rest, f"what {counted(rest, 'list')} of {path} leave is {to}", path))
-    if other is not None:
-        classes = (*classes, other)
-        rows = {at: row._replace(options=_with_other(row.options, other, order_only)) for at, row in rows.items()}
-    return _table(file, rows, classes, layout, done, order_only=order_only, other=other)
-
-
-def _are_percentages(lists: Sequence[Iterable[float]]) -> bool:
-    """Whether no list sums to more than 100, and some value is more than a probability."""
-    values = [list(row) for row in lists]
-    largest, least = max(max(row) for row in values), min(min(row) for row in values)
-    return least >= 0 and largest > 1 + ROUNDED and max(map(math.fsum, values)) <= 100 * (1 + ROUNDED)
+        n = int((last > 0).sum())
+        done += noted("rest of lists", n, f"what {counted(n, 'list')} of {path} leave is {to}", path)
+    if other is not None:  # it has the probability that is left, or comes last
+        at = source.options.index(other)
+        own = listed[:, at]
+        listed[:, at] = np.where(np.isnan(own), last, own if order_only else own + last)
+    return _over_truths(replace(source, done=(*source.done, *done)))
 
 
 def _row(values: Fields, key: str) -> Row:
+    """Probabilities; or logits that fall along a list, so steeply that no prices change the order."""
     truth = next((values[name] for name in TRUTHS if values.get(name) is not None), None)
     if not isinstance(truth, (str, int, type(None))):
         raise InputError(f"has the {TRUTH} {truth!r:.40}", fix="write the name of the true option")
     forecast = values.get(key)
     if not forecast or not isinstance(forecast, (dict, list)):
         raise InputError(f"has no {key}", fix="write names with their probabilities, or names in order")
-    about = {
-        name: value for name, value in values.items() if name != TRUTH and not isinstance(value, (dict, list))
-    }
-    return Row(None if truth is None else str(truth), _options(forecast), about)
-
-
-def _options(forecast: Fields | list[Any]) -> dict[str, float]:
-    """Probabilities; or logits that fall along a list, so steeply that no prices change the order."""
-    pairs = _scored_labels(forecast)
-    names = [str(each) for each in forecast] if pairs is None else [str(each["label"]) for each in pairs]
-    plain = (
-        isinstance(forecast, dict) or pairs is not None or all(isinstance(each, (str, int)) for each in forecast)
-    )
+    pairs = _pairs(forecast)
+    names = [str(name) for name in forecast] if pairs is None else [str(name) for name, _ in pairs]
+    plain = pairs is not None or all(isinstance(name, (str, int)) for name in forecast)
     if not plain or len(set(names)) < len(names):
         raise InputError(f"holds the list {forecast!r:.80}", fix="list names, each once")
-    if pairs is None and isinstance(forecast, list):
-        return {name: -STEP * rank for rank, name in enumerate(names)}
-    numbers = forecast.values() if isinstance(forecast, dict) else [each["score"] for each in pairs or ()]
-    for name, value in zip(names, numbers, strict=True):
+    for name, value in pairs or ():
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < LARGEST:
             raise InputError(f"gives {name!r} the value {value!r:.40}", fix="write a number")
-    return dict(zip(names, map(float, numbers), strict=True))
+    numbers = [-STEP * rank for rank in range(len(names))] if pairs is None else [float(of) for _, of in pairs]
+    about = {name: of for name, of in values.items() if name != TRUTH and not isinstance(of, (dict, list))}
+    options = dict(zip(names, numbers, strict=True))
+    return Row(None if truth is None else str(truth), options, about, pairs is None)
 
 
-def _with_other(options: Mapping[str, float], other: str, order_only: bool) -> dict[str, float]:
-    """With the class of all that is not listed, which has the probability that is left, or comes last."""
-    if order_only:
-        return {**options, other: options.get(other, -STEP * len(options))}
-    return {**options, other: options.get(other, 0.0) + max(0.0, 1 - math.fsum(options.values()))}
-
-
-def _read_samples(file: JsonLines, records: Sequence[tuple[str, Fields]], classes: Sequence[str]) -> ListedRows:
+def _read_samples(file: Source, records: Records, classes: Sequence[str]) -> ListedRows:
     """The rows of the first filter; targets are numbers or texts of options, whichever fit in all rows."""
-    filters: Counter[str] = Counter()
-
-    def read(values: Fields) -> Row | None:
-        filters[str(values.get("filter"))] += 1
-        return _sample(values) if len(filters) == 1 else None
-
-    rows = _rows(file.path, records, read)
+    path, first = file.path, next(iter(records.values())).get("filter")
+    rows = _rows(path, {at: of for at, of in records.items() if of.get("filter") == first}, _sample)
     readings = list(zip(*(row.readings for row in rows.values()), strict=True))
     fitting = [truths for truths in readings[:2] if None not in truths]
     fitting = fitting or [truths for truths in readings[2:] if None not in truths]  # as where contexts differ
     if not fitting:
         place, row = list(rows.items())[max((*truths, None).index(None) for truths in readings[:2])]
         problem = f"has the target {row.truth!r:.80}, which is not the number or text of one option"
-        raise FileError(problem, file.path, ONE_TRUTH, place)
+        raise FileError(problem, path, ONE_TRUTH, place)
     if fitting[0] != fitting[-1]:
         problem = "has targets that may be numbers or texts of options, which differ"
-        raise FileError(problem, file.path, "log the samples with the metric acc, which tells")
+        raise FileError(problem, path, "log the samples with the metric acc, which tells")
     for (place, row), truth in zip(rows.items(), fitting[0], strict=True):
         rows[place] = row._replace(truth=list(row.options)[truth or 0])
-    words = f"{file.path} read as samples of lm-evaluation-harness: log-likelihoods of options are the forecasts"
-    done = [*file.done, Done("format", len(rows), words, file.path)]
-    if skipped := filters.total() - len(rows):
-        others = f"{skipped:,} rows of filters other than {next(iter(filters))!r} left out of {file.path}"
-        done.append(Done("rows left out", skipped, others, file.path))
-    return _table(file, rows, classes, {"logits": True}, done)
+    words = f"{path} read as samples of lm-evaluation-harness: log-likelihoods of options are the forecasts"
+    skipped = len(records) - len(rows)
+    others = f"{skipped:,} rows of filters other than {first!r} left out of {path}"
+    done = (*noted("format", len(rows), words, path), *noted("rows left out", skipped, others, path))
+    return _over_truths(_source(file, rows, classes, {"logits": True}, done))
 
 
-def _sample(values: Mapping[str, Any]) -> Row:
-    requests, correct, target = values.get("arguments"), values.get(CORRECT), values["target"]
+def _sample(values: Fields) -> Row:
+    correct, target, doc = values.get(CORRECT), values["target"], values.get("doc")
     try:
         scores = [float(score) for score, is_greedy in values["filtered_resps"]]
     except (TypeError, ValueError, OverflowError):
         scores = []
     try:  # the context of each request, and what it asks the likelihood of
-        parts = [list(_items(each)) for each in _items(requests)]
+        parts = [list(_items(each)) for each in _items(values.get("arguments"))]
         contexts, texts = [str(part[0]) for part in parts], [str(part[1]).strip() for part in parts]
     except (TypeError, IndexError):
         contexts, texts = [], []
@@ -319,19 +289,17 @@ def _sample(values: Mapping[str, Any]) -> Row:
         problem = "has no target" if target is None else "holds no log-likelihoods of options"
         raise InputError(problem, fix="samples of multiple-choice tasks can be scored, generated text cannot")
     if max(scores) > 0:
-        raise InputError(
-            f"has the log-likelihood {max(scores):g}", fix="logarithms of probabilities are at most 0"
-        )
+        problem = f"has the log-likelihood {max(scores):g}"
+        raise InputError(problem, fix="logarithms of probabilities are at most 0")
     if correct not in (None, 0, 1):
         raise InputError(f"has {CORRECT} {correct!r:.20}, as tasks with several true options do", fix=ONE_TRUTH)
     half = len(texts) // 2
     if half and texts[:half] == texts[half:] and not any(contexts[half:]):
         scores, texts = scores[: len(scores) // 2], texts[:half]  # the same options once more, without context
-    doc = values.get("doc")
     fields = doc.items() if isinstance(doc, dict) else ()
     about = {f"doc.{key}": value for key, value in fields if isinstance(value, (str, int, float))}
-    names = (ascii_uppercase[k] if k < len(ascii_uppercase) else str(k + 1) for k in range(len(scores)))
-    options, target = dict(zip(names, scores, strict=True)), str(target).strip()
+    names = (*ascii_uppercase, *(str(k + 1) for k in range(len(ascii_uppercase), len(scores))))
+    options, target = dict(zip(names, scores, strict=False)), str(target).strip()
     readings = _readings(target, scores, texts if len(texts) == len(scores) else [], correct)
     return Row(target, options, {"id": values["doc_id"], **about}, readings=readings)
 

@@ -13,14 +13,12 @@ from numpy.typing import NDArray
 
 from pandora_regret.files.batch import Batch
 from pandora_regret.files.candidates import ListedRows
-from pandora_regret.files.classes import Columns, find_column, scaled, with_known_classes
-from pandora_regret.files.formats import only_source
+from pandora_regret.files.classes import scaled, with_known_classes
 from pandora_regret.files.layout import Layout, ModelFiles
 from pandora_regret.files.opening import tables_of
 from pandora_regret.files.predictions import Predictions
-from pandora_regret.files.roles import ID, LABEL
-from pandora_regret.files.source import ROWS_AT_ONCE, Fields, FileError, Names
-from pandora_regret.inputs import Done, FloatArray, InputError, IntArray
+from pandora_regret.files.source import ROWS_AT_ONCE, FileError, Names
+from pandora_regret.inputs import Done, FloatArray, InputError
 from pandora_regret.inputs.names import quoted
 from pandora_regret.inputs.tables import rescale_rows, row_sum_tolerance
 
@@ -78,62 +76,47 @@ def read_row(
     OneRow
         The forecast, and its classes.
     """
-    models = tables_of(ModelFiles((os.fspath(path),), replace(layout, unlabelled=True, truth=None)))
+    layout = replace(layout, unlabelled=True, truth=None, normalise=False)
+    models = with_known_classes(tables_of(ModelFiles((os.fspath(path),), layout)), priced)
+    model, where = scaled(models[0]), models[0].path
     if len(models) > 1:
         problem = f"holds the models {quoted([model.name for model in models])}"
-        raise FileError(problem, models[0].path, "save the one that is asked about by itself")
-    model = scaled(with_known_classes(models, priced)[0])
+        raise FileError(problem, where, "save the one that is asked about by itself")
     if not model.classes:
-        raise FileError("has no columns of numbers", model.path, "write one per class, its probability")
+        raise FileError("has no columns of numbers", where, "write one per class, its probability")
     if row is None and case is None:
         fix = "say which of its rows with --row, counted from 1, or with --case"
-        raise FileError("is a file", model.path, fix, argument="row")
+        raise FileError("is a file", where, fix, argument="row")
     if model.order_only:
-        raise FileError("lists options in order only", model.path, "look in this order")
-    batch, index = _one_of(model, row, case)
-    costs, forecast = None if batch.costs is None else batch.costs[index], batch.values[index]
-    own: Any = slice(None)
+        raise FileError("lists options in order only", where, "look in this order")
+    batch = _one_of(model, row, case)
+    forecast, own = batch.values[0], np.arange(len(model.classes))
     if isinstance(model.sources[0], ListedRows):  # the options that it has itself, and their probabilities
         own = np.flatnonzero(forecast > (-np.inf if model.logits else 0))
         if model.logits and not layout.logits:
             forecast = np.exp(forecast - forecast.max())
             forecast /= forecast.sum()
-    classes = tuple(np.array(model.classes, dtype=object)[own])
-    return OneRow(classes, forecast[own], batch.place(index), None if costs is None else costs[own], model.done)
+    costs = None if batch.costs is None else batch.costs[0, own]
+    return OneRow(tuple(model.classes[k] for k in own), forecast[own], batch.place(0), costs, model.done)
 
 
-def _one_of(model: Predictions, row: int | None, case: str | None) -> tuple[Batch, int]:
-    """The rows around the one of this number or id, and its place among them."""
+def _one_of(model: Predictions, row: int | None, case: str | None) -> Batch:
+    """The row of this number or id."""
     column = None if case is None else model.columns.id
     if case is not None and column is None:
         fix = "say which column names the rows with --id"
         raise FileError("has no column of ids", model.path, fix, argument="ids")
     columns = replace(model.columns, label="", id=column, weight=None, group=None, model=None, votes=(), by=())
-    before, places = 0, list[tuple[Batch, int]]()
-    for batch in replace(model, columns=columns, normalise=False).batches(ROWS_AT_ONCE):
-        names = range(before + 1, before + len(batch) + 1) if batch.ids is None else map(str, batch.ids.tolist())
-        wanted = row if case is None else case
-        places += [(batch, index) for index, name in enumerate(names) if name == wanted]
-        before += len(batch)
-        if case is None and places:
+    wanted, rows = str(row) if case is None else case, dict[int, Batch]()  # by their numbers
+    for batch in replace(model, columns=columns).batches(ROWS_AT_ONCE):
+        numbers = range(batch.first_row + 1, batch.first_row + len(batch) + 1)
+        names = zip(numbers, numbers if batch.ids is None else batch.ids.tolist(), strict=True)
+        rows |= {k: batch.take(np.array([k - numbers[0]])) for k, name in names if str(name) == wanted}
+        if case is None and rows:
             break
-    if len(places) == 1:
-        return places[0]
-    if case is None:
-        raise FileError(f"has {before} rows: --row {row} is not among them", model.path, argument="row", value=row)
-    numbers = [batch.first_row + index + 1 for batch, index in places]
-    problem = f"has {len(places) or 'no'} row{'s' * (len(places) > 1)} whose {column} is {case!r}"
-    which = f"say which with --row: {numbers[0]} or {numbers[1]}" if places else None
-    raise FileError(problem, model.path, which, argument="ids", value=case)
-
-
-def read_label_table(path: str, classes: list[str], layout: Layout) -> tuple[Any, IntArray]:
-    """Ids, (n,), and column numbers of their true classes, (n,), -1 where there is none yet."""
-    source, layout = only_source(path, layout.dialect), replace(layout, classes=None)
-    names: Fields = {role.name: find_column(role, layout, source, needed=True) for role in (ID, LABEL)}
-    columns = Columns(classes=tuple(classes), forecasts=(), unlabelled=True, **names)
-    batches = list(Predictions(path, (source,), columns).batches())
-    if not batches:
-        raise FileError("has no rows", path, "there is no label to read")
-    ids, truth = (np.concatenate([getattr(batch, name) for batch in batches]) for name in ("ids", "truth"))
-    return ids, np.asarray(truth)
+    if len(rows) == 1:
+        return rows.popitem()[1]
+    name = "number" if case is None else column
+    problem = f"has {len(rows) or 'no'} row{'s' * (len(rows) > 1)} whose {name} is {wanted!r}"
+    which = f"say which with --row: {' or '.join(map(str, rows))}" if rows else None
+    raise FileError(problem, model.path, which, argument="row" if case is None else "ids", value=wanted)

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pandora_regret.files.candidates import PREFIX, ListedRows
-from pandora_regret.files.columns import any_number, coded, is_missing, numbers_of, texts_of
+from pandora_regret.files.candidates import NOTHING, PREFIX, ListedRows
+from pandora_regret.files.columns import any_number, coded, is_missing, numbers_of, texts_of, with_labels
 from pandora_regret.files.layout import Layout
 from pandora_regret.files.roles import COSTS, ID, LABEL, MODEL, ROLES, SINGLE, VOTES, Role
-from pandora_regret.files.source import RAISED, Collected, Fields, FileError, Names, Problems, Source
+from pandora_regret.files.source import Collected, Fields, FileError, Names, Source
 from pandora_regret.inputs import InputError
 from pandora_regret.inputs.names import did_you_mean, matched, quoted
 from pandora_regret.text import listed
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from pandora_regret.files.predictions import Predictions
 
 SAMPLE_ROWS, SAMPLE_VALUES = 1 << 12, 1 << 16
+OF_FORECASTS = ("proba_prefix", "classes", "columns", "cost_prefix")  # what a layout says of files of predictions
+OF_TRUTHS = ("label", "votes_prefix", "cost_prefix")  # and of the truth's, where that has a file of its own
+SETTLING = ("proba_prefix", "classes", "columns", "votes_prefix")  # what says which columns hold forecasts
 ROUGHLY = 1e-2  # how far off 1 a sum may be, and still say which columns are meant
 
 
@@ -44,7 +48,6 @@ class Columns:
     spelled: tuple[tuple[str, str], ...] = ()  # names of columns, and what they were taken for
     certain: bool = True  # whether the forecasts' columns were said, not found
     listed: bool = False  # whether the classes were, so that it is clear what numbers among labels count
-    unlabelled: bool = False  # whether labels may be missing
 
     def of(self, role: Role) -> Names:
         """The columns that have a role: none, one, several, or one per class."""
@@ -68,40 +71,41 @@ class Columns:
         return list(dict.fromkeys(filter(None, names)))
 
 
-def find_columns(layout: Layout, source: Source) -> Columns:
-    """The columns of a file in a layout: only ids and forecasts, where the truth has a file of its own."""
-    layout, path = source.in_layout(layout), source.path
-    if apart := layout.truth is not None:
-        layout = replace(layout, label=None, weight=None, group=None, by=(), votes_prefix=None, cost_prefix=None)
-    roles = (ID, MODEL) if apart else SINGLE
-    single = {
-        role.name: name for role in roles if (name := find_column(role, layout, source, apart and role is ID))
-    }
+def find_columns(layout: Layout, source: Source, is_truth: bool = False) -> Columns:
+    """The columns of a file in a layout.
+
+    Where the truth has a file of its own, that has no forecasts, and the others have only ids and forecasts.
+    """
+    layout, path, roles, needed = source.in_layout(layout), source.path, {*SINGLE}, {LABEL}
+    if layout.truth is not None:
+        needed = {ID, LABEL}
+        roles = roles - {MODEL} if is_truth else {ID, MODEL}
+        nothing: Fields = dict.fromkeys(OF_FORECASTS if is_truth else OF_TRUTHS)
+        layout = replace(layout, **nothing, by=layout.by if is_truth else ())
     if layout.votes_prefix is not None:
-        single.pop(LABEL.name, None)
+        roles -= {LABEL}
         if layout.label is not None:
             problem = f"is read with votes ({layout.votes_prefix!r}) and with the label {layout.label!r}"
             raise FileError(problem, path, "say one of them (--votes-prefix, --label)", argument=LABEL.option)
-    elif not apart:
-        find_column(LABEL, layout, source, needed=not layout.unlabelled)
-    role_of: dict[str, str] = {}
-    for asked, name in single.items():
-        if (other := role_of.setdefault(name, asked)) != asked:
-            problem = f"is asked for both as {other} and as {asked}"
-            raise FileError(problem, path, "it can be one", f": column {name!r}", argument=asked)
-    by = matched(layout.by, source.kinds)
-    column_of = _forecasts(layout, source, {*role_of, *by.values()})
-    about: Fields = {LABEL.name: "", **single, "by": tuple(by.values()), "unlabelled": layout.unlabelled}
+    needed -= {LABEL} if layout.unlabelled else set()
+    every = {role: _find_column(role, layout, source, role in needed) for role in SINGLE if role in roles}
+    single = {role: column for role, column in every.items() if column is not None}
+    for (one, column), (other, same) in combinations(single.items(), 2):
+        if column == same:
+            problem = f"is asked for both as {one.name} and as {other.name}"
+            raise FileError(problem, path, "it can be one", f": column {column!r}", argument=other.name)
+    by = tuple(matched(layout.by, source.kinds).values())
+    column_of = _forecasts(layout, source, {*single.values(), *by}, is_truth)
+    asked = (*layout.by, *_written(layout).values(), *(name for role in single for name in _names(role, layout)))
+    meant = matched(asked, source.kinds).items()
+    about: Fields = {LABEL.name: ""} | {role.name: column for role, column in single.items()}
     about |= {role.name: _of_each_class(role, layout, column_of, source) for role in (VOTES, COSTS)}
-    said = (layout.proba_prefix, layout.classes, layout.columns, layout.votes_prefix)
-    about |= {"certain": any(each is not None for each in said), "listed": layout.classes is not None}
-    meant = {
-        name: column for column, name in matched((*layout.by, *_written(layout).values()), source.kinds).items()
+    about |= {"by": by, "spelled": tuple((column, name) for name, column in meant if column != name)}
+    about |= {
+        "certain": any(getattr(layout, of) is not None for of in SETTLING),
+        "listed": layout.classes is not None,
     }
-    meant |= {single[role.name]: getattr(layout, role.name) or role.name for role in roles if role.name in single}
-    usual = {name for role in roles for name in role.usual}
-    about["spelled"] = tuple((at, name) for at, name in meant.items() if at != name and at not in usual)
-    columns = Columns(classes=tuple(column_of), forecasts=tuple(column_of.values()), **about)
+    columns = Columns(classes=tuple(column_of), forecasts=() if is_truth else tuple(column_of.values()), **about)
     if nested := next((name for name in columns.wanted if source.kinds.get(name) == "nested"), None):
         fix = "write one number or text per row"
         raise FileError("holds lists or structures", path, fix, f": column {nested!r}", column=nested)
@@ -119,39 +123,43 @@ def _of_each_class(role: Role, layout: Layout, classes: Iterable[str], source: S
     return tuple(columns.values())
 
 
-def find_column(role: Role, layout: Layout, source: Source, needed: bool = False) -> str | None:
-    """The column that was asked for, which must be there, or one of a usual name that is no class's."""
+def _names(role: Role, layout: Layout) -> Names:
+    """What the column of a role may be called."""
     asked: str | None = getattr(layout, role.option)
-    if asked is not None and not (named := matched([asked], source.kinds)):
-        problem, fix = f"has no column {asked!r} (asked for as {role.name})", did_you_mean(asked, source.kinds)
-        raise FileError(problem, source.path, fix, argument=role.option)
-    if asked is not None:
-        return named[asked]
-    usual = matched(role.usual, source.kinds.keys() - set(_written(layout).values()))
-    if not usual and needed:
-        names = " or ".join(filter(None, (", ".join(role.usual[:-1]), role.usual[-1])))
-        problem = f"has no {role.name} column ({names}) among {quoted(source.kinds)}"
+    return role.usual if asked is None else (asked,)
+
+
+def _find_column(role: Role, layout: Layout, source: Source, needed: bool) -> str | None:
+    """The column that was asked for, which must be there, or one of a usual name that is no class's."""
+    names, is_usual = _names(role, layout), getattr(layout, role.option) is None
+    columns = matched(names, source.kinds.keys() - ({*_written(layout).values()} if is_usual else {}))
+    if columns or (is_usual and not needed):
+        return next(iter(columns.values()), None)
+    problem, fix = f"has no column {names[0]!r} (asked for as {role.name})", did_you_mean(names[0], source.kinds)
+    if is_usual:
+        usual = " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+        problem = f"has no {role.name} column ({usual}) among {quoted(source.kinds)}"
         values = "true classes" if role is LABEL else role.title
         fix = f"say which one holds the {values} ({role.option}, --{role.option})"
-        raise FileError(problem, source.path, fix, argument=role.option)
-    return next(iter(usual.values()), None)
+    raise FileError(problem, source.path, fix, argument=role.option)
 
 
 def _written(layout: Layout) -> dict[str, str]:
     """The column of each class that a layout lists, as it is called there."""
-    said, prefix = layout.columns or {}, layout.proba_prefix or ""
-    return {name: said.get(name, f"{prefix}{name}") for name in layout.classes or said}
+    named, prefix = layout.columns or {}, layout.proba_prefix or ""
+    return {name: named.get(name, f"{prefix}{name}") for name in layout.classes or named}
 
 
-def _forecasts(layout: Layout, source: Source, taken: set[str]) -> dict[str, str]:
-    """The column of each class, in file order."""
-    prefix = layout.proba_prefix or ""
+def _forecasts(layout: Layout, source: Source, taken: set[str], is_truth: bool) -> dict[str, str]:
+    """The column of each class, in file order; of a file of truths, those of votes."""
     if layout.classes is not None or layout.columns:
         return _listed(layout, source)
-    if prefix:
+    if prefix := (layout.votes_prefix if is_truth else layout.proba_prefix) or "":
         names = [name for name in source.kinds if name.startswith(prefix) and name not in (*taken, prefix)]
         _check_several(names, source, f" whose names begin with {prefix!r}")
         return {name.removeprefix(prefix): name for name in names}
+    if is_truth:
+        return {}
     if layout.votes_prefix is not None or layout.truth is not None:
         taken = taken.union(LABEL.usual)  # a majority's label, or a vendor's own, beside the truth
     others = tuple(filter(None, (layout.cost_prefix, layout.votes_prefix)))
@@ -161,77 +169,58 @@ def _forecasts(layout: Layout, source: Source, taken: set[str]) -> dict[str, str
 
 def _listed(layout: Layout, source: Source) -> dict[str, str]:
     """The columns of the classes that were listed, in file order."""
-    if layout.classes is not None and len(set(layout.classes)) < len(layout.classes):
-        twice = max(layout.classes, key=layout.classes.count)
-        raise InputError(f"contain {twice!r} twice", argument="classes", fix="name each class once")
-    written = _written(layout)
-    columns = matched(written.values(), source.kinds)
-    column_of = {name: columns[column] for name, column in written.items() if column in columns}
-    missing = {name: column for name, column in written.items() if column not in columns}
-    if missing and not (layout.missing_class_zero and column_of):
+    written, names = _written(layout), list(layout.classes or layout.columns or ())
+    meant = matched(written.values(), source.kinds)
+    columns = [meant[written[name]] for name in names if written[name] in meant]
+    missing = {name: column for name, column in written.items() if column not in meant}
+    if missing and not (layout.missing_class_zero and columns):
         words = listed([f"{column!r} for the class {name!r}" for name, column in missing.items()])
         fix = f"it has {quoted(source.kinds)}; --missing-class-zero takes the class as probability 0"
         raise FileError(f"has no column {words}", source.path, fix, argument="classes")
-    if len(set(column_of.values())) < len(column_of):
-        twice = max(column_of.values(), key=list(column_of.values()).count)
+    if len(set(columns)) < len(columns):
+        twice = max(columns, key=columns.count)
         raise InputError(f"contain {twice!r} twice", argument="classes", fix="name each class once")
     _check_several(written, source)
-    places = list(source.kinds)
-    in_order = sorted(column_of.items(), key=lambda pair: places.index(pair[1]))
-    return dict(in_order) | dict.fromkeys(missing, "")
+    class_of = {meant[column]: name for name, column in written.items() if column in meant}
+    return {class_of[column]: column for column in source.kinds if column in class_of} | dict.fromkeys(missing, "")
 
 
-def _check_several(
-    names: Collection[Any], source: Source, condition: str = "", problems: Problems = RAISED
-) -> None:
+def _check_several(names: Collection[Any], source: Source, condition: str = "") -> None:
     """There are forecasts of two classes at least."""
     if len(names) < 2:
-        problem = (
-            f"has {len(names)} forecast column{'s' * (len(names) != 1)}{condition} among {quoted(source.kinds)}"
-        )
+        columns = f"{len(names)} forecast column{'s' * (len(names) != 1)}"
+        problem = f"has {columns}{condition} among {quoted(source.kinds)}"
         fix = "write one column per class, two at least, or say what their names begin with (--proba-prefix)"
-        problems.in_file("columns", FileError(problem, source.path, fix, argument="proba_prefix"))
+        raise FileError(problem, source.path, fix, argument="proba_prefix")
 
 
 class FirstRows:
     """What the first rows of a model tell of its classes."""
 
-    def __init__(self, model: Predictions, columns: Mapping[str, str] | None = None) -> None:
-        label, column_of = model.columns.label, model.columns.column_of if columns is None else columns
-        self.labels, self.numbers, self._logits = set(model.labels_apart), Fields(), model.logits
-        silent = replace(model, problems=Collected())
+    def __init__(self, model: Predictions) -> None:
+        label, column_of = model.columns.label, model.columns.column_of
+        self.labels, self.numbers = set(filter(None, model.labels_apart)), Fields()
+        self._totals = () if model.logits else (1.0, 100.0)  # logits sum to anything
         some_rows = max(64, min(SAMPLE_ROWS, SAMPLE_VALUES // max(1, len(column_of))))
-        for rows in silent.walk([*filter(None, [label]), *column_of.values()], some_rows):
-            self.labels |= set(texts_of(rows.records.column(label))) if label else set()
-            self.numbers = dict(zip(column_of, rows.forecasts(list(column_of.values())), strict=True))
+        for rows in replace(model, problems=Collected()).walk([label, *column_of.values()], some_rows):
+            self.labels |= set(filter(None, texts_of(rows.records.column(label)))) if label else set()
+            self.numbers = dict(zip(column_of, rows.forecasts(model.columns.forecasts), strict=True))
             break
 
-    def _share(self, names: Collection[str], total: float) -> float:
-        """Of rows that sum to this over some columns, none of them negative."""
-        names = set(names)
+    def share(self, names: Collection[str], totals: Sequence[float] | None = None) -> float:
+        """Of rows that sum to 1, or to 100, over some columns, none of them negative."""
         columns = [numbers for name, numbers in self.numbers.items() if name in names]
         if not columns or not len(columns[0]):
             return 0.0
-        fits = np.abs(np.sum(columns, axis=0, dtype=np.float64) - total) < total * ROUGHLY
-        return float((fits & (np.min(columns, axis=0) >= 0)).mean())
+        sums, possible = np.sum(columns, axis=0, dtype=np.float64), np.min(columns, axis=0) >= 0
+        totals = self._totals if totals is None else totals
+        return max((float((possible & (np.abs(sums / of - 1) < ROUGHLY)).mean()) for of in totals), default=0.0)
 
-    def share_summing_to_one(self, names: Collection[str]) -> float:
-        """Of rows of probabilities or percentages, over some columns; logits say nothing."""
-        return 0.0 if self._logits else max(self._share(names, 1.0), self._share(names, 100.0))
-
-    def are_percentages(self) -> bool:
-        """Whether most rows sum to 100; the others are wrong."""
-        return self._share(self.numbers, 100.0) > 0.5
-
-    def first_fitting(self, choices: Iterable[Collection[str]]) -> Names:
-        """The first two columns or more that rows do not speak against: by a label, or a sum, of one left out."""
-        for classes in choices:
-            kept = tuple(name for name in self.numbers if name in classes)
-            left_out = self.numbers.keys() - set(kept)
-            less = self.share_summing_to_one(kept) < self.share_summing_to_one(self.numbers)
-            if len(kept) > 1 and not (left_out and (matched(filter(None, self.labels), left_out) or less)):
-                return kept
-        return ()
+    def allow(self, names: Collection[str]) -> bool:
+        """Whether rows do not speak against two columns or more: by a label, or a sum, of one that is left out."""
+        left_out = self.numbers.keys() - set(names)
+        told = left_out and (matched(self.labels, left_out) or self.share(names) < self.share(self.numbers))
+        return len(names) > 1 and not told
 
 
 def with_known_classes(models: Sequence[Predictions], priced: Collection[str] | None = None) -> list[Predictions]:
@@ -245,23 +234,19 @@ def with_known_classes(models: Sequence[Predictions], priced: Collection[str] | 
     shared = set.intersection(*(set(model.classes) for model in models)) if len(models) > 1 else set[str]()
     uncertain = [model for model in models if not model.columns.certain] if priced or len(shared) > 1 else []
     first = {id(model): FirstRows(model) for model in uncertain}
-    confirmed = len(uncertain) < len(models) or any(
-        rows.share_summing_to_one(shared) > 0.5 for rows in first.values()
-    )
-    narrowed: list[Predictions] = []
-    for model in models:
-        if (rows := first.get(id(model))) is not None:
-            choices: list[Collection[str]] = [shared] if confirmed else []
-            if priced:  # a label without a price is a class, too: whoever reads prices says that it has none
-                of_list = set(matched(priced, model.classes).values())
-                of_labels = set(matched(filter(None, rows.labels), model.classes).values())
-                choices = [of_list, *choices, of_list | of_labels]
-            if names := rows.first_fitting(choices):
-                column_of = model.columns.column_of
-                kept = {name: column_of[name] for name in names}
-                model = _with_columns(model, kept, certain=True, listed=True)
-        narrowed.append(model)
-    return narrowed
+    confirmed = len(uncertain) < len(models) or any(rows.share(shared) > 0.5 for rows in first.values())
+    for number, model in enumerate(models):
+        if (rows := first.get(id(model))) is None:
+            continue
+        choices = [shared] if confirmed else []
+        if priced:  # a label without a price is a class, too: whoever reads prices says that it has none
+            of_list, of_labels = ({*matched(of, model.classes).values()} for of in (priced, rows.labels))
+            choices = [of_list, *choices, of_list | of_labels]
+        kept = ([name for name in model.classes if name in choice] for choice in choices)
+        if names := next(filter(rows.allow, kept), None):
+            column_of = {name: model.columns.column_of[name] for name in names}
+            models[number] = _with_classes(model, column_of, certain=True, listed=True)
+    return models
 
 
 def _spelled_alike(models: Sequence[Predictions]) -> list[Predictions]:
@@ -269,19 +254,11 @@ def _spelled_alike(models: Sequence[Predictions]) -> list[Predictions]:
     names, alike = dict.fromkeys(name for model in models for name in model.labels_apart), list[Any]()
     for model in models:
         meant = matched(model.classes, names)
-        if len(set(meant.values())) < len(meant):  # two columns for one class are two classes
-            meant = {name: other for name, other in meant.items() if name == other}
-        otherwise = {name: other for name, other in meant.items() if name != other}
-        if otherwise:
-            column_of = {meant.get(name, name): column for name, column in model.columns.column_of.items()}
-            spelled = (*model.columns.spelled, *otherwise.items())
-            model = _with_columns(model, column_of, spelled=spelled)
-            options, lists = (
-                tuple(column_of),
-                (source for source in model.sources if isinstance(source, ListedRows)),
-            )
-            if sources := tuple(source.over(options, meant) for source in lists):
-                model = _listing(model, sources, options)
+        meant = {name: other for name, other in meant.items() if name != other}
+        new_names = [meant.get(name, name) for name in model.classes]
+        if meant and len(set(new_names)) == len(new_names):  # two columns for one class are two classes
+            column_of = dict(zip(new_names, model.columns.forecasts, strict=True))
+            model = _with_classes(model, column_of, meant, spelled=(*model.columns.spelled, *meant.items()))
         names |= dict.fromkeys(model.classes)
         alike.append(model)
     return alike
@@ -293,33 +270,30 @@ def over_all_options(models: Sequence[Predictions]) -> list[Predictions]:
     That is if it was asked for, or if the class stands for all that lists do not name.
     """
     buckets = {source.other for model in models for source in model.sources} - {None}
-    options = dict.fromkeys(name for model in models for name in model.classes)
+    options = tuple(dict.fromkeys(name for model in models for name in model.classes))
     for model in models:
         bucketed = any(source.other is not None for source in model.sources)
-        if (model.missing_class_zero or model.truth is not None) and not bucketed:
-            options = dict.fromkeys(with_labels(tuple(options), labels_of(model)))
+        if (model.layout.missing_class_zero or model.truth is not None) and not bucketed:
+            options = with_labels(options, labels_of(model))
         _check_other(model, {name for other in models if other is not model for name in other.classes} - buckets)
-    return [_over(model, tuple(options), buckets) for model in models]
+    whole: list[Predictions] = []
+    for model in models:
+        every = model.layout.missing_class_zero or isinstance(model.sources[0], ListedRows)
+        absent = (name for name in options if name not in model.classes and (every or name in buckets))
+        whole.append(_with_classes(model, model.columns.column_of | dict.fromkeys(absent, "")))
+    return whole
 
 
-def with_labels(classes: Names, labels: Iterable[Any]) -> Names:
-    """Classes, and those labels that are none of them."""
-    texts = [str(label) for label in labels if label is not None]
-    numbers = numbers_of(texts, classes).tolist()
-    return (*classes, *(label for label, number in zip(texts, numbers, strict=True) if number < 0))
-
-
-def _over(model: Predictions, options: Names, buckets: Collection[str | None]) -> Predictions:
-    if sources := tuple(source.over(options) for source in model.sources if isinstance(source, ListedRows)):
-        return _listing(model, sources, options)
-    classes = set(model.classes)
-    absent = [name for name in options if name not in classes]
-    taken = [name for name in absent if model.missing_class_zero or name in buckets]
-    return _with_columns(model, model.columns.column_of | dict.fromkeys(taken, "")) if taken else model
-
-
-def _listing(model: Predictions, sources: tuple[Source, ...], options: Names) -> Predictions:
-    return replace(_with_columns(model, {name: f"{PREFIX}{name}" for name in options}), sources=sources)
+def _with_classes(
+    model: Predictions, column_of: Mapping[str, str], meant: Mapping[str, str] = NOTHING, **about: Any
+) -> Predictions:
+    """The model with other classes, or other names of them: what the names of lists are `meant` for."""
+    if isinstance(model.sources[0], ListedRows):
+        lists = (source for source in model.sources if isinstance(source, ListedRows))
+        model = replace(model, sources=tuple(source.over(tuple(column_of), meant) for source in lists))
+        column_of = {name: f"{PREFIX}{name}" for name in column_of}
+    classes, forecasts = tuple(column_of), tuple(column_of.values())
+    return replace(model, columns=replace(model.columns, classes=classes, forecasts=forecasts, **about))
 
 
 def _check_other(model: Predictions, others: Collection[str]) -> None:
@@ -329,20 +303,13 @@ def _check_other(model: Predictions, others: Collection[str]) -> None:
             continue
         labels = [str(label) for label in labels_of(model) if label is not None]
         if source.other is not None and (clash := matched([source.other], [*labels, *others])):
-            whose = (
-                "is the truth of some cases" if matched([source.other], labels) else "is a class of another model"
-            )
+            true = matched([source.other], labels)
+            whose = "is the truth of some cases" if true else "is a class of another model"
             fix = "name something that is no class, or leave it out: what lists leave is then spread evenly"
             raise FileError(f"is read with --other {clash[source.other]!r}, which {whose}", model.path, fix)
-        named = tuple(dict.fromkeys(name for row in source.rows for name in row))
-        if labels and numbers_of(labels, named).max() < 0:
-            problem = f"lists {quoted(named)}, none of which is ever true ({quoted(labels)})"
+        if labels and numbers_of(labels, source.named).max() < 0:
+            problem = f"lists {quoted(source.named)}, none of which is ever true ({quoted(labels)})"
             raise FileError(problem, model.path, "write the classes' names in the same way")
-
-
-def _with_columns(model: Predictions, column_of: Mapping[str, str], **about: Any) -> Predictions:
-    classes, forecasts = tuple(column_of), tuple(column_of.values())
-    return replace(model, columns=replace(model.columns, classes=classes, forecasts=forecasts, **about))
 
 
 def settled(model: Predictions) -> Predictions:
@@ -354,56 +321,42 @@ def settled(model: Predictions) -> Predictions:
         raise FileError(problem, model.path, fix, argument="classes")
     if not columns.certain:
         model = _by_labels(model)
-    elif not (columns.votes or columns.unlabelled or columns.listed or model.truth or _names_numbers(model)):
+    elif not (columns.votes or model.layout.unlabelled or columns.listed or model.truth):
         _check_numbers_start_at_zero(model)
     return scaled(model)
 
 
 def scaled(model: Predictions) -> Predictions:
-    """The model, which knows whether its forecasts are percentages."""
-    if isinstance(model.sources[0], ListedRows) or not FirstRows(model).are_percentages():
-        return model
-    if model.logits:
+    """The model, which knows whether its forecasts are percentages: most rows sum to 100, the others are wrong."""
+    percent = not isinstance(model.sources[0], ListedRows) and FirstRows(model).share(model.classes, [100.0]) > 0.5
+    if percent and model.logits:
         problem = "is read as logits, but holds numbers from 0 to 100 that sum to 100 in each row"
         raise FileError(problem, model.path, "are these percentages? Then leave --logits out", argument="logits")
-    return replace(model, percent=True)
-
-
-def _names_numbers(model: Predictions) -> bool:
-    return any_number(model.classes) and all(source.names_classes for source in model.sources)
+    return replace(model, percent=percent)
 
 
 def _by_labels(model: Predictions) -> Predictions:
     """Columns are classes if they occur as labels, also those that hold text in some place."""
-    columns, source, labels = model.columns, model.sources[0], list(labels_of(model, until_all=True))
-    labels = [label for label in labels if label is not None] if columns.unlabelled else labels
-    numbers = zip(labels, numbers_of(labels, model.classes).tolist(), strict=True)
-    seen = {label: number for label, number in numbers if number >= 0}
-    texts = {str(label) for label in labels if label is not None and label not in seen} - set(columns.wanted)
-    texts = {text for text in texts if source.kinds.get(text, "nested") != "nested"}
-    numbered = set(seen.values())
-    unseen = [name for number, name in enumerate(model.classes) if number not in numbered]
-    class_of = {column: name for name, column in columns.column_of.items()} | {text: text for text in texts}
-    every = {class_of[column]: column for column in source.kinds if column in class_of}
+    columns, source, labels = model.columns, model.sources[0], labels_of(model, until_all=True)
+    if model.layout.unlabelled:
+        labels.pop(None, None)
     if not labels and not model.count():
-        model.problems.in_file("rows", model.no_rows())
-    elif unseen and len(seen) == len(labels) and len(every) > 1:  # else whoever reads the rows says what is wrong
-        where = repr(columns.label) if model.truth is None else model.truth.path
+        raise model.no_rows()
+    number_of = dict(zip(labels, numbers_of(labels, model.classes).tolist(), strict=True))
+    others = {str(label) for label, number in number_of.items() if number < 0 and label is not None}
+    texts = (name for name in others - {*columns.wanted} if source.kinds.get(name, "nested") != "nested")
+    class_of = {column: name for name, column in columns.column_of.items()} | {name: name for name in texts}
+    unseen = [name for number, name in enumerate(model.classes) if number not in number_of.values()]
+    if unseen and not others and None not in labels and len(class_of) > 1:  # else whoever reads the rows says it
+        where = repr(columns.label) if model.truth is None else model.truth.rows.path
         problem = f"hold numbers but never occur as a label in {where}"
         fix = (
             "if they are classes, list all classes (--classes); if not, say what the forecasts' names begin with "
             "(--proba-prefix), or which column is what (--id, --weight, --group, --cost-prefix)"
         )
-        error = FileError(problem, model.path, fix, f": columns {quoted(unseen)}", argument="classes")
-        model.problems.in_file("columns", error)
-    else:
-        _check_several(every, source, " of numbers", model.problems)
-    rare = set(unseen)
-    likelier = {name: column for name, column in every.items() if name not in rare}
-    if unseen and len(likelier) > 1:  # go on with the columns by which most rows sum to 1
-        rows = FirstRows(model, every)
-        every = max(every, likelier, key=lambda columns: rows.share_summing_to_one(columns))
-    return _with_columns(model, every)
+        raise FileError(problem, model.path, fix, f": columns {quoted(unseen)}", argument="classes")
+    _check_several(class_of, source, " of numbers")
+    return _with_classes(model, {class_of[column]: column for column in source.kinds if column in class_of})
 
 
 def labels_of(model: Predictions, until_all: bool = False) -> dict[Any, None]:
@@ -421,6 +374,9 @@ def labels_of(model: Predictions, until_all: bool = False) -> dict[Any, None]:
 
 def _check_numbers_start_at_zero(model: Predictions) -> None:
     """Labels 1, 2, ... of columns without names may count from 0 or from 1; if 0 or K occurs, it is clear."""
+    named = all(source.names_classes for source in model.sources)
+    if named and any_number(model.classes):
+        return
     labels, k, label = labels_of(model, until_all=True), len(model.classes), model.columns.label
     numbers, by_number = (numbers_of(labels, names) for names in (model.classes, tuple(map(str, range(k)))))
     if numbers.min(initial=k) < 1 or 1 not in numbers or by_number.min() < 0:
@@ -429,7 +385,6 @@ def _check_numbers_start_at_zero(model: Predictions) -> None:
         ",".join(map(str, names if k < 5 else [*names[:2], "...", names[-1]]))
         for names in (model.classes, range(1, k + 1))
     )
-    named = model.sources[0].names_classes
     otherwise = "; if from 1, write the classes' names as labels" if named else f", {one} if from 1"
     problem = f"holds numbers from 1 to {numbers.max()} for {k} classes, counted from 0 or from 1"
     fix = f"list the classes (--classes): {zero} if from 0{otherwise}"

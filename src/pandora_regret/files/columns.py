@@ -15,7 +15,8 @@ import pyarrow.csv as arrow_csv
 import pyarrow.types as types
 from numpy.typing import NDArray
 
-from pandora_regret.files.batch import RowNumbers, as_numbers, whole_numbers
+from pandora_regret.files.batch import as_numbers, whole_numbers
+from pandora_regret.files.layout import Layout
 from pandora_regret.files.source import FileError, Kind, Names, Problems, Records, Source, unreadable
 from pandora_regret.inputs import FloatArray, IntArray
 from pandora_regret.inputs.names import did_you_mean, folded, matched
@@ -147,12 +148,11 @@ class Rows:
     """Some rows of a file, each column as an array of the kind that its role needs."""
 
     source: Source
-    numbers: RowNumbers  # in the file, counted from 0
+    numbers: range | IntArray  # in the file, counted from 0
     records: Records
     classes: Sequence[str]
-    unlabelled: bool  # whether labels may be missing
+    layout: Layout
     problems: Problems
-    ids_as_numbers: bool = False
     spelled: dict[str, str] = field(default_factory=dict)  # labels that are classes but for their spelling
 
     def take(self, rows: IntArray) -> Rows:
@@ -174,7 +174,7 @@ class Rows:
         truth = self.class_numbers(labels)[codes]
         if len(truth) and truth.min() < 0:
             missing = np.array([is_missing(label) for label in labels])[codes]
-            self.tell("missing", missing & (not self.unlabelled), name, **NO_VALUE)
+            self.tell("missing", missing & (not self.layout.unlabelled), name, **NO_VALUE)
             plain = [label if isinstance(label, (str, int, float)) else str(label) for label in labels]
             self.no_such_class((truth < 0) & ~missing, name, np.array(plain, dtype=object)[codes])
         return np.asarray(truth)
@@ -233,7 +233,7 @@ class Rows:
     def ids(self, name: str) -> NDArray[Any]:
         """As `names`; perhaps as numbers, however they are written."""
         values = self.names(name)
-        return as_numbers(values) if self.ids_as_numbers else values
+        return as_numbers(values) if self.layout.ids_as_numbers else values
 
     def names(self, name: str) -> NDArray[Any]:
         """Groups: text, or whole numbers, also where these are written as text, as some formats do."""
@@ -309,10 +309,8 @@ def _number(text: str | None, decimal: str) -> float | None:
         return float("nan")
     written = text.strip()
     try:
-        number = float(
-            written.rstrip("%") if decimal == "." else written.rstrip("%").replace(".", "?").replace(",", ".")
-        )
-        return number / 100 if written.endswith("%") else number
+        digits = written.rstrip("%")  # percentages are known by their sums
+        return float(digits if decimal == "." else digits.replace(".", "?").replace(",", "."))
     except ValueError:
         return None
 
@@ -338,6 +336,13 @@ def numbers_of(labels: Iterable[Any], names: Sequence[str], by_place: bool = Tru
     places |= {label: places[name] for label, name in meant.items()}
     numbers = [next((places[text] for text in texts if text in places), -1) for texts in spelled]
     return np.array(numbers, dtype=np.intp)
+
+
+def with_labels(classes: Names, labels: Iterable[Any]) -> Names:
+    """Classes, and those labels that are none of them."""
+    texts = [str(label) for label in labels if label is not None]
+    numbers = numbers_of(texts, classes).tolist()
+    return (*classes, *(label for label, number in zip(texts, numbers, strict=True) if number < 0))
 
 
 def any_number(names: Iterable[str]) -> bool:

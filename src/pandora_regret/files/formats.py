@@ -103,7 +103,7 @@ def _with_lists(source: Source, said: Dialect, classes: Sequence[str] | None) ->
             return source
         parts = source.read(columns, frozenset(), ROWS_AT_ONCE)
         rows = [_unwritten(row) for part in parts for row in part.to_pylist()]
-    return read_lists(source, [(f" row {n}", row) for n, row in enumerate(rows, 1)], said.other, classes or ())
+    return read_lists(source, {f" row {n}": row for n, row in enumerate(rows, 1)}, said.other, classes or ())
 
 
 def _unwritten(row: dict[str, Any]) -> dict[str, Any]:

@@ -1,32 +1,34 @@
-"""Models in files, opened: what their columns and classes are, before more than a few rows are read."""
+"""Models in files, opened or inspected: what their columns and classes are, and all that is wrong with them."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from pandora_regret.files.batch import Batch, check_ids, concatenated, spelled_otherwise
+import numpy as np
+
+from pandora_regret.files.alignment import align, common_rows
+from pandora_regret.files.batch import Batch, spelled_otherwise
 from pandora_regret.files.classes import (
     Columns,
-    find_column,
     find_columns,
     labels_of,
     over_all_options,
     settled,
     with_known_classes,
-    with_labels,
 )
-from pandora_regret.files.columns import is_missing, texts_of
+from pandora_regret.files.columns import is_missing, texts_of, with_labels
 from pandora_regret.files.formats import only_source, open_sources, stem_of
 from pandora_regret.files.layout import Layout, ModelFiles
-from pandora_regret.files.predictions import Predictions
-from pandora_regret.files.roles import ID, LABEL, MODEL, SINGLE
-from pandora_regret.files.source import RAISED, Fields, FileError
-from pandora_regret.files.truth import Truth
-from pandora_regret.inputs import InputError
-from pandora_regret.inputs.names import matched, quoted
+from pandora_regret.files.predictions import Predictions, Truth, read_all, read_models
+from pandora_regret.files.prices import PriceList
+from pandora_regret.files.source import RAISED, Collected, FileError, Names, Problem, Problems, noted
+from pandora_regret.inputs import Done, Forecast, InputError
+from pandora_regret.inputs.names import quoted
+from pandora_regret.text import counted, listed
 
 OWN = frozenset({"label", "id", "proba_prefix", "classes"})  # what a file of its own kind may call otherwise
 DESCRIBE = "where files call these differently, describe each in a models.toml"
@@ -91,53 +93,74 @@ def open_models(
         One for each model.
     """
 
-    def those_that_can(make: Callable[[Any], list[Predictions]], of: Iterable[Any]) -> Iterator[Predictions]:
-        for one in of:
-            try:
-                yield from make(one)
-            except InputError as error:
-                if failures is None:
-                    raise
-                failures[one.name or stem_of(str(one.paths[0]))] = str(error)
+    def told(path: str, name: str | None) -> Problems:
+        return RAISED if failures is None else _Failed(failures, name or stem_of(path))
 
-    truth = read_truth(files[0].layout) if files else None
+    models = list[Predictions]()
     try:
-        tables = [replace(table, truth=truth) for table in those_that_can(tables_of, files)]
-        known = list(those_that_can(lambda table: [settled(table)], with_known_classes(tables, priced)))
-        return list(those_that_can(models_of, over_all_options(known)))
+        for table in _understood(files, priced, told):
+            with table.problems.noting():
+                models += models_of(replace(table, problems=RAISED))
     except FileError as error:
         alike = len(files) > 1 and all(one.layout == files[0].layout for one in files)
         if not alike or error.argument not in OWN:
             raise
         fix = "; ".join(filter(None, (error.fix, DESCRIBE)))
         raise error.replace(fix=fix) from None
+    return models
+
+
+class _Failed(Problems):
+    """Files that cannot be read are left out."""
+
+    def __init__(self, failures: dict[str, str], name: str) -> None:
+        self._failures, self._name = failures, name
+
+    def in_file(self, kind: str, error: InputError, count: int = 1, paths: Names = ()) -> None:
+        self._failures[self._name] = str(error)
+
+
+def _understood(
+    files: Sequence[ModelFiles], priced: Collection[str] | None, told: Callable[[str, str | None], Problems]
+) -> list[Predictions]:
+    """The tables of files that go together; `told` makes who is told what is wrong with one of them."""
+    tables, known, layout = list[Predictions](), list[Predictions](), files[0].layout if files else Layout()
+    truth = None if layout.truth is None else read_truth(layout)
+    for one in files:
+        try:
+            opened = tables_of(one)
+        except InputError as error:
+            told(str(one.paths[0]), one.name).in_file("file", error)
+        else:
+            tables += [replace(of, truth=truth, problems=told(of.path, of.name)) for of in opened]
+    for table in with_known_classes(tables, priced):
+        with table.problems.noting():
+            known.append(settled(table))
+    return over_all_options(known)
 
 
 def tables_of(files: ModelFiles) -> list[Predictions]:
     """The tables in the files of a model, as far as names of columns tell what they are."""
     layout, tables = files.layout, list[Predictions]()
     parts = [open_sources(path, layout.classes, layout.dialect) for path in files.paths]
-    paths = [next(iter(of.values())).path for of in parts]
-    _check_one_model(files.name, list(parts[0]), paths[0])
-    for name in parts[0]:
+    _check_one_model(files.name, list(parts[0]), next(iter(parts[0].values())).path)
+    for name, first in parts[0].items():
         sources = tuple(of.get(name) or next(iter(of.values())) for of in parts)
-        for path, of in zip(paths, parts, strict=True):
-            if len(parts[0]) * len(of) > 1 and name not in of:
-                problem = f"has no model {name!r} but {paths[0]} has"
-                raise FileError(problem, path, "parts need the same models")
-        first, *others = (find_columns(layout, source) for source in sources)
-        for source, columns in zip(sources[1:], others, strict=True):
-            differ = sorted(set(first.forecasts) ^ set(columns.forecasts))
-            missing = sorted(set(first.wanted) - set(columns.wanted))
+        columns = find_columns(layout, first)
+        for source, part in zip(sources[1:], parts[1:], strict=True):
+            if len(parts[0]) * len(part) > 1 and name not in part:
+                problem = f"has no model {name!r} but {first.path} has"
+                raise FileError(problem, source.path, "parts need the same models")
+            others = find_columns(layout, source)
+            differ = sorted(set(columns.forecasts) ^ set(others.forecasts))
+            missing = sorted(set(columns.wanted) - set(others.wanted))
             if differ or missing:
-                lacks = f"lacks the columns {quoted(missing)} that {sources[0].path} has"
-                problem = f"and {sources[0].path} differ in the columns {quoted(differ)}" if differ else lacks
+                lacks = f"lacks the columns {quoted(missing)} that {first.path} has"
+                problem = f"and {first.path} differ in the columns {quoted(differ)}" if differ else lacks
                 raise FileError(problem, source.path, PARTS)
-        logits = any(source.in_layout(layout).logits for source in sources)
-        asked = ("normalise", "ids_as_numbers", "missing_class_zero")
-        about: Fields = {"logits": logits, "is_named": files.name is not None}
-        about |= {each: getattr(layout, each) for each in asked}
-        tables.append(Predictions(files.name or name, sources, first, **about))
+        of_format = replace(layout, logits=any(source.in_layout(layout).logits for source in sources))
+        named = files.name is not None
+        tables.append(Predictions(files.name or name, sources, columns, of_format, is_named=named))
     return tables
 
 
@@ -149,43 +172,201 @@ def _check_one_model(name: str | None, models: Sequence[str], path: str) -> None
 
 def models_of(model: Predictions) -> list[Predictions]:
     """The models in a table: one for every value of the model column, in order of appearance."""
-    column = model.columns.model
-    names: dict[str, None] = {}
-    for rows in replace(model, problems=RAISED).walk([column]) if column else ():
+    column, names = model.columns.model, dict[str, None]()
+    for rows in model.walk([column]) if column else ():
         distinct = texts_of(rows.records.column(column).unique()).tolist()
         if any(is_missing(name) or "\0" in name for name in distinct):
             rows.names(column or "")
         names |= dict.fromkeys(distinct)
-    if not names:
-        return [model]
     if model.is_named:
         _check_one_model(model.name, list(names), model.path)
-    return [replace(model, name=model.name if model.is_named else name, only=name) for name in names]
+    return [replace(model, name=model.name if model.is_named else name, only=name) for name in names] or [model]
 
 
-def read_truth(layout: Layout) -> Truth | None:
-    """The truth of a layout that names a file of its own for it."""
-    if layout.truth is None:
-        return None
-    source, prefix, listed = only_source(layout.truth, layout.dialect), layout.votes_prefix, layout.classes
-    layout = replace(layout, proba_prefix=None, classes=None, columns=None)
-    needed = (ID,) if prefix else (ID, LABEL)
-    names = ((role, find_column(role, layout, source, role in needed)) for role in SINGLE if role is not MODEL)
-    about: Fields = {LABEL.name: ""} | {role.name: name for role, name in names if name}
-    about["by"] = tuple(matched(layout.by, source.kinds).values())
-    if prefix:
-        about |= {LABEL.name: "", "votes": tuple(name for name in source.kinds if name.startswith(prefix))}
-    classes = tuple(name.removeprefix(prefix or "") for name in about.get("votes", ()))
-    columns = Columns(classes=classes or listed or (), forecasts=(), **about)
-    read = Predictions(source.path, (source,), columns, ids_as_numbers=layout.ids_as_numbers)
-    if not prefix:
-        columns = replace(columns, classes=with_labels(columns.classes, labels_of(read)))
-    seen, batches = list[Any](), list[Batch]()
-    for batch in replace(read, columns=columns).batches():
-        check_ids(batch, seen, RAISED)
+def read_truth(layout: Layout, classes: Names | None = None) -> Truth:
+    """The truth of a layout that names a file of its own for it; `classes` are all that may be true, if given."""
+    source = only_source(layout.truth or "", layout.dialect)
+    columns = find_columns(layout, source, is_truth=True)
+    model = Predictions(source.path, (source,), columns, layout)
+    if not columns.votes:
+        names = classes or with_labels(layout.classes or (), labels_of(model))
+        model = replace(model, columns=replace(columns, classes=names))
+    return Truth(read_all(model), (*source.done, *spelled_otherwise(columns.spelled, "name", source.path)))
+
+
+class Inspected(Collected):
+    """What was understood of a table, and what is wrong with it."""
+
+    def __init__(self, path: str, name: str) -> None:
+        super().__init__()
+        self.path, self.name, self.rows = path, name, 0
+        self.columns: Columns | None = None
+        self.unused: list[str] = []
+        self.models, self.labels = Counter[str](), Counter[str]()  # rows of each model, and of each class
+        self.done: tuple[Done, ...] = ()  # what was recognised in the file, or left out of it
+        self.read: list[tuple[Predictions, Batch]] = []  # each model, and all its rows
+
+    @property
+    def fine(self) -> bool:
+        """Whether it can be scored."""
+        return not self.problems
+
+    def add(self, table: Predictions) -> None:
+        """Read a table as for a score."""
+        self.columns, self.done, models = table.columns, table.done, models_of(table)
+        self.unused = [name for name in table.sources[0].kinds if name not in table.columns.wanted]
+        for model, batch in zip(models, read_models(models), strict=False):
+            self.rows += len(batch)
+            self.models.update({} if model.only is None else {model.only: len(batch)})
+            if batch.votes is None:
+                times = np.bincount(batch.truth[batch.truth >= 0], minlength=len(batch.classes))
+                self.labels.update(dict(zip(batch.classes, times.tolist(), strict=True)))
+            self.read.append((model, batch))
+            self.done += batch.changes.done(model.name)
+
+
+def inspect_file(path: str, layout: Layout) -> list[Inspected]:
+    """What is in a file, table by table: an NPZ archive may hold several models.
+
+    Parameters
+    ----------
+    path
+        The file.
+    layout
+        Which column is what, where names do not tell.
+
+    Returns
+    -------
+    list of Inspected
+        One for each table: its model, rows, classes, and what is wrong with it.
+    """
+    return inspect_models([ModelFiles((path,), layout)])[0]
+
+
+def inspect_models(
+    files: Sequence[ModelFiles], prices: PriceList | None = None, progress: Callable[[], object] = lambda: None
+) -> tuple[list[Inspected], list[Problem]]:
+    """What is in the files of models, table by table, and what keeps those that are fine from going together.
+
+    Parameters
+    ----------
+    files
+        From `read_models_argument`.
+    prices
+        What the classes cost, to be checked against theirs.
+    progress
+        Called after each file.
+
+    Returns
+    -------
+    tuple
+        What is in each table, and what keeps tables from going together.
+    """
+    results, together, layout = list[Inspected](), Collected(), files[0].layout
+
+    def told(path: str, name: str | None) -> Inspected:
+        results.append(Inspected(path, name or path))
+        return results[-1]
+
+    try:
+        tables = _understood(files, None if prices is None else prices.costs.keys(), told)
+    except InputError as error:
+        tables = []
+        (together if results else told(str(layout.truth), "truth")).in_file("file", error)
+    for table, result in ((table, result) for table in tables for result in results if result is table.problems):
+        with result.noting():
+            result.add(table)
+        progress()
+    fine = [pair for one in results if one.fine for pair in one.read]
+    models, batches = [model for model, _ in fine], [batch for _, batch in fine]
+    if prices is not None and fine:
+        with together.noting("prices", (prices.source,)):
+            prices.for_classes(list(dict.fromkeys(name for model in models for name in model.classes)))
+    with together.noting():
+        names = unique_names(models)
+        if layout.common_rows:
+            batches, _ = common_rows(batches, names)
+        if fine:
+            align(batches, names, together)
+    return results, together.problems
+
+
+@dataclass(frozen=True)
+class Together:
+    """Models on the same rows."""
+
+    models: dict[str, Predictions]
+    batches: list[Batch]
+    done: tuple[Done, ...]  # what was done to the files
+
+    def of_rows(self, what: str) -> Any:
+        """What any of the files says of the rows; where several do, they say the same."""
+        return next((part for part in (getattr(batch, what) for batch in self.batches) if part is not None), None)
+
+    @property
+    def by(self) -> dict[str, Any]:
+        """The values to break results down by; a column may stand in any of the files."""
+        return {name: values for batch in reversed(self.batches) for name, values in (batch.by or {}).items()}
+
+    def forecasts(self) -> dict[str, Forecast]:
+        """The models' forecasts, all with the weights of the rows."""
+        weighted = (replace(batch, weights=self.of_rows("weights")) for batch in self.batches)
+        pairs = zip(self.models.items(), weighted, strict=True)
+        return {name: batch.forecast(model.logits) for (name, model), batch in pairs}
+
+
+def read_together(
+    opened: Sequence[Predictions], common: bool = False, progress: Callable[[], object] = lambda: None
+) -> Together:
+    """All rows of models on the same rows and classes, and what was done to get there.
+
+    Parameters
+    ----------
+    opened
+        From `open_models`.
+    common
+        Whether rows that not all have are left out.
+    progress
+        Called after each model.
+
+    Returns
+    -------
+    Together
+        The models by their names, and their rows.
+    """
+    names, batches, truth = unique_names(opened), list[Batch](), opened[0].truth
+    for batch in read_models(opened):
         batches.append(batch)
-    if not batches:
-        raise read.no_rows()
-    asked = ((about.get(role.name), getattr(layout, role.name)) for role in SINGLE)
-    spelled = spelled_otherwise([(a, b) for a, b in asked if a and b and a != b], "name", source.path)
-    return Truth(concatenated(batches), layout.common_rows, (*source.done, *spelled))
+        progress()
+    done = () if truth is None else truth.never_forecast(batches)
+    if common:
+        batches, left_out = common_rows(batches, names)
+        done += left_out
+    batches, models = align(batches, names), dict(zip(names, opened, strict=True))
+    orders = [name for name, batch in zip(names, batches, strict=True) if batch.order_only]
+    if orders and (others := [name for name in names if name not in orders]):
+        why = f"because {listed(orders)} {'has' if len(orders) == 1 else 'have'} no probabilities"
+        done += noted("order only", len(others), f"{listed(others)} scored by order alone, too, {why}")
+    done += tuple(dict.fromkeys(each for one in opened for each in one.done))
+    for (name, model), batch in zip(models.items(), batches, strict=True):
+        done += (*batch.changes.done(name), *_zeros(name, model, batch))
+    return Together(models, batches, done)
+
+
+def unique_names(opened: Sequence[Predictions]) -> list[str]:
+    """Each model's own name; those that two files share are told apart by their files."""
+    times = Counter(one.name for one in opened)
+    paths = [one.path if one.only is None else f"{one.name} ({one.path})" for one in opened]
+    names = [one.name if times[one.name] == 1 else path for one, path in zip(opened, paths, strict=True)]
+    if twice := next((name for name, n in Counter(names).items() if n > 1), None):
+        raise InputError(f"{twice} is given twice: give each file once.")
+    return names
+
+
+def _zeros(name: str, model: Predictions, batch: Batch) -> tuple[Done, ...]:
+    """The classes that were taken as probability 0 because a file lacks them, and how often they are true."""
+    buckets = {source.other for source in batch.sources}
+    absent = [each for each, column in model.columns.column_of.items() if not column and each not in buckets]
+    n = int(np.isin(batch.truth, [batch.classes.index(each) for each in absent]).sum())
+    sentence = f"{name} has no {listed(absent)}: taken as probability 0, the truth of {counted(n, 'case')}"
+    return noted("classes taken as 0", len(absent), sentence, name)

@@ -5,31 +5,70 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import accumulate, groupby
 from typing import Any
 
 import numpy as np
 
 from pandora_regret.files.batch import (
+    FILE,
     MOST_NAMED,
     Batch,
     Changes,
-    RowNumbers,
-    check_ids,
     concatenated,
+    ids_written_otherwise,
     spelled_otherwise,
 )
 from pandora_regret.files.classes import Columns
-from pandora_regret.files.columns import Rows, regrouped, texts_of
+from pandora_regret.files.columns import Rows, numbers_of, regrouped, texts_of
+from pandora_regret.files.layout import Layout
 from pandora_regret.files.roles import KEPT
-from pandora_regret.files.source import RAISED, Fields, FileError, Names, Problems, Source
-from pandora_regret.files.truth import Truth
+from pandora_regret.files.source import RAISED, Fields, FileError, Names, Problems, Source, noted
 from pandora_regret.inputs import Done
-from pandora_regret.text import listed
+from pandora_regret.text import counted, listed
 
 ROWS, ELEMENTS = 1 << 19, 11 << 19  # half a usual row group of Parquet: whole ones take 80 MB more
 
 INDEX = re.compile("|__index_level_.*")  # what pandas calls the numbers of rows, in CSV or in Parquet
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The truth in a file of its own, and what else is known of each case; rows are found by their ids."""
+
+    rows: Batch  # without forecasts; its classes are the labels that occur
+    done: tuple[Done, ...] = ()  # what was recognised in the file
+
+    @cached_property
+    def _position(self) -> dict[Any, int]:
+        assert self.rows.ids is not None
+        return {name: row for row, name in enumerate(self.rows.ids.tolist())}
+
+    def never_forecast(self, batches: Sequence[Batch]) -> tuple[Done, ...]:
+        """The cases that no model forecasts, counted."""
+        forecast = {name for batch in batches for name in np.asarray(batch.ids).tolist()}
+        n, path = len(self._position.keys() - forecast), self.rows.path
+        sentence = f"{counted(n, 'case')} of {path} that no model forecasts left out"
+        return noted("truths left out", n, sentence, path)
+
+    def of(self, ids: Any, rows: Rows) -> Fields:
+        """What is known of rows, by the names of the fields of `Batch`; cases that it lacks are told."""
+        at = np.array([self._position.get(name, -1) for name in ids.tolist()], dtype=np.intp)
+        if not rows.layout.common_rows and (at < 0).any():
+            about: Fields = {"fix": "complete it, or leave such rows out (--common-rows)", "argument": "id"}
+            about |= ids_written_otherwise(ids, self.rows.ids, rows.source.path)
+            path = self.rows.path.replace("{", "{{").replace("}", "}}")
+            rows.tell("id", at < 0, None, f"has the id {{!r}}, which {path} lacks", values=ids, **about)
+        cases, labels = self.rows.take(at), (*self.rows.classes, None)
+        parts = ((role.field, getattr(cases, role.field)) for role in KEPT)
+        fields: Fields = {name: part for name, part in parts if part is not None}
+        if cases.votes is not None:
+            fields["votes"] = cases.votes[:, numbers_of(rows.classes, cases.classes)]
+        truth = np.append(rows.class_numbers(cases.classes, by_place=False), -1)[cases.truth]
+        unknown = (truth < 0) & (at >= 0) & (cases.truth >= 0)
+        rows.no_such_class(unknown, None, np.array(labels, dtype=object)[cases.truth])
+        return fields | {"truth": np.where(at < 0, -1, truth), "ids": ids}
 
 
 @dataclass(frozen=True)
@@ -39,22 +78,24 @@ class Predictions:
     name: str
     sources: tuple[Source, ...]
     columns: Columns
-    logits: bool = False
-    normalise: bool = False  # whether rows that are off 1 by at most 1 % are divided by their sums
+    layout: Layout = field(default=Layout(), compare=False, repr=False)
     only: str | None = None  # the value of the model column, where models share a file
     first_row: int = 0  # the number of the first row among those of this model
     is_named: bool = False  # by the caller, so that it must hold one model
     watched: str | None = None  # a column of ids that are only to be told apart, as `Batch.id_column`
     truth: Truth | None = field(default=None, compare=False, repr=False)  # where it has a file of its own
     percent: bool = False  # whether the forecasts are percentages
-    ids_as_numbers: bool = False
-    missing_class_zero: bool = False  # whether a class without forecasts has probability 0
     problems: Problems = field(default=RAISED, compare=False, repr=False)  # who is told what is wrong
 
     @property
     def classes(self) -> Names:
         """The classes' names, in the order of the file's columns."""
         return self.columns.classes
+
+    @property
+    def logits(self) -> bool:
+        """Whether the forecasts are logits."""
+        return self.layout.logits
 
     @property
     def labels_apart(self) -> Names:
@@ -74,29 +115,26 @@ class Predictions:
     @property
     def done(self) -> tuple[Done, ...]:
         """What was recognised in the files, or left out of them, as far as their heads tell."""
-        done = [] if self.truth is None else [*self.truth.done]
-        done += [each for source in self.sources for each in source.done]
-        if votes := self.columns.votes:
-            sentence = f"truths read as votes (columns {listed(votes, MOST_NAMED)})"
-            done.append(Done("votes", len(votes), sentence))
-        done += spelled_otherwise(self.columns.spelled, "name", self.path)
-        wanted, kinds = set(self.columns.wanted), self.sources[0].kinds
-        if self.percent or any(kinds.get(name) == "percent" for name in self.columns.forecasts):
-            done.append(Done("percentages", 1, f"percentages of {self.path} divided by 100", self.path))
+        votes, wanted, kinds = self.columns.votes, set(self.columns.wanted), self.sources[0].kinds
         numbers = [name for name in kinds if kinds[name] == "number" or INDEX.fullmatch(name)]
         ignored = [name or "without a name" for name in numbers if name not in wanted]
-        if ignored:
-            name = self.name if self.only is None else self.path
-            columns = f"column{'s' * (len(ignored) > 1)} {listed(ignored, MOST_NAMED)}"
-            done.append(Done("columns ignored", len(ignored), f"{columns} of {name} ignored", name))
-        return tuple(done)
+        name = self.name if self.only is None else self.path
+        columns = f"column{'s' * (len(ignored) > 1)} {listed(ignored, MOST_NAMED)} of {name} ignored"
+        return (
+            *(() if self.truth is None else self.truth.done),
+            *(each for source in self.sources for each in source.done),
+            *noted("votes", len(votes), f"truths read as votes (columns {listed(votes, MOST_NAMED)})"),
+            *spelled_otherwise(self.columns.spelled, "name", self.path),
+            *noted("percentages", int(self.percent), f"percentages of {self.path} divided by 100", self.path),
+            *noted("columns ignored", len(ignored), columns, name),
+        )
 
     @property
     def order_only(self) -> bool:
         """Whether forecasts say in which order to look, not how likely anything is."""
         return any(source.order_only for source in self.sources)
 
-    def ids(self) -> Iterator[tuple[Source, RowNumbers, Any]]:
+    def ids(self) -> Iterator[tuple[Source, Any, Any]]:
         """The watched ids: file, numbers of rows in it, a column."""
         for _, rows in own_rows([self], [self.watched or ""]):
             yield rows.source, rows.numbers, rows.records.column(self.watched)
@@ -109,46 +147,41 @@ class Predictions:
     def batches(self, rows: int | None = None) -> Iterator[Batch]:
         """The rows in order, at most so many at a time; some tens of megabytes of them unless said."""
         number = self.first_row
-        wanted = [*self.columns.wanted, *filter(None, [self.watched])]
-        for _, some_rows in own_rows([self], wanted, rows):
+        for _, some_rows in own_rows([self], [*self.columns.wanted, self.watched or ""], rows):
             yield self.batch(some_rows, number)
             number += len(some_rows.numbers)
 
-    def batch(self, rows: Rows, first_row: int) -> Batch:
+    def batch(self, rows: Rows, first_row: int = 0) -> Batch:
         """Rows of a table as arrays, rescaled where that was asked for; what is missing or no label is told."""
-        columns = self.columns
+        columns, other = self.columns, rows.source.other
         named = ((role, columns.of(role)) for role in KEPT)
         fields: Fields = {role.field: getattr(rows, role.reads)(*names) for role, names in named if names}
         if self.truth is not None:
             fields |= self.truth.of(fields["ids"], rows)
         if "votes" in fields:
             fields["truth"] = fields["votes"].argmax(axis=1)
-        fields.setdefault("truth", np.full(len(rows.numbers), -1))
-        truth = rows.source.settled_truth(fields["truth"], rows)
-        other = rows.source.other
+        truth = rows.source.settled_truth(fields.get("truth", np.full(len(rows.numbers), -1)), rows)
         outside = 0 if other is None else int((truth == columns.classes.index(other)).sum())
-        about: Fields = {"outside": outside, "other": other or ""}
-        fields |= {"truth": truth, "changes": Changes(spelled=frozenset(rows.spelled.items()), **about)}
+        changes = Changes(spelled=frozenset(rows.spelled.items()), outside=outside, other=other or "")
         forecasts = rows.forecasts(columns.forecasts, -np.inf if self.logits else 0.0)
-        forecasts = tuple(column / column.dtype.type(100) for column in forecasts) if self.percent else forecasts
+        if self.percent:
+            forecasts = tuple(column / column.dtype.type(100) for column in forecasts)
+        fields |= {"truth": truth, "changes": changes, "columns": forecasts, "percent": self.percent}
         fields["id_column"] = rows.records.column(self.watched) if self.watched else None
-        fields |= {"columns": forecasts, "origins": ((rows.source, rows.numbers),), "percent": self.percent}
-        batch = Batch(columns.classes, first_row=first_row, **fields)
-        return batch.normalised() if (self.normalise or self.percent) and not self.logits else batch
+        places = np.asarray(rows.numbers) + FILE * self.sources.index(rows.source)
+        batch = Batch(columns.classes, first_row=first_row, sources=self.sources, places=places, **fields)
+        return batch.normalised() if (self.layout.normalise or self.percent) and not self.logits else batch
 
     def walk(self, columns: Sequence[str], rows: int | None = None) -> Iterator[Rows]:
         """Some columns, each once."""
         columns = list(dict.fromkeys(filter(None, columns)))
-        rows = rows or max(1, min(ROWS, ELEMENTS // len(columns)))
-        about: Fields = {"unlabelled": self.columns.unlabelled, "ids_as_numbers": self.ids_as_numbers}
+        rows = rows or max(1, min(ROWS, ELEMENTS // max(1, len(columns))))
         for source in self.sources:
-            start = source.first
-            numbers = frozenset(
-                name for name in self.columns.numbers & {*columns} if source.kinds[name] != "percent"
-            )
+            start, wanted = source.first, self.columns.numbers & {*columns}
+            numbers = frozenset(name for name in wanted if source.kinds[name] != "percent")
             for records in regrouped(source.read(columns, numbers, rows), rows):
                 of_file = range(start, start + len(records))
-                yield Rows(source, of_file, records, self.classes, problems=self.problems, **about)
+                yield Rows(source, of_file, records, self.classes, self.layout, self.problems)
                 start += len(records)
 
     def fragments(self, n: int) -> list[Predictions]:
@@ -163,6 +196,17 @@ class Predictions:
         if self.only is None:
             return sum(source.count() for source in self.sources)
         return sum(len(rows.numbers) for _, rows in own_rows([self], []))
+
+    def checked(self, batches: Sequence[Batch]) -> Batch:
+        """All rows as one batch: they can be scored, no id occurs twice, and there is weight, or it is told."""
+        whole = concatenated(batches)
+        if self.columns.forecasts:
+            whole.check(self.logits, self.problems)
+        if whole.weights is not None and not (whole.weights > 0).any():
+            fix = "give at least one row a positive weight"
+            error = FileError("has weights that add up to nothing", self.path, fix)
+            self.problems.in_file("weight", error)
+        return whole
 
 
 def own_rows(
@@ -211,34 +255,15 @@ def read_models(opened: Sequence[Predictions]) -> Iterator[Batch]:
     Returns
     -------
     iterator of Batch
-        One for each model.
+        One for each model that has rows.
     """
     for _, sharing in groupby(opened, key=lambda model: id(model) if model.only is None else model.sources):
         models = list(sharing)
         parts = {model.only: list[Batch]() for model in models}
-        for model, batch in checked_batches(models):
-            parts[model.only].append(batch)
-        yield from (concatenated(parts.pop(model.only)) for model in models)
-
-
-def checked_batches(models: Sequence[Predictions]) -> Iterator[tuple[Predictions, Batch]]:
-    """All rows of models that share their files, read once: who predicted them, and a batch.
-
-    Forecasts can be scored, no id occurs twice, and there are rows and weights, or it is told.
-    """
-    first, problems = models[0], models[0].problems
-    ids, has_weight = {model.only: list[Any]() for model in models}, dict[str | None, bool]()
-    for model, rows in own_rows(models, first.columns.wanted):
-        batch = model.batch(rows, model.first_row)
-        batch.check(first.logits, problems)
-        check_ids(batch, ids[model.only], problems)
-        weighty = batch.weights is None or bool((batch.weights > 0).any())
-        has_weight[model.only] = weighty or has_weight.get(model.only, False)
-        yield model, batch
-    if not has_weight:
-        problems.in_file("rows", first.no_rows())
-    elif not all(has_weight.values()):
-        error = FileError(
-            "has weights that add up to nothing", first.path, "give at least one row a positive weight"
-        )
-        problems.in_file("weight", error)
+        for model, rows in own_rows(models, models[0].columns.wanted):
+            parts[model.only].append(model.batch(rows))
+        for model in models:
+            if batches := parts.pop(model.only):
+                yield model.checked(batches)
+            else:
+                model.problems.in_file("rows", model.no_rows())

@@ -6,7 +6,9 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
@@ -26,6 +28,11 @@ ROWS_AT_ONCE = 1 << 16  # of a few columns
 HEAD_BYTES = 1 << 20  # of a file, from which its format and the kinds of its columns are told
 NAMED_ROWS = 3  # of each problem
 NAMED_COLUMNS = 20  # of each kind of problem
+
+
+def noted(what: str, count: int, sentence: str, model: str | None = None) -> tuple[Done, ...]:
+    """What was done, unless that is nothing."""
+    return (Done(what, count, sentence, model),) if count else ()
 
 
 class FileError(InputError):
@@ -79,6 +86,14 @@ class Problems:
         """A file has a problem as a whole, or several files do; `count` says how many things have it."""
         raise error
 
+    @contextmanager
+    def noting(self, kind: str = "file", paths: Names = ()) -> Iterator[None]:
+        """Whatever is raised is a problem of the file, after those that were told."""
+        try:
+            yield
+        except InputError as error:
+            self.in_file(kind, error, paths=paths)
+
 
 RAISED = Problems()
 
@@ -119,7 +134,8 @@ class Collected(Problems):
         message = error.within_file if alone else error.sentence({})  # type: ignore[attr-defined]
         self._problems[kind, message] = Problem(kind, message, count, paths=paths)
 
-    def settled(self) -> list[Problem]:
+    @cached_property
+    def problems(self) -> list[Problem]:
         """The problems in the order in which they were met, with their places, found in one pass over a file."""
         for source in {id(source): source for _, source, _ in self._rows}.values():
             of_source = [(problem, row) for problem, of, row in self._rows if of is source]

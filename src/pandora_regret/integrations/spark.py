@@ -87,7 +87,7 @@ def score_spark(
         raise InputError("names no column of ids", argument="layout", fix=fix)
     source = Partition(name, kinds_of(schema))
     columns = find_columns(layout, source)
-    model = Predictions(name, (source,), columns, layout.logits)
+    model = Predictions(name, (source,), columns, layout)
     interval = read_interval(level, bootstrap, seed)
     settings = read_settings(model, prior, costs, interval, pairs)
     rows = frame.select(*columns.wanted).mapInArrow(_tally_partition(model, settings), TALLIES)
@@ -103,7 +103,7 @@ def _tally_partition(model: Predictions, settings: Settings) -> Callable[[Iterat
 
         number = TaskContext.get().partitionId()
         source = Partition(f"{model.name}, partition {number}", model.sources[0].kinds, batches=batches)
-        score = tally(Predictions(model.name, (source,), model.columns, model.logits), settings)
+        score = tally(Predictions(model.name, (source,), model.columns, model.layout), settings)
         yield pa.RecordBatch.from_pydict(
             {"partition": pa.array([number], pa.int32()), "tally": [pickle.dumps(score)]}
         )

@@ -13,7 +13,7 @@ def listed(words: Iterable[str], most: int | None = None) -> str:
     words = list(words)
     if most is not None and len(words) > most + 1:
         words = [*words[:most], f"{len(words) - most} others"]
-    *before, last = words
+    *before, last = words or [""]
     return f"{', '.join(before)} and {last}" if before else last
 
 
