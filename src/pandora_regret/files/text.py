@@ -64,53 +64,48 @@ class TextFile(Source):
     location: str = ""  # where the bytes lie, if not at `path`, as it is called
     encoding: str = UTF_8  # of the file
     content: bytes | None = field(default=None, compare=False, repr=False)  # all of a small file
+    expected_lines: float = 0  # as if all rows were like the first, and all compressed as well
 
     header_rows: ClassVar[int] = 0
 
     @classmethod
     def begun(cls, path: str, head: bytes, said: Dialect, location: str = "") -> tuple[Self, bytes, bool]:
-        """The file as far as its encoding tells, said or recognised; whole lines, and whether they are all."""
+        """The file as far as its encoding tells, said or recognised.
+
+        And whole lines from the beginning, a header and a row at least, and whether they are all there are.
+        """
         file = cls(path, {}, location=location or path, content=head if len(head) < HEAD_BYTES else None)
         with explained(path, "text"), file.stream() as stream:
-            beginning = stream.read(SAMPLE_BYTES)
-        file = replace(file, encoding=said.encoding or recognise_encoding(beginning, path))
-        return file, *file.sample()
+            encoding = said.encoding or recognise_encoding(stream.read(SAMPLE_BYTES), path)
+        raw = open(file.location, "rb") if file.content is None else io.BytesIO(head)
+        with (
+            explained(path, "text"),
+            raw,
+            io.BufferedReader(replace(file, encoding=encoding).stream(raw)) as reader,
+        ):
+            content = reader.read(SAMPLE_BYTES) + reader.readline(LONGEST_LINE) + reader.readline(LONGEST_LINE)
+            complete = not reader.peek(1)
+            share = 1 if complete else raw.tell() / os.path.getsize(file.location)
+        if not complete and not content.endswith(b"\n"):
+            problem = f"begins with a line of more than {LONGEST_LINE >> 20} megabytes"
+            raise FileError(problem, path, "write one row per line")
+        file = replace(file, encoding=encoding, expected_lines=content.count(b"\n") / share)
+        return file, content.removeprefix(BYTE_ORDER_MARK), complete
 
     @property
     def compression(self) -> str | None:
         """How the bytes are compressed, if they are."""
         return pa.Codec.detect(self.location).name if self.location.endswith(COMPRESSED) else None
 
-    def stream(self) -> Any:
+    def stream(self, raw: Any = None) -> Any:
         """The whole file, decompressed and in UTF-8."""
-        source = self.location if self.content is None else pa.BufferReader(self.content)
+        source = raw or (self.location if self.content is None else pa.BufferReader(self.content))
         stream = pa.input_stream(source, compression=self.compression)
         return stream if self.encoding == UTF_8 else pa.transcoding_input_stream(stream, self.encoding, UTF_8)
 
-    def sample(self) -> tuple[bytes, bool]:
-        """Whole lines from the beginning, a header and a row at least, and whether they are all there are."""
-        with explained(self.path, "text"), io.BufferedReader(self.stream(), SAMPLE_BYTES) as reader:
-            content = reader.read(SAMPLE_BYTES)
-            content += reader.readline(LONGEST_LINE) + reader.readline(LONGEST_LINE)
-            complete = not reader.peek(1)
-        if not complete and not content.endswith(b"\n"):
-            problem = f"begins with a line of more than {LONGEST_LINE >> 20} megabytes"
-            raise FileError(problem, self.path, "write one row per line")
-        return content.removeprefix(BYTE_ORDER_MARK), complete
-
     def expected_rows(self) -> int:
-        """By the size of the file, as if all rows were like the first, and all compressed as well."""
-        sample, complete = self.sample()
-        rows = sample.count(b"\n") - self.header_rows
-        if complete:
-            return rows
-        stored = sample if self.encoding == UTF_8 else sample.decode().encode(self.encoding)
-        if self.compression:
-            sink = pa.BufferOutputStream()
-            with pa.CompressedOutputStream(sink, self.compression) as stream:
-                stream.write(stored)
-            stored = sink.getvalue()
-        return round(rows * os.path.getsize(self.location) / len(stored))
+        """By the size of the file."""
+        return round(self.expected_lines) - self.header_rows
 
     def pieces(self, n: int) -> list[Source]:
         """About as many rows each; what takes long to decode stays in one piece, as each reads up to its rows."""
@@ -156,10 +151,11 @@ class DelimitedFile(TextFile):
         separator, decimal = recognise_marks(sample, said, usual, path)
         file = replace(file, delimiter=separator, decimal=decimal)
         lines = file.records(io.BytesIO(sample), complete)
-        rows = list(lines if b'"' in sample[sample.find(b"\n") :] else islice(lines, 2))  # line ends in quotes
-        if not rows:
+        (line, names), *rows = list(
+            lines if b'"' in sample[sample.find(b"\n") :] else islice(lines, 2)  # line ends in quotes
+        ) or [(1, [])]
+        if not names:
             raise FileError("has no header", path, "name the columns on the first line")
-        header_line, names = rows[0]
         if len(names) == 1:
             problem = f"has a single column, {names[0][:80]!r}, if values are separated by {separator!r}"
             raise FileError(problem, path, "say what separates them (--separator)", argument="separator")
@@ -167,16 +163,14 @@ class DelimitedFile(TextFile):
         file = replace(
             file,
             kinds=dict.fromkeys(names, "other"),
-            header_lines=header_line + sum(name.count("\n") for name in names),
+            header_lines=line + sum(name.count("\n") for name in names),
             longest_line=max(map(len, sample.split(b"\n"))),
             broken_lines=any("\n" in value for _, values in rows for value in values),
-            has_rows=len(rows) > 1 or not complete,
+            has_rows=bool(rows) or not complete,
             done=written_otherwise(path, file.encoding, separator if separator != usual else "", decimal),
         )
-        if not file.has_rows:
-            return file
         try:
-            return replace(file, kinds=kinds_of(next(file._reader(io.BytesIO(sample)))))
+            return replace(file, kinds=kinds_of(next(file._reader(io.BytesIO(sample))))) if file.has_rows else file
         except pa.ArrowException as error:
             file._check_lines()
             raise unreadable(path, "text", error) from None
