@@ -77,11 +77,11 @@ class TextFile(Source):
         file = cls(path, {}, location=location or path, content=head if len(head) < HEAD_BYTES else None)
         with explained(path, "text"), file.stream() as stream:
             encoding = said.encoding or recognise_encoding(stream.read(SAMPLE_BYTES), path)
-        raw = open(file.location, "rb") if file.content is None else io.BytesIO(head)
+        file = replace(file, encoding=encoding)
         with (
             explained(path, "text"),
-            raw,
-            io.BufferedReader(replace(file, encoding=encoding).stream(raw)) as reader,
+            open(file.location, "rb") if file.content is None else io.BytesIO(head) as raw,
+            io.BufferedReader(file.stream(raw)) as reader,
         ):
             content = reader.read(SAMPLE_BYTES) + reader.readline(LONGEST_LINE) + reader.readline(LONGEST_LINE)
             complete = not reader.peek(1)
@@ -89,7 +89,7 @@ class TextFile(Source):
         if not complete and not content.endswith(b"\n"):
             problem = f"begins with a line of more than {LONGEST_LINE >> 20} megabytes"
             raise FileError(problem, path, "write one row per line")
-        file = replace(file, encoding=encoding, expected_lines=content.count(b"\n") / share)
+        file = replace(file, expected_lines=content.count(b"\n") / share)
         return file, content.removeprefix(BYTE_ORDER_MARK), complete
 
     @property
