@@ -9,7 +9,6 @@ import pandora_regret as pr
 
 pytest.importorskip("sklearn")
 
-from sklearn import config_context
 from sklearn.datasets import load_wine, make_classification
 from sklearn.dummy import DummyClassifier
 from sklearn.frozen import FrozenEstimator
@@ -128,13 +127,6 @@ def test_weights_reach_the_classifier_that_takes_them(wine):
         neighbours.predict_proba(test),
         CalibratedSearch(KNeighborsClassifier()).fit(train, y_train).predict_proba(test),
     )
-    with config_context(enable_metadata_routing=True):
-        routed = CalibratedSearch(GaussianNB().set_fit_request(sample_weight=True))
-        routed.set_fit_request(sample_weight=True).fit(train, y_train, sample_weight=weights)
-        np.testing.assert_allclose(routed.predict_proba(test), weighed.predict_proba(test))
-        unasked = CalibratedSearch(GaussianNB().set_fit_request(sample_weight=False))
-        unasked.set_fit_request(sample_weight=True).fit(train, y_train, sample_weight=weights)
-        assert unasked.estimator_.class_prior_[0] < 0.6
 
 
 @pytest.mark.parametrize(
