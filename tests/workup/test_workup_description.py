@@ -96,9 +96,9 @@ def test_a_file_and_python_say_the_same(load):
         (
             'outcomes.benign = "otherwise"',
             "outcomes.benign = 0.5",
-            "steps.dermoscopy.outcomes have probabilities that sum to 1.4 if the truth is 'melanoma': make it 1",
+            "steps.dermoscopy.outcomes have the probabilities suspicious 0.9, benign 0.5 if the truth is 'melanoma': they",
         ),
-        ("melanoma = 0.9", "melanoma = 1.9", "'suspicious' the probability 1.9 if the truth is 'melanoma'"),
+        ("melanoma = 0.9", "melanoma = 1.9", "the probabilities suspicious 1.9, benign -0.9 if the truth is 'melanoma'"),
         (
             "melanoma = 0.9",
             "melanom = 0.9",
@@ -109,9 +109,9 @@ def test_a_file_and_python_say_the_same(load):
         (
             'requires = "visit"',
             'requires = "vist"',
-            "steps.dermoscopy.requires is 'vist', and 'vist' is no step: did",
+            "steps.dermoscopy.requires contains 'vist', which is no step or outcome of one: did you mean 'visit'?",
         ),
-        ("=suspicious", "=suspicous", "is no outcome of dermoscopy: did you mean 'suspicious'?"),
+        ("=suspicious", "=suspicous", "is no step or outcome of one: did you mean 'dermoscopy=suspicious'"),
         (
             '"dermoscopy=suspicious"',
             '["dermoscopy=suspicious", "dermoscopy=benign"]',

@@ -334,7 +334,7 @@ def steps(about=(), **step):
         (lambda: steps(tells_apart="all", about={"cases": {"a": 0}}).shares, "cases are missing, or all 0"),
         (lambda: steps(about={"unit": "min", "currency": "USD"}), "unit stands beside currency"),
         (lambda: steps(counts={"0": {}, "1": {}}, about={"combine": ["a", "b"]}), "steps.t.normal is ''"),
-        (lambda: steps(about={"combine": ["a", "c"]}), "combine contains 'c', no class"),
+        (lambda: steps(about={"combine": ["a", "c"]}), "combine contains 'c', which is no class"),
     ],
 )
 def test_mistakes_are_sentences(call, message):

@@ -7,7 +7,6 @@ are proved in docs/theory/workups.md, and rounded outwards.
 
 from __future__ import annotations
 
-from itertools import product
 from math import inf, log
 from typing import Any
 
@@ -46,26 +45,14 @@ class Bounds:
     """Lower bounds for the states of one work-up."""
 
     def __init__(self, space: StateSpace) -> None:
-        self.space, workup = space, space.workup
+        self.space, self.rows, workup = space, space.rows, space.workup
         self.costs = space.uses @ workup.costs + workup.fee
-        tables, confirmed, sizes = [np.ones((1, space.n_classes))], [False], []
-        for steps in space.actions:
-            results = [
-                [*zip(steps, result, strict=True)]
-                for result in product(*(range(len(space.masks[s])) for s in steps))
-            ]
-            tables.append(
-                np.array([np.prod([space.chances[s][o] for s, o in result], axis=0) for result in results])
-            )
-            confirmed += [any(workup.steps[s].confirmed[o] is not None for s, o in result) for result in results]
-            sizes.append(len(results))
-        self.rows, self.confirms = np.concatenate(tables), np.array(confirmed) & workup.confirm
-        self.firsts = np.cumsum([1, *sizes[:-1]])
+        self.confirms = np.array(space.confirms) & workup.confirm
         self.columns, self.possible = np.ascontiguousarray(self.rows.T), (self.rows > 0).astype(np.float64)
         self.logs = self.rows * np.log(np.where(self.rows > 0, self.rows, 1.0))
         # what bounds know of steps is by themselves: several at once tell no more, and save at most a fee
-        n_steps, n_outcomes = len(space.masks), sizes[: len(space.masks)]
-        self.steps = np.zeros((n_steps, max(n_outcomes)), np.intp)  # rows of each step's outcomes, (M, O)
+        n_outcomes = [len(step.outcomes) for step in workup.steps]
+        self.steps = np.zeros((len(n_outcomes), max(n_outcomes)), np.intp)  # rows of each step's outcomes, (M, O)
         self.is_outcome = np.arange(max(n_outcomes)) < np.array(n_outcomes)[:, None]
         self.steps[self.is_outcome] = np.arange(1, 1 + sum(n_outcomes))
         self.chances = np.where(self.is_outcome[..., None], self.rows[self.steps], 0.0)  # (M, O, K)
@@ -79,36 +66,26 @@ class Bounds:
 
         Where there are none, a case may still be left unresolved, unless every class is certain to be confirmed.
         """
-        workup, space = self.space.workup, self.space
+        workup, n_classes = self.space.workup, self.rows.shape[1]
         self.may_stop = bool(workup.stops)
-        stops = [(stop.losses, stop.names_class) for stop in workup.stops] or [(workup.unresolved, False)]
-        self.losses, self.names = (
-            np.array([losses for losses, _ in stops]),
-            np.array([names for _, names in stops]),
-        )
-        sure, alone = set[int](), np.full(space.n_classes, inf if workup.confirm else 0.0)
-        for step, before in zip(workup.steps, space.before, strict=True):
-            asked = [space.chances[b][outcome] for b, outcome in before if outcome is not None]
+        self.losses = np.array([end.losses for end in workup.endings])
+        self.names = np.array([end.names_class for end in workup.endings])
+        sure, alone = set[int](), np.full(n_classes, inf if workup.confirm else 0.0)
+        for step, before in zip(workup.steps, workup.before, strict=True):
+            asked = [workup.steps[b].chances[outcome] for b, outcome in before if outcome is not None]
             sure |= {k for k in step.settles if all(row[k] == 1 for row in asked)}
             for k in step.confirmed:
                 if k is not None:
                     alone[k] = min(alone[k], step.cost)
-        settled = workup.confirm and workup.budget is None and len(sure) == space.n_classes
+        settled = workup.confirm and workup.budget is None and len(sure) == n_classes
         self.may_fail = self.may_stop or not settled
         lost = np.where(self.names[:, None], 0.0, self.losses).min(axis=0)
         self.spared = np.minimum(alone, lost) if self.may_fail else alone
         self.smallest_loss = float(np.min(self.losses, where=self.losses > 0, initial=inf))
 
-    def row(self, action: int, outcomes: tuple[int, ...]) -> int:
-        """Which row an action's outcomes have."""
-        number = 0
-        for step, outcome in zip(self.space.actions[action], outcomes, strict=True):
-            number = number * len(self.space.masks[step]) + outcome
-        return int(self.firsts[action]) + number
-
     def per_action(self, values: FloatArray) -> FloatArray:
         """Sums over the outcomes of each action, (A,)."""
-        return np.asarray(np.add.reduceat(values, self.firsts))
+        return np.asarray(np.add.reduceat(values, self.space.first[:-1]))
 
     def stop(self, w: FloatArray) -> tuple[float, int]:
         """What the cheapest way to stop loses, and its number."""

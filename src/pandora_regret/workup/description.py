@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from itertools import permutations
 from pathlib import Path
 from typing import Any, Literal
@@ -18,9 +19,9 @@ import numpy as np
 from pandora_regret.atomic import write_atomically
 from pandora_regret.costs import Pathways
 from pandora_regret.inputs import FloatArray, InputError, Table
-from pandora_regret.records import parse_toml, to_toml
+from pandora_regret.records import fail, parse_toml, path, to_toml
 from pandora_regret.text import counted
-from pandora_regret.workup.format import Requirement, Stop, WorkupStep, read_workup, requirements
+from pandora_regret.workup.format import Requirement, Stop, WorkupStep, read_workup
 from pandora_regret.workup.pathways import shared_steps
 
 Method = Literal["search", "hierarchy", "forest", "graph"]
@@ -87,8 +88,7 @@ class Workup:
     document: dict[str, Any] = field(compare=False)  # what the file says, as it is written
 
     def __init__(self, classes: Any, steps: Any = None, **about: Any) -> None:
-        document = {"classes": classes, "steps": steps, **about}
-        self.__dict__.update(read_workup(document, "Workup"))
+        self._read({"classes": classes, "steps": steps, **about}, "Workup")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Workup:
@@ -99,8 +99,16 @@ class Workup:
             reason = getattr(error, "strerror", None) or error
             raise InputError(f"{str(path)!r} cannot be read ({reason}): pass the path of a TOML file.") from None
         workup = cls.__new__(cls)
-        workup.__dict__.update(read_workup(parse_toml(content, str(path)), str(path)))
+        workup._read(parse_toml(content, str(path)), str(path))
         return workup
+
+    def _read(self, document: Mapping[str, Any], file: str) -> None:
+        """All that a document says; `file` is what error messages call it."""
+        try:
+            self.__dict__.update(read_workup(document))
+            check_possible(self)
+        except InputError as error:
+            raise error.within(file) from None
 
     @classmethod
     def from_pathways(cls, pathways: str | os.PathLike[str] | Pathways) -> Workup:
@@ -142,12 +150,12 @@ class Workup:
 
     @cached_property
     def structure(self) -> tuple[Method, Any]:
-        """The fastest exact method, and what it needs: the top level of a hierarchy, or each step's parents."""
+        """The fastest exact method, and what it needs: the levels of a hierarchy, or each step's parents."""
         if not self.confirm or self.budget is not None or self.fee:
             return "graph", None
-        tree = hierarchy(self) if (self.costs > 0).all() and not self.stops else None
-        if tree is not None:
-            return ("hierarchy" if any(node.children for node in tree) else "search"), tree
+        levels = hierarchy(self) if (self.costs > 0).all() and not self.stops else None
+        if levels and sum(map(len, levels)) == len(self.steps):
+            return ("hierarchy" if len(levels) > 1 else "search"), levels
         parents = forests(self) if all(stop.is_constant for stop in self.stops) else None
         return ("graph", None) if parents is None else ("forest", parents)
 
@@ -169,47 +177,90 @@ class Workup:
         """The number of each step."""
         return {step.name: index for index, step in enumerate(self.steps)}
 
+    @cached_property
+    def requires(self) -> list[list[tuple[int, int | None]]]:
+        """The numbers of the steps that each step requires, and of the outcomes that they must have had."""
+        index, outcomes = self.step_index, {step.name: (None, *step.outcomes) for step in self.steps}
+        pairs = [[(index[name], outcomes[name].index(o) - 1) for name, o in step.requires] for step in self.steps]
+        return [[(number, None if o < 0 else o) for number, o in some] for some in pairs]
 
-@dataclass(frozen=True)
-class Node:
-    """A step of a hierarchy: the classes it asks for, and the steps that are searched if it says yes."""
+    @cached_property
+    def before(self) -> list[set[tuple[int, int | None]]]:
+        """Likewise, of all that must have come before each step, directly or not."""
 
-    step: int
-    classes: frozenset[int]
-    children: tuple[Node, ...] = ()
+        def needed(step: int) -> set[tuple[int, int | None]]:
+            return set(self.requires[step]).union(*(needed(before) for before, _ in self.requires[step]))
 
+        return [needed(step) for step in range(len(self.steps))]
 
-def hierarchy(workup: Workup) -> tuple[Node, ...] | None:
-    """The top level of a hierarchy whose every level covers its classes without overlap, if it is one."""
-    level = _level(workup, (), frozenset(range(len(workup.classes))))
-    return None if level is None or _count(level) < len(workup.steps) else level
-
-
-def _count(nodes: Sequence[Node]) -> int:
-    return sum(1 + _count(node.children) for node in nodes)
+    @property
+    def endings(self) -> tuple[Stop, ...]:
+        """The ways to stop; where there are none, what is left if nothing can be done."""
+        return self.stops or (Stop("unresolved", self.unresolved),)
 
 
-def _level(workup: Workup, requires: tuple[Requirement, ...], classes: frozenset[int]) -> tuple[Node, ...] | None:
-    """The steps that require exactly this, and below each those that require one outcome of it.
+def check_possible(workup: Workup) -> None:
+    """No circles, no steps that can never be made, no classes that nothing can confirm."""
+    steps, reach = workup.steps, []
+    try:
+        TopologicalSorter({step: dict(before) for step, before in enumerate(workup.requires)}).prepare()
+    except CycleError as error:
+        circle = [steps[step].name for step in reversed(error.args[1])]
+        problem = f"requires itself ({' -> '.join(circle)}), so it can never be made"
+        fail(f"{path('steps', circle[0])}.requires", problem, "take one of these out")
+    for step, before in zip(steps, workup.before, strict=True):
+        asked, place = [(steps[b], o) for b, o in before if o is not None], path("steps", step.name)
+        rows: list[Any] = [one.chances[o] for one, o in asked]
+        chances = np.prod([np.ones(len(workup.classes)), *rows], axis=0)
+        problems = {
+            "asks for an outcome that confirms a class and ends the work-up": workup.confirm
+            and any(one.confirmed[o] is not None for one, o in asked),
+            "asks a step for two outcomes at once": len({one.name for one, _ in asked}) < len(asked),
+            "asks for outcomes that no class can have": not chances.any(),
+        }
+        for problem, applies in problems.items():
+            if applies:
+                fail(f"{place}.requires", f"{problem}, so the step can never be made")
+        least = step.cost + sum(steps[b].cost for b in dict(before)) + workup.fee
+        if workup.budget is not None and least > workup.budget:
+            problem = f"costs {least:g} with all that it requires, more than the budget of {workup.budget:g}"
+            fail(f"{place}.cost", problem, "the step can never be made")
+        reach.append({k for k in step.confirmed if k is not None and chances[k] > 0})
+    for k, name in enumerate(workup.classes if workup.confirm and not workup.stops else ()):
+        if k not in set().union(*reach):
+            fix = "add a step that confirms it, a way to stop, or confirm = false"
+            fail("classes", f"contains {name!r}, which nothing can ever confirm", fix)
 
+
+Level = dict[int, frozenset[int]]  # steps that are searched, and the classes that each asks for
+
+
+def hierarchy(
+    workup: Workup, requires: tuple[Requirement, ...] = (), classes: frozenset[int] | None = None
+) -> list[Level] | None:
+    """The levels below an outcome, each of which covers its classes without overlap; None if that is not so.
+
+    The first are the steps that require exactly this, then come those that require one outcome of each.
     A step that confirms nothing says in which of two parts the truth lies, and only one of them is searched on.
     """
-    nodes = []
+    level, below = Level(), list[Level]()
     for index, step in enumerate(workup.steps):
         if step.requires != requires:
             continue
-        inside, children = step.settles, tuple[Node, ...]() if _is_leaf(step) else None
         wanted = {one for other in workup.steps for one in other.requires if one.step == step.name}
-        if children is None and step.is_certain and step.confirmed == (None, None) and len(wanted) == 1:
-            [parent] = wanted
-            if parent.outcome is not None:
-                row = step.chances[step.outcomes.index(parent.outcome)]
-                inside = frozenset(k for k, chance in enumerate(row) if chance)
-                children = _level(workup, (parent,), inside)
-        if children is None:
-            return None
-        nodes.append(Node(index, inside, children))
-    return tuple(nodes) if _is_partition([node.classes for node in nodes], classes) else None
+        level[index] = step.settles
+        if not _is_leaf(step):
+            outcomes = [one.outcome for one in wanted if one.outcome and step.is_certain]
+            if step.confirmed != (None, None) or len(wanted) > 1 or not outcomes:
+                return None
+            row = step.chances[step.outcomes.index(outcomes[0])]
+            level[index] = frozenset(k for k, chance in enumerate(row) if chance)
+            inner = hierarchy(workup, tuple(wanted), level[index])
+            if inner is None:
+                return None
+            below += inner
+    every = frozenset(range(len(workup.classes))) if classes is None else classes
+    return [level, *below] if _is_partition(list(level.values()), every) else None
 
 
 def _is_leaf(step: WorkupStep) -> bool:
@@ -227,18 +278,16 @@ def forests(workup: Workup) -> tuple[tuple[int, ...], ...] | None:
 
     Steps that another needs together are made in some order: each order is a forest, in which they are a chain.
     """
-    steps, index = {step.name: step for step in workup.steps}, workup.step_index
-    asked = [(steps[one.step], one.outcome) for step in workup.steps for one in step.requires]
-    sets = [step.settles for step in workup.steps]
+    steps, sets = workup.steps, [step.settles for step in workup.steps]
     every = frozenset[int]().union(*sets) if workup.stops else frozenset(range(len(workup.classes)))
     if (
-        any(step.outcomes != ("done",) and not _is_leaf(step) for step in workup.steps)
+        any(step.outcomes != ("done",) and not _is_leaf(step) for step in steps)
         # an outcome that confirms nothing is as good as any: with the others the work-up ends
-        or any(outcome and step.confirmed[step.outcomes.index(outcome)] is not None for step, outcome in asked)
+        or any(o is not None and steps[b].confirmed[o] is not None for some in workup.requires for b, o in some)
         or not _is_partition(sets, every)
     ):
         return None
-    before = [{index[one.step] for one in requirements(step, steps)} for step in workup.steps]  # directly or not
+    before = [set(dict(some)) for some in workup.before]
     last = [needed - set().union(*(before[one] for one in needed)) for needed in before]
     shared = set().union(*(needed for needed, ends in zip(before, last, strict=True) if len(ends) > 1))
     if len(shared) > MOST_SHARED:

@@ -1,10 +1,8 @@
 """Format version 1 of a work-up: what a TOML file or Python may say, and what is wrong with anything else."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
-from graphlib import CycleError, TopologicalSorter
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from msgspec import Meta
@@ -26,6 +24,7 @@ RATES = {"confirms": ["sensitivity"], "positive_for": ["sensitivity", "specifici
 
 Amount = Annotated[float, Meta(ge=0, le=1e50)]
 PerClass = Amount | dict[str, Amount]  # one number for all classes, or a table in which `others` may stand
+T = TypeVar("T")
 Text = str | int
 Texts = Text | tuple[Text, ...]
 
@@ -111,14 +110,6 @@ def noisy_or(chances: FloatArray, normal: int, causes: Sequence[int]) -> FloatAr
     shown *= ((1 - nothing) / np.maximum(shown.sum(axis=-1), TINY))[..., None]
     shown[..., normal] = nothing
     return np.asarray(shown)
-
-
-def requirements(step: WorkupStep, steps: Mapping[str, WorkupStep]) -> set[Requirement]:
-    """Everything that must have come before a step, directly or not."""
-    needed: set[Requirement] = set()
-    for one in step.requires:
-        needed |= {one} | requirements(steps[one.step], steps)
-    return needed
 
 
 @dataclass(frozen=True)
@@ -207,15 +198,12 @@ class WorkupFile:
             raise InputError("is missing", argument="steps", fix="describe at least one step, or a hierarchy")
 
 
-def read_workup(document: Mapping[str, Any], file: str) -> dict[str, Any]:
-    """The fields of a Workup, checked, from what its file says; `file` is what error messages call it."""
-    try:
-        plain = _plain(document)
-        check_version(plain)
-        check_keys(WorkupFile, plain, "")
-        return _Reader(from_plain(WorkupFile, plain, "")).read() | {"document": plain}
-    except InputError as error:
-        raise error.within(file) from None
+def read_workup(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a Workup, checked, from what its file says."""
+    plain = _plain(document)
+    check_version(plain)
+    check_keys(WorkupFile, plain, "")
+    return _Reader(from_plain(WorkupFile, plain, "")).read() | {"document": plain}
 
 
 def _plain(value: Any) -> Any:
@@ -224,8 +212,6 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(entry) for key, entry in value.items() if entry is not None}
     if isinstance(value, (list, tuple, np.ndarray)):
         return [_plain(entry) for entry in value]
-    if isinstance(value, Decimal):
-        return float(value)
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -234,35 +220,48 @@ def _texts(value: Any) -> tuple[str, ...]:
     return tuple(str(entry) for entry in value) if isinstance(value, tuple) else (str(value),)
 
 
+def _chosen(value: Any, among: Mapping[str, T], place: str, what: str) -> list[T]:
+    """What some names stand for, each of them among these."""
+    for name in _texts(value):
+        if name not in among:
+            fail(place, f"contains {name!r}, which is no {what}", did_you_mean(name, among))
+    return [among[name] for name in _texts(value)]
+
+
+def _rows(table: Iterable[FloatArray]) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(row.tolist()) for row in table)
+
+
 class _Reader:
     """Reads the tables of a file in the light of the classes and fee items that it lists."""
 
     def __init__(self, file: WorkupFile) -> None:
-        self.classes = causes = _texts(file.classes)
-        lists = file.combine if any(isinstance(one, tuple) for one in file.combine) else (file.combine,)
+        self.file, self.classes = file, _texts(file.classes)
+        causes, lists = self.classes, file.combine if {*map(type, file.combine)} == {tuple} else (file.combine,)
         members = [self._members(one, "combine") for one in lists if one]
         self.classes += tuple(" and ".join(causes[k] for k in some) for some in members)
         self.sets = {len(causes) + number: tuple(some) for number, some in enumerate(members)}
-        self.file = replace(file, classes=self.classes)
 
     def read(self) -> dict[str, Any]:
         """The fields of a Workup; the steps of a hierarchy come last."""
-        file, tables = self.file, {name: (path("steps", name), table) for name, table in self.file.steps.items()}
+        file, every, stops = self.file, range(len(self.classes)), []
+        tables = {name: (path("steps", name), table) for name, table in file.steps.items()}
         for place, name, table in self._level(file.hierarchy, "hierarchy", ()):
             if name in tables:
                 fail("hierarchy", f"contains {name!r}, which is already a step", "rename one")
             tables[name] = (place, table)
         steps = {name: self._step(name, table, place) for name, (place, table) in tables.items()}
+        alone = {name: Requirement(name) for name in steps}
+        asked = {f"{n}={o}": Requirement(n, o) for n, step in steps.items() for o in step.outcomes} | alone
         for name, (place, table) in tables.items():
-            requires = tuple(_requirement(f"{place}.requires", text, steps) for text in _texts(table.requires))
-            steps[name] = replace(steps[name], requires=requires)
-        stops, every = [], range(len(self.classes))
+            requires = _chosen(table.requires, asked, f"{place}.requires", "step or outcome of one")
+            steps[name] = replace(steps[name], requires=tuple(requires))
+        together = _chosen(file.rounds.together, alone, "rounds.together", "step")
         for name, stop in file.stops.items():
             key = "wrong" if stop.loss is None else "loss"
             losses = self._per_class(getattr(stop, key), f"{path('stops', name)}.{key}", every)
             stops.append(Stop(name, tuple(losses.tolist()), key == "wrong"))
         about = ("title", "setting", "notes", "source", "year", "confirm", "budget")
-        _check_possible(file, steps)
         return {key: getattr(file, key) for key in about} | {
             "classes": self.classes,
             "sets": tuple(self.sets.items()),
@@ -272,7 +271,7 @@ class _Reader:
             "stops": tuple(stops),
             "unresolved": tuple(self._per_class(file.unresolved, "unresolved", every).tolist()),
             "fee": file.rounds.fee,
-            "together": _texts(file.rounds.together),
+            "together": tuple(one.step for one in together),
         }
 
     def _level(self, table: dict[str, Any], place: str, requires: Texts) -> Iterator[tuple[str, str, StepTable]]:
@@ -295,28 +294,30 @@ class _Reader:
 
     def _step(self, name: str, table: StepTable, place: str) -> WorkupStep:
         told = self._told(table, place)
-        rest = 1 - np.sum([row for row in told.values() if row is not None], axis=0)
-        rest = np.where(np.abs(rest) < ROUNDING, 0.0, rest)  # rounding in the last digit is no probability
+        outcomes, stated = tuple(told), [row for row in told.values() if row is not None]
+        rest = 1 - np.sum(stated, axis=0)
+        rest[np.abs(rest) < ROUNDING] = 0.0  # rounding in the last digit is no probability
         chances = np.array([rest if row is None else row for row in told.values()])
         normal = self._combine(told, table, chances, place) if self.sets else -1
-        _check_chances(tuple(told), chances, self.classes, f"{place}.outcomes")
-        only = [row.nonzero()[0] for row in chances]  # the classes that can have each outcome
-        confirming = None if table.confirming is None else _texts(table.confirming)
-        for outcome in confirming or ():
-            if outcome not in told or len(only[list(told).index(outcome)]) != 1:
+        for k in np.flatnonzero((chances < 0).any(axis=0) | (np.abs(chances.sum(axis=0) - 1) > ROUNDING)):
+            rates = ", ".join(f"{o} {rate:g}" for o, rate in zip(outcomes, chances[:, k], strict=True))
+            problem = f"have the probabilities {rates} if the truth is {self.classes[k]!r}"
+            fix = f'they must lie in [0, 1] and sum to 1; one outcome may be "{REST}"'
+            fail(f"{place}.outcomes", problem, fix)
+        only = [int(row.argmax()) if np.count_nonzero(row) == 1 else None for row in chances]
+        confirming = [o for o, row in told.items() if row is not None]
+        if table.confirming is not None:
+            confirming = list(_texts(table.confirming))
+            for outcome in set(confirming) - {o for o, k in zip(outcomes, only, strict=True) if k is not None}:
                 problem = f"names {outcome!r}, which is no outcome that exactly one class can have"
                 fail(f"{place}.confirming", problem)
-        confirms = [row is not None if confirming is None else name in confirming for name, row in told.items()]
-        confirmed = [int(k[0]) if can and len(k) == 1 else None for can, k in zip(confirms, only, strict=True)]
-        items = table.items or ()
-        check_payments(items, f"{place}.items", self.file.items, ())
-        paid = [pair for step in items for pair in step.paid(step.chance)]
+        confirmed = tuple(k if o in confirming else None for o, k in zip(outcomes, only, strict=True))
+        check_payments(table.items or (), f"{place}.items", self.file.items, ())
+        paid = [pair for step in table.items or () for pair in step.paid(step.chance)]
         fees = sum(times * self.file.items[payment.name].amount for payment, times in paid)
-        rows = tuple(tuple(row) for row in chances.tolist())
         cost = rounded(fees) if table.cost is None else table.cost
-        counts = [self._per_class(row, place) for row in (table.counts or {}).values()]
-        about = (tuple(tuple(row.tolist()) for row in counts), table.cuts, normal)
-        return WorkupStep(name, cost, tuple(told), rows, tuple(confirmed), (), *about)
+        counts = _rows(self._per_class(row, place) for row in (table.counts or {}).values())
+        return WorkupStep(name, cost, outcomes, _rows(chances), confirmed, (), counts, table.cuts, normal)
 
     def _combine(self, told: Mapping[str, Any], table: StepTable, chances: FloatArray, place: str) -> int:
         """Fill in the chances of sets of causes that the step does not name; the number of its normal outcome."""
@@ -336,7 +337,7 @@ class _Reader:
 
     def _told(self, table: StepTable, place: str) -> dict[str, FloatArray | None]:
         """What a step may show, and how likely that is for each class; None for all that is left."""
-        certain, everyone = np.eye(len(self.classes)), list(range(len(self.classes)))
+        certain, everyone = np.eye(len(self.classes)), range(len(self.classes))
         if table.confirms is not None:
             [index] = self._members(table.confirms, f"{place}.confirms")
             rate = 1.0 if table.sensitivity is None else table.sensitivity
@@ -351,44 +352,34 @@ class _Reader:
             positive = 1 - self._per_class(table.specificity, f"{place}.specificity", others)
             positive[members] = self._per_class(table.sensitivity, f"{place}.sensitivity", members)[members]
             return {"positive": positive, "negative": None}
-        if table.counts is not None:
-            return self._learned(table.counts, table.cuts, place)
-        if table.outcomes is None:
+        key = "outcomes" if table.counts is None else "counts"
+        here, rates = f"{place}.{key}", getattr(table, key)
+        if rates is None:
             return {"done": np.ones(len(everyone))}
-        place, rates = f"{place}.outcomes", table.outcomes
+        if len(rates) < 2 or (table.cuts and len(table.cuts) != len(rates) - 1) or any(np.diff(table.cuts) <= 0):
+            fail(here, "must have at least two outcomes, and rising cuts between all of them if any")
         left = [name for name, value in rates.items() if isinstance(value, str)]
-        if len(rates) < 2:
-            fail(place, "lists fewer than two outcomes", "list all there are, or leave it out")
         if len(left) > 1 or any(rates[name] != REST for name in left):
             fix = f"give probabilities, or {REST!r} for one outcome"
-            fail(path(place, left[-1]), f"is {rates[left[-1]]!r}", fix)
-        return {
-            name: None if name in left else self._per_class(value, path(place, name))
+            fail(path(here, left[-1]), f"is {rates[left[-1]]!r}", fix)
+        rows = {
+            name: None if name in left else self._per_class(value, path(here, name))
             for name, value in rates.items()
         }
-
-    def _learned(
-        self, counts: Mapping[str, Any], cuts: tuple[float, ...], place: str
-    ) -> dict[str, FloatArray | None]:
-        """The posterior means of the chances of each outcome, if half a case had each before any was seen."""
-        if len(counts) < 2 or (cuts and len(cuts) != len(counts) - 1) or any(np.diff(cuts) <= 0):
-            fail(f"{place}.counts", "must have at least two outcomes, and rising cuts between all of them if any")
-        cases = np.array([self._per_class(row, path(f"{place}.counts", name)) for name, row in counts.items()])
-        means = (cases + HALF) / (cases + HALF).sum(axis=0)
-        return dict(zip(counts, means, strict=True))
+        if key == "outcomes":
+            return rows
+        cases = np.array(list(rows.values()), np.float64) + HALF
+        return dict(zip(rows, cases / cases.sum(axis=0), strict=True))  # the posterior means
 
     def _members(self, value: Any, place: str) -> list[int]:
         if value == "all" and "all" not in self.classes:
             return list(range(len(self.classes)))
-        names = _texts(value)
-        for name in names:
-            if name not in self.classes:
-                fail(place, f"contains {name!r}, no class", did_you_mean(name, self.classes))
-        if not names or len(set(names)) < len(names):
+        members = _chosen(value, {name: k for k, name in enumerate(self.classes)}, place, "class")
+        if not members or len(set(members)) < len(members):
             fail(place, "lists no class, or one twice", 'list each class once, or write "all"')
-        return [self.classes.index(name) for name in names]
+        return members
 
-    def _per_class(self, value: Any, place: str, needed: Sequence[int] = ()) -> FloatArray:
+    def _per_class(self, value: Any, place: str, needed: Iterable[int] = ()) -> FloatArray:
         """One number for all classes, or a table by class in which `others` stands for those not named.
 
         Without `others` they have 0, but for those that the table needs to name.
@@ -406,71 +397,3 @@ class _Reader:
                 fix = f"add it, or {OTHERS} = ... for all that are not named"
                 fail(place, f"says nothing about {self.classes[k]!r}", fix)
         return np.array([float(value.get(name, others or 0.0)) for name in self.classes])
-
-
-def _requirement(place: str, text: str, steps: Mapping[str, WorkupStep]) -> Requirement:
-    """STEP or STEP=OUTCOME, where names may hold an equals sign, too."""
-    parts = text.split("=")
-    cuts = (("=".join(parts[:n]).strip(), "=".join(parts[n:]).strip() or None) for n in range(len(parts), 0, -1))
-    ways = list(cuts)
-    name, outcome = next((way for way in ways if way[0] in steps), ways[-1])
-    if name not in steps:
-        fail(place, f"is {text!r}, and {name!r} is no step", did_you_mean(name, steps))
-    if outcome is not None and outcome not in steps[name].outcomes:
-        fix = did_you_mean(outcome, steps[name].outcomes)
-        fail(place, f"is {text!r}, and {outcome!r} is no outcome of {name}", fix)
-    return Requirement(name, outcome)
-
-
-def _check_chances(outcomes: tuple[str, ...], table: FloatArray, classes: tuple[str, ...], place: str) -> None:
-    """Every probability in [0, 1], and for every class a sum of 1."""
-    for outcome, k in np.argwhere((table < -ROUNDING) | (table > 1 + ROUNDING)):
-        problem = (
-            f"give {outcomes[outcome]!r} the probability {table[outcome, k]:g} if the truth is {classes[k]!r}"
-        )
-        fail(place, problem, "it must lie in [0, 1]")
-    for k in np.flatnonzero(np.abs(table.sum(axis=0) - 1) > ROUNDING):
-        problem = f"have probabilities that sum to {table[:, k].sum():g} if the truth is {classes[k]!r}"
-        fail(place, problem, f'make it 1, or let one outcome be "{REST}"')
-
-
-# What makes a work-up impossible: circles, steps that can never be made, classes that nothing can confirm.
-
-
-def _check_possible(file: WorkupFile, steps: dict[str, WorkupStep]) -> None:
-    try:
-        list(TopologicalSorter({n: [one.step for one in s.requires] for n, s in steps.items()}).static_order())
-    except CycleError as error:
-        circle = list(reversed(error.args[1]))
-        problem = f"requires itself ({' -> '.join(circle)}), so it can never be made"
-        fail(f"{path('steps', circle[0])}.requires", problem, "take one of these out")
-    for name in _texts(file.rounds.together):
-        if name not in steps:
-            fail("rounds.together", f"contains {name!r}, which is no step", did_you_mean(name, steps))
-    reach = {name: _check_reachable(step, steps, file) for name, step in steps.items()}
-    for k, name in enumerate(_texts(file.classes) if file.confirm and not file.stops else ()):
-        if not any(k in step.confirmed and reach[step.name][k] > 0 for step in steps.values()):
-            fix = "add a step that confirms it, a way to stop, or confirm = false"
-            fail("classes", f"contains {name!r}, which nothing can ever confirm", fix)
-
-
-def _check_reachable(step: WorkupStep, steps: dict[str, WorkupStep], file: WorkupFile) -> FloatArray:
-    """For each class, how likely it is that what the step requires comes about, if it is the truth."""
-    needed, place, problem = requirements(step, steps), path("steps", step.name), ""
-    asked = [(steps[one.step], one.outcome) for one in needed if one.outcome is not None]
-    numbers = [(before, before.outcomes.index(outcome)) for before, outcome in asked]
-    rows = [(1.0,) * len(file.classes), *(before.chances[number] for before, number in numbers)]
-    chances = np.prod(rows, axis=0)
-    if not chances.any():
-        problem = "asks for outcomes that no class can have"
-    if len({before.name for before, _ in asked}) < len(asked):
-        problem = "asks a step for two outcomes at once"
-    if file.confirm and any(before.confirmed[number] is not None for before, number in numbers):
-        problem = "asks for an outcome that confirms a class and ends the work-up"
-    if problem:
-        fail(f"{place}.requires", f"{problem}, so the step can never be made")
-    least = sum(steps[name].cost for name in {step.name, *(one.step for one in needed)}) + file.rounds.fee
-    if file.budget is not None and least > file.budget:
-        problem = f"costs {least:g} with all that it requires, more than the budget of {file.budget:g}"
-        fail(f"{place}.cost", problem, "the step can never be made")
-    return np.asarray(chances)

@@ -11,45 +11,37 @@ Where a forecast holds a state to be impossible, it acts there as if all classes
 `fallback` says, the choices for weights of 1.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pandora_regret.inputs import FloatArray, IntArray
-from pandora_regret.kernels.engine import worth_compiling
+from pandora_regret.inputs.tables import row_slices
+from pandora_regret.kernels import engine
 from pandora_regret.workup.description import Workup
-from pandora_regret.workup.states import UNUSED, State, StateSpace
+from pandora_regret.workup.states import UNUSED, Findings, State, StateSpace
 
 MOST_STATES = 200_000  # unless another limit is asked for
 BETTER = 1 - 1e-13  # what costs less than this times the best so far is better by more than rounding
-NOWHERE = 2**32 - 1
-ROUNDING = 1e-9
+NOTHING = np.empty(0, np.intp)
 
 
 class GraphArrays(NamedTuple):
     """States S and edges E, as the sweeps read them.
 
-    Branches that end the work-up cost nothing more and are left out; of the others the first two of every edge
-    stand in `children` (padded by a last state of value zero), further ones in `more`. `behind` says why a state
-    is as likely as it is: two states behind it, and a class that ends there with the weight `ended`. Summing over
-    all classes takes longer, and is left to states with no such edge; their first entry is `NOWHERE`. Unsigned,
-    for numba would else look for negative indices in every loop.
+    Branches that end the work-up cost nothing more and are left out; every edge has as many children as the one
+    that has most, padded by a last state of value zero.
     """
 
     likelihood: FloatArray  # (S, K)
     may_stop: IntArray  # (S,) whether the ways to stop are open
     edges: IntArray  # (S + 1,) where the edges of each state begin
-    more_edges: IntArray  # (E + 1,) where the further children of each edge begin
-    children: Any  # (E, 2)
-    more: Any
-    behind: Any  # (S, 3)
-    ended: FloatArray  # (S,)
+    children: Any  # (E, C), unsigned, for numba would else look for negative indices in every loop
     losses: FloatArray  # (stops, K)
     weighted_losses: FloatArray  # (stops S, K): times the likelihood, one stop after the other
     names_class: IntArray  # (stops,)
-    constant: IntArray  # (stops,) whether the loss is the same whatever the truth is
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,91 +58,84 @@ class Graph:
         costs = self.space.uses @ step_costs + self.space.workup.fee
         return np.asarray(costs[self.actions])
 
-    def solve(self, p: FloatArray) -> tuple[FloatArray, IntArray]:
+    def solve(self, p: FloatArray, edge_costs: FloatArray, by_loops: bool) -> tuple[FloatArray, IntArray]:
         """The value of every state for one forecast, (K,), and the option that it takes there."""
-        edge_costs = self.edge_costs(self.space.workup.costs)
-        if worth_compiling(16 * len(self.actions)):
+        if by_loops:
             from pandora_regret.workup import loops
 
-            values, choices = loops.solve(p, self.arrays, edge_costs)
-            return values, choices
-        nothing = np.empty(0, np.intp)
-        table, options, _ = sweep(p[None], nothing, nothing, self.arrays, edge_costs)
+            return loops.solve(p, self.arrays, edge_costs)  # type: ignore[no-any-return]
+        table, options, _ = sweep(p[None], NOTHING, NOTHING, self.arrays, edge_costs)
         return table[:, 0], options[:, 0]
 
+    def costs(
+        self, p: FloatArray, rows: IntArray, truths: IntArray, step_costs: FloatArray, by_loops: bool
+    ) -> tuple[FloatArray, FloatArray]:
+        """Each row's predicted cost, (n,), and what the policies of some `rows` cost under `truths`, (P,)."""
+        edge_costs, starts = self.edge_costs(step_costs), np.searchsorted(rows, np.arange(len(p) + 1))
+        fallback = self.solve(np.ones(p.shape[1]), edge_costs, by_loops)[1]
+        values, paid, table = np.empty(len(p)), np.empty(len(truths)), np.ascontiguousarray(p)
+        about = (self.arrays, edge_costs, fallback)
 
-def compile_graph(
-    workup: Workup, found: Mapping[str, str | None] | None = None, limit: int = MOST_STATES
-) -> Graph:
+        def search(some: slice) -> None:
+            pairs = slice(starts[some.start], starts[some.stop])
+            if by_loops:
+                from pandora_regret.workup import loops
+
+                first = starts[some.start : some.stop + 1] - pairs.start
+                loops.graph_costs(table[some], first, truths[pairs], *about, values[some], paid[pairs])
+            else:
+                value, _, spent = sweep(table[some], rows[pairs] - some.start, truths[pairs], *about)
+                values[some], paid[pairs] = value[0], spent[0]
+
+        if by_loops:
+            engine.in_threads(search, len(p), len(p) * len(self.actions))
+        else:
+            for some in row_slices(len(p), len(self.states) + 1):
+                search(some)
+        return values, paid
+
+
+def compile_graph(workup: Workup, found: Findings | None = None, limit: int = MOST_STATES) -> Graph:
     """The graph of all states that can be reached from a start."""
     space = StateSpace(workup)
-    state, likelihood = space.start(found)
+    rows, moves = _reached(space, *space.start(found), limit)
+    # more steps made, or fewer classes possible: this grows along every edge
+    queue = sorted(rows, key=lambda s: (sum(o != UNUSED for o in s.outcomes), -s.possible.bit_count()))
+    number, edges, actions, children = {state: index for index, state in enumerate(queue)}, [0], [], []
+    for state in queue:
+        for action, branches in moves[state]:
+            actions.append(action)
+            children.append([number[after] for _, after in branches if after is not None])
+        edges.append(len(actions))
+    most = max(map(len, children), default=0)
+    padded = [[*after, *[len(queue)] * (most - len(after))] for after in children]
+    table, losses = np.array([rows[state] for state in queue]), np.array([end.losses for end in workup.endings])
+    arrays = GraphArrays(
+        table,
+        np.ones(len(queue), np.intp) if workup.stops else np.asarray(np.diff(edges) == 0, np.intp),
+        np.array(edges, np.intp),
+        np.array(padded, np.uint32).reshape(len(actions), most),
+        losses,
+        (losses[:, None, :] * table).reshape(-1, table.shape[1]),
+        np.array([end.names_class for end in workup.endings], np.intp),
+    )
+    return Graph(space, tuple(queue), np.array(actions, np.intp), arrays)
+
+
+def _reached(space: StateSpace, state: State, likelihood: FloatArray, limit: int) -> tuple[dict[State, Any], Any]:
+    """How likely each class makes every state, (K,), and the actions and branches there."""
     if space.most_states(state, limit) > limit:
         raise space.too_many(limit)
-    rows, moves = {state: likelihood}, {}
-    queue = [state]
+    rows, moves, queue = {state: likelihood}, {}, [state]
     for state in queue:  # grows as new states are found
-        moves[state] = list(space.moves(state))
-        for action, branches in moves[state]:
-            for branch in branches:
-                if branch.state is not None and branch.state not in rows:
-                    rows[branch.state] = rows[state] * space.chance(action, branch)
-                    queue.append(branch.state)
+        moves[state] = [(action, [*space.branches(state, action)]) for action in space.open_actions(state)]
+        for row, after in chain(*(branches for _, branches in moves[state])):
+            if after is not None and after not in rows:
+                rows[after] = rows[state] * space.rows[row]
+                queue.append(after)
         if len(queue) > limit:  # only where rounds count beside steps
             raise space.too_many(limit)
-    # more steps made, or fewer classes possible: this grows along every edge
-    queue.sort(key=lambda s: (sum(o != UNUSED for o in s.outcomes), -s.possible.bit_count()))
-    return _as_arrays(space, queue, np.array([rows[state] for state in queue]), moves)
-
-
-def _as_arrays(space: StateSpace, states: list[State], likelihood: FloatArray, moves: dict[State, Any]) -> Graph:
-    number, workup = {state: index for index, state in enumerate(states)}, space.workup
-    edges, actions, children, more_edges, more = [0], [], [], [0], []
-    for state in states:
-        for action, branches in moves[state]:
-            after = [number[branch.state] for branch in branches if branch.state is not None]
-            actions.append(action)
-            children.append([*after[:2], len(states), len(states)][:2])
-            more += after[2:]
-            more_edges.append(len(more))
-        edges.append(len(actions))
-    stops = [(stop.losses, stop.names_class) for stop in workup.stops] or [(workup.unresolved, False)]
-    losses = np.array([values for values, _ in stops])
-    may_stop = np.ones(len(states)) if workup.stops else np.diff(edges) == 0
-    pairs = np.array(children, dtype=np.uint32).reshape(-1, 2)
-    behind, ended = _masses(likelihood, edges, pairs, more_edges)
-    arrays = GraphArrays(
-        likelihood,
-        np.asarray(may_stop, dtype=np.intp),
-        np.array(edges, dtype=np.intp),
-        np.array(more_edges, dtype=np.intp),
-        pairs,
-        np.array(more, dtype=np.uint32),
-        behind,
-        ended,
-        losses,
-        (losses[:, None, :] * likelihood).reshape(-1, likelihood.shape[1]),
-        np.array([names for _, names in stops], dtype=np.intp),
-        np.array([not names and len(set(values)) == 1 for values, names in stops], dtype=np.intp),
-    )
-    return Graph(space, tuple(states), np.array(actions, dtype=np.intp), arrays)
-
-
-def _masses(
-    likelihood: FloatArray, edges: list[int], children: Any, more_edges: list[int]
-) -> tuple[Any, FloatArray]:
-    """`behind` and `ended` of `GraphArrays`."""
-    behind, ended = np.full((len(likelihood), 3), NOWHERE, np.uint32), np.zeros(len(likelihood))
-    rows = np.vstack([likelihood, np.zeros(likelihood.shape[1])])
-    for state in range(len(likelihood)):
-        for edge in range(edges[state], edges[state + 1]):
-            rest = rows[state] - rows[children[edge]].sum(axis=0)
-            classes = np.flatnonzero(rest > ROUNDING * rows[state])
-            if len(classes) <= 1 and more_edges[edge] == more_edges[edge + 1]:
-                k = classes[0] if len(classes) else 0
-                behind[state], ended[state] = (*children[edge], k), rest[k] if len(classes) else 0.0
-                break
-    return behind, ended
+    return rows, moves
 
 
 def sweep(
@@ -178,10 +163,8 @@ def sweep(
             lost = np.where(every == named[:, None], 0.0, terms).sum(axis=1)
             options.append((-1 - stop, lost, chance * graph.losses[stop, truths] * (named[rows] != truths)))
         for number, edge in enumerate(range(*graph.edges[state : state + 2])):
-            more = graph.more[slice(*graph.more_edges[edge : edge + 2])]
-            children, cost = np.concatenate([graph.children[edge], more]), edge_costs[edge]
-            after, spent = value[children].sum(axis=0), paid[children].sum(axis=0)
-            options.append((number, cost * mass + after, cost * chance + spent))
+            after, spent = (table[graph.children[edge]].sum(axis=0) for table in (value, paid))
+            options.append((number, edge_costs[edge] * mass + after, edge_costs[edge] * chance + spent))
         best = np.full(len(p), np.inf)
         for option, total, _ in options:
             better = total < best * BETTER
@@ -192,13 +175,3 @@ def sweep(
         for option, _, spent in options:
             paid[state] = np.where(choice[state, rows] == option, spent, paid[state])
     return value, choice, paid
-
-
-def graph_costs(
-    p: FloatArray, rows: IntArray, truths: IntArray, graph: GraphArrays, edge_costs: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Each row's predicted cost, (n,), and what the policy of each of `rows` costs if `truths` are true."""
-    ones, nothing = np.ones((1, p.shape[1])), np.empty(0, np.intp)
-    fallback = sweep(ones, nothing, nothing, graph, edge_costs)[1]
-    value, _, paid = sweep(p, rows, truths, graph, edge_costs, fallback)
-    return value[0], paid[0]

@@ -112,11 +112,10 @@ class Planner:
         """The states that an action leads to, but for those that are impossible or end the work-up."""
         if action not in node.children:
             node.children[action] = []
-            for branch in self.space.branches(node.state, action):
-                row = self.bounds.row(action, branch.outcomes)
+            for row, state in self.space.branches(node.state, action):
                 weights = node.weights * self.bounds.rows[row]
-                if branch.state is not None and weights.any():
-                    node.children[action].append((row, self.reach(branch.state, weights, node.price)))
+                if state is not None and weights.any():
+                    node.children[action].append((row, self.reach(state, weights, node.price)))
         return node.children[action]
 
     def _take(self, node: Node, action: int) -> None:

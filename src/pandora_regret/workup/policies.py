@@ -6,19 +6,17 @@ forecast acts as if the classes still possible were equally likely.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
-from pandora_regret.inputs.tables import row_slices
 from pandora_regret.kernels import engine
 from pandora_regret.kernels.reference import BROKEN_BY_INDEX, search_order
 from pandora_regret.priors import Prior
-from pandora_regret.workup.description import Node, Workup
-from pandora_regret.workup.graph import compile_graph, graph_costs
+from pandora_regret.workup.description import Workup
+from pandora_regret.workup.graph import NOTHING, compile_graph
 from pandora_regret.workup.horn import FIRST, compiled_forest, forest_costs
 
 NO_WAY_OUT = 1e80  # the loss of giving up where that is impossible
@@ -79,7 +77,13 @@ class Nested(Policy):
     def __init__(self, workup: Workup) -> None:
         super().__init__(workup)
         self.work_per_row = len(workup.classes)
-        self.levels = list(_levels(workup.structure[1], len(workup.classes)))
+        self.levels = [  # of siblings their steps, (C,), and which classes lie below each, (C, K)
+            (
+                np.array(list(level)),
+                np.array([[k in some for k in range(self.work_per_row)] for some in level.values()]),
+            )
+            for level in workup.structure[1]
+        ]
 
     def paid(
         self, p: FloatArray, rows: IntArray, truths: IntArray, costs: FloatArray, prior: Prior | None = None
@@ -109,15 +113,6 @@ class Nested(Policy):
         """Every level's search, one after the other."""
         orders = [steps[_orders(p[None] @ members.T, costs[steps])[0]] for steps, members in self.levels]
         return [int(step) for step in np.concatenate(orders)]
-
-
-def _levels(nodes: Sequence[Node], n_classes: int) -> Iterator[tuple[IntArray, NDArray[np.bool_]]]:
-    """For every set of siblings their steps, (C,), and which classes lie below each, (C, K)."""
-    members = np.array([[k in node.classes for k in range(n_classes)] for node in nodes])
-    yield np.array([node.step for node in nodes]), members
-    for node in nodes:
-        if node.children:
-            yield from _levels(node.children, n_classes)
 
 
 def as_forecast(masses: FloatArray, truth: IntArray, costs: FloatArray) -> Forecast:
@@ -191,37 +186,11 @@ class GraphPolicy(Policy):
 
     def paid(self, p: FloatArray, rows: IntArray, truths: IntArray, costs: FloatArray) -> FloatArray:
         """By walking the chosen policy along the outcomes that a class can give."""
-        return self.predicted_and_paid(p, rows, truths, costs)[1]
+        return self.graph.costs(p, rows, truths, costs, self.worth_loops(len(p)))[1]
 
     def predicted(self, p: FloatArray, costs: FloatArray) -> FloatArray:
         """The value of the start."""
-        nothing = np.empty(0, np.intp)
-        return self.predicted_and_paid(p, nothing, nothing, costs)[0]
-
-    def predicted_and_paid(
-        self, p: FloatArray, rows: IntArray, truths: IntArray, costs: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Both, by compiled loops or by NumPy."""
-        arrays, edge_costs = self.graph.arrays, self.graph.edge_costs(costs)
-        starts = np.searchsorted(rows, np.arange(len(p) + 1))  # of the truths of each row
-        values, paid = np.empty(len(p)), np.empty(len(truths))
-        if not self.worth_loops(len(p)):
-            for some in row_slices(len(p), len(self.graph.states) + 1):
-                pairs = slice(starts[some.start], starts[some.stop])
-                here = (p[some], rows[pairs] - some.start, truths[pairs])
-                values[some], paid[pairs] = graph_costs(*here, arrays, edge_costs)
-            return values, paid
-        from pandora_regret.workup import loops
-
-        fallback, table = loops.solve(np.ones(p.shape[1]), arrays, edge_costs)[1], np.ascontiguousarray(p)
-
-        def search(some: slice) -> None:
-            first, last = starts[some.start], starts[some.stop]
-            here = (table[some], starts[some.start : some.stop + 1] - first, truths[first:last])
-            loops.graph_costs(*here, arrays, edge_costs, fallback, values[some], paid[first:last])
-
-        engine.in_threads(search, len(p), len(p) * len(self.graph.actions))
-        return values, paid
+        return self.graph.costs(p, NOTHING, NOTHING, costs, self.worth_loops(len(p)))[0]
 
 
 POLICIES: dict[str, Callable[[Workup], Policy]] = {

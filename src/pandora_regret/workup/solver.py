@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
 from typing import Literal
@@ -10,11 +10,12 @@ from typing import Literal
 import numpy as np
 
 from pandora_regret.inputs import FloatArray, InputError
+from pandora_regret.kernels.engine import worth_compiling
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.graph import MOST_STATES, compile_graph
 from pandora_regret.workup.planner import Planner
 from pandora_regret.workup.policies import FREE, exact_policy
-from pandora_regret.workup.states import UNUSED, State, StateSpace
+from pandora_regret.workup.states import UNUSED, Findings, State, StateSpace
 from pandora_regret.workup.tree import PlanNode
 
 QUICK = 5_000  # states of a graph that is compiled at once
@@ -48,7 +49,7 @@ class Solver:
     name = "rule"
     foresees_all = True  # also what the forecast holds to be impossible
 
-    def __init__(self, workup: Workup, p: FloatArray, found: Mapping[str, str | None]) -> None:
+    def __init__(self, workup: Workup, p: FloatArray, found: Findings) -> None:
         self.workup, self.p, self.space = workup, p, StateSpace(workup)
         self.start, self.likelihood = self.space.start(found)
         if not (p * self.likelihood).any():
@@ -95,15 +96,15 @@ class Solver:
             return PlanNode(name, "stop", cost, chance, cost, posterior, {}), losses + excluded
         cost = self.action_costs[option]
         costs, nodes = np.full(len(self.p), cost), {}
-        for branch in self.space.branches(state, option):
-            given = self.space.chance(option, branch)
+        for row, after in self.space.branches(state, option):
+            given = self.space.rows[row]
             here = chance * self._mean(given, likelihood)
             if here == 0 < chance and not self.foresees_all:
                 continue
-            node, below = self.grow(branch.state, likelihood * given, here)
+            node, below = self.grow(after, likelihood * given, here)
             costs += np.where(given > 0, given * np.nan_to_num(below), 0.0)
             if here > 0 or chance == 0:
-                nodes[self.space.outcome_name(option, branch)] = node
+                nodes[self.space.outcome_name(row)] = node
         expected, name = self._mean(costs, likelihood), self.space.action_name(option)
         return PlanNode(name, "step", cost, chance, expected, posterior, nodes), costs + excluded
 
@@ -114,24 +115,21 @@ class Solver:
             name, losses = self._stop(number, self.likelihood)
             lost = self._mean(losses, self.likelihood)
             yield Alternative(name, "stop", lost, lost, lost - best, ())
-        for action, branches in self.space.moves(self.start):
+        for action in self.space.open_actions(self.start):
             expected, outcomes = self.action_costs[action], []
-            for branch in branches:
-                after = self.likelihood * self.space.chance(action, branch)
+            for row, state in self.space.branches(self.start, action):
+                after = self.likelihood * self.space.rows[row]
                 chance = float(self.p @ after) / mass
                 if chance > 0:
-                    expected += 0.0 if branch.state is None else self.value(branch.state, after) / mass
-                    name = self.space.outcome_name(action, branch)
-                    outcomes.append(OutcomeChance(name, chance, self._posterior(after)))
+                    expected += 0.0 if state is None else self.value(state, after) / mass
+                    outcomes.append(OutcomeChance(self.space.outcome_name(row), chance, self._posterior(after)))
             about = (self.action_costs[action], expected, expected - best, tuple(outcomes))
             if expected < inf:  # or no plan that begins with it was found
                 yield Alternative(self.space.action_name(action), "step", *about)
 
     def _stop(self, number: int, likelihood: FloatArray) -> tuple[str, FloatArray]:
         """The name of a way to stop, and what it loses if each class is the truth."""
-        if not self.workup.stops:
-            return "unresolved", np.array(self.workup.unresolved)
-        stop = self.workup.stops[number]
+        stop = self.workup.endings[number]
         losses = np.array(stop.losses)
         if not stop.names_class:
             return stop.name, losses
@@ -145,12 +143,14 @@ class GraphSolver(Solver):
 
     name = "graph"
 
-    def __init__(self, workup: Workup, p: FloatArray, found: Mapping[str, str | None], limit: int) -> None:
+    def __init__(self, workup: Workup, p: FloatArray, found: Findings, limit: int) -> None:
         super().__init__(workup, p, found)
         self.graph = compile_graph(workup, found, limit)
         self.number = {state: index for index, state in enumerate(self.graph.states)}
-        self.values, self.choices = self.graph.solve(p)
-        self.fallback = self.graph.solve(np.ones(len(p)))[1]
+        by_loops = worth_compiling(16 * len(self.graph.actions))
+        about = (self.graph.edge_costs(workup.costs), by_loops)
+        self.values, self.choices = self.graph.solve(p, *about)
+        self.fallback = self.graph.solve(np.ones(len(p)), *about)[1]
 
     def option(self, state: State, likelihood: FloatArray) -> int:
         """As the sweep chose."""
@@ -166,7 +166,7 @@ class GraphSolver(Solver):
 class ClosedSolver(Solver):
     """By a closed form: what is left to do is a work-up of the same kind, and its order is known."""
 
-    def __init__(self, workup: Workup, p: FloatArray, found: Mapping[str, str | None]) -> None:
+    def __init__(self, workup: Workup, p: FloatArray, found: Findings) -> None:
         super().__init__(workup, p, found)
         self.name, self.policy = workup.method, exact_policy(workup)
         self.stop = -1 - int(np.argmin([stop.losses[0] for stop in workup.stops] or [0]))
@@ -190,9 +190,7 @@ class PlannerSolver(Solver):
 
     name, foresees_all = "planner", False
 
-    def __init__(
-        self, workup: Workup, p: FloatArray, found: Mapping[str, str | None], seconds: float, limit: float
-    ) -> None:
+    def __init__(self, workup: Workup, p: FloatArray, found: Findings, seconds: float, limit: float) -> None:
         super().__init__(workup, p, found)
         self.planner = Planner(self.space, self.start, p * self.likelihood)
         if not self.start.done:
@@ -213,7 +211,7 @@ class PlannerSolver(Solver):
 
 
 def solver_for(
-    workup: Workup, p: FloatArray, found: Mapping[str, str | None], method: str, seconds: float, limit: int | None
+    workup: Workup, p: FloatArray, found: Findings, method: str, seconds: float, limit: int | None
 ) -> Solver:
     """A closed form where there is one, the state graph where it is small, else the planner; or as asked."""
     if method == "auto" and workup.method != "graph":

@@ -23,11 +23,10 @@ def follow(workup: Workup, node: PlanNode, table: Callable[[int], FloatArray]) -
     that it names a class, and that it names a wrong one.
     """
     if not node.branches:
-        ends = {stop.name: (stop.losses, -1) for stop in workup.stops}
-        for stop in workup.stops:
-            ends |= {f"{stop.name} {name}": (stop.losses, k) for k, name in enumerate(workup.classes)}
         nothing = (0.0,) * len(workup.classes)
-        losses, named = ends.get(node.name, (workup.unresolved, -1)) if node.kind == "stop" else (nothing, -1)
+        names = [(-1, ""), *((k, f" {name}") for k, name in enumerate(workup.classes))]
+        ends = {end.name + name: (end.losses, k) for k, name in names for end in workup.endings}
+        losses, named = ends[node.name] if node.kind == "stop" else (nothing, -1)
         wrong, ones = np.arange(len(losses)) != named, np.ones(len(losses))
         return np.stack([nothing, losses * wrong, ones, ones * (named >= 0), wrong * (named >= 0)])
     index, total = workup.step_index, np.array([[node.cost], [0.0], [0.0], [0.0], [0.0]])
