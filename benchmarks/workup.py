@@ -68,7 +68,7 @@ PLAIN = {"nogil": True, "error_model": "numpy"}
 @njit(**PLAIN)
 def plain_recursion(p, truth, graph, stops, edge_costs, out):
     """The recursion as it is written down: one row at a time, V and J of every state."""
-    likelihood, may_stop, edges, children, more_edges, more = graph
+    likelihood, may_stop, edges, children = graph
     losses, names_class = stops
     n_states, n_classes = likelihood.shape
     value, paid = np.zeros(n_states + 1), np.zeros((n_states + 1, n_classes))
@@ -81,13 +81,13 @@ def plain_recursion(p, truth, graph, stops, edge_costs, out):
             for k in range(n_classes):
                 mass += p[row, k] * likelihood[state, k]
             for edge in range(edges[state], edges[state + 1]):
-                total = edge_costs[edge] * mass + value[children[edge, 0]] + value[children[edge, 1]]
-                for index in range(more_edges[edge], more_edges[edge + 1]):
-                    total += value[more[index]]
+                total = edge_costs[edge] * mass
+                for child in children[edge]:
+                    total += value[child]
                 if total < least:
                     least, option = total, edge
             value[state] = least
-            pay(state, option, named, likelihood, children, more_edges, more, losses, edge_costs, paid)
+            pay(state, option, named, likelihood, children, losses, edge_costs, paid)
         out[row] = paid[0, truth[row]]
 
 
@@ -106,15 +106,14 @@ def best_stop(p, row, likelihood, state, losses, names_class):
 
 
 @njit(**PLAIN, forceinline=True)
-def pay(state, option, named, likelihood, children, more_edges, more, losses, edge_costs, paid):
+def pay(state, option, named, likelihood, children, losses, edge_costs, paid):
     for k in range(paid.shape[1]):
         if option < 0:
             paid[state, k] = 0.0 if k == named else likelihood[state, k] * losses[-1 - option, k]
             continue
         total = edge_costs[option] * likelihood[state, k]
-        total += paid[children[option, 0], k] + paid[children[option, 1], k]
-        for index in range(more_edges[option], more_edges[option + 1]):
-            total += paid[more[index], k]
+        for child in children[option]:
+            total += paid[child, k]
         paid[state, k] = total
 
 
@@ -122,7 +121,7 @@ def state_graph(what: str, workup: pr.Workup, rows: int) -> None:
     truth, p = forecasts(rows, len(workup.classes))
     compiled_graph = exact_policy(workup).graph
     edge_costs, graph, out = compiled_graph.edge_costs(workup.costs), compiled_graph.arrays, np.empty(rows)
-    arrays = (graph.likelihood, graph.may_stop, graph.edges, graph.children, graph.more_edges, graph.more)
+    arrays = (graph.likelihood, graph.may_stop, graph.edges, graph.children)
     stops = (graph.losses, graph.names_class)
 
     def one_by_one() -> None:

@@ -47,22 +47,22 @@ class OneStepAhead(Solver):
         self.rule = rule
 
     def option(self, state: Any, likelihood: np.ndarray) -> int:
-        terms, moves = self.believed(likelihood), list(self.space.moves(state))
-        greedy = [self.gain(terms, state, *move, "greedy", 0.0) for move in moves]
+        terms, moves = self.believed(likelihood), self.space.open_actions(state)
+        greedy = [self.gain(terms, state, move, "greedy", 0.0) for move in moves]
         if not moves or (self.workup.stops and not any(gain > cost * terms.sum() for gain, cost in greedy)):
             losses = [self.stop_loss(terms, stop) for stop in self.workup.stops]
             return -1 - (int(np.argmin(losses)) if losses else 0)
-        gains = [self.gain(terms, state, *move, self.rule, 0.0) for move in moves]
-        return moves[int(np.argmax([gain / cost if cost > 0 else np.inf for gain, cost in gains]))][0]
+        gains = [self.gain(terms, state, move, self.rule, 0.0) for move in moves]
+        return moves[int(np.argmax([gain / cost if cost > 0 else np.inf for gain, cost in gains]))]
 
-    def gain(self, terms: np.ndarray, state: Any, action: int, branches: Any, rule: str, spent: float) -> Any:
+    def gain(self, terms: np.ndarray, state: Any, action: int, rule: str, spent: float) -> Any:
         """What an action gains and costs; one that tells nothing by itself counts with the best that it allows."""
-        cost = spent + self.action_costs[action]
-        if len(branches) == 1 and branches[0].state is not None:
-            after = branches[0].state
-            further = [self.gain(terms, after, *move, rule, cost) for move in self.space.moves(after)]
+        cost, branches = spent + self.action_costs[action], list(self.space.branches(state, action))
+        if len(branches) == 1 and branches[0][1] is not None:
+            after = branches[0][1]
+            further = [self.gain(terms, after, move, rule, cost) for move in self.space.open_actions(after)]
             return max(further, key=lambda pair: pair[0] / pair[1] if pair[1] else np.inf, default=(0.0, cost))
-        parts = [(terms * self.space.chance(action, branch), branch.state is None) for branch in branches]
+        parts = [(terms * self.space.rows[row], after is None) for row, after in branches]
         if rule == "information":
             return entropy(terms) - sum(entropy(part) for part, _ in parts), cost
         if self.workup.stops:

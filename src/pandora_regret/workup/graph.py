@@ -32,7 +32,7 @@ class GraphArrays(NamedTuple):
     """States S and edges E, as the sweeps read them.
 
     Branches that end the work-up cost nothing more and are left out; every edge has as many children as the one
-    that has most, padded by a last state of value zero.
+    that has most, at least two, padded by a last state of value zero.
     """
 
     likelihood: FloatArray  # (S, K)
@@ -107,7 +107,7 @@ def compile_graph(workup: Workup, found: Findings | None = None, limit: int = MO
             actions.append(action)
             children.append([number[after] for _, after in branches if after is not None])
         edges.append(len(actions))
-    most = max(map(len, children), default=0)
+    most = max(2, *map(len, children))
     padded = [[*after, *[len(queue)] * (most - len(after))] for after in children]
     table, losses = np.array([rows[state] for state in queue]), np.array([end.losses for end in workup.endings])
     arrays = GraphArrays(

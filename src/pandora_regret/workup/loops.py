@@ -55,23 +55,28 @@ def solve(p, graph, edge_costs):
 def _sweep(p, graph, edge_costs, value, choice):
     """The least expected cost from every state on, the option that has it, and the probability of each state."""
     likelihood, may_stop, edges, children, losses, weighted, names = graph
-    best, total, largest, mass = np.empty(LANES), np.empty(LANES), np.empty(LANES), np.dot(likelihood, p)
-    for state in range(len(likelihood) - 1, -1, -1):
-        best[:], choice[state, :] = np.inf, 0
+    best, taken, total, largest = np.empty(LANES), np.empty(LANES, np.intp), np.zeros(LANES), np.empty(LANES)
+    mass, nowhere = np.dot(likelihood, p), len(likelihood)
+    for state in range(nowhere - 1, -1, -1):
+        best[:], taken[:] = np.inf, 0
         for stop in range(len(losses) if may_stop[state] else 0):
-            _weigh(p, weighted, stop * len(likelihood) + state, names[stop], total, largest)
-            _take(total, -1 - stop, best, choice, state)
+            _weigh(p, weighted, stop * nowhere + state, names[stop], total, largest)
+            _take(total, 0.0, mass, state, value, nowhere, nowhere, -1 - stop, best, taken)
+        total[:] = 0.0
         for edge in range(edges[state], edges[state + 1]):
-            for lane in range(LANES):
-                total[lane] = edge_costs[edge] * mass[state, lane]
-            for index in range(children.shape[1]):
-                child = children[edge, index]
-                for lane in range(LANES):
-                    total[lane] += value[child, lane]
-            _take(total, edge - edges[state], best, choice, state)
+            for index in range(2, children.shape[1]):
+                _add(value, children[edge, index], total, index > 2)
+            one, two = children[edge, 0], children[edge, 1]
+            _take(total, edge_costs[edge], mass, state, value, one, two, edge - edges[state], best, taken)
         for lane in range(LANES):
-            value[state, lane] = best[lane]
+            value[state, lane], choice[state, lane] = best[lane], taken[lane]
     return mass
+
+
+@njit(**IN_LANES)
+def _add(value, child, total, more):
+    for lane in range(LANES):
+        total[lane] = value[child, lane] + (total[lane] if more else 0.0)
 
 
 @njit(**IN_LANES)
@@ -89,12 +94,13 @@ def _weigh(p, weights, row, names_class, total, largest):
 
 
 @njit(**IN_LANES)
-def _take(total, option, best, choice, state):
-    """An option where it is better."""
+def _take(rest, cost, mass, state, value, one, two, option, best, taken):
+    """An option where it is better: what it costs in a state, the values of two children, and the rest."""
     for lane in range(LANES):
-        better = total[lane] < best[lane] * BETTER
-        best[lane] = total[lane] if better else best[lane]
-        choice[state, lane] = option if better else choice[state, lane]
+        total = cost * mass[state, lane] + value[one, lane] + value[two, lane] + rest[lane]
+        better = total < best[lane] * BETTER
+        best[lane] = total if better else best[lane]
+        taken[lane] = option if better else taken[lane]
 
 
 @njit(**FAST)
