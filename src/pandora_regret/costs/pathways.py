@@ -171,7 +171,7 @@ class Pathways:
     @property
     def costs(self) -> dict[str, float]:
         """The cost of each class in label order, for use as ``costs=``."""
-        spent = self._spent()
+        spent = self.spent()
         return {one.name: rounded(sum(spent[one.pathway].values())) for one in self.hypotheses}
 
     @property
@@ -191,9 +191,9 @@ class Pathways:
         shave_biopsy       95.53
         histopathology     70.14
         """
-        return {key: rounded(amount) for key, amount in self._spent()[self._pathway(name)].items()}
+        return {key: rounded(amount) for key, amount in self.spent()[self._pathway(name)].items()}
 
-    def _spent(self) -> dict[str, dict[str, float]]:
+    def spent(self) -> dict[str, dict[str, float]]:
         """By every pathway on each fee item, on average."""
         uses = self._uses(lambda step: step.chance).items()
         return {name: {key: self.items[key].amount * n for key, n in parts.items()} for name, parts in uses}

@@ -107,7 +107,7 @@ def compile_graph(workup: Workup, found: Findings | None = None, limit: int = MO
             actions.append(action)
             children.append([number[after] for _, after in branches if after is not None])
         edges.append(len(actions))
-    most = max(2, *map(len, children))
+    most = max([2, *map(len, children)])
     padded = [[*after, *[len(queue)] * (most - len(after))] for after in children]
     table, losses = np.array([rows[state] for state in queue]), np.array([end.losses for end in workup.endings])
     arrays = GraphArrays(

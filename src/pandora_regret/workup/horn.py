@@ -13,96 +13,70 @@ TIE = 1 + 1e-13  # blocks of steps that rounding cannot tell apart are equally g
 WAITING, EMITTED = -1, -2  # a block that has joined another has the number of that one instead
 
 
-def forest_costs(masses: Any, parents: Any, costs: Any, loss: float, finished: Any, scratch: Any) -> None:
+def forest_costs(masses: Any, parents: Any, costs: Any, loss: float, finished: Any) -> None:
     """What has been spent when each step of one forecast is done or given up, into `finished`, (M + 1,).
 
-    Masses of steps, and last the mass that nothing finds. Of the forests, (orders, M), the cheapest counts.
+    Masses of steps, and last the mass that nothing finds. Of the forests, (orders, M), the cheapest counts. With R
+    the mass that is still open, ``V_s = min(R_s loss, cost_s R_s + V_{s+1})``: a best prefix ends with a block.
     """
     least, least_rest = np.inf, np.inf
-    for order in range(len(parents)):
-        n_blocks = _blocks(masses, parents[order], costs, scratch)
-        value, rest, made = _prefix(masses[len(costs)], loss, n_blocks, scratch)
+    for number in range(len(parents)):
+        order = _order(masses, parents[number], costs)
+        left, made = masses[len(costs)], len(order)
+        value = left * loss
+        rest = value if left < POSSIBLE else 0.0  # the impossible part
+        for place in range(len(order) - 1, -1, -1):
+            left += masses[order[place]]
+            go_on = costs[order[place]] * left + value
+            value = left * loss
+            if go_on < value * BETTER:
+                value = go_on
+            else:
+                made = place
+            rest = value if left < POSSIBLE else rest
         if value < least * BETTER or (value * BETTER <= least and rest < least_rest * BETTER):
-            least, least_rest = value, rest
-            _write(costs, loss, made, scratch, finished)
+            least, least_rest, spent = value, rest, 0.0
+            finished[:] = -1.0
+            for step in order[:made]:
+                spent += costs[step]
+                finished[step] = spent
+            for step in range(len(finished)):
+                if finished[step] < 0:
+                    finished[step] = spent + loss
 
 
-def _blocks(masses: Any, parents: Any, costs: Any, scratch: Any) -> int:
-    """Horn's algorithm (1972): blocks of steps that stick together, in the order of `heads`; how many there are.
+def _order(masses: Any, parents: Any, costs: Any) -> Any:
+    """Horn's algorithm (1972): steps in blocks that stick together.
 
     The block with the most probability per cost comes first: if the step it needs has not been made, it joins the
     block of that step, for nothing better can stand between the two; otherwise it is next. A block has the number
-    of its first step; `inner` sums what is spent in it up to each step, times the probability of ending there.
+    of its first step.
     """
-    heads, following, last, joined, mass, cost, inner = scratch
-    for step in range(len(costs)):
-        following[step], last[step], joined[step] = -1, step, WAITING
-        mass[step], cost[step], inner[step] = masses[step], costs[step], masses[step] * costs[step]
-    n_blocks = 0
-    for _ in range(len(costs)):
+    n = len(costs)
+    mass, cost = [masses[step] for step in range(n)], [costs[step] for step in range(n)]
+    order, size, following, last, joined = [0] * n, 0, [-1] * n, list(range(n)), [WAITING] * n
+    for _ in range(n):
         best = -1
-        for step in range(len(costs)):
+        for step in range(n):
             if joined[step] == WAITING and (best < 0 or mass[step] * cost[best] > mass[best] * cost[step] * TIE):
                 best = step
         into = parents[best]
         while into >= 0 and joined[into] >= 0:
             into = joined[into]
-        if into < 0 or joined[into] == EMITTED:
-            joined[best], heads[n_blocks] = EMITTED, best
-            n_blocks += 1
+        if into >= 0 and joined[into] == WAITING:
+            joined[best], following[last[into]], last[into] = into, best, last[best]
+            mass[into] += mass[best]
+            cost[into] += cost[best]
             continue
-        joined[best], following[last[into]], last[into] = into, best, last[best]
-        inner[into] += inner[best] + cost[into] * mass[best]
-        mass[into] += mass[best]
-        cost[into] += cost[best]
-    return n_blocks
-
-
-def _prefix(nowhere: float, loss: float, n_blocks: int, scratch: Any) -> Any:
-    """What the best prefix of whole blocks costs with giving up; of that the impossible part; how many blocks.
-
-    With R the mass that is still open, ``V_b = min(R_b loss, inner_b + cost_b R_{b+1} + V_{b+1})``.
-    """
-    heads, _, _, _, mass, cost, inner = scratch
-    left, value, made = nowhere, nowhere * loss, n_blocks
-    rest = value if left < POSSIBLE else 0.0
-    for block in range(n_blocks - 1, -1, -1):
-        head = heads[block]
-        go_on = inner[head] + cost[head] * left + value
-        left += mass[head]
-        value = left * loss
-        if go_on < value * BETTER:
-            value = go_on
-        else:
-            made = block
-        if left < POSSIBLE:
-            rest = value
-    return value, rest, made
-
-
-def _write(costs: Any, loss: float, made: int, scratch: Any, finished: Any) -> None:
-    """What the first blocks and then giving up have spent at each step."""
-    heads, following, spent = scratch[0], scratch[1], 0.0
-    for step in range(len(costs)):
-        finished[step] = -1.0
-    for block in range(made):
-        step = heads[block]
-        while step >= 0:
-            spent += costs[step]
-            finished[step] = spent
-            step = following[step]
-    finished[len(costs)] = spent + loss
-    for step in range(len(costs)):
-        if finished[step] < 0:
-            finished[step] = spent + loss
+        joined[best] = EMITTED
+        while best >= 0:
+            order[size], size, best = best, size + 1, following[best]
+    return order
 
 
 def _rows(masses: Any, parents: Any, costs: Any, loss: float, finished: Any) -> None:
-    n = len(costs)
-    numbers = (np.empty(n, np.intp), np.empty(n, np.intp), np.empty(n, np.intp), np.empty(n, np.intp))
-    scratch = (*numbers, np.empty(n), np.empty(n), np.empty(n))
     for row in range(len(masses)):
-        forest_costs(masses[row], parents, costs, loss, finished[row], scratch)
+        forest_costs(masses[row], parents, costs, loss, finished[row])
 
 
 @cache
@@ -112,6 +86,6 @@ def compiled_forest() -> Any:
 
     from pandora_regret.kernels.jit import FAST, njit
 
-    for part in (_blocks, _prefix, _write, forest_costs):
+    for part in (_order, forest_costs):
         register_jitable(part)
     return njit(**FAST)(_rows)

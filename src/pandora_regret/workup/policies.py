@@ -156,18 +156,14 @@ class Forest(Policy):
         masses = np.asarray(p @ self.members.T, np.float64)
         masses = np.where(masses > 0, FIRST * masses, self.members.sum(axis=1))
         prices, finished = np.maximum(costs, FREE), np.empty_like(masses)
-        if not self.worth_loops(len(p)):
-            plain, scratch = (
-                (self.parents.tolist(), prices.tolist(), self.loss),
-                [[0] * len(costs) for _ in range(7)],
-            )
-            for row in range(len(p)):
-                forest_costs(masses[row].tolist(), *plain, finished[row], scratch)
-            return finished
-        loop, work = compiled_forest(), masses.size * self.parents.size
-        engine.in_threads(
-            lambda some: loop(masses[some], self.parents, prices, self.loss, finished[some]), len(p), work
-        )
+        if self.worth_loops(len(p)):
+            loop, work = compiled_forest(), masses.size * self.parents.size
+            about = (self.parents, prices, self.loss)
+            engine.in_threads(lambda some: loop(masses[some], *about, finished[some]), len(p), work)
+        else:
+            plain = (self.parents.tolist(), prices.tolist(), self.loss)
+            for row, spent in zip(masses.tolist(), finished, strict=True):
+                forest_costs(row, *plain, spent)
         return finished
 
     def order(self, p: FloatArray, costs: FloatArray) -> list[int]:

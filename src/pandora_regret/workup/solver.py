@@ -71,49 +71,44 @@ class Solver:
     def believed(self, likelihood: FloatArray) -> FloatArray:
         """What is believed of each class; where that is impossible, as if all classes were alike."""
         terms = self.p * likelihood
-        return terms if terms.any() else likelihood
-
-    def _mean(self, values: FloatArray, likelihood: FloatArray) -> float:
-        believed = self.believed(likelihood)
-        return float(believed @ values / believed.sum())
+        terms = terms if terms.any() else likelihood
+        return np.asarray(terms / terms.sum())
 
     def _posterior(self, likelihood: FloatArray) -> dict[str, float]:
-        believed = self.believed(likelihood)
-        return dict(zip(self.workup.classes, (believed / believed.sum()).tolist(), strict=True))
+        return dict(zip(self.workup.classes, self.believed(likelihood).tolist(), strict=True))
 
     def grow(self, state: State | None, likelihood: FloatArray, chance: float) -> tuple[PlanNode, FloatArray]:
         """The tree from a state on, and what it costs if each class is the truth; NaN for those it excludes.
 
         Of what the forecast holds to be impossible, branches are left out unless nothing else is left.
         """
-        excluded, posterior = np.where(likelihood > 0, 0.0, np.nan), self._posterior(likelihood)
-        if state is None or state.done:
-            return PlanNode("done", "done", 0.0, chance, 0.0, posterior, {}), excluded
-        option = self.option(state, likelihood)
-        if option < 0:
-            name, losses = self._stop(-1 - option, likelihood)
-            cost = self._mean(losses, likelihood)
-            return PlanNode(name, "stop", cost, chance, cost, posterior, {}), losses + excluded
-        cost = self.action_costs[option]
-        costs, nodes = np.full(len(self.p), cost), {}
-        for row, after in self.space.branches(state, option):
-            given = self.space.rows[row]
-            here = chance * self._mean(given, likelihood)
-            if here == 0 < chance and not self.foresees_all:
-                continue
-            node, below = self.grow(after, likelihood * given, here)
-            costs += np.where(given > 0, given * np.nan_to_num(below), 0.0)
-            if here > 0 or chance == 0:
-                nodes[self.space.outcome_name(row)] = node
-        expected, name = self._mean(costs, likelihood), self.space.action_name(option)
-        return PlanNode(name, "step", cost, chance, expected, posterior, nodes), costs + excluded
+        believed, costs, nodes = self.believed(likelihood), np.zeros(len(self.p)), dict[str, PlanNode]()
+        kind, name, cost = "done", "done", 0.0
+        option = None if state is None or state.done else self.option(state, likelihood)
+        if option is not None and option < 0:
+            kind, (name, costs) = "stop", self._stop(-1 - option, believed)
+            cost = float(believed @ costs)
+        elif option is not None and state is not None:
+            kind, name, cost = "step", self.space.action_name(option), self.action_costs[option]
+            costs += cost
+            for row, after in self.space.branches(state, option):
+                given = self.space.rows[row]
+                here = chance * float(believed @ given)
+                if here == 0 < chance and not self.foresees_all:
+                    continue
+                node, below = self.grow(after, likelihood * given, here)
+                costs += given * np.nan_to_num(below)
+                if here > 0 or chance == 0:
+                    nodes[self.space.outcome_name(row)] = node
+        about = (cost, chance, float(believed @ costs), self._posterior(likelihood), nodes)
+        return PlanNode(name, kind, *about), np.where(likelihood > 0, costs, np.nan)
 
     def alternatives(self, best: float) -> Iterator[Alternative]:
         """Everything that can be done at the start."""
-        mass = float(self.p @ self.likelihood)
+        mass, believed = float(self.p @ self.likelihood), self.believed(self.likelihood)
         for number in range(len(self.workup.stops)):
-            name, losses = self._stop(number, self.likelihood)
-            lost = self._mean(losses, self.likelihood)
+            name, losses = self._stop(number, believed)
+            lost = float(believed @ losses)
             yield Alternative(name, "stop", lost, lost, lost - best, ())
         for action in self.space.open_actions(self.start):
             expected, outcomes = self.action_costs[action], []
@@ -127,15 +122,14 @@ class Solver:
             if expected < inf:  # or no plan that begins with it was found
                 yield Alternative(self.space.action_name(action), "step", *about)
 
-    def _stop(self, number: int, likelihood: FloatArray) -> tuple[str, FloatArray]:
+    def _stop(self, number: int, believed: FloatArray) -> tuple[str, FloatArray]:
         """The name of a way to stop, and what it loses if each class is the truth."""
         stop = self.workup.endings[number]
-        losses = np.array(stop.losses)
-        if not stop.names_class:
-            return stop.name, losses
-        named = int(np.argmax(self.believed(likelihood) * losses))
-        losses[named] = 0.0
-        return f"{stop.name} {self.workup.classes[named]}", losses
+        name, losses = stop.name, np.array(stop.losses)
+        if stop.names_class:
+            named = int(np.argmax(believed * losses))
+            name, losses[named] = f"{name} {self.workup.classes[named]}", 0.0
+        return name, losses
 
 
 class GraphSolver(Solver):
@@ -147,8 +141,7 @@ class GraphSolver(Solver):
         super().__init__(workup, p, found)
         self.graph = compile_graph(workup, found, limit)
         self.number = {state: index for index, state in enumerate(self.graph.states)}
-        by_loops = worth_compiling(16 * len(self.graph.actions))
-        about = (self.graph.edge_costs(workup.costs), by_loops)
+        about = (self.graph.edge_costs(workup.costs), worth_compiling(16 * len(self.graph.actions)))
         self.values, self.choices = self.graph.solve(p, *about)
         self.fallback = self.graph.solve(np.ones(len(p)), *about)[1]
 

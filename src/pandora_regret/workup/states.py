@@ -142,11 +142,11 @@ class StateSpace:
         """Whether a step has not been made, and all that it requires has come about or may still."""
         if state.outcomes[step] != UNUSED:
             return False
-        for before, wanted in self.before[step]:
-            made, row = state.outcomes[before], self.first[before] + (wanted or 0)
-            if wanted not in (None, made) and not (made == UNUSED and self.masks[row] & state.possible):
-                return False
-        return self._affordable(state, (step, *self.missing(state, step)))
+        rows = [
+            (state.outcomes[b], wanted, self.first[b]) for b, wanted in self.before[step] if wanted is not None
+        ]
+        may_be = (made == w or (made == UNUSED and self.masks[row + w] & state.possible) for made, w, row in rows)
+        return all(may_be) and self._affordable(state, (step, *self.missing(state, step)))
 
     def missing(self, state: State, step: int) -> list[int]:
         """What a step requires, directly or not, and has not been made."""
@@ -154,13 +154,17 @@ class StateSpace:
 
     def _may_be_made(self, state: State, step: int, told: Sequence[bool]) -> bool:
         """Whether a step may be made now, and tells anything or leads to a step that does."""
-        if state.outcomes[step] != UNUSED:
+        if not self._is_ready(state.outcomes, step):
             return False
-        for before, wanted in self.requires[step]:
-            made = state.outcomes[before]
-            if made == UNUSED or wanted not in (None, made):
-                return False
         return told[step] or any(told[other] and self.can_be_made(state, other) for other in self.after[step])
+
+    def _is_ready(self, made: tuple[int, ...], step: int) -> bool:
+        """Whether a step has not been made, and what it requires has."""
+        needed = self.requires[step]
+        return made[step] == UNUSED and not (
+            needed
+            and any(made[before] == UNUSED or wanted not in (None, made[before]) for before, wanted in needed)
+        )
 
     def informative(self, possible: int) -> list[bool]:
         """Of each action whether an outcome confirms a class, or is likelier for one class than for another."""
@@ -185,32 +189,23 @@ class StateSpace:
         return confirms if self.workup.confirm else possible.bit_count() == 1
 
     def most_states(self, start: State, limit: int) -> int:
-        """A bound on how many states can be reached, by counting; it is not counted on beyond a limit.
-
-        What has been made is one number, with some bits for the outcome of each step.
-        """
-        sizes = [len(step.outcomes).bit_length() for step in self.workup.steps]
-        shifts, costs = np.cumsum([0, *sizes]).tolist(), (self.workup.costs + self.workup.fee).tolist()
-        fields = [((1 << size) - 1) << shift for size, shift in zip(sizes, shifts, strict=False)]
+        """A bound on how many states can be reached, by counting; it is not counted on beyond a limit."""
+        costs, given = (self.workup.costs + self.workup.fee).tolist(), np.array(start.outcomes) != UNUSED
         most = np.inf if self.workup.budget is None else self.workup.budget * AFFORDABLE
-        given = [(step, outcome) for step, outcome in enumerate(start.outcomes) if outcome != UNUSED]
-        made = sum((outcome + 1) << shifts[step] for step, outcome in given)
-        states = {(start.possible, made): sum(costs[step] for step, _ in given)}
-        for step in sorted(range(len(sizes)), key=lambda step: len(self.before[step])):
-            needed = [(fields[b], None if o is None else (o + 1) << shifts[b]) for b, o in self.requires[step]]
-            results = [
-                (self.masks[row], (number + 1) << shifts[step] if self.tracked[step] else 0)
-                for number, row in enumerate(range(self.first[step], self.first[step + 1]))
+        states = {(start.possible, start.outcomes): float(given @ costs)}
+        for step in sorted(range(len(costs)), key=lambda step: len(self.before[step])):
+            rows = range(self.first[step], self.first[step + 1])
+            after = [
+                (self.masks[row], number if self.tracked[step] else UNUSED)
+                for number, row in enumerate(rows)
                 if not (self.workup.confirm and self.confirms[row])
             ]
             for (possible, made), spent in list(states.items()):
-                if made & fields[step] or spent + costs[step] > most:
-                    continue
-                if needed and not all(made & field and code in (None, made & field) for field, code in needed):
-                    continue
-                for mask, code in results:
-                    if possible & mask and not self._ends(possible & mask, False):
-                        states[possible & mask, made | code] = spent + costs[step]
+                if spent + costs[step] <= most and self._is_ready(made, step):
+                    for mask, outcome in after:
+                        if possible & mask and not self._ends(possible & mask, False):
+                            outcomes = (*made[:step], outcome, *made[step + 1 :])
+                            states[possible & mask, outcomes] = spent + costs[step]
                 if len(states) > limit:
                     return len(states)
         return len(states)
