@@ -22,7 +22,8 @@ from yardstick import best, claim, finish, record
 import pandora_regret as pr
 from pandora_regret.kernels import engine
 from pandora_regret.kernels.engine import in_threads
-from pandora_regret.workup.planner import Node, Planner
+from pandora_regret.workup.bounds import Node
+from pandora_regret.workup.planner import Planner
 from pandora_regret.workup.policies import exact_policy
 from pandora_regret.workup.states import StateSpace
 
@@ -184,9 +185,9 @@ class OneStep(Planner):
 
     rule = "information"
 
-    def _rule(self, node: Node, view: Any, price: float, rare: bool) -> int:
-        left = view.entropies if self.rule == "information" else view.stops
-        gain = left[0] - self.bounds.per_action(np.where(view.ended, 0.0, left))
+    def _rule(self, node: Node, price: float, rare: bool) -> int:
+        left = node.entropies if self.rule == "information" else node.stops
+        gain = left[0] - self.bounds.per_action(np.where(node.ended, 0.0, left))
         return int(np.where(np.isfinite(node.least), gain / self.bounds.costs, -np.inf).argmax())
 
 

@@ -22,7 +22,7 @@ def shared_steps(pathways: str | os.PathLike[str] | Pathways) -> dict[str, Any]:
             times * (source.items[one.name].amount if one.item else sum(spent[one.name].values()))
             for one, times in step.paid(step.chance)
         )
-        return sum(prices)
+        return float(sum(prices))
 
     for pathway, followed in source.pathways.items():  # each after those it contains
         parts[pathway] = []

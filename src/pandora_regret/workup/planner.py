@@ -12,7 +12,7 @@ from time import perf_counter
 import numpy as np
 
 from pandora_regret.inputs import FloatArray
-from pandora_regret.workup.bounds import Bounds, View
+from pandora_regret.workup.bounds import Bounds, Node
 from pandora_regret.workup.graph import BETTER
 from pandora_regret.workup.states import State, StateSpace
 
@@ -21,21 +21,6 @@ LIKELY, FINER = 0.02, 0.25  # states less likely are not planned for at first, a
 SHARE, LATEST = 0.6, 0.8  # of the time: until when first plans are begun, and ended; the rest is for the search
 CLOSED = 1e-12  # so near, bounds have met
 ROOM = 6e7  # numbers that may be kept, about seven per row and state
-
-
-class Node:
-    """A state that has been reached: the bounds of its cost, times the chance of coming there."""
-
-    def __init__(self, state: State, weights: FloatArray, price: float) -> None:
-        self.state, self.weights, self.mass, self.price = state, weights, float(weights.sum()), price
-        self.low, self.high, self.stop = 0.0, inf, inf
-        self.option = -1  # of the best plan so far: an action, or a way to stop from -1 down
-        self.view: View | None = None  # once it has been opened
-        self.actions: list[int] = []
-        self.least = np.empty(0)  # (A,) by each action; infinite for those that cannot be taken
-        self.leaves: FloatArray | None = None  # (rows,) what must be paid after each outcome, once that is proved
-        self.children: dict[int, list[tuple[int, Node]]] = {}  # of each action: rows, and the states there
-        self.planned = 0  # in which round
 
 
 class Planner:
@@ -75,31 +60,28 @@ class Planner:
     def reach(self, state: State, weights: FloatArray, price: float = 0.0) -> Node:
         """The node of a state, made where it is new."""
         if state not in self.nodes:
-            node = self.nodes[state] = Node(state, weights, price)
-            if self.bounds.may_stop:
-                node.stop, number = self.bounds.stop(weights)
-                node.high, node.option = node.stop, -1 - number
+            self.nodes[state] = Node(state, weights, price)
+            if self.space.workup.stops:
+                self._stop(self.nodes[state])
         return self.nodes[state]
 
-    def _open(self, node: Node) -> View:
-        """See what can be done in a state."""
-        if node.view is None:
+    def _stop(self, node: Node) -> None:
+        lost = self.bounds.stops(node.w[:, None])[:, 0]
+        node.high, node.option = float(lost.min()), -1 - int(lost.argmin())
+        node.stop = node.high
+
+    def _open(self, node: Node) -> None:
+        if not node.is_open:
             self.n_opened += 1
-            node.view, node.actions = (
-                View(self.bounds, node.state, node.weights),
-                self.space.open_actions(node.state),
-            )
-            node.least = np.full(len(self.bounds.costs), inf)
-            node.least[node.actions] = self.bounds.costs[node.actions] * node.mass
+            node.open(self.bounds)
             if not node.actions:  # nothing is left but to stop
-                node.stop, number = self.bounds.stop(node.weights)
-                node.low, node.high, node.option = node.stop, node.stop, -1 - number
-        return node.view
+                self._stop(node)
+                node.low = node.stop
 
     def _prove(self, node: Node) -> None:
         """Bound what must be paid from a state on, by every action."""
-        view = self._open(node)
-        node.leaves, node.price = self.bounds.least(view, node.price)
+        self._open(node)
+        node.leaves, node.price = self.bounds.least(node)
         costs = self.bounds.costs * node.mass + self.bounds.per_action(node.leaves)
         node.least[node.actions] = np.maximum(node.least, costs)[node.actions]
         node.low = max(node.low, min(float(node.leaves[0]), node.high))
@@ -113,7 +95,7 @@ class Planner:
         if action not in node.children:
             node.children[action] = []
             for row, state in self.space.branches(node.state, action):
-                weights = node.weights * self.bounds.rows[row]
+                weights = node.w * self.bounds.rows[row]
                 if state is not None and weights.any():
                     node.children[action].append((row, self.reach(state, weights, node.price)))
         return node.children[action]
@@ -140,17 +122,17 @@ class Planner:
         node.planned, rare = self.round, node.mass < likely
         if node.high < inf and (rare or self._spent() >= LATEST):
             return node.high
-        view = self._open(node)
+        self._open(node)
         if not node.actions:
             return node.high
-        action = self._rule(node, view, price, rare)
+        action = self._rule(node, price, rare)
         cost = float(self.bounds.costs[action]) * node.mass
         for _, child in self._behind(node, action):
             cost += self._follow(child, price, likely)
         self._take(node, action)
         return min(cost, node.stop)
 
-    def _rule(self, node: Node, view: View, price: float, rare: bool) -> int:
+    def _rule(self, node: Node, price: float, rare: bool) -> int:
         """The action that costs least if the entropy that it leaves has a price; what it requires comes first.
 
         In a rare state that cannot be left, the one that confirms most per cost: there is no end to asking.
@@ -162,10 +144,10 @@ class Planner:
             if not usable[step] and told[step] and space.can_be_made(state, step):
                 usable[step] = True
                 costs[step] += bounds.costs[space.missing(state, step)].sum()
-        left = price * view.entropies + view.spared
-        left = np.where(view.ended, 0.0, np.minimum(left, view.stops) if bounds.may_stop else left)
+        left = price * node.entropies + node.spared
+        left = np.where(node.ended, 0.0, np.minimum(left, node.stops) if space.workup.stops else left)
         totals = costs * node.mass + bounds.per_action(left)
-        confirmed = bounds.per_action(np.where(view.ended, view.masses, 0.0))
+        confirmed = bounds.per_action(np.where(node.ended, node.masses, 0.0))
         if rare and (usable & (confirmed > 0)).any():
             totals = costs / np.maximum(confirmed, 1e-200)
         best = int(np.where(usable, totals, inf).argmin())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -83,7 +83,8 @@ class Solver:
         Of what the forecast holds to be impossible, branches are left out unless nothing else is left.
         """
         believed, costs, nodes = self.believed(likelihood), np.zeros(len(self.p)), dict[str, PlanNode]()
-        kind, name, cost = "done", "done", 0.0
+        name, cost = "done", 0.0
+        kind: Any = "done"
         option = None if state is None or state.done else self.option(state, likelihood)
         if option is not None and option < 0:
             kind, (name, costs) = "stop", self._stop(-1 - option, believed)
