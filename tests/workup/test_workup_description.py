@@ -96,9 +96,9 @@ def test_a_file_and_python_say_the_same(load):
         (
             'outcomes.benign = "otherwise"',
             "outcomes.benign = 0.5",
-            "steps.dermoscopy.outcomes have the probabilities suspicious 0.9, benign 0.5 if the truth is 'melanoma': they",
+            "steps.dermoscopy.outcomes have the probabilities suspicious 0.9, benign 0.5 if the truth is 'mel",
         ),
-        ("melanoma = 0.9", "melanoma = 1.9", "the probabilities suspicious 1.9, benign -0.9 if the truth is 'melanoma'"),
+        ("melanoma = 0.9", "melanoma = 1.9", "suspicious 1.9, benign -0.9 if the truth is 'melanoma'"),
         (
             "melanoma = 0.9",
             "melanom = 0.9",
