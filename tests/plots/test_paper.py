@@ -11,11 +11,12 @@ pytest.importorskip("matplotlib")
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from pandora_regret import Beta, InputError, pandora_regret, search_order
+from pandora_regret import Beta, InputError, expected_search_cost, pandora_regret, search_order
 from pandora_regret.plots import (
     plot_beta_simplex,
     plot_decision_plane,
     plot_decision_simplex,
+    plot_decision_surface,
     plot_gradient_profile,
     plot_pair_loss,
 )
@@ -144,6 +145,28 @@ def test_the_beta_simplex_is_shaded_by_the_score(alpha, forecast):
     score = pandora_regret([0], [forecast], alpha=alpha)
     drawn = plot_beta_simplex(alpha, colorbar=False, ax=axes())
     assert colours_at(drawn, forecast)[-1] == pytest.approx(shade(score))
+
+
+@pytest.mark.parametrize("forecast", [[0.55, 0.25, 0.2], [0.2, 0.65, 0.15], [0.12, 0.48, 0.4]])
+def test_with_costs_the_simplex_is_shaded_by_what_wrong_tests_cost(forecast):
+    costs = [1.0, 3.0, 0.5]
+    wasted = expected_search_cost([0], [forecast], max_costs=costs) - costs[0] / 2  # b_1 = 1 / 6, L_1 at most 3
+    drawn = plot_beta_simplex(costs=costs, colorbar=False, ax=axes())
+    assert colours_at(drawn, forecast)[-1] == pytest.approx(shade(6 * wasted / (3 * 3.5)))
+
+
+@pytest.mark.parametrize("forecast", [[0.6, 0.25, 0.15], [0.46, 0.5, 0.04], [0.7, 0.05, 0.25]])
+def test_surfaces_are_shaded_by_the_score_of_each_decision(forecast):
+    first, second, _ = forecast
+    scores = {
+        "simultaneous": -np.log(first),
+        "pairwise": (3 - 2 * first / second if first < second else (second / first) ** 2) / 3,
+        "top1": float(first < max(forecast)),
+        "sequential": pandora_regret([0], [forecast]),
+    }
+    for rule in RULES:
+        drawn = plot_decision_surface(rule, ax=axes())
+        assert colours_at(drawn, forecast)[-1] == pytest.approx(shade(scores[rule])), rule
 
 
 def test_the_beta_simplex_says_what_shades_mean_and_means_the_same_at_every_alpha():

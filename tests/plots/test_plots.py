@@ -36,6 +36,7 @@ def every_plot(found):
             TRUTH, {"_sharp": FORECASTS, "$a": FORECASTS}, ax=ax
         ),
         "plot_beta_simplex": lambda ax: plots.plot_beta_simplex(0.5, ax=ax),
+        "plot_decision_surface": lambda ax: plots.plot_decision_surface(ax=ax),
         "plot_bills": lambda ax: plots.plot_bills({"x": {"a": 0.6, "b": 0.4}}, "a", {"a": 2.0, "b": 1.0}, ax=ax),
         "plot_cost_calibration": lambda ax: plots.plot_cost_calibration(found, ax=ax),
         "plot_decision_plane": lambda ax: plots.plot_decision_plane(ax=ax),

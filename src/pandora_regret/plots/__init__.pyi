@@ -5,6 +5,7 @@ from pandora_regret.plots.compared_models import plot_ranks as plot_ranks
 from pandora_regret.plots.decision_regions import plot_beta_simplex as plot_beta_simplex
 from pandora_regret.plots.decision_regions import plot_decision_plane as plot_decision_plane
 from pandora_regret.plots.decision_regions import plot_decision_simplex as plot_decision_simplex
+from pandora_regret.plots.decision_regions import plot_decision_surface as plot_decision_surface
 from pandora_regret.plots.pair_loss import plot_gradient_profile as plot_gradient_profile
 from pandora_regret.plots.pair_loss import plot_pair_loss as plot_pair_loss
 from pandora_regret.plots.paper import draw_paper_figures as draw_paper_figures

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise, permutations, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -35,7 +35,8 @@ from pandora_regret.plots.style import (
     sheet,
     tint,
 )
-from pandora_regret.scores import pandora_regret
+from pandora_regret.priors.beta import beta_loss
+from pandora_regret.scores import beta_score, pandora_regret
 from pandora_regret.text import alpha_name, shortened
 
 if TYPE_CHECKING:
@@ -261,21 +262,23 @@ def plot_decision_plane(
 
 
 def draw_decision_regions(path: Place, width: float = COLUMN) -> Path:
-    """All four rules, A to D, into a file: below one another in a column, side by side on a page."""
+    """All four rules, A to D, into a file: what they test, why, and what that costs in expectation over costs."""
     narrow = width < MIDDLE
-    with sheet(path, width, 6.3 if narrow else 3.8) as figure:
+    with sheet(path, width, 6.3 if narrow else 5.2) as figure:
         from matplotlib.lines import Line2D
         from matplotlib.patches import Patch
 
-        room: Style = {"width_ratios" if narrow else "height_ratios": [1.15, 1]}
-        panels = figure.subplots(*((4, 2) if narrow else (2, 4)), squeeze=False, **room)
-        for rule, (simplex, plane) in zip(RULES, panels if narrow else panels.T, strict=True):
+        room: Style = {"width_ratios" if narrow else "height_ratios": [1.15, 1, 1.15]}
+        panels = figure.subplots(*((4, 3) if narrow else (3, 4)), squeeze=False, **room)
+        for rule, (simplex, plane, surface) in zip(RULES, panels if narrow else panels.T, strict=True):
             plot_decision_simplex(rule, ax=simplex).set_title(TITLES[rule], loc="left", fontweight="bold", pad=14)
             plot_decision_plane(rule, ax=plane)
-            if not narrow:
-                plane.label_outer()
-            elif rule != "sequential":
+            plot_decision_surface(rule, labels=("1", "2", "3"), ax=surface)
+            if narrow and rule != "sequential":
                 plane.set_xlabel("")
+            if not narrow and rule != "simultaneous":
+                plane.set_ylabel("")
+                plane.tick_params(labelleft=False)
         marks: Style = {
             "tested": Line2D([], [], color="0.3", **OTHER),
             "not tested": Line2D([], [], color="0.3", markerfacecolor="white", **OTHER),
@@ -297,6 +300,7 @@ STEPS = 100
 def plot_beta_simplex(
     alpha: float = 1.0,
     *,
+    costs: ArrayLike = (1.0, 1.0, 1.0),
     labels: Sequence[str] = ("truth", "j", "k"),
     colorbar: bool = True,
     ax: Axes | None = None,
@@ -307,6 +311,8 @@ def plot_beta_simplex(
     ----------
     alpha
         From 0 to inf, as in `pandora_regret`; at inf, shades are constant between the lines of equal rank.
+    costs
+        Of the three tests. The score is the weighted Beta score over three times what the wrong tests cost.
     labels
         Names of the three corners.
     colorbar
@@ -322,20 +328,76 @@ def plot_beta_simplex(
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> plot_beta_simplex(alpha=1, ax=Figure().subplots()).get_title()
+    >>> plot_beta_simplex(alpha=1, costs=[1, 2, 1], ax=Figure().subplots()).get_title()
     'α = 1'
     """
     alpha, axes = read_alpha(alpha), axes_of(ax)
-    shades = _shades()
+    prices = np.broadcast_to(read_costs(costs, range(3), 1), (1, 3))[0]
 
     def scores(forecasts: FloatArray) -> Any:
-        return pandora_regret(np.zeros(len(forecasts), np.intp), forecasts, alpha=alpha, per_instance=True)
+        truth: Any = np.zeros(len(forecasts), np.intp)
+        weighted: Any = beta_score(truth, forecasts, alpha=alpha, max_costs=prices, per_instance=True)
+        return weighted / (3 * prices[1:].sum())
 
-    if alpha == np.inf:  # exactly: the score knows nothing but how many classes come before the truth
-        for _, corners in Case("sequential", np.full(3, 1 / 3), np.ones(3), 0, ()).regions():
-            colour: Any = shades.to_rgba(scores(corners.mean(axis=0)[None]))[0]
-            axes.fill(*to_plane(corners).T, facecolor=colour, edgecolor=colour, linewidth=0.3)
-    else:
+    _shade(axes, scores, Case("sequential", WHOLE.mean(axis=0), prices, 0, ()) if alpha == np.inf else None)
+    axes.set_title(alpha_name(alpha), pad=14)  # above the name of the corner
+    frame(axes, labels)
+    if colorbar:
+        _explain(_shades(), [axes])
+    return axes
+
+
+SURFACES: dict[str, Callable[[FloatArray], Any]] = {
+    "simultaneous": lambda p: -np.log(np.maximum(p[:, 0], np.exp(-2))),  # no darker than the darkest shade
+    "pairwise": lambda p: beta_loss(np.log(np.maximum(p[:, 0], 1e-9) / np.maximum(p[:, 1], 1e-9)), 1.0) / 3,
+    "top1": lambda p: (p.argmax(axis=1) > 0).astype(np.float64),
+    "sequential": lambda p: pandora_regret(np.zeros(len(p), np.intp), p, per_instance=True),
+}
+
+
+def plot_decision_surface(
+    rule: str = "sequential", *, labels: Sequence[str] = ("truth", "j", "k"), ax: Axes | None = None
+) -> Axes:
+    """What a decision rule costs in expectation over costs, for every forecast of three classes: a score.
+
+    That of "simultaneous" is the log loss, of "pairwise" the pair loss over 3, of "top1" one minus the accuracy,
+    of "sequential" Pandora's Regret. The first class is the truth; shades are those of `plot_beta_simplex`.
+
+    Parameters
+    ----------
+    rule
+        As in `plot_decision_simplex`.
+    labels
+        Names of the three corners.
+    ax
+        Where to draw; the current axes unless given.
+
+    Returns
+    -------
+    Axes
+        The axes that were drawn on.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> axes = plot_decision_surface("top1", ax=Figure().subplots())
+    >>> [text.get_text() for text in axes.texts]
+    ['truth', 'j', 'k']
+    """
+    read_choice(rule, "rule", RULES)
+    axes, middle = axes_of(ax), WHOLE.mean(axis=0)
+    _shade(axes, SURFACES[rule], Case(rule, middle, np.ones(3), 0, ()) if rule == "top1" else None)
+    frame(axes, labels)
+    return axes
+
+
+def _shade(axes: Axes, scores: Callable[[FloatArray], Any], flat: Case | None = None) -> None:
+    """The triangle by the scores of forecasts, (n, 3); exactly, where these are constant in regions of a case."""
+    shades = _shades()
+    for _, corners in flat.regions() if flat else ():
+        colour: Any = shades.to_rgba(scores(corners.mean(axis=0)[None]))[0]
+        axes.fill(*to_plane(corners).T, facecolor=colour, edgecolor=colour, linewidth=0.3)
+    if flat is None:
         steps = [(i, j, STEPS - i - j) for i in range(STEPS + 1) for j in range(STEPS + 1 - i)]
         forecasts = np.array(steps) / STEPS
         x, y = to_plane(forecasts).T
@@ -343,11 +405,6 @@ def plot_beta_simplex(
         filled = axes.tricontourf(x, y, shown, LEVELS, cmap=shades.cmap, norm=shades.norm, extend="max")
         filled.set(edgecolor="face", linewidth=0.3)  # no white seams in a PDF
         axes.tricontour(x, y, shown, LEVELS, colors="white", linewidths=0.3)
-    axes.set_title(alpha_name(alpha), pad=14)  # above the name of the corner
-    frame(axes, labels)
-    if colorbar:
-        _explain(shades, [axes])
-    return axes
 
 
 def _shades() -> ScalarMappable:
