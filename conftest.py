@@ -22,7 +22,7 @@ NEEDS = {
     "src/pandora_regret/calibrate/estimators.py": ["sklearn"],
     "src/pandora_regret/calibrate/loops.py": ["numba"],
     "src/pandora_regret/calibrate/wrapper.py": ["sklearn"],
-    "src/pandora_regret/cli": ["click", "rich"],
+    "src/pandora_regret/cli": ["click"],
     "src/pandora_regret/files": ["pyarrow"],
     "src/pandora_regret/integrations/river.py": ["river"],
     "src/pandora_regret/integrations/sklearn.py": ["sklearn"],

@@ -5,8 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from functools import partial
 
 import click
 import pytest
@@ -30,7 +28,7 @@ atexit.register(lambda: print('|'.join(sorted(sys.modules)), file=sys.stderr)); 
 
 def test_help_is_there_before_anything_heavy_is_imported():
     modules, page = modules_after("--help")
-    heavy = {"numpy", "rich", "pyarrow", "scipy", "numba", "narwhals", "matplotlib", "jinja2"}
+    heavy = {"numpy", "pyarrow", "scipy", "numba", "narwhals", "matplotlib", "jinja2"}
     assert heavy.isdisjoint(name.split(".")[0] for name in modules)
     assert [name for name in COMMANDS if f"  {name} " in page] == list(COMMANDS)
 
@@ -244,31 +242,31 @@ def test_names_cannot_command_the_terminal(tmp_path):
     assert "\x1b" not in run("score", tmp_path / "\x1b[2J.csv").stderr
 
 
-@pytest.fixture
-def terminal(monkeypatch):
-    """What is written to standard error, as if it were a terminal."""
-    from rich.console import Console
+class Terminal(io.StringIO):
+    """Standard error, as if it were a terminal."""
 
-    written = io.StringIO()
-    made = partial(Console, file=written, force_terminal=True, width=80)
-    monkeypatch.setattr("rich.console.Console", lambda stderr, **settings: made(**settings))
-    return written
+    def isatty(self):
+        return True
 
 
-def test_longer_work_shows_progress_that_is_gone_afterwards(terminal, monkeypatch):
-    monkeypatch.setattr("pandora_regret.cli.output.SILENT_SECONDS", 0.0)
-    with bars(passing=True) as progress:
-        progress.start("[reading]", total=2)
-        progress.advance("[reading]", 1)
-        while "1/2" not in terminal.getvalue():
-            time.sleep(0.01)
+@pytest.mark.parametrize("passing", [True, False])
+def test_longer_work_shows_progress_that_may_be_gone_afterwards(passing, monkeypatch):
+    monkeypatch.setattr("sys.stderr", terminal := Terminal())
+    for silent in (60.0, 0.0):
+        monkeypatch.setattr("pandora_regret.cli.output.SILENT_SECONDS", silent)
+        with bars(passing=passing) as progress:
+            progress.start("[reading]", total=2)
+            progress.advance("[reading]", 1, "\x1bfast")
+            assert ("1/2" in terminal.getvalue()) == (silent == 0)
+            progress.say("a message")
     assert "[reading]" in terminal.getvalue()
-    assert terminal.getvalue().endswith("\x1b[2K")  # the line is cleared
+    assert "\\x1bfast" in terminal.getvalue()
+    assert terminal.getvalue().endswith("\r\x1b[2K\x1b[?25h" if passing else "\x1b[?25h\n")
 
 
 def test_progress_that_nobody_sees_is_not_written(monkeypatch, capsys):
     monkeypatch.setattr("pandora_regret.cli.output.SILENT_SECONDS", 0.0)
     with bars(passing=True) as progress:
         progress.start("reading", total=2)
-        time.sleep(0.05)
+        progress.advance("reading")
     assert capsys.readouterr().err == ""

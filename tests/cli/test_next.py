@@ -150,7 +150,7 @@ def test_next_says_what_to_do_and_what_else_could_be_done(skin):
 
 def test_next_takes_findings_and_draws_the_tree(skin, tmp_path):
     tree = tmp_path / "tree.svg"
-    result = run("next", skin, FORECAST, "--found", "visit, dermoscopy=suspicious", "--tree", tree)
+    result = run("next", skin, FORECAST, "--found", "visit", "--found", "dermoscopy=suspicious", "--tree", tree)
     assert result.stdout.startswith("Next: biopsy ($309).")
     assert tree.read_text(encoding="utf-8").startswith("<svg")
     assert run("next", skin, FORECAST, "--tree", tree).exit_code == 2  # not without --force
@@ -180,6 +180,7 @@ def test_next_reads_one_row_of_a_file_by_number_or_id(skin, tmp_path):
     ("arguments", "said"),
     [
         ((FORECAST, "--found", "dermoscopy=odd"), "found says dermoscopy=odd"),
+        ((FORECAST, "--found", "visit", "--found", "visit"), "--found names a step twice"),
         (("melanoma=0.5,nevus=0.4",), "FORECAST sums to 0.9 without 'keratosis'"),
         (("melanoma=0.5,naevus=0.5",), "did you mean 'nevus'?"),
         (("melanoma=0.5,nevus=0.6,keratosis=0",), "sums to 1.1"),

@@ -90,11 +90,11 @@ def test_a_closed_standard_output_is_one_line(predictions):
     assert done.stderr == "pandora: standard output is closed: send it to a file, or to /dev/null.\n"
 
 
-def test_without_rich_the_command_says_what_to_install(tmp_path, predictions):
-    blocked = "import sys; sys.modules['rich'] = None; from pandora_regret.cli import main; main()"
+def test_without_click_the_command_says_what_to_install(tmp_path, predictions):
+    blocked = "import sys; sys.modules['click'] = None; from pandora_regret.cli import main; main()"
     done = subprocess.run([sys.executable, "-c", blocked, "score", predictions], capture_output=True, text=True)
     assert done.returncode == 1
-    assert done.stderr == "pandora: rich is not installed: pip install 'pandora-regret[cli]'.\n"
+    assert done.stderr == "pandora: click is not installed: pip install 'pandora-regret[cli]'.\n"
 
 
 def test_numba_switched_off_changes_no_result(predictions):

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-HEAVY = {"scipy", "numba", "llvmlite", "pandas", "rich", "sklearn", "matplotlib", "pyarrow.compute"}
+HEAVY = {"scipy", "numba", "llvmlite", "pandas", "sklearn", "matplotlib", "pyarrow.compute"}
 WATCHED = """
 import json, sys
 from pandora_regret.cli import main

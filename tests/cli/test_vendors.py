@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 pytest.importorskip("pyarrow")
-pytest.importorskip("rich")
+pytest.importorskip("click")
 pytest.importorskip("jinja2")
 pytest.importorskip("python_calamine")
 

@@ -16,7 +16,7 @@ NEEDED = {  # libraries, and by which commands
     "msgspec": EVERY,
     "pyarrow": EVERY,
     "jinja2": {"page"},
-    "scipy numba narwhals rich sklearn safetensors matplotlib": set(),
+    "scipy numba narwhals sklearn safetensors matplotlib": set(),
 }
 PROGRAM = """
 import json, sys

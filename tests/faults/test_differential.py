@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("pyarrow")
-pytest.importorskip("rich")
+pytest.importorskip("click")
 
 from cli_files import run
 from prediction_files import write

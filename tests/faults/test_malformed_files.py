@@ -6,7 +6,7 @@ import signal
 import pytest
 
 pytest.importorskip("pyarrow")
-pytest.importorskip("rich")
+pytest.importorskip("click")
 pytest.importorskip("jinja2")
 
 from cli_files import run

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("pyarrow")
-pytest.importorskip("rich")
+pytest.importorskip("click")
 pytest.importorskip("jinja2")
 pytest.importorskip("safetensors")
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("pyarrow")
-pytest.importorskip("rich")
+pytest.importorskip("click")
 pytest.importorskip("jinja2")
 
 from cli_files import run, run_json

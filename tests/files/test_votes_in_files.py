@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 pytest.importorskip("pyarrow")
-pytest.importorskip("rich")
+pytest.importorskip("click")
 
 from cli_files import run_json
 

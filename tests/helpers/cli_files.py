@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-for library in ("rich", "pyarrow", "jinja2", "sklearn"):  # what the commands need, and the wines
+for library in ("click", "pyarrow", "jinja2", "sklearn"):  # what the commands need, and the wines
     pytest.importorskip(library)
 
 CLASSES = ("barolo", "grignolino", "barbera")

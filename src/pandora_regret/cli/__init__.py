@@ -32,8 +32,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _terminate)
     sys.unraisablehook = _end_all_the_same
     try:
-        for library in ("click", "rich"):
-            check_installed(library, extra="cli")
+        check_installed("click", extra="cli")
         from pandora_regret.cli.commands import pandora, register_ascii_fallback
 
         register_ascii_fallback()

@@ -54,12 +54,6 @@ NOT_HERE = (
 COLUMNS = [option for option in LAYOUT if option.name not in NOT_HERE]
 COLUMNS_NAMED = [str(option.name) for option in COLUMNS]
 ROLES, SETTINGS = ("champion", "challenger", "time", "dependent"), ("level", "two_sided", "wait")
-GONE = {  # options of the first version, and what to give instead
-    "period": "--time {} orders cases and names them; --dependent {} makes one bet of each period, for cases that "
-    "depend on each other beyond their forecasts",
-    "lag": "leave it out: labels that come later are waited for (--wait)",
-    "run_length": "leave it out: --level bounds false alarms of changes, too",
-}
 
 
 @command(
@@ -80,7 +74,6 @@ GONE = {  # options of the first version, and what to give instead
     Option("--two-sided", "ALARM too where it costs less than it promises, not only a note.", default=None),
     Option("--drift-alarm", "Exit with 3 on DRIFT too: forecasts promise other costs than before."),
     Option("--close", "With --dependent: the newest period is complete, count it now."),
-    *(Option(f"--{name.replace('_', '-')} TEXT", "No longer there.", hidden=True) for name in GONE),
     Option("--html FILE", "Write a page with the whole history; it is replaced.", type=PATH),
     *SEARCH,
     WORKUP,
@@ -107,9 +100,6 @@ def monitor(asked: Asked) -> None:
     """
     from pandora_regret.monitor.summary import sentences
 
-    for name, instead in GONE.items():
-        if (given := getattr(asked, name)) is not None:
-            raise click.UsageError(f"--{name.replace('_', '-')} is gone: {instead.format(given, given)}.")
     asked.not_both("time", "dependent", "--dependent orders and names cases, too")
     state = Path(asked.state)
     for path in (state, asked.html):
@@ -254,22 +244,18 @@ def _read_forecasts(asked: Asked, watched: Monitor | None) -> tuple[Monitor, dic
         done += unused
     by_name = _labels_by_name(watched)
     columns = [first.classes.index(name) for name in by_name]
+    times, column = None if first.groups is None else first.groups.tolist(), asked.dependent or asked.time
+    if times is not None:  # as sentences call them: week 9, where the column "week" holds 9
+        times = [f"{column} {time}" if str(time).isdigit() else str(time) for time in times]
     update = {
         "y_true": [None if k < 0 else by_name[first.classes[k]] for k in first.truth],
         "y_proba": first.values[:, columns],
         "challenger": others[0].values[:, columns] if others else None,
         "ids": first.ids,
-        "time": _named(first.groups, asked.dependent or asked.time),
+        "time": times,
         "logits": opened[order[0]].logits,
     }
     return watched, update, done
-
-
-def _named(times: Any, column: str | None) -> list[str] | None:
-    """Times as sentences call them: week 9, where the column "week" holds 9."""
-    if times is None:
-        return None
-    return [f"{column} {time}" if str(time).isdigit() else str(time) for time in times.tolist()]
 
 
 def _begun(asked: Asked, batch: Batch, names: Sequence[str]) -> tuple[Monitor, tuple[Done, ...]]:
@@ -290,34 +276,15 @@ def _begun(asked: Asked, batch: Batch, names: Sequence[str]) -> tuple[Monitor, t
 
 def _champion_first(names: Sequence[str], asked: Asked) -> list[int]:
     """Which of the models is the champion, and which the challenger; of two the first is the champion."""
-    roles, models = [asked.champion, asked.challenger], ", ".join(names)
-    compared = " with ".join(role or "another model" for role in roles)
-    for is_so, problem in (
-        (
-            len(set(names)) < len(names),
-            f"two models have the same name ({models}): tell them apart with NAME=FILE.",
-        ),
-        (
-            len(names) == 1 and asked.challenger is not None,
-            f"the files hold one model, but {asked.state} compares with {asked.challenger}: give the challenger's "
-            "forecasts too, or begin a new state.",
-        ),
-        (
-            len(names) > 1 and any(role is not None and role not in names for role in roles),
-            f"{asked.state} compares {compared}, but the models are {models}: name them with NAME=FILE.",
-        ),
-        (
-            len(names) > 2 and None in roles,
-            f"the files hold {len(names)} models, {models}: say which two with --champion and --challenger.",
-        ),
-        (
-            len(names) > 1 and roles[0] == roles[1] is not None,
-            f"--champion and --challenger are both {roles[0]}: name two models.",
-        ),
-    ):
-        if is_so:
-            raise InputError(problem)
-    if len(names) == 1:
+    roles = [asked.champion, asked.challenger]
+    if len(names) == 1 and asked.challenger is None:
         return [0]
     others = iter(name for name in names if name not in roles)
-    return [names.index(role or next(others)) for role in roles]
+    pair = [role or next(others, None) for role in roles]
+    is_clear = len(names) == len({*names}) and (len(names) == 2 or None not in roles)
+    if not is_clear or pair[0] == pair[1] or not {*pair} <= {*names}:
+        compared = " with ".join(role or "another model" for role in roles)
+        models = f"one model, {names[0]}" if len(names) == 1 else ", ".join(names)
+        fix = "give the forecasts of both with NAME=FILE, and say which two with --champion and --challenger"
+        raise InputError(f"{asked.state} compares {compared}, but the files hold {models}: {fix}.")
+    return [names.index(str(name)) for name in pair]

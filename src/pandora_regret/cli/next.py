@@ -52,7 +52,7 @@ SEARCHES = ("single_pass", "restarts", "adaptive")
     *COSTS,
     Option("--row N", "If FORECAST is a file: which row, from 1.", type=click.IntRange(1)),
     Option("--case ID", "If FORECAST is a file: the row with this id."),
-    Option("--found STEP=OUTCOME,...", "In a work-up: what steps made so far have shown."),
+    Option("--found STEP=OUTCOME,...", "In a work-up: what steps made so far have shown.", multiple=True),
     Option("--sensitivity SHARE", "How often a test finds its class: one number, or NAME=VALUE,..."),
     Option(
         "--search",
@@ -99,7 +99,7 @@ def next(asked: Asked) -> None:
     if len(workup) > 1:
         raise click.UsageError("give one WORKUP file at most, and one FORECAST.")
     for name in ("costs", "sensitivity", "steps") if workup else ("found",):
-        if getattr(asked, name) is not None:
+        if getattr(asked, name):
             raise click.UsageError(f"--{name} and {'' if workup else 'no '}WORKUP do not go together.")
     if workup:
         _plan_workup(workup[0], forecast, asked)
@@ -113,8 +113,10 @@ def _plan_workup(path: str, forecast: str | None, asked: Asked) -> None:
 
     workup = Workup.load(path)
     case = None if forecast is None else read_case(forecast, asked, workup.classes, workup.classes)
-    parts = [field.partition("=") for field in fields_of(asked.found or "")]
+    parts = [field.partition("=") for field in fields_of(",".join(asked.found))]
     findings = {name.strip(): outcome.strip() if equals else None for name, equals, outcome in parts}
+    if len(findings) < len(parts):
+        raise InputError("names a step twice", place="--found", fix="say once what each step has shown")
     chances = None if case is None else dict(zip(case.classes, case.forecast.tolist(), strict=True))
     done = () if case is None else case.done
     with nullcontext() if case is None else case.blamed():

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from shutil import get_terminal_size
-from threading import Lock, Timer
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,8 +19,6 @@ from pandora_regret._version import __version__
 from pandora_regret.text import cell_width, without_controls, wrapped
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
     from pandora_regret.inputs import Done
     from pandora_regret.text import Table
 
@@ -102,80 +100,50 @@ def print_csv(rows: Sequence[Mapping[str, Any]], keep_formulas: bool) -> None:
 
 
 class Bars:
-    """Progress of named tasks, as bars with the time that is left and a note such as images a second.
+    """Progress of one task after the other: a bar with the time that is left, and a note such as images a second.
 
-    They are drawn by rich, which takes a while to import, and only once the work has lasted longer than that.
+    Bars are there where standard error is a terminal, once the work has lasted longer than a second. Those that
+    are `passing` are gone when it is done.
     """
 
     def __init__(self, passing: bool) -> None:
-        self._passing, self._lock = passing, Lock()
-        self._progress: Progress | None = None
-        self._tasks, self._numbers = dict[str, dict[str, Any]](), dict[str, Any]()
+        self._passing, self._begun = passing, monotonic()
+        self._bar: Any = None
 
     def start(self, task: str, total: int, done: int = 0) -> None:
         """A new bar, of so many steps."""
-        with self._lock:
-            self._tasks[task] = {"total": total, "completed": done, "note": ""}
-            self._draw(task)
+        self.end()
+        about: dict[str, Any] = {"label": without_controls(task), "show_pos": True, "hidden": True}
+        self._bar = click.progressbar(length=total, item_show_func=str, file=sys.stderr, **about)
+        self._bar.pos = done
 
     def advance(self, task: str, steps: int = 1, note: str = "") -> None:
-        with self._lock:
-            state = self._tasks[task]
-            state |= {"completed": state["completed"] + steps, "note": without_controls(note)}
-            self._draw(task)
+        """So many steps of the task that was started last are done."""
+        seen = sys.stderr is not None and sys.stderr.isatty()
+        self._bar.hidden = not seen or monotonic() - self._begun < SILENT_SECONDS
+        self._bar.update(steps, without_controls(note))
 
     def say(self, message: str) -> None:
-        with self._lock:
-            if self._progress is None:
-                echo(message, err=True)
-            else:
-                self._progress.console.print(without_controls(message))
-
-    def _draw(self, task: str) -> None:
-        if self._progress is None:
-            return
-        if task not in self._numbers:
-            self._numbers[task] = self._progress.add_task(without_controls(task), note="")
-        self._progress.update(self._numbers[task], **self._tasks[task])
-
-    def show(self) -> None:
-        """Draw what was done so far, and whatever follows."""
-        progress = _progress(self._passing)
-        with self._lock:
-            self._progress = progress
-            for task in self._tasks:
-                self._draw(task)
-            progress.start()
+        """A message above the bar."""
+        self._clear()
+        echo(message, err=True)
 
     def end(self) -> None:
-        """No bar moves any more."""
-        if self._progress is not None:
-            self._progress.stop()
+        """The bar moves no more."""
+        self._clear() if self._passing else self._bar and self._bar.render_finish()
 
-
-def _progress(passing: bool) -> Progress:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    title, note = (TextColumn(text, markup=False) for text in ("{task.description}", "{task.fields[note]}"))
-    console = Console(stderr=True, highlight=False, markup=False, emoji=False)
-    columns = (title, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), note)
-    return Progress(*columns, console=console, transient=passing, disable=passing and not console.is_terminal)
+    def _clear(self) -> None:
+        if self._bar is not None and not self._bar.hidden:
+            click.echo(
+                "\r\x1b[2K\x1b[?25h", sys.stderr, nl=False, color=True
+            )  # the line is empty, the cursor back
 
 
 @contextmanager
 def bars(*, passing: bool = False) -> Iterator[Bars]:
-    """Progress bars on standard error while the work lasts, if it lasts longer than a second.
-
-    Those that are `passing` are gone when it is done, and never there where standard error is no terminal.
-    """
+    """Progress on standard error while the work lasts."""
     drawn = Bars(passing)
-    begin = Timer(SILENT_SECONDS, drawn.show)
-    begin.daemon = True
-    begin.start()
     try:
         yield drawn
     finally:
-        begin.cancel()
-        begin.join()
         drawn.end()

@@ -105,17 +105,19 @@ def recalibrate(asked: Asked) -> None:
         how = (asked.method, asked.objective or "log_loss", asked.folds, 0, asked.level)
         judged = recalibrate_forecast(forecast, prior, *how, unit, batch.groups)
         map_ = judged.map
-    written = None if new is None else _write(new, asked.out, map_)
-    if map_path is not None:
-        map_.save(map_path)
+    written, done = None, (*opened.done, *batch.changes.done(opened.name), *unused)
+    if new is not None:
+        written, done = (
+            _write(new, asked.out, map_),
+            (*done, *(each for source in new.sources for each in source.done)),
+        )
     cases = f"the {written:,} new cases" if shifted else f"{len(batch):,} cases, each by a map that others fitted"
     lines = [_verdict(judged, cases), *_what_it_does(map_)]
     lines += [] if new is None else [f"Wrote {written:,} cases to {asked.out}."]
-    where = f"The map: {map_path}; in Python, pandora_regret.calibrate.load_map reads it."
-    lines += [] if map_path is None else [where]
-    sources = () if new is None else new.sources
-    files_done = (*opened.done, *batch.changes.done(opened.name), *unused, *(d for s in sources for d in s.done))
-    done = tuple(dict.fromkeys(files_done))
+    if map_path is not None:
+        map_.save(map_path)
+        lines.append(f"The map: {map_path}; in Python, pandora_regret.calibrate.load_map reads it.")
+    done = tuple(dict.fromkeys(done))
     if not asked.json:
         echo("\n".join(lines))
         print_done(done)

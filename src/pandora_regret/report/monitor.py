@@ -11,13 +11,12 @@ from math import log10
 from pathlib import Path
 from typing import Any
 
-from pandora_regret.atomic import write_atomically
 from pandora_regret.monitor import Monitor
 from pandora_regret.monitor.history import Point
 from pandora_regret.monitor.streams import OVERPAID, PROMISED, Paid
 from pandora_regret.monitor.summary import sentences
 from pandora_regret.report.charts import Axis, chart_over_time
-from pandora_regret.report.page import render_page
+from pandora_regret.report.page import render_page, write_page
 from pandora_regret.text import Formats
 
 STYLES = ("page.css", "first.css", "tables.css", "monitor.css", "print.css")
@@ -56,14 +55,6 @@ def write_monitor_page(
     Path
         The file that was written.
     """
-    page = render_monitor_page(monitor, unit=unit, challenger=challenger, title=title)
-    return write_atomically(path, lambda file: file.write(page.encode("utf-8", errors="replace")))
-
-
-def render_monitor_page(
-    monitor: Monitor, *, unit: str | None = None, challenger: str | None = None, title: str = TITLE
-) -> str:
-    """The page as text; parameters as in `write_monitor_page`."""
     summary = monitor.summary()
     assert monitor.paid is not None
     points = _marked(monitor.paid)
@@ -80,7 +71,7 @@ def render_monitor_page(
         name = name if point.first == point.last or point.first is None else f"{point.first} to {name}"
         row = {"name": name, "cases": point.cases, "paid": paid, "promised": promised, "ends": ends}
         rows.append(row | {"evidence": _power(round(point.after[EVIDENCE], 2))})
-    return render_page(
+    page = render_page(
         "monitor.html.j2",
         STYLES,
         title=title,
@@ -93,6 +84,7 @@ def render_monitor_page(
         rows=rows,
         compares=monitor.compares,
     )
+    return write_page(page, path)
 
 
 def _marked(paid: Paid) -> list[Point]:

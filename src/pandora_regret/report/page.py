@@ -118,8 +118,11 @@ def write_report(
     ...     write_report(comparison, f"{folder}/report.html", title="Two models").name
     'report.html'
     """
-    page = render_report(comparison, title=title, show=show, cases=cases)
-    # A file name that is not UTF-8 may have become a model's name; such bytes must not cost the whole page.
+    return write_page(render_report(comparison, title=title, show=show, cases=cases), path)
+
+
+def write_page(page: str, path: str | os.PathLike[str]) -> Path:
+    """A file name that is not UTF-8 may have become a model's name; such bytes must not cost the whole page."""
     return write_atomically(path, lambda file: file.write(page.encode("utf-8", errors="replace")))
 
 
@@ -222,31 +225,31 @@ def _select_models(comparison: Comparison, asked: Sequence[str]) -> tuple[Compar
         raise InputError(argument="show", value=unknown, fix=did_you_mean(unknown, every))
     if len(every) <= MOST_MODELS:
         return comparison, None
-    names = {*every[:CHEAPEST], *every[-COSTLIEST:], *asked}
+    leaders = {group.leader for part in comparison.by for group in part.groups}
+    names = {*every[:CHEAPEST], *every[-COSTLIEST:], *asked, *leaders}
     numbers = [number for number, name in enumerate(every) if name in names]
-    breakdowns = []
-    for part in comparison.by:
-        groups = []
-        for group in part.groups:
-            models = tuple(group.models[number] for number in numbers)
-            cheapest = min(models, key=lambda model: model.cost.value or 0.0).name
-            leader = group.leader if group.leader in names else cheapest
-            groups.append(replace(group, models=models, leader=leader))
-        breakdowns.append(replace(part, groups=tuple(groups)))
+
+    def only(of_all: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(of_all[number] for number in numbers)
+
+    breakdowns = (
+        replace(part, groups=tuple(replace(group, models=only(group.models)) for group in part.groups))
+        for part in comparison.by
+    )
     if (sample := comparison.sample) is not None:
         sample = replace(sample, odds={name: odds for name, odds in sample.odds.items() if name in names})
     shown = replace(
         comparison,
-        models=tuple(comparison.models[number] for number in numbers),
+        models=only(comparison.models),
         differences=tuple(gap for gap in comparison.differences if {gap.model, gap.against} <= names),
-        ranks={key: tuple(ranks[number] for number in numbers) for key, ranks in comparison.ranks.items()},
+        ranks={key: only(ranks) for key, ranks in comparison.ranks.items()},
         largest_pairs=tuple(pair for pair in comparison.largest_pairs if pair.model in names),
         by=tuple(breakdowns),
         sample=sample,
     )
     more = len(names) - CHEAPEST - COSTLIEST
     parts = [f"the {CHEAPEST} cheapest", f"the {COSTLIEST} most expensive"]
-    parts += [f"{more} that {'was' if more == 1 else 'were'} asked for"] if more else []
+    parts += [f"{more} that {'was' if more == 1 else 'were'} asked for, or cheapest in a group"] if more else []
     left_out = f"Of {count(len(every))} models this page shows {listed(parts)}"
     return shown, f"{left_out}; pandora compare --json tells of all."
 
@@ -261,7 +264,7 @@ def _byline(comparison: Comparison) -> Iterator[str]:
         yield listed(comparison.files, MOST_NAMED)
     stated = zip(data.classes, costs.typical or (), strict=False) if costs.currency is not None else ()
     prices = [f"{class_name(name)} {money(price, costs.currency)}" for name, price in stated]
-    prices = [*prices[:MOST_NAMED], *([f"{len(prices) - MOST_NAMED} more"] if len(prices) > MOST_NAMED else [])]
+    prices[MOST_NAMED:] = [f"{more} more"] if (more := len(prices) - MOST_NAMED) > 0 else []
     yield ": ".join(filter(None, [f"prices from {costs.source}" if costs.source else "prices", ", ".join(prices)]))
     yield comparison.library
 
