@@ -6,9 +6,8 @@ import signal
 import subprocess
 import sys
 
-import click
 import pytest
-from cli_files import COSTS, PROGRAM, refused, run, start, wine_file, wine_rows, write_csv
+from cli_files import PROGRAM, refused, run, start, wine_file, wine_rows, write_csv
 
 from pandora_regret import available_costs
 from pandora_regret.cli.commands import COMMANDS
@@ -31,17 +30,6 @@ def test_help_is_there_before_anything_heavy_is_imported():
     heavy = {"numpy", "pyarrow", "scipy", "numba", "narwhals", "matplotlib", "jinja2"}
     assert heavy.isdisjoint(name.split(".")[0] for name in modules)
     assert [name for name in COMMANDS if f"  {name} " in page] == list(COMMANDS)
-
-
-def test_scoring_a_small_file_imports_no_compiler_and_little_else(tmp_path):
-    file = tmp_path / "small.csv"
-    file.write_text("y_true,a,b,c\n" + "a,0.5,0.25,0.25\nb,0.25,0.5,0.25\nc,0.25,0.25,0.5\n" * 20)
-    modules, _ = modules_after("score", file)
-    assert modules.isdisjoint(
-        {"numba", "llvmlite", "pandas", "matplotlib", "jinja2", "pandora_regret.compare.build"}
-    )
-    assert sum(name.startswith("pandora_regret") for name in modules) <= 106
-    assert len(modules) <= 700
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -96,14 +84,6 @@ def test_a_file_whose_name_is_no_text_is_refused_in_one_line(tmp_path):
     output, errors = process.communicate(timeout=60)
     assert (process.returncode, output, errors.count(b"\n")) == (2, b"", 1)
     assert b"rename the file" in errors
-
-
-def test_a_missing_library_is_exit_code_1(tmp_path):
-    program = "import sys; sys.modules['pyarrow'] = None; from pandora_regret.cli import main; main()"
-    command = [sys.executable, "-c", program, "score", wine_file(tmp_path, "bayes")]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "pandora: pyarrow is not installed: pip install 'pandora-regret[cli]'.\n"
 
 
 def test_a_cluster_out_of_reach_is_exit_code_1(tmp_path, monkeypatch):
@@ -221,16 +201,6 @@ def run_on_terminal(*arguments, env):
     process.wait(timeout=60)
     os.close(ours)
     return b"".join(parts).decode()
-
-
-@posix
-def test_tables_fit_a_terminal_of_80_columns(tmp_path):
-    long = "a model of a rather long name that would fill a line all by itself, or nearly so"
-    files = [wine_file(tmp_path, "bayes"), wine_file(tmp_path, "tree", name=long)]
-    output = run_on_terminal("compare", *files, "--by-class", "--costs", COSTS, env={"NO_COLOR": "1"})
-    lines = [click.unstyle(line).rstrip() for line in output.splitlines()]
-    assert max(map(len, lines)) <= 80
-    assert "…" not in output
 
 
 def test_names_cannot_command_the_terminal(tmp_path):

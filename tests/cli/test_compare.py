@@ -105,17 +105,6 @@ def test_a_report_can_be_written_at_once_or_from_saved_json(tmp_path, files):
     assert b"<title>Wines</title>" in later.read_bytes()
 
 
-@pytest.mark.parametrize(
-    "content",
-    ["[]", "{}", "no json", '{"schema": "pandora-comparison/2"}', '{"schema": "pandora-map/1"}', "3"],
-)
-def test_report_refuses_json_that_is_no_comparison(tmp_path, content):
-    saved = tmp_path / "saved.json"
-    saved.write_text(content)
-    assert str(saved) in refused("compare", saved, "--html", tmp_path / "page.html")
-    assert sorted(tmp_path.iterdir()) == [saved]
-
-
 def test_a_file_that_is_given_twice_is_refused(files):
     assert "tree.csv is given twice" in refused("compare", files[0], files[1], files[0])
 

@@ -151,15 +151,3 @@ def test_validate_says_what_keeps_the_files_from_going_together(messy):
     assert unscaled == [each for each in said["done"] if each["what"] != "rows rescaled"]
     said = validated("models.toml", "--normalise", "--costs", "Appendicitis=1,Hernia=2,Stone=3")
     assert [problem["kind"] for problem in said["together"]] == ["prices", "ids"]
-
-
-def test_conflicting_truths_are_said_once(messy, tmp_path):
-    frame = tables()[0]["deepnet"]
-    frame.to_csv("one.csv", index=False)
-    frame["label"] = np.roll(frame["label"], 1)
-    frame.to_csv("two.csv", index=False)
-    said = validated("one.csv", "two.csv", "--costs", messy[0])
-    [problem] = said["together"]
-    assert problem["kind"] == "truth"
-    assert "rows differ" in problem["message"]
-    assert problem["message"].startswith("two.csv line")

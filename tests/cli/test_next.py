@@ -85,6 +85,10 @@ def test_a_case_by_its_id(tmp_path):
     assert "has no row whose case is 'p3'" in refused("next", path, "--case", "p3", *options)
     assert "names the rows with --id" in refused("next", path, "--case", "p2")
     assert "--row and --case were both given" in refused("next", path, "--case", "p2", "--row", 2, *options)
+    write_csv(path, [("case", "a", "b"), ("p1", 0.2, 0.8), ("p1", 0.2, 0.8)])
+    assert "has 2 rows whose case is 'p1': say which with --row: 1 or 2." in refused(
+        "next", path, "--case", "p1", *options
+    )
 
 
 def test_a_row_needs_no_label_and_keeps_its_precision(tmp_path):
@@ -165,17 +169,6 @@ def test_next_prints_json(skin):
     )
 
 
-def test_next_reads_one_row_of_a_file_by_number_or_id(skin, tmp_path):
-    rows = [("id", "nevus", "melanoma", "keratosis"), ("p1", 0.2, 0.7, 0.1), ("p2", 0.85, 0.05, 0.1)]
-    path = write_csv(tmp_path / "cases.csv", rows)
-    by_id, by_number = run("next", skin, path, "--case", "p2"), run("next", skin, path, "--row", 2)
-    assert by_id.stdout == by_number.stdout == run("next", skin, FORECAST).stdout
-    write_csv(path, [*rows, rows[1]])
-    assert "has 2 rows whose id is 'p1': say which with --row: 1 or 3." in refused(
-        "next", skin, path, "--case", "p1"
-    )
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -203,11 +196,6 @@ def test_check_says_what_was_understood(skin):
         "Someone who knew the truth would pay $30 to $384; if all classes are equally likely, $384 is expected.\n"
     )
     assert run_json("validate", skin)["method"] == "graph"
-
-
-def test_check_names_the_key_of_a_mistake(skin):
-    skin.write_text(SKIN.replace("others = 30", "other = 30"), encoding="utf-8")
-    assert "stops.watch.loss.other is no class" in refused("validate", skin)
 
 
 def test_a_file_whose_forecasts_are_words_is_refused(tmp_path):

@@ -30,21 +30,6 @@ def test_csv_neutralises_what_a_spreadsheet_would_run(tmp_path, predictions):
     assert row["model"] == "=1+1"
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("--level", "nan"),
-        ("--cluster", "nowhere at all"),
-    ],
-)
-def test_an_option_out_of_range_is_one_line(predictions, words):
-    result = run("score", predictions, *words)
-    assert result.exit_code in (1, 2)
-    assert result.stdout == ""
-    assert result.stderr.count("\n") == 1
-    assert "Traceback" not in result.stderr
-
-
 def test_force_refuses_what_is_not_a_regular_file(tmp_path, predictions):
     os.mkfifo(tmp_path / "pipe")
     result = run("compare", predictions, "--html", tmp_path / "pipe", "--force")

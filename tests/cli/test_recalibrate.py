@@ -1,14 +1,12 @@
 """`pandora recalibrate`: what a map saves, the map as a file, and forecasts written again with it."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
 from cli_files import run, run_json
 
-from pandora_regret import InputError, expected_search_cost
-from pandora_regret.calibrate import RecalibrationMap, load_map, recalibrate
+from pandora_regret import expected_search_cost
+from pandora_regret.calibrate import load_map, recalibrate
 
 NAMES = ["melanoma", "nevus", "keratosis"]
 COSTS = {"melanoma": 380.0, "nevus": 120.0, "keratosis": 90.0}
@@ -146,29 +144,3 @@ def test_a_bad_row_of_the_new_file_leaves_nothing_behind(old, new, tmp_path):
     assert result.exit_code == 2
     assert "new.csv line 9" in result.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["new.csv"]
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("nothing", "is no JSON"),
-        ("{}", "is no map: its schema is not 'pandora-map/1'"),
-        ('{"schema": "pandora-map/1", "classes": ["a", "b"]}', "method"),
-    ],
-)
-def test_files_that_are_no_maps_are_refused(content, message, tmp_path):
-    path = tmp_path / "map.json"
-    path.write_text(content)
-    with pytest.raises(InputError, match=message):
-        load_map(path)
-
-
-def test_a_map_knows_its_classes(tmp_path):
-    map_ = RecalibrationMap(("a", "b"), "vector", "search", (1.0, 2.0), (0.5, -0.5), -30.0, 10)
-    assert load_map(map_.save(tmp_path / "map.json")) == map_
-    table = pd.DataFrame({"b": [0.25], "a": [0.75]})
-    np.testing.assert_array_equal(map_.predict_proba(table), map_.predict_proba([[0.75, 0.25]]))
-    np.testing.assert_array_equal(map_.predict_proba([[0.25, 0.75]], labels=["b", "a"]), map_.predict_proba(table))
-    with pytest.raises(InputError, match="other classes than the map was fitted for: 'b' and 'c'"):
-        map_.predict_proba([[0.5, 0.5]], labels=["a", "c"])
-    assert json.loads((tmp_path / "map.json").read_text())["schema"] == "pandora-map/1"

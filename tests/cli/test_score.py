@@ -33,17 +33,13 @@ def test_json_holds_the_librarys_numbers(tmp_path):
     truth, chances = forecasts()
     expected = compare(truth, {"bayes": chances["bayes"]}, labels=CLASSES, costs=TYPICAL).to_dict()
     [model], [wanted] = printed["models"], expected["models"]
-    assert printed["schema"] == expected["schema"]
-    for part in ("interval", "data", "metrics"):
-        assert printed[part] == expected[part]
+    assert {part: printed[part] for part in ("schema", "interval", "data", "metrics")}.items() <= expected.items()
     assert printed["costs"] == expected["costs"] | {"source": COSTS}
     for key, score in model["scores"].items():
         assert score == pytest.approx(wanted["scores"][key], rel=1e-9)
     for pair, other in zip(printed["largest_pairs"], expected["largest_pairs"], strict=True):
         assert pair["sentence"] == other["sentence"]
     assert Comparison.from_dict(printed).best.name == "bayes"
-    spent = pair_costs(truth, chances["bayes"], labels=CLASSES, costs=TYPICAL)
-    assert model["pair_costs"][0][1] == pytest.approx(spent[0][1])
 
 
 def test_options_reach_the_library(tmp_path):

@@ -101,12 +101,7 @@ def test_full_prints_every_table_of_groups(tmp_path):
     sites = ["north"] * 60 + ["south"] * 60 + ["east"] * 58
     files = [wine_file(tmp_path, name, site=sites) for name in ("tree", "bayes")]
     options = ["--costs", COSTS, "--by", "site", "--classes", ",".join(CLASSES)]
-    short, full = run("compare", *files, *options).stdout, run("compare", *files, *options, "--full").stdout
-    assert len(short.splitlines()) <= MOST_LINES
-    assert max(map(len, short.splitlines())) <= WIDTH
-    for heading in ("Ranks by each metric", "Cost calibration", "Where the money goes"):
-        assert heading in full
-        assert heading not in short
+    full = run("compare", *files, *options, "--full").stdout
     for group in set(sites):
         assert f"\n{group} " in full
     assert "p (Holm)" in full[full.index("By site") :]

@@ -217,10 +217,10 @@ def test_beyond_fifty_models_the_page_shows_the_ends_and_those_asked_for(sixty):
     shown = [e["text"] for e in page.all("bdi", inside="model-table")]
     assert shown == [*names[:40], names[45], *names[-10:]]
     (sentence,) = page.all("p", class_="left-out")
-    assert (
-        "Of 60 models this page shows the 40 cheapest, the 10 most expensive and 1 that was asked for, or cheapest in a group"
-        in sentence["text"]
+    shows = (
+        "Of 60 models this page shows the 40 cheapest, the 10 most expensive and 1 that was asked for, or cheapest"
     )
+    assert shows in sentence["text"]
     assert "60 models" in page.all("p", class_="byline")[0]["text"]
     (island,) = page.all("script", id="comparison")
     assert [model.name for model in Comparison.from_dict(json.loads(island["text"])).models] == shown
