@@ -26,8 +26,6 @@ def test_csv_neutralises_what_a_spreadsheet_would_run(tmp_path, predictions):
     formula = predictions.rename(tmp_path / "=1+1.csv")
     [row, *_] = csv.DictReader(io.StringIO(run("compare", formula, "--csv").stdout))
     assert row["model"] == "'=1+1"
-    [row, *_] = csv.DictReader(io.StringIO(run("compare", formula, "--csv", "--keep-formulas").stdout))
-    assert row["model"] == "=1+1"
 
 
 def test_force_refuses_what_is_not_a_regular_file(tmp_path, predictions):

@@ -149,7 +149,6 @@ def test_one_table_renders_in_every_way():
         r"% 100 % of cases",
     ]
     assert TABLE.to_csv().splitlines()[3] == "Other_costs,'=1+1,,-0.5"
-    assert TABLE.to_csv(keep_formulas=True).splitlines()[3] == "Other_costs,=1+1,,-0.5"
     assert "<strong>0.90 [0.85, 0.95]</strong>" in TABLE.to_html()
 
 

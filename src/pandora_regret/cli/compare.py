@@ -99,7 +99,7 @@ def compare(asked: Asked) -> None:
     if asked.json:
         print_json(result.to_dict())
     elif asked.csv:
-        print_csv(result.table(), asked.keep_formulas)
+        print_csv(result.table())
     else:
         from pandora_regret.cli.comparison import print_comparison
 
@@ -225,7 +225,7 @@ def score(asked: Asked) -> None:
             for result in results
             for key, of in result.best.scores.items()
         ]
-        print_csv(rows, asked.keep_formulas)
+        print_csv(rows)
     else:
         from pandora_regret.cli.comparison import print_scores
 

@@ -106,7 +106,6 @@ JSON = Option("--json", "Print JSON.", OUTPUT)
 FORMAT = (
     JSON,
     Option("--csv", "Print a flat table as CSV.", OUTPUT),
-    Option("--keep-formulas", "Leave names in CSV that a spreadsheet would run.", OUTPUT),
 )
 FORCE = Option("--force", "Replace output files that exist.", OUTPUT)
 

@@ -91,11 +91,11 @@ def print_json(value: Mapping[str, Any], schema: str | None = None) -> None:
     click.echo(json.dumps({**about, **value}, indent=1, allow_nan=False))
 
 
-def print_csv(rows: Sequence[Mapping[str, Any]], keep_formulas: bool) -> None:
+def print_csv(rows: Sequence[Mapping[str, Any]]) -> None:
     """Rows of a flat table, in UTF-8 whatever the terminal's encoding; what is undefined is left empty."""
     from pandora_regret.text import Table
 
-    text = Table.of(rows).to_csv(keep_formulas=keep_formulas)
+    text = Table.of(rows).to_csv()
     click.echo(text.encode("utf-8", "surrogateescape"), nl=False)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -63,8 +63,9 @@ from pandora_regret.scores import priced
 from pandora_regret.workup import Workup
 from pandora_regret.workup.scores import WorkupRows
 
-if TYPE_CHECKING:
-    from pandora_regret.files.opening import Together
+COLUMNS_OF_FRAMES = {  # arguments that name columns or say how to read them, and what files call them
+    "label": "label", "sample_weight": "weight", "groups": "group", "logits": "logits", "normalise": "normalise"
+}  # fmt: skip
 
 
 @renamed("typical_costs", "costs")
@@ -188,7 +189,7 @@ def compare(
     ('undecided', 5316)
     """
     if id is not None:
-        return _compare_frames(**locals())
+        return _compare_frames(locals())
     forecasts = read_models(y_true, models, labels, sample_weight, logits, normalise)
     check_same_order(models, by, y_true=y_true, sample_weight=sample_weight, groups=groups, ids=ids)
     _check_texts(currency=currency, source=source)
@@ -305,38 +306,22 @@ def _check_workup_alone(orders: list[str], **options: Any) -> None:
         raise InputError(f"stands beside a work-up, and is about the tests of a search: {fix}", argument=name)
 
 
-def _compare_frames(
-    y_true: Any,
-    models: Any,
-    id: str,
-    label: str | None,
-    labels: Any,
-    sample_weight: Any,
-    groups: Any,
-    by: Any,
-    logits: bool,
-    normalise: bool,
-    **others: Any,
-) -> Comparison:
-    """What `compare` says of frames, once they are joined."""
-    columns = {"label": label, "weight": sample_weight, "group": groups, "logits": logits, "normalise": normalise}
-    joined = _joined(y_true, models, id, by, labels, columns)
-    others |= {name: joined.of_rows(name) for name in ("ids", "groups")}
-    values = None if by is None else values_of(columns_of(by), joined.by)
-    return replace(compare(None, joined.forecasts(), by=values, **others), done=joined.done)
-
-
-def _joined(y_true: Any, models: Any, id: str, by: Any, labels: Any, columns: Mapping[str, Any]) -> Together:
-    """The models of frames on the rows of a frame that tells the truth; `columns` as in `Layout`."""
+def _compare_frames(given: dict[str, Any]) -> Comparison:
+    """What `compare` says of frames that are joined by ids: one has the truth, the others a model each."""
     import_optional("pyarrow", extra="cli")
     from pandora_regret.files import Layout, ModelFiles, open_models, read_together
     from pandora_regret.files.formats import source_of
 
+    y_true, models, by, labels, id = (given.pop(name) for name in ("y_true", "models", "by", "labels", "id"))
     if not is_frame(y_true) or not isinstance(models, Mapping) or not all(map(is_frame, models.values())):
         fix = "pass a frame as y_true, and a mapping of names to frames as models, each with this column"
         raise InputTypeError(f"is {id!r}, by which frames are joined", argument="id", fix=fix)
-    names = [name for cut in columns_of(by or ()).values() for name in cut]
-    classes = None if labels is None else tuple(map(str, labels))
-    layout = Layout(id=id, truth=source_of(y_true, "y_true"), by=tuple(names), classes=classes, **columns)
+    told = {role: given.pop(name) for name, role in COLUMNS_OF_FRAMES.items()}
+    classes, breakdowns = None if labels is None else tuple(map(str, labels)), columns_of(by or ())
+    columns = tuple(name for names in breakdowns.values() for name in names)
+    layout = Layout(id=id, truth=source_of(y_true, "y_true"), by=columns, classes=classes, **told)
     files = [ModelFiles((source_of(frame, str(name)),), layout, str(name)) for name, frame in models.items()]
-    return read_together(open_models(files))
+    joined = read_together(open_models(files))
+    of_rows = {name: joined.of_rows(name) for name in ("ids", "groups")}
+    by = values_of(breakdowns, joined.by) or None
+    return replace(compare(None, joined.forecasts(), by=by, **given | of_rows), done=joined.done)

@@ -169,21 +169,16 @@ class Table:
             before = first
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", *(f"% {note}" for note in self.below)])
 
-    def to_csv(self, *, keep_formulas: bool = False) -> str:
+    def to_csv(self) -> str:
         """Header and rows; numbers with all digits.
 
-        A spreadsheet runs text that begins with =, +, - or @: such text gets an apostrophe in front unless kept.
+        A spreadsheet runs text that begins with =, +, - or @: such text gets an apostrophe in front.
         """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         for row in (self.header, *self.rows):
-            cells = [
-                cell if isinstance(cell, (int, float)) else without_controls(str(_cell(cell))) for cell in row
-            ]
-            signs = () if keep_formulas else FORMULA_SIGNS
-            writer.writerow(
-                [f"'{cell}" if isinstance(cell, str) and cell.startswith(signs) else cell for cell in cells]
-            )
+            texts = (x if isinstance(x, (int, float)) else without_controls(str(_cell(x))) for x in row)
+            writer.writerow([f"'{x}" if isinstance(x, str) and x.startswith(FORMULA_SIGNS) else x for x in texts])
         return text.getvalue()
 
 
