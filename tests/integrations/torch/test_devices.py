@@ -6,7 +6,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("triton", reason="triton is not installed")
 
-from pandora_regret.integrations.torch import fused, pandora_loss  # noqa: E402
+from pandora_regret.integrations.torch import loss, pandora_loss  # noqa: E402
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 INF = float("inf")
@@ -22,7 +22,7 @@ def by_kernels(monkeypatch):
 
     def run(kernels, loss_of):
         with monkeypatch.context() as patch:
-            patch.setattr(fused, "kernels_for", lambda tensor: kernels if tensor.dtype != torch.float64 else None)
+            patch.setattr(loss, "kernels_for", lambda tensor: kernels if tensor.dtype != torch.float64 else None)
             return loss_of()
 
     return lambda loss_of: (run(gpu, loss_of), run(None, loss_of))

@@ -5,7 +5,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-from pandora_regret.integrations.torch import PandoraLoss, fused, pandora_loss  # noqa: E402
+from pandora_regret.integrations.torch import PandoraLoss, loss, pandora_loss  # noqa: E402
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 ONE = torch.tensor(1.0, dtype=torch.float64)
@@ -95,8 +95,8 @@ def test_operators_pass_the_checks_of_torch(options):
     logits, target, _ = case(options)
     costs = torch.arange(1.0, 6.0, device=DEVICE)
     rule = (target, costs, ONE, 0.1 if "soft" in options else 0.0, -100)
-    torch.library.opcheck(fused.row_losses, (logits.clone().requires_grad_(), *rule))
-    torch.library.opcheck(fused.row_gradients, (torch.rand(6, device=DEVICE), logits, *rule))
+    torch.library.opcheck(loss.row_losses, (logits.clone().requires_grad_(), *rule))
+    torch.library.opcheck(loss.row_gradients, (torch.rand(6, device=DEVICE), logits, *rule))
 
 
 def test_an_alpha_that_changes_compiles_nothing_anew():

@@ -49,7 +49,7 @@ def test_a_second_backward_through_a_kept_graph_gives_the_same_gradient(kind, re
 
 @pytest.mark.parametrize("needed", [True, False])
 def test_no_gradient_is_computed_unless_it_will_be_needed(needed, monkeypatch):
-    from pandora_regret.integrations.torch import fused
+    from pandora_regret.integrations.torch import loss as fused
 
     asked, honest = [], fused.loss_of_one_truth
 

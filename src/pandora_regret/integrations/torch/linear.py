@@ -8,14 +8,14 @@ a tile of Z is overwritten by its gradient in between. Cross-entropy in tiles ne
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from pandora_regret.inputs import InputError, read_alpha
-from pandora_regret.integrations.torch.fused import kernels_for, pair_loss, precision_of
+from pandora_regret.integrations.torch.loss import kernels_for, pair_loss, precision_of
 from pandora_regret.integrations.torch.tensors import (
     ClassCosts,
     Reduction,
@@ -29,15 +29,6 @@ from pandora_regret.integrations.torch.tensors import (
 
 TILE_BYTES = 1 << 28  # of one tile of logits: larger ones gain nothing, smaller products are slower
 LEAST_LOGIT = -3.0e38  # stands for -inf, so that two impossible classes tie instead of giving NaN
-
-
-class Rows(NamedTuple):
-    """The truths of rows, what their losses are multiplied by, and how they are scored."""
-
-    truth: Tensor  # (N,)
-    scales: Tensor  # (N,)
-    costs: Tensor | None  # (K,)
-    alpha: float
 
 
 class LinearPandoraLoss(torch.nn.Module):
@@ -192,12 +183,12 @@ class _OfLayer(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, *inputs: Any) -> Tensor:
-        *ctx.layer, truth, scales, costs, ctx.alpha, each_row, ctx.wanted = inputs
+        truth, scales, costs, ctx.alpha, each_row, ctx.wanted = inputs[3:]
         # each row's factor is not known yet, nor is a GradScaler's, without which float16 underflows
         early = not each_row and inputs[0].dtype != torch.float16
-        rows = Rows(truth, scales, costs, ctx.alpha)
-        losses, ctx.grads = _one_pass(ctx.layer, rows, ctx.wanted if early else [False] * 3)
-        ctx.early, ctx.layer = early, None
+        wanted = ctx.wanted if early else [False] * 3
+        losses, ctx.grads = _one_pass(inputs[:3], truth, scales, costs, ctx.alpha, wanted)
+        ctx.early = early
         ctx.save_for_backward(*inputs[:6])
         return losses if each_row else losses.sum()
 
@@ -207,7 +198,7 @@ class _OfLayer(torch.autograd.Function):
         *layer, truth, scales, costs = ctx.saved_tensors
         grads, ctx.grads = ctx.grads if ctx.early else None, None
         if grads is None:  # or in a second backward
-            grads = _one_pass(layer, Rows(truth, scales * factor, costs, ctx.alpha), ctx.wanted)[1]
+            grads = _one_pass(layer, truth, scales * factor, costs, ctx.alpha, ctx.wanted)[1]
         else:
             for grad in filter(lambda grad: grad is not None, grads):
                 kernels = kernels_for(grad)
@@ -215,9 +206,16 @@ class _OfLayer(torch.autograd.Function):
         return *grads, *[None] * 6
 
 
-def _one_pass(layer: Sequence[Any], rows: Rows, wanted: Sequence[bool]) -> tuple[Tensor, list[Tensor | None]]:
+def _one_pass(
+    layer: Sequence[Any],
+    truth: Tensor,
+    scales: Tensor,
+    costs: Tensor | None,
+    alpha: float,
+    wanted: Sequence[bool],
+) -> tuple[Tensor, list[Tensor | None]]:
     """Losses of rows times their scales, (N,), and the gradients of their sum in features, weight and bias."""
-    (features, weight, bias), (truth, scales, costs, alpha) = layer, rows
+    features, weight, bias = layer
     scales = scales / (3 * (len(weight) - 1))
     ours = torch.empty_like(scales)
     for some in blocks_of(features):
@@ -241,25 +239,14 @@ def _one_pass(layer: Sequence[Any], rows: Rows, wanted: Sequence[bool]) -> tuple
         if of_bias is not None:
             of_bias[columns] = logits.sum(dim=0)
         del logits  # before the next tile is made
-    _add_truths(grads, features, weight, truth, (-pulls * slopes).to(features.dtype))
-    return torch.where(scales == 0, 0.0, losses * scales), grads
-
-
-def _add_truths(
-    grads: Sequence[Tensor | None],
-    features: Tensor,
-    weight: Tensor,
-    truth: Tensor,
-    pull: Tensor,
-) -> None:
-    """Add what the true classes' logits, of gradients `pull`, (N,), contribute."""
-    of_features, of_weight, of_bias = grads
+    pull = (-pulls * slopes).to(features.dtype)  # the gradients of the true classes' logits, (N,)
     if of_features is not None:
         of_features.addcmul_(pull[:, None], weight[truth])
     if of_weight is not None:
         of_weight.index_put_((truth,), pull[:, None] * features, accumulate=True)
     if of_bias is not None:
         of_bias.index_put_((truth,), pull, accumulate=True)
+    return torch.where(scales == 0, 0.0, losses * scales), grads
 
 
 def _add_tile(

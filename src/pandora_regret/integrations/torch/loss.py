@@ -1,18 +1,338 @@
-"""The training loss, as a module and as a function."""
+"""The training loss, as a module and as a function, and as autograd, compilers and torch.func see it.
 
-from typing import Any
+In eager mode one pass is enough: the forward writes the gradient, the backward only scales it.
+
+``pandora_regret::row_losses`` and ``pandora_regret::row_gradients`` are operators, opaque to a compiler, which
+knows their shapes and derivatives. No gradient is computed ahead there, as a graph may not scale it in place: the
+forward reads the logits, the backward reads them again and writes the gradient. Operators don't work under
+`torch.func.grad`, which wants autograd functions: these are there for it, and call the operators.
+"""
+
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor
 
-from pandora_regret.inputs import read_alpha
-from pandora_regret.integrations.torch.fused import loss_of_batch
+from pandora_regret.inputs import InputError, read_alpha
 from pandora_regret.integrations.torch.tensors import (
     ClassCosts,
     Reduction,
+    beside,
+    blocks_of,
+    check_classes,
+    cost_table,
     read_reduction,
+    read_rows,
     read_smoothing,
+    refuse_gradient,
 )
+from pandora_regret.kernels.portable import finite_size, limit_of, settle_ties, tie_of
+
+LossAndGradient: TypeAlias = tuple[Tensor, Tensor | None]  # (n,), and (n, K) if it is wanted
+
+SMALL_ALPHA = 0.1  # below this, 1 - r^alpha loses digits that 1/alpha magnifies
+HAS_TRITON = find_spec("triton") is not None
+
+
+class Rule(NamedTuple):
+    """All that turns logits and targets into losses of rows."""
+
+    costs: Tensor | None  # (K,), anywhere
+    alpha: float
+    label_smoothing: float
+    ignore_index: int
+
+
+class FusedPandoraLoss(torch.autograd.Function):
+    """The loss as autograd sees it: logits (N, K) -> loss, with the gradient made ahead by the forward pass."""
+
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, target: Tensor, rule: Rule, reduction: Reduction) -> Tensor:
+        # float16 waits for the backward: before a GradScaler's factor is known, gradients this small underflow.
+        early = logits.dtype != torch.float16
+        loss, ctx.grad = reduced_loss(logits, target, rule, reduction, want_grad=early)
+        ctx.rule, ctx.reduction = rule, reduction
+        ctx.save_for_backward(logits, target, rule.costs)  # costs, too, must not change until then
+        return loss
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        (factor,), (logits, target, _), rule = grad_outputs, ctx.saved_tensors, ctx.rule
+        grad, ctx.grad = ctx.grad, None
+        if grad is None or torch.is_grad_enabled():  # a second backward, or one that may be differentiated in turn
+            weights = factor / count_rows(target, rule.ignore_index) if ctx.reduction == "mean" else factor
+            if torch.is_grad_enabled():
+                numbers = rule._replace(alpha=torch.tensor(rule.alpha, dtype=torch.float64))
+                grad = RowGradients.apply(weights.expand(len(logits)), logits, target, *numbers)
+            else:
+                grad = gradients_of_rows(weights, logits, target, rule)
+        elif factor.ndim:
+            grad = grad.mul_(factor[:, None])
+        else:
+            kernels = kernels_for(grad)
+            grad = grad.mul_(factor) if kernels is None else kernels.scale_(grad, factor)
+        return grad, None, None, None
+
+
+def count_rows(target: Tensor, ignore_index: int) -> Tensor | int:
+    """What the sum over rows is divided by for their mean: how many are not ignored, known on the device only."""
+    return len(target) if target.ndim == 2 else (target != ignore_index).sum()
+
+
+def reduced_loss(
+    logits: Tensor, target: Tensor, rule: Rule, reduction: Reduction, *, want_grad: bool
+) -> LossAndGradient:
+    """The loss of a batch, () or (N,), and the gradient (N, K) of its sum, if it is wanted."""
+    kernels, rows = _for_kernels(logits, target, rule)
+    if kernels is not None:
+        loss_and_grad: LossAndGradient = kernels.reduced_loss(rows, reduction, want_grad=want_grad)
+        return loss_and_grad
+    weight = torch.ones((), dtype=precision_of(logits), device=logits.device)
+    if reduction == "mean":
+        weight = weight / count_rows(target, rule.ignore_index)  # inf if all are ignored: their mean is NaN
+    losses, grad = _by_torch(logits, target, rule, weight if want_grad else None)
+    return losses if reduction == "none" else losses.sum() * weight, grad
+
+
+def gradients_of_rows(weights: Tensor, logits: Tensor, target: Tensor, rule: Rule) -> Any:
+    """The gradient of every row's loss times its weight, (N,), or that of all, (): a table (N, K)."""
+    kernels, rows = _for_kernels(logits, target, rule)
+    return _by_torch(logits, target, rule, weights)[1] if kernels is None else kernels.row_gradients(rows, weights)
+
+
+def _for_kernels(logits: Tensor, target: Tensor, rule: Rule) -> tuple[ModuleType | None, Any]:
+    """The Triton kernels, if there are rows of one truth each, and what they read."""
+    kernels = kernels_for(logits) if target.ndim == 1 and len(target) and not rule.label_smoothing else None
+    if kernels is None:
+        return None, None
+    costs = beside(rule.costs, logits.device, torch.float32)
+    return kernels, kernels.LogitRows(logits, target, rule.alpha, costs, rule.ignore_index)
+
+
+def kernels_for(tensor: Tensor) -> ModuleType | None:
+    """The Triton kernels, where the device runs them and the precision is theirs."""
+    if not HAS_TRITON or not tensor.is_cuda or tensor.dtype == torch.float64:
+        return None
+    from pandora_regret.kernels import gpu
+
+    return gpu
+
+
+def precision_of(logits: Tensor) -> torch.dtype:
+    """What is computed in, and returned: half precision is too coarse for sums."""
+    return torch.float64 if logits.dtype == torch.float64 else torch.float32
+
+
+def _by_torch(logits: Tensor, target: Tensor, rule: Rule, weights: Tensor | None) -> LossAndGradient:
+    """Losses and weighted gradients of rows in plain PyTorch, by blocks of rows; temporaries stay small."""
+    (n, k), dtype, hard = logits.shape, precision_of(logits), target.ndim == 1
+    if logits.is_cpu and hard:
+        check_classes(target, k, rule.ignore_index)
+    costs, share = beside(rule.costs, logits.device, dtype), 1 / (3 * (k - 1))
+    losses = torch.empty(n, dtype=dtype, device=logits.device)
+    grad = None if weights is None else torch.empty(logits.shape, dtype=logits.dtype, device=logits.device)
+    for rows in blocks_of(logits, 1 if hard and not rule.label_smoothing else k):
+        block, truths = logits[rows].to(dtype), target[rows]
+        losses[rows], slopes = _block(block, truths, rule, costs, want_grad=grad is not None)
+        if grad is not None and weights is not None and slopes is not None:
+            slopes *= (weights[rows, None] if weights.ndim else weights) * share
+            grad[rows] = _unless_ignored(slopes, truths[:, None], rule) if hard else slopes
+    return losses.mul_(share), grad
+
+
+def _block(
+    logits: Tensor, target: Tensor, rule: Rule, costs: Tensor | None, *, want_grad: bool
+) -> LossAndGradient:
+    """Losses, and gradients before ignored rows are blanked, of a few rows.
+
+    Where the target is a distribution, (n, K), there is one row per class, weighted by its share. Rows of no
+    weight are not left out: to ask the device which these are would mean waiting.
+    """
+    (n, k), hard = logits.shape, target.ndim == 1
+    truth = target.where(target != rule.ignore_index, 0) if hard else target
+    if hard and not rule.label_smoothing:
+        losses, grad = loss_of_one_truth(logits, truth, rule.alpha, costs, want_grad=want_grad)
+        return _unless_ignored(losses, target, rule), grad
+    certain = torch.zeros_like(logits).scatter_(1, truth[:, None], 1.0) if hard else target.to(logits.dtype)
+    shares = certain.lerp(torch.full_like(logits[:1], 1 / k), rule.label_smoothing)
+    every = logits[:, None].expand(n, k, k).reshape(n * k, k), torch.arange(k, device=logits.device).repeat(n)
+    losses, slopes = loss_of_one_truth(*every, rule.alpha, costs, want_grad=want_grad)
+    weighted = torch.where(shares == 0, 0.0, shares * losses.view(n, k))  # an infinite loss of no weight counts 0
+    grad = None if slopes is None else slopes.view(n, k, k).mul_(shares[:, :, None]).sum(dim=1)
+    losses = weighted.sum(dim=1)
+    return _unless_ignored(losses, target, rule) if hard else losses, grad
+
+
+def _unless_ignored(values: Tensor, target: Tensor, rule: Rule) -> Tensor:
+    """Zeros in ignored rows, whatever their logits are."""
+    kept = target != rule.ignore_index
+    if values.is_cpu and kept.all():  # spares a pass; elsewhere asking would mean waiting
+        return values
+    return values.where(kept, 0.0)
+
+
+def loss_of_one_truth(
+    logits: Tensor, truth: Tensor, alpha: float, costs: Tensor | None, *, want_grad: bool
+) -> LossAndGradient:
+    """``sum_j C_j L_alpha(q_i / q_j)`` of every row, (n,), and its gradient in the logits, (n, K).
+
+    An impossible class, of logit -inf, has gradient 0.
+    """
+    truth = truth[:, None]
+    ours = logits.gather(1, truth)
+    odds = ours - logits
+    spared = logits.is_cpu and not (ours == -torch.inf).any()  # elsewhere asking would mean waiting
+    impossible = None if spared else logits == -torch.inf
+    if impossible is not None:
+        odds.masked_fill_(impossible & impossible.gather(1, truth), 0.0)
+    if costs is not None:
+        odds += (costs / costs[truth]).log_()  # of the quotient: a difference of logarithms could part a tie
+    if alpha == torch.inf:
+        size = finite_size(logits, torch)
+        odds = settle_ties(odds, tie_of(logits.dtype, torch) * (1 + size + size.gather(1, truth)), torch)
+    losses, slopes = pair_loss(odds, alpha)
+    for terms in (losses, slopes):
+        if costs is not None:
+            terms *= costs
+        terms.scatter_(1, truth, 0.0)
+    if not want_grad:
+        return losses.sum(dim=1), None
+    slopes.scatter_(1, truth, -slopes.sum(dim=1, keepdim=True))
+    return losses.sum(dim=1), slopes if impossible is None else slopes.masked_fill_(impossible, 0.0)
+
+
+def pair_loss(odds: Tensor, alpha: float) -> tuple[Tensor, Tensor]:
+    """L_alpha and ``-dL_alpha / d ln r`` at ``ln r``, which is overwritten; see `pandora_regret.priors.beta`."""
+    if alpha == torch.inf:
+        return 1 - odds.sign(), torch.zeros_like(odds)
+    behind = odds.clamp(max=0.0)
+    left = odds.clamp_(min=0.0).mul_(-(alpha + 1)).exp_()
+    if alpha == 0:
+        return left - behind, left
+    kept = behind.mul_(alpha).exp()
+    risen = 1 - kept if alpha > SMALL_ALPHA else behind.expm1_().neg_()
+    return risen.mul_(1 + 1 / alpha).add_(left), kept.mul_(left).mul_(alpha + 1)
+
+
+RULE = "Tensor? costs, Tensor alpha, float label_smoothing, int ignore_index"
+
+
+def _rule_of(costs: Tensor | None, alpha: Tensor, *others: Any) -> Rule:
+    return Rule(costs, limit_of(alpha.item()), *others)
+
+
+@torch.library.custom_op(
+    "pandora_regret::row_losses", mutates_args=(), schema=f"(Tensor logits, Tensor target, {RULE}) -> Tensor"
+)
+def row_losses(logits: Tensor, target: Tensor, *rule: Any) -> Tensor:
+    """The loss of every row, (N,). Alpha is a tensor on the CPU, whose value is no part of a compiled graph."""
+    return reduced_loss(logits, target, _rule_of(*rule), "none", want_grad=False)[0]
+
+
+@torch.library.custom_op(
+    "pandora_regret::row_gradients",
+    mutates_args=(),
+    schema=f"(Tensor weights, Tensor logits, Tensor target, {RULE}) -> Tensor",
+)
+def row_gradients(weights: Tensor, logits: Tensor, target: Tensor, *rule: Any) -> Tensor:
+    """The gradient of every row's loss times the row's weight, (N, K)."""
+    return gradients_of_rows(weights, logits, target, _rule_of(*rule))  # type: ignore[no-any-return]
+
+
+@row_losses.register_fake
+def _(logits: Tensor, *_rest: Any) -> Tensor:
+    return logits.new_empty(logits.shape[0], dtype=precision_of(logits))
+
+
+@row_gradients.register_fake
+def _(_weights: Tensor, logits: Tensor, *_rest: Any) -> Tensor:
+    return logits.new_empty(logits.shape)
+
+
+def _differentiated_by(gradients: Any) -> Any:
+    """The backward of the losses of rows, by the operator or by the function of their gradients."""
+
+    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Any, ...]:
+        gradient = gradients(grad_outputs[0], *ctx.saved_tensors, ctx.label_smoothing, ctx.ignore_index)
+        return gradient, None, None, None, None, None
+
+    return backward
+
+
+def _refuse(ctx: Any, *grad_outputs: Tensor) -> None:
+    raise RuntimeError(
+        "PandoraLoss has no second derivative: its gradient is computed by a kernel of its own, which cannot be "
+        "differentiated; use pandora_regret.array_api.pandora_regret where you need one."
+    )
+
+
+def _as_function(operator: Any, n_tables: int, of_operator: Any, of_function: Any) -> Any:
+    """An operator of tables and a rule as a function for torch.func; autograd and vmap are told of both.
+
+    The two backward passes are those of the operator and of the function.
+    """
+
+    def keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        *tensors, ctx.label_smoothing, ctx.ignore_index = inputs
+        ctx.save_for_backward(*tensors)
+
+    def batched(of_rows: Any) -> Any:
+        """How vmap calls a function of rows: once, with the rows of all batches."""
+
+        def of_batches(info: Any, in_dims: tuple[int | None, ...], *inputs: Any) -> tuple[Tensor, int]:
+            if any(dim is not None for dim in in_dims[n_tables:]):
+                raise InputError("costs and alpha must be the same for all: vmap over logits and targets only.")
+            tables = (
+                table.expand(info.batch_size, *table.shape) if dim is None else table.movedim(dim, 0)
+                for table, dim in zip(inputs[:n_tables], in_dims[:n_tables], strict=True)
+            )
+            result = of_rows(*(table.flatten(0, 1) for table in tables), *inputs[n_tables:])
+            return result.unflatten(0, (info.batch_size, -1)), 0
+
+        return of_batches
+
+    class OfRows(torch.autograd.Function):
+        forward = staticmethod(lambda *inputs: operator(*inputs))
+        setup_context = staticmethod(keep)
+        backward = staticmethod(of_function)
+        vmap = staticmethod(batched(lambda *inputs: OfRows.apply(*inputs)))  # type: ignore[no-untyped-call]
+
+    operator.register_autograd(of_operator, setup_context=keep)
+    if hasattr(torch.library, "register_vmap"):  # since 2.5
+        operator.register_vmap(batched(operator))
+    return OfRows
+
+
+RowGradients = _as_function(row_gradients, 3, _refuse, _refuse)
+RowLosses = _as_function(row_losses, 2, _differentiated_by(row_gradients), _differentiated_by(RowGradients.apply))
+
+
+def loss_of_batch(
+    logits: Tensor,
+    target: Tensor,
+    alpha: float | Tensor,
+    costs: Any,
+    reduction: Reduction,
+    *others: Any,
+) -> Tensor:
+    """The loss, with options that have been read: fused if alpha is a number, by operators if it is a tensor."""
+    refuse_gradient(target, "target")
+    values, flat, shape = read_rows(logits, target)
+    table, loss = cost_table(costs, values.shape[1]), None
+    if isinstance(alpha, Tensor):
+        of_rows = row_losses if torch.compiler.is_compiling() else RowLosses.apply
+        loss = of_rows(values, flat, table, alpha, *others)
+        if reduction != "none":
+            loss = loss.sum() / (count_rows(flat, others[-1]) if reduction == "mean" else 1)
+    else:
+        rule = Rule(table, limit_of(alpha), *others)
+        if values.requires_grad and torch.is_grad_enabled():
+            loss = FusedPandoraLoss.apply(values, flat, rule, reduction)  # type: ignore[no-untyped-call]
+        else:
+            loss = reduced_loss(values, flat, rule, reduction, want_grad=False)[0]
+    return loss.reshape(shape) if reduction == "none" else loss
 
 
 class PandoraLoss(torch.nn.Module):
