@@ -135,13 +135,13 @@ P = np.array([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3]])
     ("votes", "message"),
     [
         ([[1, 0, 0], [0, 0, 0]], "y_true row 1 has no votes: drop the row"),
-        ([[1, 0, 0], [0, -1, 3]], "y_true row 1 contains -1: votes are numbers from 0"),
-        ([[1, 0, 0], [0, np.nan, 3]], "y_true row 1 contains nan: votes are numbers from 0"),
+        ([[1, 0, 0], [0, -1, 3]], "y_true row 1, class 'b', is -1: votes are numbers from 0"),
+        ([[1, 0, 0], [0, np.nan, 3]], "y_true row 1, class 'b', is nan: votes are numbers from 0"),
         (
             [[1, 0], [0, 1]],
-            r"y_true has shape \(2, 2\) but y_proba has shape \(2, 3\): .* one column for each class",
+            r"y_true has shape \(2, 2\): y_proba has shape \(2, 3\); .* a column for each class",
         ),
-        ([[1, 0, 1]] * 3, r"y_true has shape \(3, 3\) but y_proba has shape \(2, 3\)"),
+        ([[1, 0, 1]] * 3, r"y_true has shape \(3, 3\): y_proba has shape \(2, 3\)"),
         (pd.DataFrame({"a": [1, 0], "b": [0, 1], "d": [1, 1]}), r"y_true's columns do not match the labels"),
     ],
 )

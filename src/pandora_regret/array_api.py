@@ -9,6 +9,7 @@ from typing import Any
 
 from pandora_regret.inputs import InputError, InputTypeError, read_alpha
 from pandora_regret.inputs.errors import renamed
+from pandora_regret.inputs.numbers import check_shape
 from pandora_regret.kernels.portable import Array, Namespace, device_of, search_cost, total_loss
 from pandora_regret.priors import Beta
 
@@ -139,8 +140,7 @@ def _scored(
     if sample_weight is None:
         return xp.mean(rows)
     weights = xp.asarray(sample_weight, dtype=rows.dtype, device=device_of(rows))
-    if weights.shape != rows.shape:
-        raise InputError(f"sample_weight has shape {tuple(weights.shape)}: pass one weight per row, {rows.shape}.")
+    check_shape(weights, "sample_weight", f"pass one weight per row, {rows.shape}", tuple(rows.shape))
     return xp.sum(weights * rows) / xp.sum(weights)
 
 

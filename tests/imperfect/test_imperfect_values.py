@@ -169,7 +169,7 @@ FAINT = Tests(cost=[1.0, 1.0], sensitivity=[0.5, 1e-6])
             r"sensitivity of class 1 is 1e-06",
         ),
         (lambda t: treatment_payoff(t, benefit=[1.0, 2.0, 3.0]), r"benefit has shape \(3,\)"),
-        (lambda t: treatment_payoff(t, harm=np.inf), "harm of class 0 is inf: it must be finite"),
+        (lambda t: treatment_payoff(t, harm=np.inf), "harm is inf: it must be finite"),
         (lambda t: effective_costs(t, unit_costs=[[1.0, 2.0, 3.0]]), r"unit_costs has shape \(1, 3\)"),
         (
             lambda t: keeps_strict_propriety(t, LogNormal([0.1, 0.2, 0.3])),

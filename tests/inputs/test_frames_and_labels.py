@@ -61,7 +61,7 @@ def columns_of(table, names, order=(0, 1, 2)):
         (pd.DataFrame({"y": Y}), r"y_true must be 1-D.* shape \(3, 1\): pass np\.ravel\(y_true\)"),
         (
             np.zeros((3, 5)),
-            r"y_true has shape \(3, 5\) but y_proba has shape \(3, 3\)",
+            r"y_true has shape \(3, 5\): y_proba has shape \(3, 3\)",
         ),
         (np.zeros((3, 3, 3)), r"y_true must be 1-D, one label per instance, got shape \(3, 3, 3\)\.$"),
         (None, r"y_true must be 1-D, one label per instance, got None\.$"),

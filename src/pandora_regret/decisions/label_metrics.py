@@ -19,8 +19,7 @@ from pandora_regret.inputs import (
     read_labelled,
     read_probabilities,
 )
-from pandora_regret.inputs.numbers import read_floats, read_number
-from pandora_regret.inputs.tests import check_each
+from pandora_regret.inputs.numbers import check_each, read_floats, read_number
 from pandora_regret.kernels.engine import realised_costs
 from pandora_regret.kernels.reference import BROKEN_BY_INDEX, probabilities
 from pandora_regret.scores import Score, mean_or_rows
@@ -143,7 +142,7 @@ class ClassCounts:
             raise InputError(f"the counts have shapes {shapes}", value=shapes, fix=fix)
         for name, numbers in counts.items():
             fix = "a count is a finite number and not negative"
-            check_each((numbers >= 0) & (numbers < np.inf), numbers, name, None, fix)
+            check_each((numbers >= 0) & (numbers < np.inf), numbers, name, fix)
             object.__setattr__(self, name, numbers)
 
     @classmethod

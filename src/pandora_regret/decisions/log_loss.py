@@ -19,7 +19,7 @@ from pandora_regret.inputs import (
     read_labelled,
     read_positive,
 )
-from pandora_regret.inputs.numbers import read_floats, read_number
+from pandora_regret.inputs.numbers import check_shape, read_floats, read_number
 from pandora_regret.kernels.reference import of_class
 
 
@@ -231,9 +231,8 @@ def _walk(
 def _read_order(order: Any, forecast: Forecast) -> IntArray:
     """Each row a permutation of the column numbers: (N, K)."""
     shape, orders = forecast.values.shape, read_floats(order, "order")
-    if orders.shape not in ((forecast.n_classes,), shape):
-        fix = f"pass one order for all, shape ({forecast.n_classes},), or one per instance, shape {shape}"
-        raise InputError(f"has shape {orders.shape}", argument="order", value=orders.shape, fix=fix)
+    fix = f"pass one order for all, shape ({forecast.n_classes},), or one per instance, shape {shape}"
+    check_shape(orders, "order", fix, (forecast.n_classes,), shape)
     steps = np.broadcast_to(orders, shape)
     complete = (np.sort(steps, axis=1) == np.arange(forecast.n_classes)).all(axis=1)
     if not complete.all():

@@ -20,7 +20,7 @@ from pandora_regret.files.layout import Layout
 from pandora_regret.files.source import FileError, Kind, Names, Problems, Records, Source, unreadable
 from pandora_regret.inputs import FloatArray, IntArray
 from pandora_regret.inputs.names import did_you_mean, folded, matched
-from pandora_regret.inputs.numbers import LARGEST, SMALLEST, out_of_range
+from pandora_regret.inputs.numbers import LARGEST, SMALLEST, in_range
 
 NO_VALUE = {"problem": "has no value", "fix": "fill it in, or drop the row"}
 FEW_ROWS = 1 << 13
@@ -214,7 +214,7 @@ class Rows:
     def weights(self, name: str, rule: str = "0, or a positive number") -> FloatArray:
         """Numbers that are positive and of sensible size, or 0 where the rule says so."""
         numbers = self._numbers(name).astype(np.float64, copy=False)
-        bad = out_of_range(numbers) & ~np.isnan(numbers) & ~((numbers == 0) & rule.startswith("0"))
+        bad = ~in_range(numbers) & ~np.isnan(numbers) & ~((numbers == 0) & rule.startswith("0"))
         fix = f"it must be {rule} from {SMALLEST:g} to {LARGEST:g}"
         self.tell("value", bad, name, "is {:g}", fix, numbers)
         return numbers

@@ -7,7 +7,15 @@ import numpy as np
 
 from pandora_regret.inputs.errors import InputError
 from pandora_regret.inputs.names import quoted
-from pandora_regret.inputs.numbers import LARGEST, SMALLEST, FloatArray, out_of_range, read_floats
+from pandora_regret.inputs.numbers import (
+    LARGEST,
+    SMALLEST,
+    FloatArray,
+    check_each,
+    check_shape,
+    in_range,
+    read_floats,
+)
 from pandora_regret.inputs.tables import by_name, is_frame
 
 
@@ -17,11 +25,10 @@ def read_costs(
     """What testing each class costs: (K,), or (N, K) where instances may have their own."""
     array = read_floats(by_name(costs, labels, argument), argument, copy=False)
     k = len(labels)
-    if array.shape != (k,) and (n_rows is None or array.shape != (n_rows, k)):
-        fix = f"pass one cost per class, shape ({k},)"
-        if n_rows is not None:
-            fix = f"{fix}, or one per class and instance, shape ({n_rows}, {k})"
-        raise InputError(f"has shape {array.shape}", argument=argument, value=array.shape, fix=fix)
+    fix, shapes = f"pass one cost per class, shape ({k},)", [(k,)]
+    if n_rows is not None:
+        fix, shapes = f"{fix}, or one per class and instance, shape ({n_rows}, {k})", [(k,), (n_rows, k)]
+    check_shape(array, argument, fix, *shapes)
     return check_costs(array, argument, labels)
 
 
@@ -39,10 +46,6 @@ def check_costs(array: FloatArray, name: str, labels: Sequence[Any] | None = Non
     if array.size == 0:
         fix = "pass a positive number, or one per class"
         raise InputError(f"is empty (shape {array.shape})", argument=name, value=array.shape, fix=fix)
-    if not (array.min() >= SMALLEST and array.max() <= LARGEST):  # NaN compares false
-        index = tuple(map(int, np.unravel_index(int(np.argmax(out_of_range(array))), array.shape)))
-        row = index[0] if len(index) == 2 else None
-        column = None if not index else index[-1] if labels is None else labels[index[-1]]
-        fix = f"it must be a positive number from {SMALLEST:g} to {LARGEST:g}"
-        raise InputError(argument=name, row=row, column=column, value=array[index], fix=fix)
+    fix = f"it must be a positive number from {SMALLEST:g} to {LARGEST:g}"
+    check_each(in_range(array), array, name, fix, labels)
     return array

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pandora_regret.inputs.errors import InputError, InputTypeError
 from pandora_regret.inputs.names import quoted
-from pandora_regret.inputs.numbers import LARGEST, FloatArray, IntArray, read_array
+from pandora_regret.inputs.numbers import LARGEST, FloatArray, IntArray, check_each, check_shape, read_array
 
 Labels: TypeAlias = Any  # array-like (N,), or a pandas / polars series; or votes, (N, K), an array or a frame
 
@@ -124,16 +124,13 @@ def read_votes(y_true: Labels, labels: Sequence[Any], n_rows: int) -> FloatArray
     if votes.dtype.kind not in "biuf":
         fix = "votes must be numbers; a single label per instance must be 1-D"
         raise InputTypeError(f"has shape {votes.shape} and dtype {votes.dtype}", argument="y_true", fix=fix)
-    if votes.shape != (n_rows, len(labels)):
-        problem = f"has shape {votes.shape} but y_proba has shape {(n_rows, len(labels))}"
-        fix = "pass one label per row, or votes with one column for each class"
-        raise InputError(problem, argument="y_true", value=votes.shape, fix=fix)
+    fix = (
+        f"y_proba has shape {(n_rows, len(labels))}; pass one label per row, or votes with a column for each class"
+    )
+    check_shape(votes, "y_true", fix, (n_rows, len(labels)))
     votes = votes.astype(np.float64)
-    bad = ~((votes >= 0) & (votes <= LARGEST))  # NaN compares false
-    if bad.any():
-        row, column = (int(index) for index in np.argwhere(bad)[0])
-        problem, fix = f"contains {votes[row, column]:g}", f"votes are numbers from 0 to {LARGEST:g}"
-        raise InputError(problem, argument="y_true", row=row, value=float(votes[row, column]), fix=fix)
+    fix = f"votes are numbers from 0 to {LARGEST:g}"
+    check_each((votes >= 0) & (votes <= LARGEST), votes, "y_true", fix, labels)  # NaN compares false
     total = votes.sum(axis=1, keepdims=True)
     if not total.all():
         row, fix = int(np.argmin(total)), "drop the row, or give it one label"

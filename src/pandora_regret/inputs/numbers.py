@@ -109,22 +109,36 @@ def read_floats(values: ArrayLike, name: str, *, copy: bool = True) -> FloatArra
     return array.astype(np.float64, copy=copy)
 
 
-def out_of_range(array: FloatArray) -> NDArray[np.bool_]:
-    """Whatever is no positive number of sensible size; NaN compares false."""
-    return ~((array >= SMALLEST) & (array <= LARGEST))
+def in_range(array: FloatArray) -> NDArray[np.bool_]:
+    """Whatever is a positive number of sensible size; NaN compares false."""
+    return (array >= SMALLEST) & (array <= LARGEST)
+
+
+def check_shape(array: Any, argument: str, fix: str, *shapes: tuple[int, ...]) -> None:
+    """An array has one of some shapes, or an error."""
+    if (shape := tuple(array.shape)) not in shapes:
+        raise InputError(f"has shape {shape}", argument=argument, value=shape, fix=fix)
+
+
+def check_each(
+    good: Any, values: Any, argument: str, fix: str, labels: Any = None, command_fix: str | None = None
+) -> None:
+    """Every number of (), (K,) or (N, K) is good, or an error names the first that is not, by row and class."""
+    if not good.all():
+        index = tuple(map(int, np.unravel_index(np.argmin(good), good.shape)))
+        row = index[0] if len(index) == 2 else None
+        column = None if not index else index[-1] if labels is None else labels[index[-1]]
+        value = values[index]
+        raise InputError(argument=argument, row=row, column=column, value=value, fix=fix, command_fix=command_fix)
 
 
 def read_weights(sample_weight: ArrayLike, n_rows: int) -> FloatArray:
     """One weight per instance, none of them negative, not all of them zero."""
     weights = read_floats(sample_weight, "sample_weight", copy=False)
-    if weights.shape != (n_rows,):
-        problem = f"has shape {weights.shape}, but there are {n_rows} instances"
-        fix = f"pass one weight per instance, shape ({n_rows},)"
-        raise InputError(problem, argument="sample_weight", value=weights.shape, fix=fix)
-    bad = out_of_range(weights) & (weights != 0)
-    if bad.any():
-        row = int(np.argmax(bad))
-        fix = f"it must be 0, or a positive number from {SMALLEST:g} to {LARGEST:g}"
+    check_shape(weights, "sample_weight", f"pass one weight per instance, shape ({n_rows},)", (n_rows,))
+    good = in_range(weights) | (weights == 0)
+    if not good.all():
+        row, fix = int(np.argmin(good)), f"it must be 0, or a positive number from {SMALLEST:g} to {LARGEST:g}"
         raise InputError(argument="sample_weight", row=row, value=weights[row], fix=fix)
     if not weights.any():
         fix = "give at least one instance a positive weight"

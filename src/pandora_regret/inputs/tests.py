@@ -1,6 +1,5 @@
 """Imperfect tests, and tests that answer for several classes at once: checked values and their messages."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypeAlias
 
@@ -10,7 +9,7 @@ from pandora_regret.inputs.costs import check_costs
 from pandora_regret.inputs.errors import InputError, InputTypeError
 from pandora_regret.inputs.forecast import Forecast
 from pandora_regret.inputs.labels import read_labels
-from pandora_regret.inputs.numbers import LARGEST, FloatArray, read_flag, read_floats
+from pandora_regret.inputs.numbers import LARGEST, FloatArray, check_each, check_shape, read_flag, read_floats
 from pandora_regret.inputs.tables import by_name, match_names
 
 SearchName: TypeAlias = Literal["single_pass", "restarts", "adaptive"]
@@ -85,11 +84,12 @@ class Tests:
             object.__setattr__(self, name, np.broadcast_to(array, shape))
         check_costs(self.cost, "cost", labels)
         s, f, workup = self.sensitivity, self.false_positive_rate, self.confirmatory_cost
-        check_each((s > 0) & (s <= 1), s, "sensitivity", labels, "it must lie in (0, 1]")
-        fix = "it must lie in [0, 1), as 1 - specificity does"
-        check_each((f >= 0) & (f < 1), f, "false_positive_rate", labels, fix)
-        fix = f"it must lie between 0 and {LARGEST:g}"
-        check_each((workup >= 0) & (workup <= LARGEST), workup, "confirmatory_cost", labels, fix)
+        for good, name, fix in (
+            ((s > 0) & (s <= 1), "sensitivity", "it must lie in (0, 1]"),
+            ((f >= 0) & (f < 1), "false_positive_rate", "it must lie in [0, 1), as 1 - specificity does"),
+            ((workup >= 0) & (workup <= LARGEST), "confirmatory_cost", f"it must lie between 0 and {LARGEST:g}"),
+        ):
+            check_each(good, getattr(self, name), name, fix, labels)
         check_costs(self.effective_cost, "effective cost (c + f C) / s", labels)
 
     @property
@@ -145,44 +145,22 @@ def check_repeatable(tests: Tests) -> None:
     fix = f"adaptive repeats need at least {LEAST_SENSITIVITY:g}; drop the class, or use search='restarts'"
     command_fix = fix.replace("search='restarts'", "--search restarts")
     good = tests.sensitivity >= LEAST_SENSITIVITY
-    check_each(good, tests.sensitivity, "sensitivity", tests.labels, fix, command_fix)
+    check_each(good, tests.sensitivity, "sensitivity", fix, tests.labels, command_fix)
 
 
 def read_per_class(values: Any, tests: Tests, name: str) -> FloatArray:
     """Finite numbers, one for all classes or one per class of the tests, or named by class."""
     array = read_floats(by_name(values, tests.labels or range(tests.n_classes), name), name)
-    if array.shape not in ((), (tests.n_classes,)):
-        fix = f"pass one number, or one for each of {tests.n_classes} classes"
-        raise InputError(f"has shape {array.shape}", argument=name, value=array.shape, fix=fix)
-    array = np.broadcast_to(array, tests.n_classes)
-    check_each(np.isfinite(array), array, name, tests.labels, "it must be finite")
-    return array
+    fix = f"pass one number, or one for each of {tests.n_classes} classes"
+    check_shape(array, name, fix, (), (tests.n_classes,))
+    check_each(np.isfinite(array), array, name, "it must be finite", tests.labels)
+    return np.broadcast_to(array, tests.n_classes)
 
 
 def read_unit_costs(unit_costs: Any, tests: Tests) -> FloatArray:
     """Drawn unit costs, one per class in each draw."""
-    array = read_floats(unit_costs, "unit_costs")
-    if array.ndim not in (1, 2) or array.shape[-1] != tests.n_classes or not array.size:
-        k = tests.n_classes
-        fix = f"pass one per class, shape ({k},), or draws of them, shape (draws, {k})"
-        raise InputError(f"has shape {array.shape}", argument="unit_costs", value=array.shape, fix=fix)
-    bad = ~((array >= 0) & (array < np.inf))
-    if bad.any():
-        value, fix = array[bad][0], "pass what a prior's sample gives, 0 or more"
-        raise InputError(f"contain {value:g}", argument="unit_costs", value=value, fix=fix)
+    array, k = read_floats(unit_costs, "unit_costs"), tests.n_classes
+    fix = f"pass one per class, shape ({k},), or draws of them, shape (draws, {k})"
+    check_shape(array, "unit_costs", fix, (k,), (max(1, len(np.atleast_1d(array))), k))
+    check_each((array >= 0) & (array < np.inf), array, "unit_costs", "pass what a prior's sample gives, 0 or more")
     return array
-
-
-def check_each(
-    good: Any,
-    values: FloatArray,
-    name: str,
-    labels: Sequence[Any] | None,
-    fix: str,
-    command_fix: str | None = None,
-) -> None:
-    """Every class's value is good, or an error names the first that is not."""
-    if not good.all():
-        index = int(np.argmin(good))
-        label = index if labels is None else labels[index]
-        raise InputError(argument=name, column=label, value=values[index], fix=fix, command_fix=command_fix)

@@ -172,7 +172,7 @@ BAD = {
     "smoothing beyond 1": ({"label_smoothing": 1.5}, InputError, "label_smoothing is 1.5"),
     "a zero cost": ({"costs": [1, 2, 0, 1, 1]}, InputError, "costs of class 2 is 0"),
     "a cost too large": ({"costs": [1, 2, 1e40, 1, 1]}, InputError, "costs go from 1 to 1e[+]40: in float32"),
-    "too few costs": ({"costs": [1, 2]}, InputError, "but there are 5 classes"),
+    "too few costs": ({"costs": [1, 2]}, InputError, "pass one for each of 5 classes"),
     "costs of every row": ({"costs": [[1] * 5] * 2}, InputError, "pass one cost per class"),
     "learnt costs": ({"costs": torch.ones(5, requires_grad=True)}, InputError, "costs requires a gradient"),
 }

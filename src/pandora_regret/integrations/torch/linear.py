@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from pandora_regret.inputs import InputError, read_alpha
+from pandora_regret.inputs.numbers import check_shape
 from pandora_regret.integrations.torch.loss import kernels_for, pair_loss, precision_of
 from pandora_regret.integrations.torch.tensors import (
     ClassCosts,
@@ -171,9 +172,8 @@ def _read_rows(
     scales = kept.double()
     if sample_weight is not None:
         refuse_gradient(sample_weight, "sample_weight")
-        if sample_weight.shape != target.shape:
-            fix = f"pass {tuple(target.shape)}, as target has"
-            raise InputError(f"has shape {tuple(sample_weight.shape)}", argument="sample_weight", fix=fix)
+        shape = tuple(target.shape)
+        check_shape(sample_weight, "sample_weight", f"pass {shape}, as target has", shape)
         scales = scales * sample_weight.reshape(-1)
     return flat.where(kept, 0), scales / scales.sum() if reduction == "mean" else scales
 
@@ -239,14 +239,19 @@ def _one_pass(
         if of_bias is not None:
             of_bias[columns] = logits.sum(dim=0)
         del logits  # before the next tile is made
-    pull = (-pulls * slopes).to(features.dtype)  # the gradients of the true classes' logits, (N,)
+    _add_truths(grads, features, weight, truth, (-pulls * slopes).to(features.dtype))
+    return torch.where(scales == 0, 0.0, losses * scales), grads
+
+
+def _add_truths(grads: Any, features: Tensor, weight: Tensor, truth: Tensor, pull: Tensor) -> None:
+    """Add what the true classes' logits, of gradients `pull`, (N,), contribute."""
+    of_features, of_weight, of_bias = grads
     if of_features is not None:
         of_features.addcmul_(pull[:, None], weight[truth])
     if of_weight is not None:
         of_weight.index_put_((truth,), pull[:, None] * features, accumulate=True)
     if of_bias is not None:
         of_bias.index_put_((truth,), pull, accumulate=True)
-    return torch.where(scales == 0, 0.0, losses * scales), grads
 
 
 def _add_tile(

@@ -9,7 +9,7 @@ from torchmetrics import Metric
 
 from pandora_regret.inputs import InputError, InputTypeError, read_alpha, read_count
 from pandora_regret.inputs.errors import renamed
-from pandora_regret.inputs.numbers import read_weights
+from pandora_regret.inputs.numbers import check_shape, read_weights
 from pandora_regret.inputs.tables import HALF_TOLERANCE, TOLERANCE, check_rows
 from pandora_regret.integrations.torch.tensors import (
     ClassCosts,
@@ -96,9 +96,7 @@ class PandoraRegret(Metric):
         weights = torch.ones(shape, dtype=torch.float64, device=values.device)
         if sample_weight is not None:
             weights = torch.as_tensor(sample_weight, dtype=torch.float64, device=values.device)
-        if weights.shape != shape:
-            fix = f"pass one weight per instance, shape {tuple(shape)}"
-            raise InputError(f"has shape {tuple(weights.shape)}", argument="sample_weight", fix=fix)
+        check_shape(weights, "sample_weight", f"pass one weight per instance, shape {tuple(shape)}", tuple(shape))
         weights = weights.reshape(-1)
         if self.validate_args:
             _check_values(values, truth, weights, self.logits)

@@ -9,7 +9,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 
 from pandora_regret.inputs import InputError, InputTypeError
 from pandora_regret.inputs.costs import check_costs
-from pandora_regret.inputs.numbers import read_floats, read_number
+from pandora_regret.inputs.numbers import check_shape, read_floats, read_number
 
 Reduction = Literal["mean", "sum", "none"]
 
@@ -106,8 +106,7 @@ class ClassCosts:
         if isinstance(costs, Tensor):
             costs = costs.double().cpu().numpy()
         array = check_costs(read_floats(costs, "costs"), "costs")
-        if array.ndim != 1:
-            raise InputError(f"costs has shape {array.shape}: pass one cost per class, shape (K,).")
+        check_shape(array, "costs", "pass one cost per class, shape (K,)", (array.size,))
         if array.min() < LEAST_COST or array.max() > LARGEST_COST:
             problem = f"costs go from {array.min():g} to {array.max():g}"
             fix = (
@@ -129,10 +128,7 @@ def cost_table(costs: Any, n_classes: int) -> Tensor | None:
         table = costs
     else:
         table = (costs if isinstance(costs, ClassCosts) else ClassCosts(costs)).values
-    if table.shape != (n_classes,):
-        raise InputError(
-            f"costs has shape {tuple(table.shape)} but there are {n_classes} classes: pass ({n_classes},)."
-        )
+    check_shape(table, "costs", f"pass one for each of {n_classes} classes, ({n_classes},)", (n_classes,))
     return table
 
 
