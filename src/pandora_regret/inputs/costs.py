@@ -25,9 +25,10 @@ def read_costs(
     """What testing each class costs: (K,), or (N, K) where instances may have their own."""
     array = read_floats(by_name(costs, labels, argument), argument, copy=False)
     k = len(labels)
-    fix, shapes = f"pass one cost per class, shape ({k},)", [(k,)]
+    fix, shapes = f"pass one cost per class, shape ({k},)", list[tuple[int, ...]]([(k,)])
     if n_rows is not None:
-        fix, shapes = f"{fix}, or one per class and instance, shape ({n_rows}, {k})", [(k,), (n_rows, k)]
+        fix += f", or one per class and instance, shape ({n_rows}, {k})"
+        shapes.append((n_rows, k))
     check_shape(array, argument, fix, *shapes)
     return check_costs(array, argument, labels)
 
