@@ -3,7 +3,8 @@
 python examples/studies/publish.py                         pages from the results stored in docs/
 python examples/studies/publish.py medmnist=STUDY_FOLDER   first stores a study that was run again, in docs/study/
 
-Studies that are stored: medmnist (medmnist_variants.toml), medmnist-more, readings, tables, dermatology, flusight.
+Studies that are stored: medmnist (medmnist_variants.toml), medmnist-more, readings, temperatures, tables,
+dermatology, flusight, vlm, vlm-categories.
 Beside them zoos.json is written by describe.py, workups.json by workups.py, sensitivity.json by sensitivity.py,
 votes.json by votes.py, flusight-monitor.json by flusight_monitor.py.
 
@@ -42,18 +43,7 @@ PAGES = [
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
     if MARKED.search(page.read_text(encoding="utf-8"))
 ]
-IN_THE_PAPER = {  # its Table 1: Pandora's Regret, log loss, accuracy, macro-F1
-    ("Clinical", "Derm"): (0.86, 0.84, 0.77, 0.74),
-    ("Clinical", "OCT"): (0.90, 0.88, 0.87, 0.88),
-    ("Well Specified", "Derm"): (0.93, 0.90, 0.84, 0.79),
-    ("Well Specified", "OCT"): (0.96, 0.91, 0.84, 0.86),
-    ("Random Temperature", "Derm"): (0.82, 0.65, 0.62, 0.62),
-    ("Random Temperature", "OCT"): (0.87, 0.71, 0.85, 0.86),
-    ("Random Distractor Temperature", "Derm"): (0.75, 0.19, 0.38, 0.17),
-    ("Random Distractor Temperature", "OCT"): (0.87, 0.84, 0.72, 0.73),
-}
 NO_CHOICE = "no choice"  # all models pay the same
-CHOSEN_BY = ("pandora_regret", "cost_weighted", "log_loss", "accuracy", "macro_f1")
 
 
 def shown(cell: Cell) -> str:
@@ -61,40 +51,6 @@ def shown(cell: Cell) -> str:
     value, low, high = (f"{number:.2f}".replace("-", "−") for number in (cell.value, cell.low, cell.high))
     value = f"**{value}**" if cell.best else value
     return f"{value}{'†' if cell.reversed else ''} [{low}, {high}]".replace("−0.00", "0.00")
-
-
-def tau_table() -> str:
-    """Ours, and the paper's in parentheses."""
-    grid = study_grid(read_results(STORED), "tau")
-    rows = [
-        [
-            condition,
-            data,
-            *(
-                f"{shown(cell)} ({paper:.2f})"
-                for cell, paper in zip(cells, IN_THE_PAPER[condition, data], strict=True)
-            ),
-        ]
-        for condition, data, cells in grid.rows
-    ]
-    return as_table(["Condition", "Data", *grid.metrics], rows)
-
-
-def _is_cheaper(cell: Cell, of_pandora: Cell) -> bool:
-    assert cell.value is not None
-    assert of_pandora.value is not None
-    return round(cell.value, 2) < round(of_pandora.value, 2)
-
-
-def regret_table() -> str:
-    """In dollars per case, so without the condition that draws costs."""
-    grid = study_grid(read_results(STORED), "regret", CHOSEN_BY)
-    rows = [
-        [c, data, *(f"{shown(cell)}{'‡' if _is_cheaper(cell, cells[0]) else ''}" for cell in cells)]
-        for c, data, cells in grid.rows
-        if c != "Well Specified"
-    ]
-    return as_table(["Condition", "Data", *grid.metrics], rows)
 
 
 def workup_table(what: str) -> str:
@@ -125,8 +81,6 @@ def flusight_table() -> str:
 
 TABLES: dict[str, Callable[[], str]] = {
     "flusight": flusight_table,
-    "tau": tau_table,
-    "regret": regret_table,
     **{f"workup_{what}": partial(workup_table, what) for what in ("tau",)},
     **zoo_tables.TABLES,
     **measured_tables.TABLES,
@@ -177,6 +131,7 @@ def draw() -> None:
     for name, metrics in (("medmnist-gaps.svg", PAPER_METRICS), ("medmnist-gaps-all.svg", ())):
         draw_tau_gaps(study_grid(results, "gap", metrics), STORED.parent / name)
     zoo_tables.draw_all_zoos(STORED.parent / "zoos.svg")
+    (STORED.parent / "zoos.csv").write_text(zoo_tables.all_figures(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ FOLDERS = (
     "tables",
     "dermatology",
     "flusight",
+    "vlm",
 )  # under docs/study, results.json in each
 WORKUPS = STUDIES / "workups.json"
 DOLLAR = r"\$"  # two that are not escaped would enclose a formula
@@ -28,6 +29,8 @@ ZOOS = {  # in the order of the tables: what people call it, and the sign of its
     "cardiotocography": ("cardiotocography", ""),
     "soybean": ("soybean", ""),
     "FluSight": ("FluSight", ""),
+    "MMBench": ("MMBench", ""),
+    "OOD-CV": ("OOD-CV", ""),
 }
 CONDITIONS = {
     "clinical": "Known costs",
@@ -114,6 +117,18 @@ def all_rows() -> tuple[ZooRow, ...]:
     return tuple(rows[key] for key in ((zoo, c) for zoo in ZOOS for c in CONDITIONS) if key in rows)
 
 
+@cache
 def ranked_rows() -> tuple[ZooRow, ...]:
-    """Those in which models differ in what they cost."""
-    return tuple(row for row in all_rows() if not row.no_choice)
+    """Those in which models differ in what they cost, each once.
+
+    Where all classes are equally frequent, equal prevalence is known costs again.
+    """
+    clinical = {
+        row.zoo: [row.tau(metric) for metric in METRICS] for row in all_rows() if row.condition == "clinical"
+    }
+    return tuple(
+        row
+        for row in all_rows()
+        if not row.no_choice
+        and (row.condition != "equal_prevalence" or [row.tau(m) for m in METRICS] != clinical[row.zoo])
+    )
