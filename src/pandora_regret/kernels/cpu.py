@@ -15,7 +15,6 @@ from pandora_regret.kernels.reference import SMALLEST_COST
 
 LEAST_TRUTH = 1e-150  # below this p / C, ratios to other classes may leave the normal floats
 LANES = 512  # rows at a time of a simulation, so that what is turned stays in the cache
-EDGE_OF_TIE = 1e-13  # relative to the logits: this near to where a tie ends, rounding would decide
 LEAST_RATIO = 1e-300  # a rival this far behind costs nothing
 UNIFORM, RANKS, POWER = 1, 2, 3  # alpha = 1, alpha = inf, and any other
 
@@ -77,91 +76,68 @@ def pair_of_probabilities(theirs, ours, alpha, kind, tie, worth):
 
 
 @njit(**INLINE)
-def pair_of_logits(gap, size, alpha, kind, tie, worth):
-    """L_alpha at ``ln r = gap``; `size` is what the width of a tie of the two logits grows with."""
-    return loss_of_ranks(-gap, tie * size, worth) if kind == RANKS else loss_of_log_odds(gap, alpha)
-
-
-@njit(**INLINE)
 def size_of_logit(logit):
     """What a logit adds to the width of a tie: an impossible class's, nothing."""
     return abs(logit) if logit > -np.inf else 0.0
 
 
 @njit(**INLINE)
-def _priced_pair(ours, theirs, costs, c, i, j, logits, alpha, kind, tie, worth):
-    """``C_j L_alpha(q_i / q_j)`` from two numbers of a row; `worth` is of a tie."""
+def priced_pair(merit, theirs, own, cost, logits, alpha, kind, tie, worth):
+    """``C_j L_alpha(q_i / q_j)`` of a rival's p or logit; `merit` is the truth's p / C, or its logit.
+
+    Costs are the truth's own and the rival's, or None.
+    """
     if logits:
-        gap = ours - theirs if costs is None else (ours - theirs) + log_normal(costs[c, j] / costs[c, i])
-        size = 1 + size_of_logit(ours) + size_of_logit(theirs) if kind == RANKS else 1.0
-        pair = pair_of_logits(gap, size, alpha, kind, tie, worth)
-    elif costs is None:
-        pair = pair_of_probabilities(theirs, ours, alpha, kind, tie, worth)
+        gap = merit - theirs if cost is None else (merit - theirs) + log_normal(cost / own)
+        if kind == RANKS:
+            pair = loss_of_ranks(-gap, tie * (1 + size_of_logit(merit) + size_of_logit(theirs)), worth)
+        else:
+            pair = loss_of_log_odds(gap, alpha)
     else:
-        pair = pair_of_probabilities(theirs / costs[c, j], ours / costs[c, i], alpha, kind, tie, worth)
-    return pair if costs is None else costs[c, j] * pair
-
-
-@njit(**INLINE)
-def _near_edge(ours, theirs, quotient, tie):
-    """Whether rounding would decide a tie: the logarithm of costs is not the reference's to the last digit."""
-    gap, size = (ours - theirs) + log_normal(quotient), 1 + size_of_logit(ours) + size_of_logit(theirs)
-    return abs(abs(gap) - tie * size) <= EDGE_OF_TIE * size
+        pair = pair_of_probabilities(theirs if cost is None else theirs / cost, merit, alpha, kind, tie, worth)
+    return pair if cost is None else cost * pair
 
 
 @njit(**FAST)
-def _total(values, n, costs, c, i, logits, alpha, tie, worth, tolerance):
-    """``sum_j C_j L(r_ij)``, or NaN if the row is no forecast, its truth nearly impossible, or a tie doubtful."""
+def _total(values, n, costs, c, i, logits, alpha, tie, worth, tolerance, weight, pairs):
+    """``sum_j C_j L(r_ij)``, or NaN if the row is no forecast, or its truth nearly impossible."""
     ours, kind = types.float64(values[n, i]), kind_of(alpha)
+    own = None if costs is None else costs[c, i]
+    merit = ours if logits or costs is None else ours / costs[c, i]
     loss, total, bad = 0.0, 0.0, 0
     for j in range(values.shape[1]):
-        theirs = types.float64(values[n, j])
+        theirs, cost = types.float64(values[n, j]), None if costs is None else costs[c, j]
         total += theirs
         bad += not (theirs < np.inf if logits else theirs >= 0)
-        if costs is not None and logits and kind == RANKS:
-            bad += j != i and _near_edge(ours, theirs, costs[c, j] / costs[c, i], tie)
         of_tie = worth[0] if j < i else worth[1]
-        pair = _priced_pair(ours, theirs, costs, c, i, j, logits, alpha, kind, tie, of_tie)
+        pair = priced_pair(merit, theirs, own, cost, logits, alpha, kind, tie, of_tie)
         loss += pair if j != i else 0.0
-    if logits:
-        return loss if bad == 0 and np.isfinite(ours) else np.nan
-    merit = ours if costs is None else ours / costs[c, i]
-    return loss if bad == 0 and abs(total - 1) <= tolerance and merit > LEAST_TRUTH else np.nan
+        if pairs is not None:
+            pairs[i, j] += weight * pair if j != i else 0.0
+    sure = np.isfinite(ours) if logits else abs(total - 1) <= tolerance and merit > LEAST_TRUTH
+    return loss if bad == 0 and sure else np.nan
 
 
 @njit(**FAST)
-def total_losses(values, logits, truth, costs, alpha, tie, worth, tolerance, out):
+def total_losses(values, logits, truth, costs, alpha, tie, worth, tolerance, out, weights, pairs):
     """``sum_j C_j L_alpha(q_i / q_j)`` of every row beyond doubt, else NaN; how many rows are not.
 
     `tie` is how far apart, relatively, quotients may be in a tie at alpha = inf, and `worth` what a tie is worth
-    with a class of lower and of higher number. Steps get a table and the number of a row: a view of the row would
-    be counted as a reference to the table, and threads would wait for each other at the counter.
+    with a class of lower and of higher number. For logits at alpha = inf there are no costs: their logarithm is
+    not the reference's to the last digit, which decides ties. Where `pairs`, (K, K), is not None, the sure rows'
+    weighted pairs are added to it. Steps get a table and the number of a row: a view of the row would be counted
+    as a reference to the table, and threads would wait for each other at the counter.
     """
     doubtful, of_each = 0, costs is not None and len(costs) > 1
     for n in range(len(values)):
         c, i = n if of_each else 0, truth[n]
-        out[n] = _total(values, n, costs, c, i, logits, alpha, tie, worth, tolerance)
-        doubtful += np.isnan(out[n])
+        out[n] = _total(values, n, costs, c, i, logits, alpha, tie, worth, tolerance, 0.0, None)
+        if np.isnan(out[n]):
+            doubtful += 1
+        elif pairs is not None:
+            weight = 1.0 if weights is None else weights[n]
+            _total(values, n, costs, c, i, logits, alpha, tie, worth, tolerance, weight, pairs)
     return doubtful
-
-
-@njit(**FAST)
-def pair_sums(values, logits, truth, costs, alpha, tie, weights, totals, pairs):
-    """Add ``w C_j L_alpha(q_i / q_j)`` to ``pairs[i, j]`` for every row that `total_losses` vouched for."""
-    of_each = costs is not None and len(costs) > 1
-    for n in range(len(values)):
-        if not np.isnan(totals[n]):
-            weight, c = 1.0 if weights is None else weights[n], n if of_each else 0
-            _add_pairs(values, n, costs, c, truth[n], logits, alpha, tie, weight, pairs)
-
-
-@njit(**FAST)
-def _add_pairs(values, n, costs, c, i, logits, alpha, tie, weight, pairs):
-    ours, kind = types.float64(values[n, i]), kind_of(alpha)
-    for j in range(values.shape[1]):
-        theirs = types.float64(values[n, j])
-        pair = _priced_pair(ours, theirs, costs, c, i, j, logits, alpha, kind, tie, 1.0)
-        pairs[i, j] += weight * pair if j != i else 0.0
 
 
 @njit(**EXACT)

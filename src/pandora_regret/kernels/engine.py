@@ -53,9 +53,15 @@ def worth_compiling(n_elements: int, alpha: float = 1.0) -> bool:
     return sum(_work_so_far) >= WORTH_COMPILING * (TO_LOAD if is_filled(cache_folder()) else TO_COMPILE)
 
 
+def _is_compiled(forecast: Forecast, alpha: float, alike: int = 1) -> bool:
+    """Whether loops are: the logarithm of a compiled cost would decide ties of logits otherwise."""
+    exact = alpha < np.inf or not forecast.logits or forecast.costs is None
+    return exact and worth_compiling(alike * forecast.values.size, alpha)
+
+
 def total_losses(forecast: Forecast, alpha: float, ties: Ties = BROKEN_AT_RANDOM, alike: int = 1) -> Rows:
     """``sum_j C_j L_alpha(q_i / q_j)`` of each row; the forecasts are one of so many tables alike."""
-    if not worth_compiling(alike * forecast.values.size, alpha):
+    if not _is_compiled(forecast, alpha, alike):
         yield from ((block, reference.total_losses(block, alpha, ties)) for block in forecast.blocks())
         return
     for part in _parts(forecast):
@@ -85,15 +91,15 @@ def search_costs(forecast: Forecast, prior: Prior, numbers: IntArray | None = No
 
 def wasted_pairs(forecast: Forecast, prior: Prior) -> Iterator[tuple[Forecast, FloatArray, Any, FloatArray]]:
     """What each row wastes; some classes, and the weighted sums of what their rows waste on every class."""
-    if not isinstance(prior, Beta) or not worth_compiling(forecast.values.size, prior.alpha):
+    if not isinstance(prior, Beta) or not _is_compiled(forecast, prior.alpha):
         for block in forecast.blocks():
             wasted = reference.mean_waste(block, prior)
             yield block, wasted.sum(axis=1), *reference.sums_by_truth(block, wasted)
         return
     factor = prior.mean * prior.loss_to_share
     for part in _parts(forecast):
-        totals, doubtful = _compiled_totals(part, prior.alpha, BROKEN_AT_RANDOM)
-        pairs, by_reference = _pair_sums(part, prior.alpha, totals), [np.empty(0)]
+        pairs, by_reference = np.zeros((part.n_classes, part.n_classes)), [np.empty(0)]
+        totals, doubtful = _compiled_totals(part, prior.alpha, pairs=pairs)
         for block in part.rows(doubtful).blocks():
             losses = reference.pair_losses(block, prior.alpha)
             classes, sums = reference.sums_by_truth(block, losses)
@@ -135,7 +141,7 @@ def wasted_for_every_truth(block: Forecast, prior: Prior) -> FloatArray:
         losses = reference.losses_for_every_truth(block, prior.alpha, sweep)
         return prior.mean * (prior.loss_to_share * losses)
     rows = replace(block, values=np.ascontiguousarray(block.values))
-    each = (_compiled_totals(reference.if_true(rows, i), prior.alpha, BROKEN_AT_RANDOM)[0] for i in range(n))
+    each = (_compiled_totals(reference.if_true(rows, i), prior.alpha)[0] for i in range(n))
     table = prior.mean * (prior.loss_to_share * np.stack(list(each), axis=1))
     doubtful = np.flatnonzero(np.isnan(table).any(axis=1))
     if len(doubtful):
@@ -154,36 +160,32 @@ def _parts(forecast: Forecast) -> Iterator[Forecast]:
         yield replace(part, values=values)
 
 
-def _compiled_totals(part: Forecast, alpha: float, ties: Ties) -> tuple[FloatArray, IntArray]:
-    """Total losses, (n,), NaN where the compiled loop has a doubt; and which rows these are."""
+def _compiled_totals(
+    part: Forecast, alpha: float, ties: Ties = BROKEN_AT_RANDOM, pairs: FloatArray | None = None
+) -> tuple[FloatArray, IntArray]:
+    """Total losses, (n,), NaN where the compiled loop has a doubt; and which rows these are.
+
+    The weighted sums of ``C_j L_alpha(q_i / q_j)`` over the others are added to `pairs`, (K, K).
+    """
     from pandora_regret.kernels import cpu, lanes
 
-    totals, one_price_list = np.empty(len(part)), part.costs is None or part.costs.ndim == 1
-    exact = alpha < np.inf or not part.logits or part.costs is None
-    loops = lanes if part.n_classes <= lanes.MOST_CLASSES and one_price_list and exact else cpu
-    costs, options = _two_dimensional(part.costs), (alpha, relative_tie(part), ties, part.tolerance)
+    totals, options = np.empty(len(part)), (alpha, relative_tie(part), ties, part.tolerance)
+    one_price_list = part.costs is None or part.costs.ndim == 1
+    in_lanes = part.n_classes <= lanes.MOST_CLASSES and one_price_list and pairs is None
 
-    def score(chunk: slice) -> int:
-        of_rows = costs if one_price_list or costs is None else costs[chunk]
-        forecasts = (part.values[chunk], part.logits, part.truth[chunk], of_rows)
-        return int(loops.total_losses(*forecasts, *options, totals[chunk]))
+    def score(chunk: slice) -> tuple[int, Any]:
+        rows = part.rows(chunk)
+        arguments = (rows.values, rows.logits, rows.truth, _two_dimensional(rows.costs), *options, totals[chunk])
+        if in_lanes:
+            return lanes.total_losses(*arguments), 0.0
+        own = None if pairs is None else np.zeros(pairs.shape)
+        return cpu.total_losses(*arguments, rows.weights, own), own
 
-    n_doubtful = sum(in_threads(score, len(part), part.values.size))
-    return totals, np.flatnonzero(np.isnan(totals)) if n_doubtful else np.empty(0, np.intp)
-
-
-def _pair_sums(part: Forecast, alpha: float, totals: FloatArray) -> FloatArray:
-    """The weighted sums of ``C_j L_alpha(q_i / q_j)`` over rows beyond doubt, (K, K)."""
-    from pandora_regret.kernels import cpu
-
-    def sums(chunk: slice) -> FloatArray:
-        rows, pairs = part.rows(chunk), np.zeros((part.n_classes, part.n_classes))
-        forecasts = (rows.values, rows.logits, rows.truth, _two_dimensional(rows.costs))
-        cpu.pair_sums(*forecasts, alpha, relative_tie(rows), rows.weights, totals[chunk], pairs)
-        return pairs
-
-    fits = part.n_classes**2 * 8 * _n_threads() * CHUNKS_PER_THREAD <= MOST_PAIR_BYTES
-    return np.asarray(np.sum(in_threads(sums, len(part), part.values.size if fits else 0), axis=0))
+    fits = pairs is None or pairs.nbytes * _n_threads() * CHUNKS_PER_THREAD <= MOST_PAIR_BYTES
+    n_doubtful, sums = zip(*in_threads(score, len(part), part.values.size if fits else 0), strict=True)
+    if pairs is not None:
+        pairs += np.sum(sums, axis=0)
+    return totals, np.flatnonzero(np.isnan(totals)) if sum(n_doubtful) else np.empty(0, np.intp)
 
 
 def _two_dimensional(costs: FloatArray | None) -> FloatArray | None:

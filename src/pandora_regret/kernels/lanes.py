@@ -14,13 +14,10 @@ from numba.extending import intrinsic
 
 from pandora_regret.kernels.cpu import (
     LEAST_TRUTH,
-    RANKS,
     UNIFORM,
     kind_of,
     loss_of_uniform_odds,
-    pair_of_logits,
-    pair_of_probabilities,
-    size_of_logit,
+    priced_pair,
 )
 from pandora_regret.kernels.jit import EXACT, FAST, log_normal, njit
 from pandora_regret.priors.base import TIE, TIE_IN_SINGLE
@@ -41,30 +38,33 @@ TOTAL, CENTRE, DRIFT, SPREAD = range(4)  # sums of each metric: of w x, w^2 (x -
 def total_losses(values, logits, truth, costs, alpha, tie, worth, tolerance, out):
     """``sum_j C_j L_alpha(q_i / q_j)`` of every row beyond doubt, else NaN; how many are not.
 
-    Arguments as in `cpu.total_losses`, but costs are None or (1, K), the same for all rows; and None for logits at
-    alpha = inf, since the logarithm of a cost is not the reference's to the last digit, which decides ties.
+    Arguments as in `cpu.total_losses`, but costs are None or (1, K), the same for all rows.
     """
     n_rows, k = values.shape
     lanes = min(MOST_LANES, BUFFERED // k // AT_ONCE * AT_ONCE)
     turned, flat, kind = np.empty((k, lanes + SPACING), values.dtype), values.reshape(-1), kind_of(alpha)
-    ours, total, loss, doubtful = np.empty(lanes), np.empty(lanes), np.empty(lanes), 0
-    own = None if costs is None else np.empty(lanes)  # the logarithm of the truth's cost
+    merit, total, loss, doubtful = np.empty(lanes), np.empty(lanes), np.empty(lanes), 0
+    own, sure = np.empty(lanes), np.empty(lanes)
     for low in range(0, n_rows, lanes):
         n = min(lanes, n_rows - low)
         rows, label = flat[low * k : (low + n) * k], truth[low : low + n]
         turn(rows, turned)
-        _look_up_rows(rows, label, costs, logits, ours, own)
+        for r in range(n):
+            merit[r] = rows[r * k + label[r]]
+        if costs is not None:
+            for r in range(n):
+                own[r] = costs[0, label[r]]
+            for r in range(n):
+                merit[r] /= 1.0 if logits else own[r]
         total[:], loss[:], bad = 0.0, 0.0, 0
         for j in range(k):
-            cost = None if costs is None else costs[0, j]
-            if logits:
-                log_cost = None if costs is None else log_normal(costs[0, j])
-                bad += _add_logits(turned, j, cost, log_cost, alpha, kind, label, ours, own, tie, worth, loss)
-            else:
-                bad += _add_to_sums(turned, j, n, total)
-                _add_pairs(turned[j], j, cost, alpha, kind, label, ours, tie, worth, loss)
+            column, cost = turned[j, :n], None if costs is None else costs[0, j]
+            bad += _add_to_sums(column, logits, total)
+            _add_pairs(column, j, own, cost, logits, alpha, kind, label, merit, tie, worth, loss)
         limits = (-np.inf, np.inf) if logits else (LEAST_TRUTH, tolerance)
-        doubtful += _keep(ours, total, loss, limits[0], limits[1] if bad == 0 else -1.0, out[low : low + n])
+        doubtful += n - _weigh(total, merit, merit, limits[0], limits[1] if bad == 0 else -1.0, sure[:n])
+        for r in range(n):
+            out[low + r] = loss[r] if sure[r] > 0 else np.nan
     return doubtful
 
 
@@ -86,65 +86,22 @@ def turn(rows, turned):
 
 
 @njit(**EXACT)
-def _look_up_rows(rows, label, costs, logits, ours, own):
-    """The truth's own ``p / C``, or its logit and ``ln C``."""
-    k = len(rows) // len(label)
-    for r in range(len(label)):
-        ours[r] = rows[r * k + label[r]]
-    if costs is not None:
-        for r in range(len(label)):
-            own[r] = costs[0, label[r]]
-        for r in range(len(label)):
-            ours[r] = ours[r] if logits else ours[r] / own[r]
-        if logits:
-            for r in range(len(label)):
-                own[r] = log_normal(own[r])
-
-
-@njit(**EXACT)
-def _add_pairs(column, number, cost, alpha, kind, label, merit, tie, worth, loss):
-    """Add a class of probabilities, of a certain cost or of cost 1 (None), to each row's losses."""
+def _add_pairs(column, number, own, cost, logits, alpha, kind, label, merit, tie, worth, loss):
+    """Add a class, of a certain cost or of cost 1 (None), to each row's losses."""
     for r in range(len(label)):
         theirs, of_tie = types.float64(column[r]), worth[0] if number < label[r] else worth[1]
-        theirs = theirs if cost is None else theirs / cost
-        pair = pair_of_probabilities(theirs, merit[r], alpha, kind, tie, of_tie)
-        loss[r] += (pair if cost is None else cost * pair) if label[r] != number else 0.0
+        pair = priced_pair(merit[r], theirs, own[r], cost, logits, alpha, kind, tie, of_tie)
+        loss[r] += pair if label[r] != number else 0.0
 
 
 @njit(**FAST)
-def _add_to_sums(turned, j, n, total):
-    """Add a class to each row's sum; how many of its numbers are no probabilities."""
+def _add_to_sums(column, logits, total):
+    """Add a class to each row's sum; how many of its numbers are no probabilities, or no logits."""
     bad = 0
-    for r in range(n):
-        total[r] += types.float64(turned[j, r])
-        bad += not turned[j, r] >= 0
+    for r in range(len(column)):
+        total[r] += types.float64(column[r])
+        bad += not (column[r] < np.inf if logits else column[r] >= 0)
     return bad
-
-
-@njit(**EXACT)
-def _add_logits(turned, j, cost, log_cost, alpha, kind, label, ours, own, tie, worth, loss):
-    """Add a class of logits to each row's losses; how many are NaN or +inf."""
-    bad = 0
-    for r in range(len(label)):
-        theirs = types.float64(turned[j, r])
-        bad += not theirs < np.inf
-        size = 1 + size_of_logit(ours[r]) + size_of_logit(theirs) if kind == RANKS else 1.0
-        of_tie = worth[0] if j < label[r] else worth[1]
-        gap = ours[r] - theirs if cost is None else (ours[r] - theirs) + (log_cost - own[r])
-        pair = pair_of_logits(gap, size, alpha, kind, tie, of_tie)
-        loss[r] += (pair if cost is None else cost * pair) if label[r] != j else 0.0
-    return bad
-
-
-@njit(**FAST)
-def _keep(ours, total, loss, least, tolerance, out):
-    """Losses of sound rows, else NaN; how many are not sound, as a sum that is NaN never is."""
-    doubtful = 0
-    for r in range(len(out)):
-        sure = (abs(total[r] - 1) <= tolerance) & (ours[r] > least)
-        out[r] = loss[r] if sure else np.nan
-        doubtful += not sure
-    return doubtful
 
 
 @intrinsic
@@ -208,13 +165,14 @@ def score(
             _add_losses(column, number, label, p, total, squares, loss)
             bad += _add_likeliest(column, number, best, likeliest)
             if free:
-                _add_before(column, number, label, ours, ours.dtype.type(tie), before)
+                _add_ahead(column, number, None, label, ours, ours.dtype.type(tie), before, spent)
             else:
-                _add_spent(column, number, costs[j], label, merit, tie, before, spent)
+                _add_ahead(column, number, costs[j], label, merit, tie, before, spent)
             if not simple:
                 cost = 1.0 if free else costs[j]
-                _add_pairs(column, number, cost, alpha, kind, label[:n], merit, tie, AT_RANDOM, priced)
-        _weigh(total, p, merit, tolerance if bad == 0 else -1.0, weight, doubtful[low : low + n])
+                _add_pairs(column, number, own, cost, False, alpha, kind, label[:n], merit, tie, AT_RANDOM, priced)
+        _weigh(total, p, merit, LEAST_TRUTH, tolerance if bad == 0 else -1.0, weight[:n])
+        doubtful[low : low + n] = weight[:n] == 0
         if len(weights):
             weight[:n] *= weights[low : low + n]
         _finish(weight, p, squares, loss, likeliest, label, lane, n)
@@ -262,33 +220,27 @@ def _add_likeliest(column, number, best, likeliest):
     return negative
 
 
-@njit(**FAST)
-def _add_before(column, number, label, ours, tie, before):
-    """Classes tested before the truth; ties go to the lower number."""
-    for r in range(len(column)):
-        lead, width = column[r] - ours[r], tie * ours[r]
-        ahead = lead > width or (lead >= -width and number < label[r])
-        before[r] += np.int32(1) if ahead else np.int32(0)
-
-
 @njit(**EXACT)
-def _add_spent(column, number, cost, label, merit, tie, before, spent):
-    """What is spent before the truth is found, and on how many tests."""
+def _add_ahead(column, number, cost, label, merit, tie, before, spent):
+    """Classes tested before the truth, and what they cost, if not all the same; ties go to the lower number."""
     for r in range(len(column)):
-        lead, width = types.float64(column[r]) / cost - merit[r], tie * merit[r]
+        theirs = column[r] if cost is None else types.float64(column[r]) / cost
+        lead, width = theirs - merit[r], tie * merit[r]
         ahead = lead > width or (lead >= -width and number < label[r])
         before[r] += np.int32(1) if ahead else np.int32(0)
-        spent[r] += cost if ahead else 0.0
+        if cost is not None:
+            spent[r] += cost if ahead else 0.0
 
 
 @njit(**FAST)
-def _weigh(total, p, merit, tolerance, weight, doubtful):
-    """What each row counts: nothing where it is in doubt, as a sum that is NaN always is."""
-    for r in range(len(doubtful)):
-        sure = (abs(total[r] - 1) <= tolerance) & (p[r] > LEAST_TRUTH) & (merit[r] > LEAST_TRUTH)
+def _weigh(total, p, merit, least, tolerance, weight):
+    """1 for sound rows, 0 for those in doubt, as one whose sum is NaN always is; how many are sound."""
+    sound = 0
+    for r in range(len(weight)):
+        sure = (abs(total[r] - 1) <= tolerance) & (p[r] > least) & (merit[r] > least)
         weight[r] = 1.0 if sure else 0.0
-    for r in range(len(doubtful)):
-        doubtful[r] = weight[r] == 0
+        sound += sure
+    return sound
 
 
 @njit(**FAST)
@@ -340,10 +292,3 @@ def _add_up(weight, doubtful, lane, is_first, of_rows, of_metrics):
         of_metrics[TOTAL, m] += total
         of_metrics[DRIFT, m] += drift
         of_metrics[SPREAD, m] += spread
-
-
-@njit(**FAST)
-def add_counts(truth, predicted, weights, counts):
-    """Add ``w`` to ``counts[truth, predicted]``."""
-    for r in range(len(truth)):
-        counts[truth[r], predicted[r]] += weights[r] if len(weights) else 1.0
