@@ -14,7 +14,6 @@ from pandora_regret.kernels.jit import EXACT, FAST, INLINE, SMALLEST, exp_parts,
 from pandora_regret.kernels.reference import SMALLEST_COST
 
 LEAST_TRUTH = 1e-150  # below this p / C, ratios to other classes may leave the normal floats
-LANES = 512  # rows at a time of a simulation, so that what is turned stays in the cache
 LEAST_RATIO = 1e-300  # a rival this far behind costs nothing
 UNIFORM, RANKS, POWER = 1, 2, 3  # alpha = 1, alpha = inf, and any other
 
@@ -159,68 +158,44 @@ def sweep(costs, keep_before, add_before, keep_after):
 
 @njit(**FAST)
 def simulate(values, logits, truth, weights, costs, tie, unit_costs, totals):
-    """Add to `totals` the weighted cost of all rows' searches under each drawn cost vector; a tie pays half.
+    """Add to `totals` the weighted cost of all rows' searches under each drawn cost vector, (K, D).
 
-    Nothing is sorted: the cost of a search is that of all classes which beat the truth, found by comparison. Rows
-    are turned into columns, some at a time, so that the innermost loop runs over rows and becomes vector code
-    however few the classes are.
+    Nothing is sorted: the cost of a search is that of all classes which beat the truth, found by comparison; a tie
+    pays half. The innermost loop runs over draws and becomes vector code however few the classes are.
     """
-    for start in range(0, len(values), LANES):
-        stop = min(start + LANES, len(values))
-        rows, truths = values[start:stop], truth[start:stop]
-        turned, widths = classes_by_rows(rows, truths, logits, tie)
-        base = None if costs is None else (costs if len(costs) == 1 else costs[start:stop]).T
-        of_rows = None if weights is None else weights[start:stop]
-        for d in range(len(unit_costs)):
-            spent = _searches(turned, widths, truths, logits, base, tie, unit_costs[d])
-            totals[d] += spent.sum() if weights is None else (of_rows * spent).sum()
+    merit = np.empty(len(totals))
+    for n in range(len(values)):
+        i, ours = truth[n], types.float64(values[n, truth[n]])
+        weight, c = 0.5 if weights is None else 0.5 * weights[n], n if costs is not None and len(costs) > 1 else 0
+        base = 1.0 if costs is None else costs[c, i]
+        _begin_searches(1.0 if logits else ours, base, unit_costs[i], weight, merit, totals)
+        for j in range(values.shape[1]):
+            theirs, width, base = types.float64(values[n, j]), tie, 1.0 if costs is None else costs[c, j]
+            if logits:  # p_j / p_i; two impossible classes tie
+                width = tie * (1 + size_of_logit(ours) + size_of_logit(theirs))
+                theirs = 1.0 if theirs == ours else np.exp(theirs - ours)
+            _add_searches(theirs, base, unit_costs[j], width, weight, merit, totals)
 
 
 @njit(**FAST)
-def classes_by_rows(rows, truth, logits, tie):
-    """Classes by rows: probabilities, or by how much a logit exceeds the truth's; two impossible ones tie.
-
-    With them, for logits, the width of each one's tie with the truth.
-    """
-    turned = np.empty((rows.shape[1], len(rows)))
-    widths = np.empty((rows.shape[1] if logits else 0, len(rows)))
-    for n in range(len(rows)):
-        ours = types.float64(rows[n, truth[n]])
-        for j in range(rows.shape[1]):
-            value = types.float64(rows[n, j])
-            turned[j, n] = (0.0 if value == ours else value - ours) if logits else value
-            if logits:
-                widths[j, n] = tie * (1 + size_of_logit(ours) + size_of_logit(value))
-    return turned, widths
+def _begin_searches(ours, base, unit_costs, weight, merit, totals):
+    """The truth's merit, and half of its cost: it ties with itself, which pays the other half."""
+    for d in range(len(totals)):
+        cost = max(base * unit_costs[d], SMALLEST_COST)
+        merit[d] = _merit(ours, cost)
+        totals[d] += weight * cost
 
 
 @njit(**FAST)
-def _searches(turned, widths, truth, logits, base, tie, unit_costs):
-    """``c_i`` and ``c_j`` of every class j that is tested before i, found by comparison; a tie pays half."""
-    spent, ours = np.empty(len(truth)), np.empty(len(truth))
-    for n in range(len(truth)):
-        cost = _cost(unit_costs[truth[n]], base, truth[n], n)
-        spent[n] = 0.5 * cost  # the truth ties with itself below, which pays the other half
-        ours[n] = merit_of(turned[truth[n], n], cost, logits)
-    for j in range(len(turned)):
-        unit_cost, values = unit_costs[j], turned[j]
-        for n in range(len(truth)):
-            cost = _cost(unit_cost, base, j, n)
-            lead = merit_of(values[n], cost, logits) - ours[n]
-            width = widths[j, n] if logits else tie * abs(ours[n])
-            spent[n] += 0.5 * cost * loss_of_ranks(lead, width, 1.0)
-    return spent
+def _add_searches(theirs, base, unit_costs, width, weight, merit, totals):
+    """Add the cost of a class wherever it is tested before the truth."""
+    for d in range(len(totals)):
+        cost = max(base * unit_costs[d], SMALLEST_COST)
+        lead = _merit(theirs, cost) - merit[d]
+        totals[d] += weight * cost * loss_of_ranks(lead, width * abs(merit[d]), 1.0)
 
 
 @njit(**INLINE)
-def _cost(unit_cost, base, j, n):
-    cost = unit_cost if base is None else unit_cost * base[j, n if base.shape[1] > 1 else 0]
-    return cost if cost > SMALLEST_COST else SMALLEST_COST
-
-
-@njit(**INLINE)
-def merit_of(value, cost, logits):
-    """What the search sorts by: ``p / c`` or its logarithm; below all that, impossible classes, cheapest first."""
-    if logits:
-        return value - log_normal(cost)
-    return value / cost if value > 0 else -cost
+def _merit(p, cost):
+    """What the search sorts by: ``p / c``; below all that, impossible classes, cheapest first."""
+    return p / cost if p > 0 else -cost

@@ -116,11 +116,10 @@ def simulated_totals(forecast: Forecast, unit_costs: FloatArray) -> FloatArray:
         from pandora_regret.kernels import cpu
 
         for part in _parts(forecast):
-            costs, tie = _two_dimensional(part.costs), relative_tie(part)
-            forecasts = (part.values, part.logits, part.truth, part.weights, costs, tie)
+            about = (part.weights, _two_dimensional(part.costs), relative_tie(part))
 
-            def search(draws: slice, rows: Any = forecasts) -> None:
-                cpu.simulate(*rows, unit_costs[draws], totals[draws])
+            def search(draws: slice, rows: Any = (part.values, part.logits, part.truth, *about)) -> None:
+                cpu.simulate(*rows, np.ascontiguousarray(unit_costs[draws].T), totals[draws])
 
             in_threads(search, len(totals), part.values.size * len(totals))
         return totals
