@@ -10,7 +10,7 @@ import triton
 from torch import Tensor
 
 from pandora_regret.kernels import gpu_loops
-from pandora_regret.kernels.gpu_loops import count_loop, row_loop, scale_loop, tile_loop
+from pandora_regret.kernels.gpu_loops import count_loop, row_loop, scale_loop
 
 Reduction = Literal["mean", "sum", "none"]
 
@@ -187,13 +187,12 @@ def plan_of(n_rows: int, n_classes: int, stride: int) -> tuple[Launcher, int, in
     In a tile, 16 elements per thread measured fastest; in a long row 8.
     """
     unit = math.gcd(n_classes, stride, 16)
-    if n_classes > LONGEST_TILE:
+    rows, long = 1, n_classes > LONGEST_TILE
+    if long:
         block, warps = (2048, 8) if n_rows > FEW_ROWS else (4096, 16)
-        launcher = Launcher(row_loop, n_rows, {"unit": unit, "block": block, "num_warps": warps})
     else:
         block = triton.next_power_of_2(n_classes)
         rows = max(1, SHORT_TILE // block) if block < SHORT_TILE // 2 else 1
         warps = min(8, max(1, rows * block // 512))
-        shape = {"unit": unit, "rows_per_tile": rows, "block": block, "num_warps": warps}
-        launcher = Launcher(tile_loop, triton.cdiv(n_rows, rows), shape)
-    return launcher, n_classes // unit, stride // unit
+    shape = {"unit": unit, "rows_per_tile": rows, "block": block, "long": long, "num_warps": warps}
+    return Launcher(row_loop, triton.cdiv(n_rows, rows), shape), n_classes // unit, stride // unit

@@ -151,59 +151,6 @@ def _add_up(losses, partial, turns, loss, stored: tl.constexpr):
 
 
 @triton.jit
-def tile_loop(
-    logits,  # (N, K), rows `stride` apart
-    target,  # (N,)
-    costs,  # (K,), read only if priced
-    weights,  # counts of rows, or (N,), `weight_stride` apart; read only by that `weighing`
-    losses,  # out: (N,), or one sum per program, or (), the sum
-    partial,  # one number per program, and
-    turns,  # (), 0: for the sum
-    grad,  # (N, K) out, contiguous, written only if wanted
-    n_rows,
-    class_units,
-    stride_units,
-    alpha,
-    weight_stride,
-    ignore_index,
-    kind: tl.constexpr,
-    weighing: tl.constexpr,
-    stored: tl.constexpr,
-    priced: tl.constexpr,
-    wanted: tl.constexpr,
-    unit: tl.constexpr,  # a power of 2 that divides K and the stride, told so that accesses can be vectors
-    rows_per_tile: tl.constexpr,
-    block: tl.constexpr,  # >= K
-):
-    """Losses and gradients of whole rows, several per program: for rows short enough to stay in registers."""
-    n_classes, stride = class_units * unit, stride_units * unit
-    row = tl.program_id(0).to(tl.int64) * rows_per_tile + tl.arange(0, rows_per_tile)
-    present = row < n_rows
-    columns = tl.arange(0, block)[None, :]
-    truth, valid, n_read, ours, our_cost = _truth_of(
-        logits, target, costs, row, stride, n_classes, ignore_index, present, priced
-    )
-    read, own = columns < n_read[:, None], columns == truth[:, None]
-    x = tl.load(logits + row[:, None] * stride + columns, mask=read, other=-float("inf")).to(tl.float32)
-    share = _share(weights, target, n_rows, n_classes, ignore_index, weighing)
-    our_costs = our_cost[:, None] if priced else our_cost
-    pairs, power = _priced_pair(
-        x, ours[:, None], read & (own == 0), columns, costs, our_costs, alpha, kind, priced
-    )
-    if wanted:
-        of_rivals, of_truth = _factors(share, weights, weight_stride, row, ours, valid, alpha, kind, weighing)
-        pull = -tl.sum(power, axis=1) * of_truth
-        power = tl.where(own, pull[:, None], power * of_rivals[:, None])
-        inside = (columns < n_classes) & present[:, None]
-        tl.store(grad + row[:, None] * n_classes + columns, power.to(grad.dtype.element_ty), mask=inside)
-    loss = _or_nan(tl.sum(pairs, axis=1) * share, valid, truth, ignore_index)
-    if stored == ROWS:
-        tl.store(losses + row, loss, mask=present)
-    else:
-        _add_up(losses, partial, turns, tl.sum(loss), stored)
-
-
-@triton.jit
 def row_loop(
     logits,  # (N, K), rows `stride` apart
     target,  # (N,)
@@ -225,37 +172,50 @@ def row_loop(
     priced: tl.constexpr,
     wanted: tl.constexpr,
     unit: tl.constexpr,  # a power of 2 that divides K and the stride, told so that accesses can be vectors
-    block: tl.constexpr,
+    rows_per_tile: tl.constexpr,
+    block: tl.constexpr,  # >= K, unless
+    long: tl.constexpr,  # rows are read block by block, one per program
 ):
-    """Loss and gradient of one long row, block by block; the truth's gradient needs all blocks and comes last."""
+    """Losses and gradients: of several rows per program, short enough to stay in registers, or of one long row.
+
+    The truth's gradient needs all blocks of a long row, and comes last.
+    """
     n_classes, stride = class_units * unit, stride_units * unit
-    row = tl.program_id(0).to(tl.int64)
+    row = tl.program_id(0).to(tl.int64) * rows_per_tile + tl.arange(0, rows_per_tile)
+    present, first = row < n_rows, tl.arange(0, block)[None, :]
     truth, valid, n_read, ours, our_cost = _truth_of(
-        logits, target, costs, row, stride, n_classes, ignore_index, True, priced
+        logits, target, costs, row, stride, n_classes, ignore_index, present, priced
     )
+    our_costs = our_cost[:, None] if priced else our_cost
     share = _share(weights, target, n_rows, n_classes, ignore_index, weighing)
     of_rivals, of_truth = _factors(share, weights, weight_stride, row, ours, valid, alpha, kind, weighing)
-    pairs, powers = tl.zeros([block], tl.float32), tl.zeros([block], tl.float32)
-    for start in range(0, n_classes, block):
-        columns = start + tl.arange(0, block)
-        inside = columns < n_classes  # known before the truth is: reading need not wait for it
-        x = tl.load(logits + row * stride + columns, mask=inside, other=-float("inf")).to(tl.float32)
-        rival = (columns < n_read) & (columns != truth)
-        pair, power = _priced_pair(x, ours, rival, columns, costs, our_cost, alpha, kind, priced)
+    pairs = tl.zeros([rows_per_tile, block], tl.float32)
+    powers = tl.zeros([rows_per_tile, block], tl.float32)
+    for start in range(0, n_classes if long else 1, block):
+        columns = start + first
+        inside = (columns < n_classes) & present[:, None]  # known before the truth is: reading need not wait
+        x = tl.load(logits + row[:, None] * stride + columns, mask=inside, other=-float("inf")).to(tl.float32)
+        rival = (columns < n_read[:, None]) & (columns != truth[:, None])
+        pair, power = _priced_pair(x, ours[:, None], rival, columns, costs, our_costs, alpha, kind, priced)
         pairs += pair
         powers += power
-        if wanted:
-            value = (power * of_rivals).to(grad.dtype.element_ty)
-            tl.store(grad + row * n_classes + columns, value, mask=inside)
+        if wanted and long:
+            value = (power * of_rivals[:, None]).to(grad.dtype.element_ty)
+            tl.store(grad + row[:, None] * n_classes + columns, value, mask=inside)
     if wanted:
-        pull = -tl.sum(powers) * of_truth
-        tl.debug_barrier()  # the truth's column, too, has been written above, by another thread
-        tl.store(grad + row * n_classes + truth, pull.to(grad.dtype.element_ty), mask=valid)
-    loss = _or_nan(tl.sum(pairs) * share, valid, truth, ignore_index)
+        pull = -tl.sum(powers, axis=1) * of_truth
+        if long:
+            tl.debug_barrier()  # the truth's column, too, has been written above, by another thread
+            tl.store(grad + row * n_classes + truth, pull.to(grad.dtype.element_ty), mask=valid)
+        else:
+            value = tl.where(first == truth[:, None], pull[:, None], powers * of_rivals[:, None])
+            inside = (first < n_classes) & present[:, None]
+            tl.store(grad + row[:, None] * n_classes + first, value.to(grad.dtype.element_ty), mask=inside)
+    loss = _or_nan(tl.sum(pairs, axis=1) * share, valid, truth, ignore_index)
     if stored == ROWS:
-        tl.store(losses + row, loss)
+        tl.store(losses + row, loss, mask=present)
     else:
-        _add_up(losses, partial, turns, loss, stored)
+        _add_up(losses, partial, turns, tl.sum(loss), stored)
 
 
 @triton.jit
