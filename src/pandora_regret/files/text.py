@@ -363,7 +363,7 @@ def recognise_marks(sample: bytes, said: Dialect, usual: str, path: str) -> tupl
     """Separator and decimal sign of whole lines of UTF-8 text, as said or as recognised; `usual` for the name."""
     hint = SEPARATOR_LINE.match(sample)
     sample = sample[hint.end() if hint else 0 :]
-    most = min(LOOKED_AT, max(1 + FEWEST_LOOKED_AT, BYTES_LOOKED_AT // (1 + sample.find(b"\n"))))
+    most = min(LOOKED_AT, max(1 + FEWEST_LOOKED_AT, BYTES_LOOKED_AT // max(1, sample.find(b"\n"))))
     text = b"\n".join(sample.split(b"\n", most)[:most]).decode("utf-8", "replace")
     separator = said.separator or (hint[1].decode() if hint else _separator(text, usual, path))
     header, *rows = _values(text, separator) or [[]]
