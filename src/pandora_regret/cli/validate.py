@@ -70,7 +70,7 @@ def validate(asked: Asked) -> None:
     understood = [one.columns for one in results if one.columns is not None]
     if prices is not None:
         every = {name for columns in understood for name in columns.classes}
-        done += prices.about(every) if len(understood) == len(results) else prices.done
+        done += prices.match(every)[1] if len(understood) == len(results) else prices.done
     if asked.json:
         tables = [_table_as_dict(result) for result in results]
         about = {"fine": fine, "done": to_plain(done), "together": _problems(together, "paths"), "tables": tables}

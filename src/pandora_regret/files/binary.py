@@ -51,8 +51,7 @@ WHOLE = 1 << 53  # up to here, a number of a sheet that has no fraction is exact
 class ParquetFile(Source):
     """A Parquet file, or some of its row groups."""
 
-    groups: tuple[int, ...] = ()  # their numbers
-    lengths: tuple[int, ...] = ()  # of each of them
+    groups: tuple[tuple[int, int], ...] = ()  # their numbers and lengths
     repeating: frozenset[str] = frozenset()  # columns of text that is written as numbers in a dictionary
 
     @classmethod
@@ -61,20 +60,16 @@ class ParquetFile(Source):
         import pyarrow.parquet as pq  # with what other systems' files need: no text asks for that
 
         with explained(path, "Parquet"), pq.ParquetFile(path) as file:
-            schema, groups = file.schema_arrow, range(file.metadata.num_row_groups)
-            lengths = tuple(file.metadata.row_group(index).num_rows for index in groups)
-            chunks = [
-                file.metadata.row_group(0).column(index)
-                for index in range(file.metadata.num_columns if groups else 0)
-            ]
+            schema, about = file.schema_arrow, file.metadata
+            groups = tuple((index, about.row_group(index).num_rows) for index in range(about.num_row_groups))
+            chunks = [about.row_group(0).column(index) for index in range(about.num_columns) if groups]
         check_names(schema.names, path)
         repeating = frozenset(
             chunk.path_in_schema
             for chunk in chunks
             if chunk.total_uncompressed_size < BYTES_IN_DICTIONARY * chunk.num_values
         )
-        about: Fields = {"groups": tuple(groups), "lengths": lengths, "repeating": repeating}
-        return cls(path, kinds_of(schema), n_rows=sum(lengths), **about)
+        return cls(path, kinds_of(schema), n_rows=about.num_rows, groups=groups, repeating=repeating)
 
     def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
         """Only the columns' own pages are read; text that repeats comes as a dictionary, as it lies there."""
@@ -83,15 +78,13 @@ class ParquetFile(Source):
         options: Fields = {"read_dictionary": list(self.repeating.intersection(columns) - numbers)}
         options |= {"buffer_size": BUFFER_BYTES, "pre_buffer": False}  # a file read ahead would stay in memory
         with explained(self.path, "Parquet"), pq.ParquetFile(self.path, **options) as file:
-            yield from valid_rows(file.iter_batches(rows, columns=list(columns), row_groups=list(self.groups)))
+            groups = [index for index, _ in self.groups]
+            yield from valid_rows(file.iter_batches(rows, columns=list(columns), row_groups=groups))
 
     def pieces(self, n: int) -> list[Source]:
         """Whole row groups."""
-        ends = list(accumulate(self.lengths, initial=0))
-        return [
-            replace(self.part(ends[low], ends[high]), groups=self.groups[low:high], lengths=self.lengths[low:high])
-            for low, high in even_cuts(len(self.groups), n)
-        ]
+        ends, cuts = list(accumulate((rows for _, rows in self.groups), initial=0)), even_cuts(len(self.groups), n)
+        return [replace(self.part(ends[a], ends[b]), groups=self.groups[a:b]) for a, b in cuts]
 
 
 @dataclass(frozen=True)
@@ -136,44 +129,40 @@ def open_archive(path: str, _: bytes, __: Dialect, classes: Sequence[str] | None
                     arrays[key] = array
     except BAD_ARCHIVE as error:
         raise unreadable(path, "NPZ", error, where=f": array {key!r}" if key else "") from None
-    tables = [key for key, array in arrays.items() if array.ndim == 2]
+    names, tables = arrays.pop(CLASSES, None), [key for key, array in arrays.items() if array.ndim == 2]
     models = [FORECASTS] if FORECASTS in tables else [key for key in tables if key != COSTS] or tables
     if not models:
         problem = f"holds the arrays {quoted(sorted(arrays))}"
         raise FileError(problem, path, "save the forecasts as y_proba, shape (rows, classes)")
-    if CLASSES in arrays:
-        classes = [str(name) for name in _plain(arrays[CLASSES].ravel(), path, CLASSES).tolist()]
+    if names is not None:
+        classes = [str(name) for name in _plain(names.ravel(), path, CLASSES).tolist()]
+        for key in models:
+            if not len(set(classes)) == len(classes) == arrays[key].shape[1]:
+                problem = f"holds {quoted(classes)} but {key} has {arrays[key].shape[1]} columns"
+                raise FileError(problem, path, "name each column once", f": {CLASSES}")
     return {"" if key == FORECASTS else key: _open_model(path, key, arrays, classes) for key in models}
 
 
 def _open_model(
     path: str, model: str, arrays: dict[str, NDArray[Any]], classes: Sequence[str] | None
 ) -> TableInMemory:
-    n_rows, n_classes = shape = arrays[model].shape
-    shapes = {key: shape[:1] for key, array in arrays.items() if array.shape == shape[:1] or key in USUAL_NAMES}
-    shapes = {key: of for key, of in shapes.items() if arrays[key].dtype.kind in PLAIN or key in USUAL_NAMES}
-    shapes |= {key: shape for key in (model, COSTS) if key in arrays}
-    shapes.pop(CLASSES, None)
-    for key, needed in shapes.items():
-        if arrays[key].shape != needed:
-            problem = f"has shape {arrays[key].shape} but {model} has shape {shape}"
-            fix = f"every array needs one entry per row, shape ({n_rows},), and costs one per class too"
+    shape, columns = arrays[model].shape, Fields()
+    names = classes if classes and len(classes) == shape[1] else list(map(str, range(shape[1])))
+    for key, array in arrays.items():
+        needed = shape if key in (model, COSTS) else shape[:1]
+        if array.shape != needed and (key in USUAL_NAMES or needed == shape):
+            problem = f"has shape {array.shape} but {model} has shape {shape}"
+            fix = f"every array needs one entry per row, shape {shape[:1]}, and costs one per class too"
             raise FileError(problem, path, fix, f": {key}", column=key)
-    if CLASSES in arrays and not len(set(classes or ())) == len(classes or ()) == n_classes:
-        problem = f"holds {quoted(classes or ())} but {model} has {n_classes} columns"
-        raise FileError(problem, path, "name each column once", f": {CLASSES}")
-    names = list(map(str, range(n_classes))) if classes is None or len(classes) != n_classes else classes
-    columns: Fields = {}
-    for key, needed in shapes.items():
-        plain = _plain(arrays[key], path, key)
         if needed == shape:
-            columns |= {f"{key}:{name}": of for name, of in zip(names, np.ascontiguousarray(plain.T), strict=True)}
-        else:
-            columns[key] = plain
+            table = np.ascontiguousarray(_plain(array, path, key).T)
+            columns |= {f"{key}:{name}": of for name, of in zip(names, table, strict=True)}
+        elif key in USUAL_NAMES or (array.shape == needed and array.dtype.kind in PLAIN):
+            columns[key] = _plain(array, path, key)
     table = pa.table(columns)
-    said = {"proba_prefix": f"{model}:", "cost_prefix": f"{COSTS}:" if COSTS in arrays else None}
+    layout = {"proba_prefix": f"{model}:", "cost_prefix": f"{COSTS}:" if COSTS in arrays else None}
     named = classes is not None
-    return TableInMemory(path, kinds_of(table.schema), layout=said, names_classes=named, table=table)
+    return TableInMemory(path, kinds_of(table.schema), layout=layout, names_classes=named, table=table)
 
 
 def _plain(array: NDArray[Any], path: str, key: str) -> NDArray[Any]:
@@ -201,24 +190,19 @@ def open_sheet(path: str, _: bytes, said: Dialect, *__: Any) -> TableInMemory:
             cells = book.get_sheet_by_index(number).to_python(skip_empty_area=False)
     except (calamine.CalamineError, OSError) as error:
         raise unreadable(path, "Excel", error) from None
-    rows = {number: [_value(cell) for cell in row] for number, row in enumerate(cells, 1) if any(map(str, row))}
+    rows = [(at, [_value(cell) for cell in row]) for at, row in enumerate(cells, 1) if any(map(str, row))]
     if not rows:
         raise FileError("has an empty sheet", path, "name another (--sheet), or fill it")
-    width = max(index for row in rows.values() for index, cell in enumerate(row, 1) if cell is not None)
-    whole = (
-        at
-        for at, row in enumerate(rows.values())
-        if None not in (*row, *[None] * width)[min(1, width - 1) : width]
-    )
-    above = next(whole, 0)  # titles
-    header, *body = list(rows.values())[above:]
-    names = ["" if cell is None else str(cell) for cell in header[:width]]
+    width = max(at for _, row in rows for at, cell in enumerate(row, 1) if cell is not None)
+    wide = [(*row, *[None] * width)[:width] for _, row in rows]
+    above = next((at for at, row in enumerate(wide) if None not in row[min(1, width - 1) :]), 0)  # titles
+    names = ["" if cell is None else str(cell) for cell in wide[above]]
     check_names(names, path)
-    table = table_of([dict(zip(names, row, strict=False)) for row in body], names)
+    table = table_of([dict(zip(names, row, strict=True)) for row in wide[above + 1 :]], names)
     words = [f"sheet {titles[number]!r} read, of {len(titles)}"] if len(titles) > 1 else []
     words += [f"{counted(above, 'row')} above the names of columns left out"] if above else []
     done = (Done("sheet", len(titles) - 1, f"{path}: {'; '.join(words)}", path),) if words else ()
-    places = [f" row {number}" for number in list(rows)[above + 1 :]]
+    places = [f" row {at}" for at, _ in rows[above + 1 :]]
     return TableInMemory(path, kinds_of(table), done=done, table=table, row_places=places)
 
 
@@ -239,11 +223,8 @@ def _check_extent(path: str) -> None:
         raise unreadable(path, "Excel", error) from None
     for cells in sheets:
         rows = max((int(row) for _, row in cells), default=0)
-        numbers = (  # A is 1, Z is 26, AA is 27
-            reduce(lambda number, letter: 26 * number + letter - ord("A") + 1, letters, 0)
-            for letters in {letters for letters, _ in cells}
-        )
-        columns = max(numbers, default=0)
+        last = max((letters for letters, _ in cells), key=lambda letters: (len(letters), letters), default=b"")
+        columns = reduce(lambda number, letter: 26 * number + letter - ord("A") + 1, last, 0)  # AA is 27
         if rows * columns > max(SMALL, SPARSEST * len(cells)):
             problem = f"has a sheet of {len(cells):,} cells in {rows:,} rows and {columns:,} columns"
             raise FileError(problem, path, "delete cells that lie far away from the table")
@@ -251,14 +232,10 @@ def _check_extent(path: str) -> None:
 
 def _sheet_number(sheet: str | int | None, names: Sequence[str], path: str) -> int:
     """Which sheet is asked for, by its name or its number from 1, counted from 0."""
-    if meant := matched([str(sheet)], names):
-        return names.index(meant[str(sheet)])
     number = "1" if sheet is None else str(sheet)
+    if meant := matched([number], names):
+        return names.index(meant[number])
     if number.isdecimal() and 1 <= int(number) <= len(names):
         return int(number) - 1
-    raise FileError(
-        f"has no sheet {number!r} among {quoted(names)}",
-        path,
-        "name one, or its number (--sheet)",
-        argument="sheet",
-    )
+    problem = f"has no sheet {number!r} among {quoted(names)}"
+    raise FileError(problem, path, "name one, or its number (--sheet)", argument="sheet")

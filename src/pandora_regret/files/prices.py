@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
@@ -10,20 +11,14 @@ from pandora_regret.costs import load_costs
 from pandora_regret.files.batch import MOST_NAMED, spelled_otherwise
 from pandora_regret.files.layout import Dialect, Layout
 from pandora_regret.files.source import ROWS_AT_ONCE, FileError, Source, check_readable
-from pandora_regret.files.written import (
-    Amounts,
-    named_twice,
-    read_amounts,
-    read_texts,
-    read_written_number,
-)
+from pandora_regret.files.written import named_twice, read_amounts, read_texts, read_written_number
 from pandora_regret.inputs import Done, FloatArray, InputError
 from pandora_regret.inputs.costs import check_costs
 from pandora_regret.inputs.names import did_you_mean, folded, matched, quoted
 from pandora_regret.optional import import_optional
 from pandora_regret.priors import Prior
 from pandora_regret.priors.names import FILE, PRIORS, spelled_priors
-from pandora_regret.text import SYMBOLS, counted, listed, unit_named
+from pandora_regret.text import SYMBOLS, listed, unit_named
 
 SEPARATED = "commas separate entries, so write such as flu=$1250.00,cold=$95, or use a file"
 TABLES = (  # other files are pathways
@@ -63,42 +58,33 @@ class PriceList:
     def for_classes(self, classes: Sequence[str]) -> Prices:
         """The classes' prices, in their order; each must have one, and prices of others are counted."""
         names = [str(name) for name in classes]
-        written = matched(names, self.costs)
-        if missing := [name for name in names if name not in written]:
-            others = self.besides(written.values())
+        costs, done, others = self.match(names)
+        if missing := [name for name in names if name not in costs]:
             hint = f"; {did_you_mean(missing[0], others)}" if others else ""
             problem, fix = f"has no price for {quoted(missing)}", f"every class that is forecast needs one{hint}"
             raise InputError(problem, place=self.place, value=missing, fix=fix)
-        listed_costs = np.array([self.costs[written[name]] for name in names])
-        costs = check_costs(listed_costs, f"{self.place}: the cost", names)
-        return Prices(costs, self.unit, self.source, self.about(names))
+        in_order = np.array([costs[name] for name in names])
+        return Prices(check_costs(in_order, f"{self.place}: the cost", names), self.unit, self.source, done)
 
     def changes(self, classes: Sequence[str], unit: str) -> tuple[dict[str, float], tuple[Done, ...]]:
         """What a scenario changes of prices in this unit; in a file, other names are counted and left out."""
-        names = [str(name) for name in classes]
         if self.unit and self.unit != unit:
             problem = f"is in {self.unit} but prices are {f'in {unit}' if unit else 'without a unit'}"
             raise InputError(problem, place=self.place, fix="write both in one unit")
-        written = matched(names, self.costs)
-        unknown = self.besides(written.values())
-        if self.written_out and unknown:
-            fix = did_you_mean(unknown[0], names)
-            raise InputError(f"names {quoted(unknown)}", place=self.place, value=unknown, fix=fix)
-        return {name: self.costs[price] for name, price in written.items()}, self.about(names)
+        costs, done, others = self.match(classes)
+        if self.written_out and others:
+            fix = did_you_mean(others[0], list(map(str, classes)))
+            raise InputError(f"names {quoted(others)}", place=self.place, value=others, fix=fix)
+        return costs, done
 
-    def besides(self, names: Iterable[str]) -> list[str]:
-        """The names of other prices."""
-        used = set(names)
-        return [name for name in self.costs if name not in used]
-
-    def about(self, classes: Iterable[str]) -> tuple[Done, ...]:
-        """What was done: names that are spelled otherwise, and prices of other names than these, counted."""
-        written = matched(classes, self.costs)
-        spelled = spelled_otherwise([(a, b) for b, a in written.items() if a != b], "price", self.place)
-        unused = self.besides(written.values())
-        sentence = f"price{'s' * (len(unused) > 1)} of {listed(unused, MOST_NAMED)} not used" if unused else ""
-        left_out = (Done("prices not used", len(unused), sentence, self.source),) if unused else ()
-        return (*self.done, *spelled, *left_out)
+    def match(self, classes: Iterable[str]) -> tuple[dict[str, float], tuple[Done, ...], list[str]]:
+        """Prices by class; what was done: names that are spelled otherwise, prices not used; and their names."""
+        written = matched(map(str, classes), self.costs)
+        done = self.done + spelled_otherwise([(a, b) for b, a in written.items() if a != b], "price", self.place)
+        if others := [name for name in self.costs if name not in set(written.values())]:
+            sentence = f"price{'s' * (len(others) > 1)} of {listed(others, MOST_NAMED)} not used"
+            done = (*done, Done("prices not used", len(others), sentence, self.source))
+        return {name: self.costs[price] for name, price in written.items()}, done, others
 
 
 def read_costs_argument(text: str, classes: Sequence[str], unit: str = "") -> Prices:
@@ -158,9 +144,10 @@ def read_price_list(text: str, unit: str = "", sheet: str | None = None) -> Pric
         path, columns = text, []  # a file whose own name has colons is just that
     path, of_path = _file_and_sheet(path)
     if "=" in text and not os.path.exists(path):
-        texts = read_texts(text, "costs", SEPARATED)
-        amounts = read_amounts(texts, place=lambda name: f"costs: the value of {name!r}")
-        prices = PriceList(amounts.values, amounts.unit, text, written_out=True, done=_guessed(amounts, "costs"))
+        amounts = read_amounts(
+            read_texts(text, "costs", SEPARATED), place=lambda name: f"costs: the value of {name!r}"
+        )
+        prices = PriceList(amounts.values, amounts.unit, text, written_out=True, done=amounts.done("costs"))
     elif columns or path.lower().endswith(TABLES):
         prices = _read_price_table(path, of_path or sheet, *columns)
     else:
@@ -170,24 +157,17 @@ def read_price_list(text: str, unit: str = "", sheet: str | None = None) -> Pric
         prices = PriceList(pathways.costs, pathways.currency, path)
     if not unit:
         return prices
-    written, said = prices.unit, unit_named(unit)
-    if written and not SYMBOLS.get(said, said).endswith(SYMBOLS.get(written, written)):  # "$" may be any dollar
+    written, asked = prices.unit, unit_named(unit)
+    if written and not SYMBOLS.get(asked, asked).endswith(SYMBOLS.get(written, written)):  # "$" may be any dollar
         fix = "leave the unit out, or correct the prices"
-        raise InputError(f"is in {written}, not in {said}", place=prices.place, value=said, fix=fix)
-    return replace(prices, unit=said)
+        raise InputError(f"is in {written}, not in {asked}", place=prices.place, value=asked, fix=fix)
+    return replace(prices, unit=asked)
 
 
 def _file_and_sheet(path: str) -> tuple[str, str | None]:
     """``prices.xlsx#SHEET`` in two, unless a file is called so."""
-    file, mark, sheet = path.rpartition("#")
-    return (file, sheet) if mark and os.path.exists(file) and not os.path.exists(path) else (path, None)
-
-
-def _guessed(amounts: Amounts, source: str) -> tuple[Done, ...]:
-    """What was decided without being certain."""
-    n, example = len(amounts.thousands), next(iter(amounts.thousands), "")
-    sentence = f"{counted(n, 'price')} such as {example} read as thousands"
-    return (Done("prices in thousands", n, sentence, source),) if n else ()
+    file, _, sheet = path.rpartition("#")
+    return (file, sheet) if os.path.exists(file) and not os.path.exists(path) else (path, None)
 
 
 def read_prior_argument(text: str) -> Prior:
@@ -229,41 +209,34 @@ def _read_price_table(
 
     source = only_source(
         path, Dialect(decimal=".", sheet=sheet)
-    )  # commas stay, and `read_amounts` tells what they mean
+    )  # commas stay: `read_amounts` tells what they mean
     columns = [_column(source, NAMES, name_column), _column(source, COSTS, cost_column)]
     columns += [name for name in matched(UNITS, source.kinds).values() if name not in columns][:1]
-    rows: dict[str, tuple[int, str, str]] = {}  # number, cost, unit
     parts = source.read(columns, frozenset(), ROWS_AT_ONCE)
     cells = (zip(*(texts_of(part.column(column)) for column in columns), strict=True) for part in parts)
-    for number, row in enumerate(row for part in cells for row in part):
+    texts, units, rows = dict[str, str](), dict[str, str](), dict[str, int]()
+    for number, row in enumerate(chain.from_iterable(cells)):
         name, cost, unit = (*((text or "").strip() for text in row), "")[:3]
         if not name:
             raise source.error(number, "has no value", columns[0], fix="name the class, or drop the row")
         if name in rows:
             raise named_twice(name, path)
-        rows[name] = number, cost, unit
-    amounts = read_amounts(
-        {name: cost for name, (_, cost, _) in rows.items()},
-        {name: unit for name, (_, _, unit) in rows.items()},
-        lambda name: f"{path}{source.place(rows[name][0])}: the cost of {name!r}",
-    )
+        texts[name], units[name], rows[name] = cost, unit, number
+    amounts = read_amounts(texts, units, lambda name: f"{path}{source.place(rows[name])}: the cost of {name!r}")
     usual = "min" if folded(columns[1]) == "minutes" else ""
-    return PriceList(amounts.values, amounts.unit or usual, path, done=(*source.done, *_guessed(amounts, path)))
+    return PriceList(amounts.values, amounts.unit or usual, path, done=source.done + amounts.done(path))
 
 
 def _column(source: Source, usual: Sequence[str], name: str | None) -> str:
     """The column that is named, else the only one of a usual name; "class" goes first."""
-    if name is not None:
-        if not (meant := matched([name], source.kinds)):
-            raise FileError(f"has no column {name!r}", source.path, did_you_mean(name, source.kinds), column=name)
-        return meant[name]
-    candidates = list(matched(usual, source.kinds).values())
-    best = candidates[:1] if candidates and folded(candidates[0]) == "class" else candidates
-    if len(best) != 1:
-        problem = f"has {'the columns' if candidates else 'none of the columns'} {', '.join(candidates or usual)}"
+    columns = list(matched(usual if name is None else [name], source.kinds).values())
+    if name is not None and not columns:
+        raise FileError(f"has no column {name!r}", source.path, did_you_mean(name, source.kinds), column=name)
+    if len(columns) != 1 and not (columns and folded(columns[0]) == "class"):
+        problem = f"has {'the columns' if columns else 'none of the columns'} {', '.join(columns or usual)}"
         fix = f"name the two columns, {source.path}:CLASS_COLUMN:COST_COLUMN"
         raise FileError(f"{problem} among {quoted(source.kinds)}", source.path, fix)
-    return best[0]
+    return columns[0]
 
 
 def _read_observed_costs(path: str) -> tuple[FloatArray, list[str]]:

@@ -6,6 +6,7 @@ import io
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from functools import partial
 from itertools import chain
 from typing import Any, TypeAlias
@@ -34,11 +35,9 @@ def write_again(predictions: Predictions, path: str | os.PathLike[str], new_fore
     write, lengths = writer_of(path), list[int]()
 
     def written(file: Any) -> None:
-        tables = _rewritten(predictions, new_forecasts, lengths)
-        if not os.fspath(path).lower().endswith(".gz"):
-            return write(file, tables, predictions)
-        with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as compressed:
-            return write(compressed, tables, predictions)
+        packed = os.fspath(path).lower().endswith(".gz")
+        with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) if packed else nullcontext(file) as out:
+            write(out, _rewritten(predictions, new_forecasts, lengths), predictions)
 
     write_atomically(path, written)
     return sum(lengths)
@@ -49,8 +48,7 @@ def _rewritten(predictions: Predictions, new_forecasts: Rewrite, lengths: list[i
     for rows in predictions.walk(list(predictions.sources[0].kinds)):
         batch, records = predictions.batch(rows, 0), rows.records
         with batch.blamed():
-            table = new_forecasts(batch)
-        new = dict(zip(predictions.columns.forecasts, table.T, strict=True))
+            new = dict(zip(predictions.columns.forecasts, new_forecasts(batch).T, strict=True))
         for index, field in enumerate(records.schema):
             kind, values = field.type, records.column(index)
             if field.name in new:
@@ -72,26 +70,26 @@ def writer_of(path: str | os.PathLike[str]) -> Writer:
 
 
 def _write_csv(file: Any, tables: Iterator[Records], predictions: Predictions, usual: str = ",") -> None:
-    like, separator, decimal, encoding = predictions.sources[0], usual, ".", "utf-8"
-    if isinstance(like, DelimitedFile):
-        separator, decimal, encoding = like.delimiter, like.decimal, like.encoding
+    like: Any = predictions.sources[0]
+    known = isinstance(like, DelimitedFile)
+    separator, decimal, encoding = (
+        (like.delimiter, like.decimal, like.encoding) if known else (usual, ".", "utf-8")
+    )
     text = io.TextIOWrapper(file, encoding=encoding, newline="", write_through=True)
     writer = csv.writer(text, delimiter=separator, lineterminator="\n")
-    for number, records in enumerate(tables):
-        if number == 0:
-            writer.writerow(records.schema.names)
+    writer.writerow(like.kinds)
+    for records in tables:
         columns = []
         for column in records.columns:
-            texts = ["" if each in (None, "nan") else each for each in texts_of(column).tolist()]
-            is_number = pa.types.is_floating(column.type)
-            columns.append([each.replace(".", decimal) for each in texts] if is_number else texts)
+            mark = decimal if pa.types.is_floating(column.type) else "."
+            texts = ("" if each in (None, "nan") else each for each in texts_of(column).tolist())
+            columns.append([each.replace(".", mark) for each in texts])
         writer.writerows(zip(*columns, strict=True))
-    text.flush()
     text.detach()
 
 
 def _write_json_lines(file: Any, tables: Iterator[Records], predictions: Predictions) -> None:
-    for row in (row for records in tables for row in records.to_pylist()):
+    for row in chain.from_iterable(records.to_pylist() for records in tables):
         file.write(json.dumps(row, ensure_ascii=False, default=str).encode() + b"\n")
 
 
@@ -113,5 +111,5 @@ WRITERS: dict[str, Writer] = {
 
 def check_other_file(path: str | os.PathLike[str], inputs: Iterable[str]) -> None:
     """That what is written is none of what is read."""
-    if any(name != "-" and os.path.realpath(name) == os.path.realpath(path) for name in inputs):
+    if os.path.realpath(path) in {os.path.realpath(name) for name in inputs if name != "-"}:
         raise InputError("is read, too", place=os.fspath(path), fix="name another file to write")

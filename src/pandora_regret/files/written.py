@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 from unicodedata import category
 
-from pandora_regret.inputs import InputError
-from pandora_regret.text import typed, unit_named
+from pandora_regret.inputs import Done, InputError
+from pandora_regret.text import counted, typed, unit_named
 
 PRICE = re.compile(r"([^\d.,+-]*)([+-]?[.,]?\d(?:[\d.,'’\s]*\d)?)([eE][+-]?\d+)?([^\d]*)")
 WHOLE = re.compile(r"[+-]?(?:\d*|[1-9]\d{0,2}([.,' ])(?:\d{2,3}\1)*\d{3})")  # two: lakhs are written 1,25,000
@@ -77,6 +77,12 @@ class Amounts(NamedTuple):
     unit: str  # "" where none is written
     thousands: tuple[str, ...] = ()  # what was taken for thousands, such as 1,250, though it might be decimals
 
+    def done(self, source: str) -> tuple[Done, ...]:
+        """What was decided without being certain."""
+        n, example = len(self.thousands), "".join(self.thousands[:1])
+        sentence = f"{counted(n, 'price')} such as {example} read as thousands"
+        return (Done("prices in thousands", n, sentence, source),) if n else ()
+
 
 class _Price(NamedTuple):
     readings: dict[str, float]  # by the mark that may stand before decimals
@@ -123,30 +129,29 @@ def _read(text: str, name: str) -> _Price:
     if match is not None:
         before, digits, exponent, after = match.groups("")
         units = {unit_named(unit) for unit in (before, after.strip(".-–— ")) if unit.strip()}
-        plain = re.sub(r"\s", " ", digits).replace("’", "'")
         for mark in ".,":
-            whole, _, fraction = plain.partition(mark)
+            whole, _, fraction = re.sub(r"\s", " ", digits).replace("’", "'").partition(mark)
             if WHOLE.fullmatch(whole) and re.fullmatch(r"\d*", fraction):
                 whole = re.sub("[.,' ]", "", whole)
                 readings[mark] = float(f"{whole}.{fraction}{exponent}")
-    multiples = {unit for unit in units if unit.strip("$€£¥").casefold() in MULTIPLES}  # which are written out
-    kinds = ({category(letter) for letter in unit} for unit in units)  # letters, or a currency's sign
-    named = all("Sc" in of or any(kind.startswith("L") for kind in of) for of in kinds)
-    if match is None or len(units) > 1 or not readings or multiples or not named:
+    unit = " ".join(units)
+    named = not unit or any(letter.isalpha() or category(letter) == "Sc" for letter in unit)
+    if not readings or len(units) > 1 or not named or unit.strip("$€£¥").casefold() in MULTIPLES:
         fix = "write a number, such as 1250 or 1250.00, with or without its unit"
         raise InputError(f"is {text!r}", column=name, fix=fix)
-    return _Price(readings, next(iter(units), ""), digits)
+    return _Price(readings, unit, digits)
 
 
 def _decimal_mark(prices: Mapping[str, _Price]) -> tuple[str, tuple[str, ...]]:
     """The mark before decimals; and what is only likely to be thousands."""
-    certain = {next(iter(price.readings)): name for name, price in prices.items() if len(price.readings) == 1}
-    if len(certain) == 2:
-        problem = f"has another decimal mark than that of {certain['.']!r}"
-        raise InputError(problem, column=certain[","], fix="write all of them in one way")
+    possible = [mark for mark in ".," if all(mark in price.readings for price in prices.values())]
+    if not possible:
+        other, first = (next(name for name in prices if mark not in prices[name].readings) for mark in ".,")
+        problem = f"has another decimal mark than that of {first!r}"
+        raise InputError(problem, column=other, fix="write all of them in one way")
     doubtful = {name: price for name, price in prices.items() if len(set(price.readings.values())) > 1}
-    if certain or not doubtful:
-        return next(iter(certain), "."), ()
+    if len(possible) == 1 or not doubtful:
+        return possible[0], ()
     marks = {mark for price in doubtful.values() for mark in ".," if mark in price.digits}
     if marks == {"."} and not any(price.unit for price in prices.values()):
         return ".", ()  # as computers write numbers
