@@ -39,6 +39,7 @@ from pandora_regret.workup import Workup
 SCHEMA = "pandora-monitor/2"
 LABELS = 256  # labels of counted cases are told apart up to so many classes
 AT_ONCE = 256  # updates of cases without ids or times, which are worked off together, or when somebody looks
+ASKED = ("level", "two_sided", "wait", "dependent")
 SEEN = np.dtype([("key", "<u8"), ("label", "u1")])
 
 
@@ -113,12 +114,10 @@ class Monitor:
         labels: Any = None,
         workup: Workup | None = None,
     ) -> None:
-        number = read_number(level, "level")
-        if not 0 < number <= 0.5:
-            fix = "it is the probability of a false alarm, such as 0.05, at most 0.5"
-            raise InputError(argument="level", value=number, fix=fix)
-        self.level, self.two_sided, self.dependent = number, bool(two_sided), bool(dependent)
-        self.wait = None if wait is None else int(read_count(wait, "wait"))
+        fix = "it is the probability of a false alarm, such as 0.05, at most 0.5"
+        self.level = read_number(level, "level", lambda number: 0 < number <= 0.5, fix)
+        self.two_sided, self.dependent = bool(two_sided), bool(dependent)
+        self.wait = None if wait is None else read_count(wait, "wait")
         self._asked, self.workup = (prior, costs), workup
         self.labels: Sequence[Any] | None = labels if labels is None else list(labels)
         self.seen: dict[int, int] = {}  # labelled cases: the label of each id's key
@@ -231,7 +230,7 @@ class Monitor:
             "typical_costs": costs and (self.costs * self.prior.mean).tolist(),  # for people
             "base_costs": costs,
             "workup": None if self.workup is None else self.workup.document,
-            **{name: getattr(self, name) for name in SETTINGS},
+            **{name: getattr(self, name) for name in (*ASKED, "timed", "compares")},
             "paid": begun.state(),
             "queue": to_plain(self.queue),
             "newest": to_plain(self.newest),
@@ -242,29 +241,25 @@ class Monitor:
     @classmethod
     def from_state(cls, state: Mapping[str, Any], *, prior: Prior | None = None) -> Self:
         """The monitor that a state was taken of; a prior that has no short name must be given again."""
-        given: Any = state
-        schema = given.get("schema") if isinstance(given, Mapping) else None
-        if schema != SCHEMA:
-            problem = f"has the schema {schema!r}, not {SCHEMA!r}"
+        told: Any = state if isinstance(state, Mapping) else {}
+        if told.get("schema") != SCHEMA:
+            problem = f"has the schema {told.get('schema')!r}, not {SCHEMA!r}"
             raise InputError(problem, argument="state", fix="pass what Monitor.state() of this version returned")
-        if state.get("check") != _check_of(state):
+        if told.get("check") != _check_of(told):
             problem = "is damaged: it is not what was written"
             raise InputError(problem, argument="state", fix="take a copy of it, or begin a new one")
-        stored = from_plain(Stored, state, "state")
-        prior = _read_prior_name(stored.prior) if prior is None else prior
-        if spelled_prior(prior) != stored.prior:
-            problem = f"is {prior!r}, but the state was made with {stored.prior}"
+        prior = _read_prior_name(told["prior"]) if prior is None else prior
+        if spelled_prior(prior) != told["prior"]:
+            problem = f"is {prior!r}, but the state was made with {told['prior']}"
             raise InputError(problem, argument="prior", value=prior, fix="begin a new state")
-        asked = {name: getattr(stored, name) for name in ("level", "two_sided", "wait", "dependent")}
-        workup = None if stored.workup is None else Workup(**stored.workup)
-        monitor, n_classes = cls(prior=prior, workup=workup, **asked), len(stored.classes)
-        base = None if stored.base_costs is None else np.array(stored.base_costs)
-        numbered = stored.classes == tuple(range(n_classes))
-        monitor._prepare(range(n_classes) if numbered else list(stored.classes), prior, base, stored.compares)
-        monitor.timed, monitor.newest, monitor.queue = stored.timed, stored.newest, stored.queue
-        monitor._begun().restore(stored.paid)
-        rows = np.frombuffer(b64decode(stored.seen), SEEN)
-        monitor.seen = dict(zip(rows["key"].tolist(), rows["label"].tolist(), strict=True))
+        classes, base, workup = told["classes"], told["base_costs"], told["workup"]
+        monitor = cls(prior=prior, workup=workup and Workup(**workup), **{name: told[name] for name in ASKED})
+        labels = range(len(classes)) if classes == list(range(len(classes))) else classes
+        monitor._prepare(labels, prior, base and np.array(base), told["compares"])
+        monitor._begun().restore(told["paid"])
+        monitor.timed, monitor.newest = told["timed"], from_plain(Period, told["newest"], "state.newest")
+        monitor.queue = from_plain(Queue, told["queue"], "state.queue")
+        monitor.seen = dict(np.frombuffer(b64decode(told["seen"]), SEEN).tolist())
         return monitor
 
     @property
@@ -390,33 +385,10 @@ def _keys(ids: Any, n: int | None = None) -> list[int]:
     return list(first)
 
 
-SETTINGS = ("level", "two_sided", "wait", "dependent", "timed", "compares")
-
-
-@dataclass(frozen=True)
-class Stored:
-    """What is read of a state."""
-
-    classes: tuple[str | int, ...]
-    prior: str
-    base_costs: tuple[float, ...] | None
-    level: float
-    two_sided: bool
-    wait: int | None
-    dependent: bool
-    timed: bool
-    compares: bool
-    paid: dict[str, Any]
-    queue: Queue
-    newest: Period
-    seen: str
-    workup: dict[str, Any] | None
-
-
 def _check_of(state: Mapping[str, Any]) -> str:
-    """A hash of what is read of a state, by which damage shows."""
-    text = json.dumps([state.get(each.name) for each in fields(Stored)], sort_keys=True)
-    return blake2b(text.encode(), digest_size=8).hexdigest()
+    """A hash of a state, by which damage shows; the command may add something of its own."""
+    told = {name: state[name] for name in state if name not in ("check", "command")}
+    return blake2b(json.dumps(told, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
 def _read_prior_name(name: str) -> Prior:

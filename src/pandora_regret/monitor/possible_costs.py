@@ -20,19 +20,14 @@ from pandora_regret.workup.scores import WorkupRows
 
 def overpaid(rows: FloatArray, truth: IntArray) -> FloatArray:
     """What was paid beyond the promise, and the least and most that it could have been, (3, n)."""
-    beyond = _realised(rows[:, :-1] - rows[:, -1:], truth)
+    beyond = realised(rows[:, :-1] - rows[:, -1:], truth)
     np.minimum(beyond[1], 0.0, out=beyond[1])  # rounding may miss 0
     np.maximum(beyond[2], 0.0, out=beyond[2])
     return beyond
 
 
-def saved(rows: FloatArray, by: FloatArray, truth: IntArray) -> FloatArray:
-    """What another model saved, and the least and most that it could have been given both, (3, n)."""
-    return _realised(rows[:, :-1] - by[:, :-1], truth)
-
-
-def _realised(table: FloatArray, truth: IntArray) -> FloatArray:
-    """The entry of each row at its truth, and the smallest and largest."""
+def realised(table: FloatArray, truth: IntArray) -> FloatArray:
+    """The entry of each row, (n, K), at its truth, and the smallest and largest, (3, n)."""
     ends = (reduce(smaller, table.T) for smaller in (np.minimum, np.maximum))  # of few classes, fast
     return np.stack([table[np.arange(len(table)), truth], *ends])
 

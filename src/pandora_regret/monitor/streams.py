@@ -12,7 +12,7 @@ import numpy as np
 from pandora_regret.inference.sequential import EProcess, Ranks
 from pandora_regret.inputs import FloatArray
 from pandora_regret.monitor.history import History
-from pandora_regret.monitor.possible_costs import overpaid, saved
+from pandora_regret.monitor.possible_costs import overpaid, realised
 from pandora_regret.monitor.queue import Cases, later, natural_key
 from pandora_regret.records import from_plain, to_plain
 
@@ -74,7 +74,7 @@ class Paid:
     def add(self, part: Cases) -> None:
         """Bet on cases, all with labels, in their order; or on their mean."""
         rows, *challenger = np.hsplit(part.possible, 1 + (self.saved is not None))
-        others = [saved(rows, other, part.truth) for other in challenger]
+        others = [realised(rows[:, :-1] - other[:, :-1], part.truth) for other in challenger]  # what it saves
         columns = np.concatenate([overpaid(rows, part.truth), rows[:, -1][None], *others])
         names, cases, book = part.times, None, self.book
         if self.dependent:
