@@ -51,14 +51,16 @@ class History:
         `learn` is called with each slice of them, and `marks` after the last of a point.
         """
         starts, n = self._starts(names, columns.shape[1]), columns.shape[1]
-        before = self.points[-1].units if self.points else 0
-        self._join(before + len(starts))
-        opens = starts[(before + np.arange(len(starts))) % self.stride == 0].tolist()
+        units = self.points[-1].units if self.points else 0
+        self._join(units + len(starts))
+        opens = starts[(units + np.arange(len(starts))) % self.stride == 0].tolist()
         for start, end in pairwise(sorted({0, *opens, n})):
             if start in opens:
                 if self.points:
                     self.points[-1] = replace(self.points[-1], after=marks())
-                self._open(None if names is None else names[start], len(columns))
+                before = self.points[-1] if self.points else Point(None, None, 0, 0, 0, (0.0,) * len(columns))
+                name = None if names is None else names[start]
+                self.points.append(replace(before, first=name, last=name, after=()))
             rows = slice(start, end)
             learn(rows)
             now = self.points[-1]
@@ -67,11 +69,6 @@ class History:
             counts = units, now.increments + end - start, now.cases + (cases or end - start)
             totals = np.cumsum(np.column_stack([now.totals, columns[:, rows]]), axis=1)[:, -1].tolist()
             self.points[-1] = Point(now.first, last, *counts, tuple(totals))
-
-    def _open(self, name: str | None, width: int) -> None:
-        """Begin a point."""
-        before = self.points[-1] if self.points else Point(None, None, 0, 0, 0, (0.0,) * width)
-        self.points.append(replace(before, first=name, last=name, after=()))
 
     def _join(self, units: int) -> None:
         """Join pairs of points until there is room for so many periods or cases in all."""

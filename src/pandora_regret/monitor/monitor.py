@@ -119,7 +119,7 @@ class Monitor:
         self.two_sided, self.dependent = bool(two_sided), bool(dependent)
         self.wait = None if wait is None else read_count(wait, "wait")
         self._asked, self.workup = (prior, costs), workup
-        self.labels: Sequence[Any] | None = labels if labels is None else list(labels)
+        self.labels: Any = labels if labels is None else list(labels)
         self.seen: dict[int, int] = {}  # labelled cases: the label of each id's key
         self.queue = Queue()
         self.newest = Period()
@@ -157,14 +157,14 @@ class Monitor:
         tables = [read_probabilities(y_proba, labels=labels, logits=logits).check()]
         names, n, compares = tables[0].labels, len(tables[0]), challenger is not None
         self._check_kind(names, compares, time is not None)
-        keys, times = None if ids is None else _keys(ids, n), _read_times(time, n)
+        keys, times = None if ids is None else _keys(ids), _read_times(time, n)
+        if compares:
+            tables.append(read_probabilities(challenger, labels=names, logits=logits, name="challenger").check())
+        _check_lengths(n, ids=keys, time=times, challenger=tables[-1])
         truth = _read_known(y_true, names, n)
         if keys is None and (truth < 0).any():
             problem = "has cases without a label, which could never find it"
             raise InputError(problem, argument="y_true", fix="pass ids")
-        if compares:
-            tables.append(read_probabilities(challenger, labels=names, logits=logits, name="challenger").check())
-            _check_length("challenger", len(tables[1]), n)
         if self._paid is None:
             prior, costs = read_prices(*self._asked, names)
             possible_costs(tables[0].rows(slice(1)).with_costs(costs), prior, self.workup)  # that they fit
@@ -186,8 +186,7 @@ class Monitor:
 
     def label(self, ids: Any, y_true: Labels) -> Taken:
         """Labels of forecasts that waited for them."""
-        if self.paid is None or self.labels is None:
-            raise InputError("there are no forecasts yet that could wait for labels: update first.")
+        self._begun()
         keys = _keys(ids)
         truth = read_truth(y_true, self.labels, len(keys)) if keys else np.empty(0, np.intp)
         skipped = sum(key in self.seen for key in keys)
@@ -225,7 +224,7 @@ class Monitor:
         state = {
             "schema": SCHEMA,
             "library": f"pandora-regret {__version__}",
-            "classes": [int(c) if isinstance(c, (int, np.integer)) else str(c) for c in self.labels or ()],
+            "classes": [int(c) if isinstance(c, (int, np.integer)) else str(c) for c in self.labels],
             "prior": spelled_prior(self.prior),
             "typical_costs": costs and (self.costs * self.prior.mean).tolist(),  # for people
             "base_costs": costs,
@@ -355,7 +354,7 @@ class Monitor:
         self.newest.add(cases.times, np.stack([paid, self._promises(cases)]))
 
     def _promises(self, cases: Cases) -> FloatArray:
-        return cases.possible[:, len(self.labels or ())]
+        return cases.possible[:, len(self.labels)]
 
     def _bet(self) -> None:
         """Bet on the cases whose turn has come."""
@@ -365,18 +364,17 @@ class Monitor:
             self._begun().add(part)
 
 
-def _check_length(argument: str, entries: int, n: int) -> None:
-    if entries != n:
-        raise InputError(
-            f"has {entries} entries for {n} rows", argument=argument, value=entries, fix="pass one per row"
-        )
+def _check_lengths(n: int, **columns: Any) -> None:
+    for argument, of in columns.items():
+        if of is not None and len(of) != n:
+            problem = f"has {len(of)} entries for {n} rows"
+            raise InputError(problem, argument=argument, value=len(of), fix="pass one per row")
 
 
-def _keys(ids: Any, n: int | None = None) -> list[int]:
+def _keys(ids: Any) -> list[int]:
     """64 bits of each id, none of them twice; among a million ids, two share them with probability 3e-8."""
-    listed, first = list(ids), dict[int, int]()
-    _check_length("ids", len(listed), len(listed) if n is None else n)
-    for row, each in enumerate(listed):
+    first = dict[int, int]()
+    for row, each in enumerate(ids):
         key = int.from_bytes(blake2b(str(each).encode("utf-8", "replace"), digest_size=8).digest())
         if first.setdefault(key, row) != row:
             fix = "each case needs its own id; drop the second row"
@@ -410,12 +408,11 @@ def _read_known(y_true: Labels, labels: Sequence[Any], n: int) -> IntArray:
     given = read_array(y_true, "y_true")
     if given.dtype.kind in "biu" or given.shape != (n,):
         return read_truth(y_true, labels, n)
-    there = np.flatnonzero([not is_missing(label) for label in np.asarray(y_true, dtype=object)])
-    labelled = np.asarray(y_true, dtype=object)[there]
-    if given.dtype.kind == "f" and not (given[there] % 1).any():  # NaN made floats of whole numbers
-        labelled = given[there].astype(int)
+    listed = np.asarray(y_true, dtype=object)
+    there = np.flatnonzero([not is_missing(label) for label in listed])
+    whole = given.dtype.kind == "f" and not (given[there] % 1).any()  # NaN made floats of whole numbers
     if len(there):
-        truth[there] = read_truth(labelled, labels, len(there))
+        truth[there] = read_truth(given[there].astype(int) if whole else listed[there], labels, len(there))
     return truth
 
 
@@ -423,9 +420,7 @@ def _read_times(time: Any, n: int) -> list[str] | None:
     """The time of each of n rows, from one name or one per row."""
     if time is None:
         return None
-    if isinstance(time, (str, bytes)) or np.ndim(time) == 0:
-        time = [time] * n
-    _check_length("time", len(time), n)
+    time = [time] * n if np.ndim(time) == 0 else time
     for each in time:
         if is_missing(each) or not str(each):
             problem, fix = f"is {each!r}, which is no name", "name every row's time"

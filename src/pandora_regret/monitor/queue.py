@@ -134,16 +134,15 @@ class Queue:
 
     def ready(self, wait: int | None, dependent: bool) -> Iterator[Cases]:
         """Those whose turn has come, all with labels; where cases of one time are one bet, time by time."""
-        parts = (list(part) for _, part in groupby(self.cases, key=lambda case: case.time if dependent else None))
         taken = list[list[Waiting]]()
-        for part in parts:
-            waits = (n for n, case in enumerate(part) if case.truth < 0 and not self._is_due(case, wait))
+        for time, group in groupby(self.cases, key=lambda case: case.time if dependent else None):
+            part = list(group)
+            early = (case.files < FILES if wait is None else case.came + wait > self.count for case in part)
+            waits = (n for n, is_early in enumerate(early) if is_early and part[n].truth < 0)
             end = next(waits, len(part))
-            if dependent and (end < len(part) or not self._is_complete(part[0].time)):
+            if dependent and (end < len(part) or not self._is_complete(time)):
                 break
             taken.append(part[:end])
-            if end < len(part):
-                break
         del self.cases[: sum(map(len, taken))]
         for part in taken:
             self.last = part[-1].time if dependent and part else self.last
@@ -153,9 +152,6 @@ class Queue:
                     del self.unlabelled[case.key]
             if labelled := [case for case in part if case.truth >= 0]:
                 yield as_columns(labelled)
-
-    def _is_due(self, case: Waiting, wait: int | None) -> bool:
-        return case.files >= FILES if wait is None else case.came + wait <= self.count
 
     def complete(self) -> Iterator[Cases]:
         """Periods to which no cases are to come, with or without labels."""

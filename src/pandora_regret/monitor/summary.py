@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pandora_regret.inference.estimate import Estimate
-from pandora_regret.inference.sequential import EProcess
 from pandora_regret.inputs import FloatArray
 from pandora_regret.monitor.queue import Queue, later, natural_key
 from pandora_regret.monitor.streams import Paid
@@ -91,6 +90,8 @@ def summarise(paid: Paid, queue: Queue, newest: Period, *, two_sided: bool) -> M
     alarm = next((each for each in alarms if each.above or two_sided), None)
     note = next((each for each in alarms if each is not alarm), None)
     saved = paid.saved.claim() if paid.saved is not None and paid.n else None
+    higher, lower = paid.drift.noticed.tolist()
+    rose = lower < 0 or 0 <= higher < lower  # first
     return MonitorSummary(
         increments=paid.n,
         dependent=paid.dependent,
@@ -104,7 +105,7 @@ def summarise(paid: Paid, queue: Queue, newest: Period, *, two_sided: bool) -> M
         alarm=alarm,
         note=note,
         saved=None if saved is None else Estimate(saved.value, saved.low, saved.high),
-        drift=Alarm(paid.book.drift, _rose(paid.drift)) if paid.book.drift else None,
+        drift=Alarm(paid.book.drift, rose) if paid.book.drift else None,
         waiting=len(queue.unlabelled),
         held=len(queue.cases) - len(queue.unlabelled),
         late=queue.late,
@@ -114,12 +115,6 @@ def summarise(paid: Paid, queue: Queue, newest: Period, *, two_sided: bool) -> M
         if paid.dependent and paid.n
         else None,
     )
-
-
-def _rose(drift: EProcess) -> bool:
-    """Whether promises were first seen to be higher, not lower."""
-    above, below = drift.noticed.tolist()
-    return bool(below < 0 or 0 <= above < below)
 
 
 def sentences(summary: MonitorSummary, unit: str | None, challenger: str | None = None) -> list[str]:
