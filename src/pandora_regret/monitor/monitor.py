@@ -238,7 +238,7 @@ class Monitor:
         return state | {"check": _check_of(state)}
 
     @classmethod
-    def from_state(cls, state: Mapping[str, Any], *, prior: Prior | None = None) -> Self:
+    def from_state(cls, state: Any, *, prior: Prior | None = None) -> Self:
         """The monitor that a state was taken of; a prior that has no short name must be given again."""
         told: Any = state if isinstance(state, Mapping) else {}
         if told.get("schema") != SCHEMA:
