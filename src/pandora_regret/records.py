@@ -79,6 +79,14 @@ def check_keys(kind: Any, value: Any, place: str) -> None:
         check_keys(hint, part, path(place, step))
 
 
+def check_one_of(table: Any, one: str, other: str) -> None:
+    """That exactly one of two values of a table is there."""
+    has_one, has_other = (getattr(table, key) is not None for key in (one, other))
+    if has_one == has_other:
+        problem = f"stands beside {other}" if has_one else f"is missing, and so is {other}"
+        raise InputError(problem, argument=one, fix="state one of the two")
+
+
 def fail(place: str, problem: str, fix: str | None = None, value: Any = None) -> NoReturn:
     """Say what is wrong with a description, where, and what to do about it."""
     raise InputError(problem, place=place, fix=fix, value=value)

@@ -122,7 +122,7 @@ def test_a_file_and_python_say_the_same(load):
         ("cost = 75", 'cost = "75"', "steps.visit.cost is '75': it must be a number."),
         ("cost = 75", "costs = 75", "steps.visit.costs is not a key of the format: did you mean 'cost' or"),
         ("[stops.watch]", "[stop.watch]", "stop is not a key of the format: did you mean 'stops' or 'steps'?"),
-        ("wrong = 900", "wrong = 900\nloss = 3", "stops.name.loss and wrong: state exactly one"),
+        ("wrong = 900", "wrong = 900\nloss = 3", "stops.name.loss stands beside wrong: state one"),
         ('"nevus", ', '"melanoma", ', "classes must list at least two classes, each once"),
         ("sensitivity = 0.8", "", "steps.blood.sensitivity is missing"),
         ("cost = 40", "cost = 40\nconfirms = 'nevus'", "steps.blood.positive_for stands beside confirms"),
@@ -170,8 +170,8 @@ def test_a_step_behind_a_confirmed_class_is_unreachable():
 @pytest.mark.parametrize(
     ("hierarchy", "said"),
     [
-        ({"x": {"cost": 1, "a": 1}, "b": 1}, "hierarchy.x has one class below it: put that class in its place"),
-        ({"a": 1, "bb": 1}, "hierarchy.bb is no class and has nothing below it: did you mean 'b'?"),
+        ({"x": {"cost": 1, "a": 1}, "b": 1}, "hierarchy.x is no class, and has less than two below it"),
+        ({"a": 1, "bb": 1}, "hierarchy.bb is no class, and has less than two below it: did you mean 'b'?"),
         ({"a": 1}, "classes contains 'b', which nothing can ever confirm"),
     ],
 )

@@ -14,6 +14,7 @@ from pandora_regret.inputs import FloatArray, InputError, read_count, read_posit
 from pandora_regret.inputs.costs import check_costs
 from pandora_regret.inputs.numbers import read_number
 from pandora_regret.priors import Empirical
+from pandora_regret.records import check_one_of
 
 RANGE_CONCENTRATION = 6  # of a chance known by its range: the Beta distribution of project planning (PERT)
 
@@ -43,9 +44,7 @@ class Payment:
     quantity: Annotated[float, Meta(gt=0)] = 1.0
 
     def __post_init__(self) -> None:
-        if (self.item is None) == (self.pathway is None):
-            problem = "is missing, and so is pathway" if self.item is None else "stands beside pathway"
-            raise InputError(problem, argument="item", fix="a step names one of the two")
+        check_one_of(self, "item", "pathway")
 
     @property
     def name(self) -> str:

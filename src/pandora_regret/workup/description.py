@@ -18,11 +18,11 @@ import numpy as np
 
 from pandora_regret.atomic import write_atomically
 from pandora_regret.costs import Pathways
+from pandora_regret.costs.shared_steps import shared_steps
 from pandora_regret.inputs import FloatArray, InputError, Table
 from pandora_regret.records import fail, parse_toml, path, to_toml
 from pandora_regret.text import counted
 from pandora_regret.workup.format import Requirement, Stop, WorkupStep, read_workup
-from pandora_regret.workup.pathways import shared_steps
 
 Method = Literal["search", "hierarchy", "forest", "graph"]
 MOST_SHARED = 6  # steps that others need together: all their orders are looked at

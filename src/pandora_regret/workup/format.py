@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -12,15 +13,21 @@ from pandora_regret.costs.pathways import Item, Step, Year, rounded
 from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.inputs.labels import is_missing
 from pandora_regret.inputs.names import did_you_mean
-from pandora_regret.records import check_keys, fail, from_plain, path
+from pandora_regret.records import check_keys, check_one_of, fail, from_plain, path
 from pandora_regret.text import typed, unit_named
 
 REST, OTHERS, NONE = "otherwise", "others", "none of these"
+FEES = ("cost", "items")
 ROUNDING = 1e-9  # how far probabilities may be off 1, as 1/3 written with ten digits is
-SHAPES = ("confirms", "tells_apart", "positive_for", "outcomes", "counts")
 TINY = 1e-300
 HALF = 0.5  # a case of every outcome, before any was seen
-RATES = {"confirms": ["sensitivity"], "positive_for": ["sensitivity", "specificity"], "outcomes": ["confirming"]}
+RATES = {  # the ways to say what a step tells, and what goes with each
+    "confirms": ("sensitivity",),
+    "tells_apart": (),
+    "positive_for": ("sensitivity", "specificity"),
+    "outcomes": ("confirming",),
+    "counts": (),
+}
 
 Amount = Annotated[float, Meta(ge=0, le=1e50)]
 PerClass = Amount | dict[str, Amount]  # one number for all classes, or a table in which `others` may stand
@@ -131,18 +138,15 @@ class StepTable:
     normal: str | None = None
 
     def __post_init__(self) -> None:
-        if (self.cost is None) == (self.items is None):
-            problem = "is missing, and so is items" if self.cost is None else "stands beside items"
-            raise InputError(problem, argument="cost", fix="state one of the two")
-        shapes = [key for key in SHAPES if getattr(self, key) is not None]
+        check_one_of(self, "cost", "items")
+        shapes = [key for key in RATES if getattr(self, key) is not None] or ["nothing"]
         if len(shapes) > 1:
             fix = "say in one way what the step tells"
             raise InputError(f"stands beside {shapes[0]}", argument=shapes[1], fix=fix)
-        told = f"a step with {shapes[0]}" if shapes else "a step that tells nothing"
         for key in ("sensitivity", "specificity", "confirming"):
-            if getattr(self, key) is not None and key not in RATES.get("".join(shapes), []):
+            if getattr(self, key) is not None and key not in RATES.get(shapes[0], ()):
                 fix = "take it out, or describe the step by positive_for"
-                raise InputError(f"says nothing about {told}", argument=key, fix=fix)
+                raise InputError(f"says nothing about a step with {shapes[0]}", argument=key, fix=fix)
 
 
 @dataclass(frozen=True)
@@ -153,8 +157,7 @@ class StopTable:
     wrong: PerClass | None = None
 
     def __post_init__(self) -> None:
-        if (self.loss is None) == (self.wrong is None):
-            raise InputError("and wrong", argument="loss", fix="state exactly one of the two")
+        check_one_of(self, "loss", "wrong")
 
 
 @dataclass(frozen=True)
@@ -244,9 +247,9 @@ class _Reader:
 
     def read(self) -> dict[str, Any]:
         """The fields of a Workup; the steps of a hierarchy come last."""
-        file, every, stops = self.file, range(len(self.classes)), []
-        tables = {name: (path("steps", name), table) for name, table in file.steps.items()}
-        for place, name, table in self._level(file.hierarchy, "hierarchy", ()):
+        file, every, tables, stops = self.file, range(len(self.classes)), dict[str, tuple[str, StepTable]](), []
+        stated = ((path("steps", name), name, table) for name, table in file.steps.items())
+        for place, name, table in chain(stated, self._level(file.hierarchy, "hierarchy", ())):
             if name in tables:
                 fail("hierarchy", f"contains {name!r}, which is already a step", "rename one")
             tables[name] = (place, table)
@@ -256,7 +259,6 @@ class _Reader:
         for name, (place, table) in tables.items():
             requires = _chosen(table.requires, asked, f"{place}.requires", "step or outcome of one")
             steps[name] = replace(steps[name], requires=tuple(requires))
-        together = _chosen(file.rounds.together, alone, "rounds.together", "step")
         for name, stop in file.stops.items():
             key = "wrong" if stop.loss is None else "loss"
             losses = self._per_class(getattr(stop, key), f"{path('stops', name)}.{key}", every)
@@ -271,71 +273,69 @@ class _Reader:
             "stops": tuple(stops),
             "unresolved": tuple(self._per_class(file.unresolved, "unresolved", every).tolist()),
             "fee": file.rounds.fee,
-            "together": tuple(one.step for one in together),
+            "together": tuple(one.step for one in _chosen(file.rounds.together, alone, "rounds.together", "step")),
         }
 
     def _level(self, table: dict[str, Any], place: str, requires: Texts) -> Iterator[tuple[str, str, StepTable]]:
         """One level of a hierarchy as tables of steps, each followed by those below it."""
         for name, value in table.items():
-            if name in ("cost", "items"):
+            if name in FEES:
                 continue
             here, node = path(place, name), value if isinstance(value, dict) else {"cost": value}
             below = list(self._level(node, here, f"{name}=yes"))
-            inside = [one.confirms for _, _, one in below if one.confirms is not None]
-            if not below and name not in self.classes:
-                fail(here, "is no class and has nothing below it", did_you_mean(name, self.classes))
-            if below and len(set(inside)) < 2:
-                fail(here, "has one class below it", "put that class in its place")
-            fees = from_plain(StepTable, {key: node[key] for key in ("cost", "items") if key in node}, here)
-            parts: dict[str, Any] = {"yes": dict.fromkeys(inside, 1.0), "no": REST}
-            told: dict[str, Any] = {"outcomes": parts} if below else {"confirms": name}
+            inside = {one.confirms: 1.0 for _, _, one in below if one.confirms is not None}
+            if len(inside) < 2 and (below or name not in self.classes):
+                fail(here, "is no class, and has less than two below it", did_you_mean(name, self.classes))
+            fees = from_plain(StepTable, {key: node[key] for key in FEES if key in node}, here)
+            told: Any = {"outcomes": {"yes": inside, "no": REST}} if below else {"confirms": name}
             yield here, name, replace(fees, requires=requires, **told)
             yield from below
 
     def _step(self, name: str, table: StepTable, place: str) -> WorkupStep:
         told = self._told(table, place)
-        outcomes, stated = tuple(told), [row for row in told.values() if row is not None]
-        rest = 1 - np.sum(stated, axis=0)
+        rest = 1 - sum(row for row in told.values() if row is not None)
         rest[np.abs(rest) < ROUNDING] = 0.0  # rounding in the last digit is no probability
         chances = np.array([rest if row is None else row for row in told.values()])
         normal = self._combine(told, table, chances, place) if self.sets else -1
         for k in np.flatnonzero((chances < 0).any(axis=0) | (np.abs(chances.sum(axis=0) - 1) > ROUNDING)):
-            rates = ", ".join(f"{o} {rate:g}" for o, rate in zip(outcomes, chances[:, k], strict=True))
+            rates = ", ".join(f"{o} {rate:g}" for o, rate in zip(told, chances[:, k], strict=True))
             problem = f"have the probabilities {rates} if the truth is {self.classes[k]!r}"
             fix = f'they must lie in [0, 1] and sum to 1; one outcome may be "{REST}"'
             fail(f"{place}.outcomes", problem, fix)
-        only = [int(row.argmax()) if np.count_nonzero(row) == 1 else None for row in chances]
-        confirming = [o for o, row in told.items() if row is not None]
+        of_one = {o: int(row.argmax()) for o, row in zip(told, chances, strict=True) if np.count_nonzero(row) == 1}
+        confirming: Iterable[str] = [o for o, row in told.items() if row is not None]
         if table.confirming is not None:
-            confirming = list(_texts(table.confirming))
-            for outcome in set(confirming) - {o for o, k in zip(outcomes, only, strict=True) if k is not None}:
-                problem = f"names {outcome!r}, which is no outcome that exactly one class can have"
-                fail(f"{place}.confirming", problem)
-        confirmed = tuple(k if o in confirming else None for o, k in zip(outcomes, only, strict=True))
+            confirming = _texts(table.confirming)
+            _chosen(table.confirming, of_one, f"{place}.confirming", "outcome that exactly one class can have")
         check_payments(table.items or (), f"{place}.items", self.file.items, ())
         paid = [pair for step in table.items or () for pair in step.paid(step.chance)]
         fees = sum(times * self.file.items[payment.name].amount for payment, times in paid)
-        cost = rounded(fees) if table.cost is None else table.cost
-        counts = _rows(self._per_class(row, place) for row in (table.counts or {}).values())
-        return WorkupStep(name, cost, outcomes, _rows(chances), confirmed, (), counts, table.cuts, normal)
+        return WorkupStep(
+            name,
+            rounded(fees) if table.cost is None else table.cost,
+            tuple(told),
+            _rows(chances),
+            tuple(of_one.get(o) if o in confirming else None for o in told),
+            (),
+            _rows(self._per_class(row, place) for row in (table.counts or {}).values()),
+            table.cuts,
+            normal,
+        )
 
     def _combine(self, told: Mapping[str, Any], table: StepTable, chances: FloatArray, place: str) -> int:
         """Fill in the chances of sets of causes that the step does not name; the number of its normal outcome."""
         if table.tells_apart is not None or len(told) == 1:
             return -1
-        names, rest = list(told), [name for name, row in told.items() if row is None]
-        normal = table.normal or "".join(rest)
-        if normal not in names:
-            fix = f"name the outcome that no cause brings about: {', '.join(names)}"
-            fail(f"{place}.normal", f"is {normal!r}", fix)
-        number = names.index(normal)
+        numbers = {name: number for number, name in enumerate(told)}
+        normal = table.normal or "".join(name for name, row in told.items() if row is None)
+        [number] = _chosen(normal, numbers, f"{place}.normal", "outcome: name the one that no cause brings about")
         stated = {name for value in (table.outcomes or {}).values() if isinstance(value, dict) for name in value}
         for k, causes in self.sets.items():
             if self.classes[k] not in stated:
                 chances[:, k] = noisy_or(chances, number, causes)
         return number
 
-    def _told(self, table: StepTable, place: str) -> dict[str, FloatArray | None]:
+    def _told(self, table: StepTable, place: str) -> dict[str, Any]:
         """What a step may show, and how likely that is for each class; None for all that is left."""
         certain, everyone = np.eye(len(self.classes)), range(len(self.classes))
         if table.confirms is not None:
@@ -344,7 +344,7 @@ class _Reader:
             return {"yes": certain[index] * self._per_class(rate, f"{place}.sensitivity", [index]), "no": None}
         if table.tells_apart is not None:
             members = self._members(table.tells_apart, f"{place}.tells_apart")
-            rest: dict[str, Any] = {} if len(members) == len(everyone) else {NONE: None}
+            rest = {} if len(members) == len(everyone) else {NONE: None}
             return {self.classes[k]: certain[k] for k in members} | rest
         if table.positive_for is not None:
             members = self._members(table.positive_for, f"{place}.positive_for")

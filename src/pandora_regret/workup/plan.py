@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pandora_regret.atomic import write_atomically
 from pandora_regret.imperfect import imperfect_order, predicted_expenditure
 from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray
 from pandora_regret.inputs.forecast import read_probabilities
@@ -20,8 +21,7 @@ from pandora_regret.text.amounts import affixes, is_currency
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.scores import check_workup, class_columns
 from pandora_regret.workup.solver import Alternative, solver_for
-from pandora_regret.workup.tree import PlanNode, as_svg
-from pandora_regret.workup.walk import cost_interval
+from pandora_regret.workup.tree import PlanNode, as_svg, cost_interval
 
 MOST_STEPS = 10  # in a notebook
 
@@ -72,16 +72,18 @@ class Plan(Shown):
         """The steps of a search, the alternatives of a work-up."""
         if self.tree is not None:
             header = ["What can be done now", "It costs", "Expected cost from here"]
-            costs = ((one.name, one.cost, one.expected_cost) for one in self.alternatives)
-            rows = [(name, *(money(cost, self.currency) for cost in both)) for name, *both in costs]
-            return Table(header, rows, self.to_text().splitlines())
+            options = [
+                (one.name, money(one.cost, self.currency), money(one.expected_cost, self.currency))
+                for one in self.alternatives
+            ]
+            return Table(header, options, self.to_text().splitlines())
         header = ["Test for", "Probability now", "Cost", "Total so far", "Done by then"]
-        cells = []
+        rows = []
         for step in self.steps[:MOST_STEPS]:
-            chance, done = (f"{100 * share:.1f} %" for share in (step.probability, step.done))
-            cells.append((str(step.test), chance, money(step.cost, ""), money(step.total_cost, ""), done))
+            now, done = f"{100 * step.probability:.1f} %", f"{100 * step.done:.1f} %"
+            rows.append((str(step.test), now, money(step.cost, ""), money(step.total_cost, ""), done))
         more = [f"and {len(self.steps) - MOST_STEPS:,} more"] if len(self.steps) > MOST_STEPS else []
-        return Table(header, cells, [self.to_text()], more)
+        return Table(header, rows, [self.to_text()], more)
 
     def _frame(self) -> list[dict[str, Any]]:
         """Likewise."""
@@ -97,37 +99,34 @@ class Plan(Shown):
             [node] = node.branches.values()
             first += f", then {node.in_words(self.currency)}"
         lines = [f"Next: {first}."]
-        width = max((len(outcome) for outcome in node.branches), default=0)
+        width = max(map(len, node.branches), default=0)
         for outcome, after in node.branches.items():
             ends = after.kind == "step" and all(one.kind == "done" for one in after.branches.values())
             words = f"{after.in_words(self.currency)}{', then done' if ends else ''}"
             lines.append(f"  {outcome:{width}} ({percent(after.chance / node.chance)}) -> {words}")
         cost = money_between(self.expected_cost, self.low, self.high, self.currency)
         cost = self._amount(self.expected_cost) if self.low is None else cost
-        lines.append(f"Expected cost from here: {cost}{self._proof()}.")
-        if not self.is_optimal:  # what others cost at best is not known
-            return "\n".join(lines)
-        others = [one for one in self.alternatives if one.name != self.next][:4]
-        pairs = ((one.name, one.expected_cost, one.extra) for one in others)
-        listed = ", ".join(f"{n} {self._amount(cost)} (+{self._amount(extra)})" for n, cost, extra in pairs)
-        return "\n".join([*lines, f"Alternatives: {listed}."] if others else lines)
+        proof = ". Optimal"
+        if self.lower_bound is not None and not self.is_optimal:
+            proof = f"; no plan can cost less than {self._amount(self.lower_bound)}"
+        lines.append(f"Expected cost from here: {cost}{proof}.")
+        others = [  # what they cost at best is not known unless the plan is optimal
+            f"{one.name} {self._amount(one.expected_cost)} (+{self._amount(one.extra)})"
+            for one in self.alternatives
+            if self.is_optimal and one.name != self.next
+        ]
+        return "\n".join([*lines, *([f"Alternatives: {', '.join(others[:4])}."] if others else [])])
 
     @property
     def is_optimal(self) -> bool:
         """Whether no plan can cost less, but for rounding."""
         return self.lower_bound is None or self.lower_bound >= self.expected_cost
 
-    def _proof(self) -> str:
-        if self.lower_bound is None or self.is_optimal:
-            return ". Optimal"
-        return f"; no plan can cost less than {self._amount(self.lower_bound)}"
-
     def _amount(self, amount: float) -> str:
         """With the digits that the expected cost has, so that differences add up."""
         decimals = decimals_for(self.expected_cost or amount)
-        return fixed(
-            amount, 2 if is_currency(self.currency) and decimals == 1 else decimals, *affixes(self.currency)
-        )
+        decimals += is_currency(self.currency) and decimals == 1  # cents
+        return fixed(amount, decimals, *affixes(self.currency))
 
     def draw(self) -> str:
         """The tree as a picture that needs no other file: SVG, no wider than a page.
@@ -150,11 +149,8 @@ class Plan(Shown):
         Path
             The file.
         """
-        from pandora_regret.atomic import write_atomically
-
-        tree = self._tree()
+        tree, ending = self._tree(), Path(path).suffix.lower()
         writers: dict[str, Callable[[], str]] = {".svg": self.draw, ".csv": tree.to_csv, ".json": tree.to_json}
-        ending = Path(path).suffix.lower()
         if ending not in writers:
             fix = f"end it in {', '.join(writers)}"
             raise InputError(f"is {str(path)!r}", argument="path", value=str(path), fix=fix)
@@ -243,13 +239,15 @@ def _along(p: FloatArray, order: IntArray, tests: Tests, labels: Sequence[Any]) 
     for step, k in enumerate(order):
         before[step] = missed[k]
         missed[k] *= 1 - tests.sensitivity[k]
-    caught = before * tests.sensitivity[order]  # the chance that this step finds the truth
+    caught, costs = (
+        before * tests.sensitivity[order],
+        tests.fruitless_cost[order],
+    )  # the chance of finding the truth
     left = np.append(caught, missed.sum())[::-1].cumsum()[::-1]  # that no step before did: added from the end,
     # where the terms are small, since what is left of 1 after many subtractions is rounding
-    now = np.divide(before, left[:-1], out=np.zeros(len(order)), where=left[:-1] > 0)
-    costs = tests.fruitless_cost[order]
-    columns = (now, costs, costs.cumsum(), np.clip(1 - left[1:], 0.0, None))
-    for k, values in zip(order, zip(*(column.tolist() for column in columns), strict=True), strict=True):
+    now = before / np.where(left[:-1] > 0, left[:-1], 1.0)
+    table = np.stack([now, costs, costs.cumsum(), np.clip(1 - left[1:], 0.0, None)], axis=1)
+    for k, values in zip(order, table.tolist(), strict=True):
         yield PlanStep(labels[k], *values)
 
 
@@ -323,9 +321,8 @@ def plan_workup(
     forecast, found = _read_case(case, labels, logits, normalise), dict(found or {})
     p = np.asarray(probabilities(next(forecast.blocks()))[0, class_columns(forecast, workup)], np.float64)
     if method not in (methods := ("auto", "graph", "planner")):
-        raise InputError(
-            f"is {method!r}", argument="method", value=method, fix=f"choose from {', '.join(methods)}"
-        )
+        fix = f"choose from {', '.join(methods)}"
+        raise InputError(f"is {method!r}", argument="method", value=method, fix=fix)
     if not seconds > 0:
         raise InputError(f"is {seconds!r}", argument="seconds", value=seconds, fix="pass a positive number")
     solver = solver_for(workup, p, found, method, seconds, limit)
@@ -342,7 +339,12 @@ def plan_workup(
         steps.append(PlanStep(node.name, 1 - going_on / node.chance, node.cost, total, 1 - going_on))
         node = open_[0] if len(open_) == 1 else None
     low, high = cost_interval(workup, tree, None if y_proba is None else p, found)
-    about = (
+    return Plan(
+        tree.name,
+        tree.expected_cost,
+        tuple(steps),
+        low,
+        high,
         tuple(alternatives),
         tree,
         by_class,
@@ -351,4 +353,3 @@ def plan_workup(
         solver.name,
         solver.least(tree.expected_cost),
     )
-    return Plan(tree.name, tree.expected_cost, tuple(steps), low, high, *about)

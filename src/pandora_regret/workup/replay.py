@@ -14,7 +14,7 @@ from pandora_regret.text import counted, money, money_between
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.learn import displaced, read_records
 from pandora_regret.workup.plan import plan_workup
-from pandora_regret.workup.walk import cost_interval, follow
+from pandora_regret.workup.tree import cost_interval, follow
 
 VISIBLE = 0.05  # share of cases that are elsewhere than if two tests were independent given the class
 DOUBLINGS = range(10, -8, -1)  # of what all steps cost together: the stop losses that are tried, in this order

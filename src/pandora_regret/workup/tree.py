@@ -1,19 +1,26 @@
-"""The tree of a plan: as a picture, SVG that needs no other file; as a table; as a protocol that is read back."""
+"""The tree of a plan: followed by classes or cases, and as a picture, a table, or a protocol that is read back."""
 
 from __future__ import annotations
 
-import csv
 import json
 import os
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import cache
 from html import escape
-from io import StringIO
+from math import prod
 from pathlib import Path
 from textwrap import wrap
-from typing import Literal, NamedTuple
+from typing import Any, Literal
 
-from pandora_regret.inputs import InputError
-from pandora_regret.text import counted, money, percent
+import numpy as np
+
+from pandora_regret.inputs import FloatArray, InputError
+from pandora_regret.records import from_plain
+from pandora_regret.text import Table, counted, money, percent
+from pandora_regret.workup.description import Workup
+from pandora_regret.workup.format import HALF, ROUNDING, noisy_or
+from pandora_regret.workup.states import Findings
 
 PAGE, MARGIN, INDENT, GAP = 720, 12, 28, 6  # of the picture, in pixels: a printed page is 720 wide
 LINE, LETTER, PADDING = 16, 7, 8  # of its text
@@ -22,6 +29,9 @@ FILLS = {"step": "#dbe9f6", "stop": "#fbe3d3", "done": "#e3f0e5", "rare": "#f2f2
 LIKELY = 0.005  # classes less likely than this are not worth a word
 RARE = 0.01  # branches less likely than this are not worth a box
 SCHEMA = "pandora-protocol/1"
+COLUMNS = ["number", "after", "outcome", "kind", "name", "cost", "chance", "expected_cost"]
+COLUMNS += ["likeliest", "probability"]
+DRAWS, SEED = 500, 1  # of the credible interval
 
 
 @dataclass(frozen=True)
@@ -39,16 +49,13 @@ class PlanNode:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> PlanNode:
         """Read a protocol: the ``.json`` that `Plan.save` wrote."""
-        from pandora_regret.records import from_plain
-
         try:
             plain = json.loads(Path(path).read_bytes())
         except ValueError:  # no JSON, or no text
             plain = None
         if not isinstance(plain, dict) or plain.pop("schema", None) != SCHEMA:
-            raise InputError(
-                f"is no protocol of a plan ({SCHEMA!r})", place=str(path), fix="write one with Plan.save"
-            )
+            problem, fix = f"is no protocol of a plan ({SCHEMA!r})", "write one with Plan.save"
+            raise InputError(problem, place=str(path), fix=fix)
         return from_plain(cls, plain, str(path))
 
     def to_json(self) -> str:
@@ -57,28 +64,15 @@ class PlanNode:
 
     def to_csv(self) -> str:
         """As a table: one row per step or ending, with the row and the outcome that lead there."""
-        file, numbers = StringIO(), iter(range(1, 10**9))
-        writer = csv.writer(file, lineterminator="\n")
-        columns = (
-            "after",
-            "outcome",
-            "kind",
-            "name",
-            "cost",
-            "chance",
-            "expected_cost",
-            "likeliest",
-            "probability",
-        )
-        writer.writerow(("number", *columns))
-        waiting: list[tuple[int | str, str, PlanNode]] = [("", "", self)]
+        rows, waiting = list[list[Any]](), list[tuple[int | None, str, PlanNode]]([(None, "", self)])
         while waiting:
             after, outcome, node = waiting.pop()
-            number, (likeliest, probability) = next(numbers), max(node.posterior.items(), key=lambda pair: pair[1])
+            number, likeliest = len(rows) + 1, max(node.posterior, key=node.posterior.__getitem__)
             costs = (node.cost, node.chance, node.expected_cost)
-            writer.writerow((number, after, outcome, node.kind, node.name, *costs, likeliest, probability))
+            place = (number, after, outcome, node.kind, node.name)
+            rows.append([*place, *costs, likeliest, node.posterior[likeliest]])
             waiting += [(number, result, child) for result, child in reversed(node.branches.items())]
-        return file.getvalue()
+        return Table(COLUMNS, rows).to_csv()
 
     def in_words(self, currency: str) -> str:
         """What is done here."""
@@ -90,13 +84,7 @@ class PlanNode:
         return f"stop: {self.name} (these are {', '.join(f'{percent(part)} {name}' for name, part in likely[:3])})"
 
 
-class Box(NamedTuple):
-    """One entry of the picture, below the others."""
-
-    depth: int
-    parent: int  # the number of the box that it hangs on
-    kind: str
-    text: str
+Box = tuple[int, int, str, str]  # below the others: its depth, the number of that which it hangs on, kind and text
 
 
 def _fill(
@@ -108,11 +96,10 @@ def _fill(
     """
     more = f"; from here {money(node.expected_cost, currency)}" if node.kind == "step" else ""
     number, branches = len(boxes), [pair for pair in node.branches.items() if pair[1].chance >= RARE]
-    boxes.append(Box(depth, parent, node.kind, f"{label}{node.in_words(currency)}{more}"))
+    boxes.append((depth, parent, node.kind, f"{label}{node.in_words(currency)}{more}"))
     going_on = [child for _, child in branches if child.kind == "step"]
     if rarer := len(node.branches) - len(branches):
-        text = f"{counted(rarer, 'outcome')} more, in less than 1 % of cases"
-        boxes.append(Box(depth + 1, number, "rare", text))
+        boxes.append((depth + 1, number, "rare", f"{counted(rarer, 'outcome')} more, in less than 1 % of cases"))
     for outcome, child in sorted(branches, key=lambda pair: pair[1].kind == "step"):
         label = f"{outcome} ({percent(child.chance / node.chance)}): " if len(node.branches) > 1 else ""
         _fill(child, currency, boxes, depth + (going_on != [child]), number, label)
@@ -122,25 +109,22 @@ def as_svg(tree: PlanNode, currency: str) -> str:
     """The tree from top to bottom, indented; boxes are as wide as the page leaves, and as high as their text."""
     boxes = list[Box]()
     _fill(tree, currency, boxes)
-    deepest = max(box.depth for box in boxes)
-    indent = min(INDENT, (PAGE - 2 * MARGIN - NARROW) / max(deepest, 1))
+    indent = min(INDENT, (PAGE - 2 * MARGIN - NARROW) / max(1, *(depth for depth, *_ in boxes)))
     y, parts, bottoms = float(MARGIN), list[str](), list[float]()
-    for box in boxes:
-        x, hangs_at = MARGIN + box.depth * indent, MARGIN + boxes[box.parent].depth * indent + indent / 2
+    for depth, parent, kind, text in boxes:
+        x, hangs_at = MARGIN + depth * indent, MARGIN + (boxes[parent][0] + 0.5) * indent
         width = PAGE - MARGIN - x
-        lines = wrap(box.text, int((width - 2 * PADDING) / LETTER)) or [""]
+        lines = wrap(text, int((width - 2 * PADDING) / LETTER)) or [""]
         height = LINE * len(lines) + PADDING
         if bottoms:
             across = f"V{y + height / 2:.1f} H{x:.1f}" if x > hangs_at else f"V{y:.1f}"
-            line = f"M{hangs_at:.1f},{bottoms[box.parent]:.1f} {across}"
+            line = f"M{hangs_at:.1f},{bottoms[parent]:.1f} {across}"
             parts.append(f'<path d="{line}" fill="none" stroke="#777"/>')
-        texts = "".join(
-            f'<text x="{x + PADDING:.1f}" y="{y + LINE * row - 1:.1f}">{escape(text)}</text>'
-            for row, text in enumerate(lines, 1)
-        )
-        place = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height}" rx="4"'
-        shape = f'<rect {place} fill="{FILLS[box.kind]}"/>'
-        parts.append(f"<g><title>{escape(box.text)}</title>{shape}{texts}</g>")
+        place = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height}" rx="4" fill="{FILLS[kind]}"'
+        parts.append(f"<g><title>{escape(text)}</title><rect {place}/>")
+        for row, words in enumerate(lines, 1):
+            parts.append(f'<text x="{x + PADDING:.1f}" y="{y + LINE * row - 1:.1f}">{escape(words)}</text>')
+        parts.append("</g>")
         bottoms.append(y + height)
         y += height + GAP
     title = f"Next: {tree.in_words(currency)}; expected {money(tree.expected_cost, currency)}"
@@ -149,3 +133,56 @@ def as_svg(tree: PlanNode, currency: str) -> str:
     style = 'font-family="sans-serif" font-size="12">'
     page = [f"{head}{style}", f"<title>{escape(title)}</title>", f'<rect {size} fill="#fff"/>', *parts, "</svg>"]
     return "\n".join(page) + "\n"
+
+
+def follow(workup: Workup, node: PlanNode, table: Callable[[int], FloatArray]) -> FloatArray:
+    """What comes of a tree on average, (..., 5, K), where the outcomes of a step have the chances (..., O, K).
+
+    If each class is the truth: what steps cost, what the end loses, and how likely it is that an end is reached,
+    that it names a class, and that it names a wrong one.
+    """
+    if not node.branches:
+        nothing = (0.0,) * len(workup.classes)
+        names = [(-1, ""), *((k, f" {name}") for k, name in enumerate(workup.classes))]
+        ends = {end.name + name: (end.losses, k) for k, name in names for end in workup.endings}
+        losses, named = ends[node.name] if node.kind == "stop" else (nothing, -1)
+        wrong, ones = np.arange(len(losses)) != named, np.ones(len(losses))
+        return np.stack([nothing, losses * wrong, ones, ones * (named >= 0), wrong * (named >= 0)])
+    index, total = workup.step_index, np.array([[node.cost], [0.0], [0.0], [0.0], [0.0]])
+    made = [node.name] if node.name in index else node.name.split(" + ")  # in a round, several steps
+    for text, child in node.branches.items():
+        shown = zip(made, text.split(" + ") if len(made) > 1 else [text], strict=True)
+        numbers = ((index[name], workup.steps[index[name]].outcomes.index(outcome)) for name, outcome in shown)
+        chance = prod(table(step)[..., outcome, None, :] for step, outcome in numbers)
+        total = total + chance * follow(workup, child, table)
+    return total
+
+
+def cost_interval(
+    workup: Workup, tree: PlanNode, p: FloatArray | None, found: Findings, level: float = 0.95
+) -> tuple[float, float] | tuple[None, None]:
+    """The credible interval of a plan's cost: for a forecast, or for cases like those learned from."""
+    if not any(step.counts for step in workup.steps):
+        return None, None
+    rng, steps, cases = np.random.default_rng(SEED), workup.steps, np.array(workup.cases)
+
+    @cache
+    def table(number: int) -> FloatArray:
+        """As stated, or drawn from the posterior."""
+        step = steps[number]
+        if not step.counts:
+            return np.array(step.chances)
+        drawn = rng.standard_gamma(np.array(step.counts) + HALF, (DRAWS, *np.shape(step.counts)))
+        drawn /= drawn.sum(axis=1, keepdims=True)
+        for k, causes in workup.sets:
+            drawn[..., k] = noisy_or(drawn, step.normal, causes)
+        return drawn
+
+    if p is None:  # shares that are stated are certain, those of counted cases are not
+        p = cases if cases.sum() < 1 + ROUNDING else rng.standard_gamma(cases, (DRAWS, len(cases)))
+    for name, value in found.items():
+        number = workup.step_index[name]
+        p = p * table(number)[..., steps[number].outcome(value) or 0, :]
+    costs = follow(workup, tree, table)[..., :2, :].sum(axis=-2)
+    low, high = np.quantile((p * costs).sum(axis=-1) / p.sum(axis=-1), [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
