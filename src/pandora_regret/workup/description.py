@@ -80,11 +80,9 @@ class Workup:
     fee: float
     together: tuple[str, ...]
     title: str
-    setting: str
     notes: str
     currency: str
     source: str
-    year: int | None
     document: dict[str, Any] = field(compare=False)  # what the file says, as it is written
 
     def __init__(self, classes: Any, steps: Any = None, **about: Any) -> None:
@@ -212,15 +210,10 @@ def check_possible(workup: Workup) -> None:
         asked, place = [(steps[b], o) for b, o in before if o is not None], path("steps", step.name)
         rows: list[Any] = [one.chances[o] for one, o in asked]
         chances = np.prod([np.ones(len(workup.classes)), *rows], axis=0)
-        problems = {
-            "asks for an outcome that confirms a class and ends the work-up": workup.confirm
-            and any(one.confirmed[o] is not None for one, o in asked),
-            "asks a step for two outcomes at once": len({one.name for one, _ in asked}) < len(asked),
-            "asks for outcomes that no class can have": not chances.any(),
-        }
-        for problem, applies in problems.items():
-            if applies:
-                fail(f"{place}.requires", f"{problem}, so the step can never be made")
+        ended = workup.confirm and any(one.confirmed[o] is not None for one, o in asked)
+        if ended or len({one.name for one, _ in asked}) < len(asked) or not chances.any():
+            problem = "asks for outcomes that no case has at once, or that end the work-up"
+            fail(f"{place}.requires", problem, "the step can never be made")
         least = step.cost + sum(steps[b].cost for b in dict(before)) + workup.fee
         if workup.budget is not None and least > workup.budget:
             problem = f"costs {least:g} with all that it requires, more than the budget of {workup.budget:g}"
@@ -292,12 +285,12 @@ def forests(workup: Workup) -> tuple[tuple[int, ...], ...] | None:
     shared = set().union(*(needed for needed, ends in zip(before, last, strict=True) if len(ends) > 1))
     if len(shared) > MOST_SHARED:
         return None
-    feasible = (
-        {step: place for place, step in enumerate(order)}
-        for order in permutations(shared)
-        if not any(set(order[place:]) & before[step] for place, step in enumerate(order))
+    orders = (dict(zip(order, range(len(order)), strict=True)) for order in permutations(shared))
+    return tuple(
+        _parents(last, places)
+        for places in orders
+        if all(places[one] < places[step] for step in places for one in before[step] & shared)
     )
-    return tuple(_parents(last, places) for places in feasible)
 
 
 def _parents(last: Sequence[set[int]], places: Mapping[int, int]) -> tuple[int, ...]:

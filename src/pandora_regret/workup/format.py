@@ -263,7 +263,7 @@ class _Reader:
             key = "wrong" if stop.loss is None else "loss"
             losses = self._per_class(getattr(stop, key), f"{path('stops', name)}.{key}", every)
             stops.append(Stop(name, tuple(losses.tolist()), key == "wrong"))
-        about = ("title", "setting", "notes", "source", "year", "confirm", "budget")
+        about = ("title", "notes", "source", "confirm", "budget")
         return {key: getattr(file, key) for key in about} | {
             "classes": self.classes,
             "sets": tuple(self.sets.items()),

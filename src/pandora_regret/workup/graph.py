@@ -58,40 +58,27 @@ class Graph:
         costs = self.space.uses @ step_costs + self.space.workup.fee
         return np.asarray(costs[self.actions])
 
-    def solve(self, p: FloatArray, edge_costs: FloatArray, by_loops: bool) -> tuple[FloatArray, IntArray]:
-        """The value of every state for one forecast, (K,), and the option that it takes there."""
-        if by_loops:
-            from pandora_regret.workup import loops
-
-            return loops.solve(p, self.arrays, edge_costs)  # type: ignore[no-any-return]
-        table, options, _ = sweep(p[None], NOTHING, NOTHING, self.arrays, edge_costs)
-        return table[:, 0], options[:, 0]
-
     def costs(
         self, p: FloatArray, rows: IntArray, truths: IntArray, step_costs: FloatArray, by_loops: bool
     ) -> tuple[FloatArray, FloatArray]:
         """Each row's predicted cost, (n,), and what the policies of some `rows` cost under `truths`, (P,)."""
-        edge_costs, starts = self.edge_costs(step_costs), np.searchsorted(rows, np.arange(len(p) + 1))
-        fallback = self.solve(np.ones(p.shape[1]), edge_costs, by_loops)[1]
+        about, starts = (self.arrays, self.edge_costs(step_costs)), np.searchsorted(rows, np.arange(len(p) + 1))
         values, paid, table = np.empty(len(p)), np.empty(len(truths)), np.ascontiguousarray(p)
-        about = (self.arrays, edge_costs, fallback)
-
-        def search(some: slice) -> None:
-            pairs = slice(starts[some.start], starts[some.stop])
-            if by_loops:
-                from pandora_regret.workup import loops
-
-                first = starts[some.start : some.stop + 1] - pairs.start
-                loops.graph_costs(table[some], first, truths[pairs], *about, values[some], paid[pairs])
-            else:
-                value, _, spent = sweep(table[some], rows[pairs] - some.start, truths[pairs], *about)
-                values[some], paid[pairs] = value[0], spent[0]
-
         if by_loops:
+            from pandora_regret.workup.loops import graph_costs
+
+            def search(some: slice) -> None:
+                first = starts[some.start : some.stop + 1]
+                pairs = slice(first[0], first[-1])
+                graph_costs(table[some], first - first[0], truths[pairs], *about, values[some], paid[pairs])
+
             engine.in_threads(search, len(p), len(p) * len(self.actions))
         else:
+            fallback = sweep(np.ones((1, p.shape[1])), NOTHING, NOTHING, *about)[1]
             for some in row_slices(len(p), len(self.states) + 1):
-                search(some)
+                pairs = slice(starts[some.start], starts[some.stop])
+                value, _, spent = sweep(table[some], rows[pairs] - some.start, truths[pairs], *about, fallback)
+                values[some], paid[pairs] = value[0], spent[0]
         return values, paid
 
 

@@ -17,15 +17,16 @@ IN_LANES = {**FAST, "forceinline": True, "fastmath": {*FAST["fastmath"], "nnan"}
 
 
 @njit(**FAST)
-def graph_costs(p, starts, truths, graph, edge_costs, fallback, values, paid):
+def graph_costs(p, starts, truths, graph, edge_costs, values, paid):
     """Each row's predicted cost into `values`, and what each of its truths costs into `paid`.
 
-    `truths` holds the classes that are asked about, those of row n from ``starts[n]`` on; `fallback` what to do
-    in states that a forecast holds to be impossible, from `solve`.
+    `truths` holds the classes that are asked about, those of row n from ``starts[n]`` on.
     """
     n_states, n_classes = graph.likelihood.shape
     value, choice = np.zeros((n_states + 1, LANES)), np.empty((n_states, LANES), np.int32)
-    lanes, stack = np.empty((n_classes, LANES)), np.empty(n_states + 1, np.intp)
+    lanes, stack = np.ones((n_classes, LANES)), np.empty(n_states + 1, np.intp)
+    _sweep(lanes, graph, edge_costs, value, choice)
+    fallback = choice[:, 0].copy()  # what to do in states that a forecast holds to be impossible
     for first in range(0, len(p), LANES):
         used = min(LANES, len(p) - first)
         for lane in range(LANES):
@@ -37,18 +38,6 @@ def graph_costs(p, starts, truths, graph, edge_costs, fallback, values, paid):
             values[row] = value[0, lane]
             for pair in range(starts[row], starts[row + 1]):
                 paid[pair] = _walk(p[row], truths[pair], lane, mass, choice, graph, edge_costs, fallback, stack)
-
-
-@njit(**FAST)
-def solve(p, graph, edge_costs):
-    """Of every state its value for one forecast and its option, likely or not: as `sweep` of one row."""
-    n_states, n_classes = graph.likelihood.shape
-    value, choice = np.zeros((n_states + 1, LANES)), np.empty((n_states, LANES), np.int32)
-    lanes = np.empty((n_classes, LANES))
-    for k in range(n_classes):
-        lanes[k, :] = p[k]
-    _sweep(lanes, graph, edge_costs, value, choice)
-    return value[:, 0].copy(), choice[:, 0].astype(np.intp)
 
 
 @njit(**FAST)

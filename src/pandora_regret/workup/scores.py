@@ -172,15 +172,13 @@ class WorkupRows:
             if not isinstance(prior, Prior):
                 raise InputTypeError(f"prior must be a prior such as Uniform() or Gamma(2.0), got {prior!r}.")
             if prior.n_classes not in (None, len(workup.steps)):
-                raise InputError(
-                    f"prior is about {prior.n_classes} tests but the work-up has {len(workup.steps)} steps: "
-                    "build the prior with one entry per step."
-                )
-            self.prior = prior.for_classes([step.name for step in workup.steps])
+                problem = f"prior is about {prior.n_classes} tests but the work-up has {len(workup.steps)} steps"
+                raise InputError(problem, fix="build the prior with one entry per step")
+            self.prior = prior.for_classes(list(workup.step_index))
             mean = np.asarray(self.prior.mean)
             if not (np.isfinite(mean) & (mean > 0)).all():
-                fix = "choose one with a positive finite mean."
-                raise InputError(f"prior {prior!r} has mean cost {mean.max():g}: {fix}")
+                fix = "choose one with a positive finite mean"
+                raise InputError(f"prior {prior!r} has mean cost {mean.max():g}", fix=fix)
         self.columns = class_columns(forecast, workup)  # of each class
         self.classes = np.argsort(self.columns)  # of each column
         self.policy.worth_loops(len(forecast))

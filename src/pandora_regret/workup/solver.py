@@ -10,9 +10,8 @@ from typing import Any, Literal
 import numpy as np
 
 from pandora_regret.inputs import FloatArray, InputError
-from pandora_regret.kernels.engine import worth_compiling
 from pandora_regret.workup.description import Workup
-from pandora_regret.workup.graph import MOST_STATES, compile_graph
+from pandora_regret.workup.graph import MOST_STATES, NOTHING, compile_graph, sweep
 from pandora_regret.workup.planner import Planner
 from pandora_regret.workup.policies import FREE, exact_policy
 from pandora_regret.workup.states import UNUSED, Findings, State, StateSpace
@@ -142,19 +141,19 @@ class GraphSolver(Solver):
         super().__init__(workup, p, found)
         self.graph = compile_graph(workup, found, limit)
         self.number = {state: index for index, state in enumerate(self.graph.states)}
-        about = (self.graph.edge_costs(workup.costs), worth_compiling(16 * len(self.graph.actions)))
-        self.values, self.choices = self.graph.solve(p, *about)
-        self.fallback = self.graph.solve(np.ones(len(p)), *about)[1]
+        both = np.stack([p, np.ones(len(p))])  # and where that is impossible, as if all classes were alike
+        about = (NOTHING, NOTHING, self.graph.arrays, self.graph.edge_costs(workup.costs))
+        self.values, self.choices, _ = sweep(both, *about)
 
     def option(self, state: State, likelihood: FloatArray) -> int:
         """As the sweep chose."""
         number = self.number[state]
-        choice = (self.choices if (self.p * likelihood).any() else self.fallback)[number]
+        choice = self.choices[number, 0 if (self.p * likelihood).any() else 1]
         return int(choice if choice < 0 else self.graph.actions[self.graph.arrays.edges[number] + choice])
 
     def value(self, state: State, likelihood: FloatArray) -> float:
         """As the sweep found."""
-        return float(self.values[self.number[state]])
+        return float(self.values[self.number[state], 0])
 
 
 class ClosedSolver(Solver):

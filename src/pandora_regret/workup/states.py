@@ -49,21 +49,16 @@ class StateSpace:
         self.counts_rounds = workup.budget is not None and workup.fee > 0
         together = [workup.step_index[name] for name in workup.together]
         if len(together) > MOST_TOGETHER:
-            raise InputError(
-                f"rounds.together lists {len(together)} steps: at most {MOST_TOGETHER} fit into one round."
-            )
+            problem = f"rounds.together lists {len(together)} steps"
+            raise InputError(problem, fix=f"at most {MOST_TOGETHER} fit into one round")
         sets = (combinations(together, size) for size in range(2, len(together) + 1))
         self.actions = [*((step,) for step in every), *chain(*sets)]  # steps by themselves come first
         self.uses = np.array([np.isin(every, steps) for steps in self.actions], np.float64)  # (A, M)
-        results = [
-            [*product(*([(step, o) for o in range(len(workup.steps[step].outcomes))] for step in steps))]
-            for steps in self.actions
-        ]
+        alone = [[(step, o) for o in range(len(workup.steps[step].outcomes))] for step in every]
+        results = [[*product(*(alone[step] for step in steps))] for steps in self.actions]
         self.first = np.cumsum([1, *map(len, results)]).tolist()
         self.results = [(), *chain(*results)]  # steps and their outcomes, of each row
-        ones = np.ones(len(workup.classes))
-        tables = [np.array(step.chances) for step in workup.steps]
-        self.rows = np.array([np.prod([ones, *(tables[s][o] for s, o in row)], axis=0) for row in self.results])
+        self.rows = np.array([self._likelihood(row) for row in self.results])
         self.masks = [_bits(row > 0) for row in self.rows]
         self.confirms = [self._confirms(row) for row in self.results]
         self._tells: dict[int, list[bool]] = {}
@@ -92,7 +87,7 @@ class StateSpace:
                         f"requires {other.name}={other.outcomes[only]}: correct one of the two."
                     )
         outcomes = tuple(findings.get(s, UNUSED) if is_kept else UNUSED for s, is_kept in enumerate(self.tracked))
-        likelihood = np.prod([self.rows[0], *(steps[s].chances[o] for s, o in findings.items())], axis=0)
+        likelihood = self._likelihood(findings.items())
         if not likelihood.any():
             raise InputError(f"found is {dict(found or {})}: no class can have all of these outcomes.")
         possible = _bits(likelihood > 0)
@@ -113,15 +108,10 @@ class StateSpace:
     def open_actions(self, state: State) -> list[int]:
         """Every action that is possible and of any use."""
         can_end_well = (  # where there is no other way to end, a class may still be confirmed
-            not self.workup.confirm
-            or bool(self.workup.stops)
-            or any(
-                any(k is not None and state.possible >> k & 1 for k in step.confirmed)
-                and self.can_be_made(state, number)
-                for number, step in enumerate(self.workup.steps)
-            )
+            any(k is not None and state.possible >> k & 1 for k in step.confirmed) and self.can_be_made(state, n)
+            for n, step in enumerate(self.workup.steps)
         )
-        if state.done or not can_end_well:
+        if state.done or not (self.workup.stops or not self.workup.confirm or any(can_end_well)):
             return []
         told, together = self.informative(state.possible), range(len(self.tracked), len(self.actions))
         ready = [step for step in range(len(self.tracked)) if self._may_be_made(state, step, told)]
@@ -180,6 +170,11 @@ class StateSpace:
         made = [step for step, outcome in enumerate(state.outcomes) if outcome != UNUSED]
         spent = self.workup.costs[[*made, *steps]].sum() + (state.rounds + 1) * self.workup.fee
         return bool(spent <= self.workup.budget * AFFORDABLE)
+
+    def _likelihood(self, results: Any) -> FloatArray:
+        """How likely each class makes some outcomes of steps, (K,)."""
+        rows = [self.workup.steps[step].chances[outcome] for step, outcome in results]
+        return np.prod([np.ones(len(self.workup.classes)), *rows], axis=0)  # type: ignore[no-any-return]
 
     def _confirms(self, results: Any) -> bool:
         return any(self.workup.steps[step].confirmed[outcome] is not None for step, outcome in results)
