@@ -79,12 +79,11 @@ def objectives_worst() -> str:
 
 def coverage() -> str:
     shares = ("analytic", "bootstrap", "warns")
-    rows = [[row["case"], *(_share(row.get(name)) for name in shares)] for row in _stored("coverage")]
+    rows = [
+        [row["case"], *(f"{row[name]['value']:.3f}" if row.get(name) else "" for name in shares)]
+        for row in _stored("coverage")
+    ]
     return markdown(["case, n = 60 unless said", *shares], rows)
-
-
-def _share(share: dict[str, float] | None) -> str:
-    return "" if share is None else f"{share['value']:.3f} ± {share['error']:.3f}"
 
 
 # Monitoring
