@@ -41,9 +41,7 @@ def test_a_fair_game_leaves_mean_wealth_at_one():
     for outcome in product((0, 1), repeat=6):
         hit, bets = np.array(outcome), EProcess(LEVEL, every=2)
         bets.update([np.where(hit, high, low), low, high], np.ones(6))
-        total = total + np.prod(np.where(hit, chance, 1 - chance)) * np.exp(
-            bets._folded().bets[0, :, loops.WEALTH]
-        )
+        total = total + np.prod(np.where(hit, chance, 1 - chance)) * np.exp(bets._folded()[0][0, :, loops.WEALTH])
     np.testing.assert_allclose(total, 1.0, rtol=1e-12)
 
 
@@ -51,14 +49,14 @@ def test_wealth_is_that_of_its_definition_in_every_window():
     rows, scale = joined(increments(np.random.default_rng(1), 300), increments(np.random.default_rng(2), 100, 0.3))
     bets = EProcess(LEVEL, every=16)
     bets.update(rows, scale)
-    whole = bets._folded()
-    for w in range(len(whole.windows) - 1):
-        start, weight, count, total = whole.windows[w, :4].tolist()
+    folded, windows = bets._folded()
+    for w in range(len(windows) - 1):
+        start, weight, count, total = windows[w, :4].tolist()
         by_hand = wealth_by_hand(rows, scale, int(start))
-        np.testing.assert_allclose(np.exp(whole.bets[w, :, loops.WEALTH]), by_hand, rtol=1e-9)
+        np.testing.assert_allclose(np.exp(folded[w, :, loops.WEALTH]), by_hand, rtol=1e-9)
         assert (count, total) == (400 - start, pytest.approx(rows[0, int(start) :].sum()))
         assert weight == 0.9 if w == 0 else weight <= 0.1 / 4.59 * (start / 16) ** -1.25
-    assert whole.windows[:, loops.START].max() > 0
+    assert windows[:, loops.START].max() > 0
     shares = 0.1 / loops.OF_ALL_STARTS * np.arange(1, 10**6) ** -loops.DECAY
     assert 0.9 + shares.sum() < 1
 

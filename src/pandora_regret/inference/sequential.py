@@ -118,25 +118,29 @@ class EProcess(Stored):
 
         That one is as likely beforehand as all others together, which are equally likely.
         """
-        capital, whole = self._evidence(), self._folded()
+        capital, (bets, windows) = self._evidence(), self._folded()
         odds = capital.max(axis=1) / np.maximum(self.windows[:-1, loops.WEIGHT], TINY)
         odds[1:] /= max(self.n // self.every, 1)
         enough = capital.max(axis=1) >= 1 / self.level
-        start, _, count, total, low, high = whole.windows[w := int((odds * enough).argmax())].tolist()
-        count = max(count, 1.0)
-        ends = (whole._end(w, side, (end - total) / count) for side, end in enumerate((low, high)))
-        return Claim(int(start), int(whole.windows[int(odds.argmax()), loops.START]), total / count, *ends)
+        start, weight, count, total, *furthest = windows[w := int((odds * enough).argmax())].tolist()
+        count, log_stakes = max(count, 1.0), np.log(STAKES * weight)
+        ends = (
+            sign
+            * loops.end(sign * total / count, abs(end - total) / count, of_side, log_stakes, -np.log(self.level))
+            for sign, end, of_side in zip((1, -1), furthest, bets[w], strict=True)
+        )
+        likely = windows[int(odds.argmax()), loops.START]
+        return Claim(int(start), int(likely), total / count, *map(float, ends))
 
-    def _folded(self) -> EProcess:
-        """The same with the present block in all windows, to be read and no longer played with."""
-        copy = EProcess(self.level)
-        copy.bets, copy.windows = self.bets.copy(), self.windows.copy()
-        loops.fold(copy.bets, copy.windows)
-        return copy
+    def _folded(self) -> tuple[FloatArray, FloatArray]:
+        """Bets and windows with the present block in all of these."""
+        bets, windows = self.bets.copy(), self.windows.copy()
+        loops.fold(bets, windows)
+        return bets, windows
 
     def increments_until_alarm(self, scale: float) -> int | None:
         """How many an alarm takes at best, were all alike and as those so far; None where it never comes."""
-        _, _, count, total, low, _ = self._folded().windows[0].tolist()
+        _, _, count, total, low, _ = self._folded()[1][0].tolist()
         if total <= 0:
             return None
         bets = np.minimum(self.fractions / scale, loops.BOLDEST * count / max(-low, TINY))
@@ -146,15 +150,6 @@ class EProcess(Stored):
     def _evidence(self) -> FloatArray:
         """Of every window, on both sides, (windows, 2)."""
         return np.asarray(loops.evidence(self.bets, STAKES, self.windows))
-
-    def _end(self, w: int, side: int, furthest: float) -> float:
-        """The end of a window's interval, at most `furthest` from its mean."""
-        total, count = self.windows[w, [loops.TOTAL, loops.COUNT]]
-        mean, sign = total / max(count, 1.0), 1 - 2 * side
-        log_stakes = np.log(STAKES * self.windows[w, loops.WEIGHT])
-        return sign * float(
-            loops.end(sign * mean, abs(furthest), self.bets[w, side], log_stakes, -np.log(self.level))
-        )
 
 
 class Ranks(Stored):
