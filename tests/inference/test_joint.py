@@ -154,16 +154,6 @@ def test_a_part_and_the_rest_are_as_if_each_were_looked_at_alone(seed, straddlin
     assert_allclose(rest.error**2, sum(variances) - 2 * shared, rtol=1e-7, atol=1e-12)
 
 
-def test_clusters_with_rows_in_both_parts_are_paired():
-    """Half of each pair of equal rows is inside: the parts' means always agree, and that is known for certain."""
-    values, inside = np.repeat(np.random.default_rng(2).normal(size=40), 2), np.arange(80) % 2 == 0
-    errors = [
-        in_parts(values, np.ones(80), units, inside)[1].error[1] for units in (np.arange(80) // 2, np.arange(80))
-    ]
-    assert errors[0] == pytest.approx(0, abs=1e-7)
-    assert errors[1] > 0.1
-
-
 def test_a_part_whose_rows_are_all_alike_is_taken_to_vary_like_the_rest():
     values, inside = halves()
     values[inside] = 120.0

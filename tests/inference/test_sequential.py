@@ -108,19 +108,6 @@ def test_false_alarms_and_misses_are_rare_at_every_moment():
     assert misses <= 30  # two ends
 
 
-def test_a_change_is_noticed_and_dated():
-    rng, began, waits = np.random.default_rng(4), [], []
-    for _ in range(40):
-        bets = EProcess(LEVEL)
-        bets.update(*joined(increments(rng, 3200), increments(rng, 800, 0.5)))
-        if (at := bets.noticed_at(True)) is not None and at >= 3200:
-            began.append(bets.claim().began)
-            waits.append(at - 3200)
-    assert len(began) > 35
-    assert abs(np.median(began) - 3200) <= 64
-    assert np.median(waits) < 150
-
-
 def test_how_long_an_alarm_takes_at_best():
     """With increments that are all alike, exactly so long."""
     rows, scale = np.repeat([[0.1], [-0.5], [1.0]], 400, axis=1), np.ones(400)

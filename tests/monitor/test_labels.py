@@ -22,16 +22,6 @@ def overpaid_so_far(monitor):
     return monitor.paid.overpaid.state()
 
 
-def test_ids_seen_before_are_skipped():
-    y, p = cases(20)
-    once, twice = Monitor(), Monitor()
-    once.update(y, p, ids=range(20))
-    twice.update(y[:12], p[:12], ids=range(12))
-    taken = twice.update(y, p, ids=range(20))
-    assert (taken.counted, taken.skipped) == (8, 12)
-    assert overpaid_so_far(once) == overpaid_so_far(twice)
-
-
 def test_another_label_of_a_counted_case_is_said():
     y, p = cases(20)
     monitor = Monitor()
@@ -134,33 +124,3 @@ def test_rows_of_a_period_that_was_bet_on_are_late():
     assert (late.summary().increments, late.summary().late) == (2, 10)
     assert overpaid_so_far(late) == overpaid_so_far(punctual)
     assert late.paid.ranks.state() == punctual.paid.ranks.state()
-
-
-def late_stream(rng, weeks, in_order):
-    """A calibrated model whose expensive cases get their labels first; whether it ever alarms.
-
-    In the order of forecasts, and to compare, in the order in which labels come.
-    """
-    y, p = cases(20 * weeks, seed=rng)
-    paid = expected_search_cost(y, p, costs=COSTS, per_instance=True)
-    delay = np.where(paid > np.median(paid), 0, 2)
-    monitor = Monitor(costs=COSTS)
-    for week in range(weeks + 2):
-        rows = np.arange(20 * week, min(20 * week + 20, len(y)))
-        now = np.flatnonzero(np.arange(len(y)) // 20 + delay == week)
-        if not in_order:
-            if len(now):
-                monitor.update(y[now], p[now], ids=now)
-            continue
-        with monitor.together():
-            if len(rows):
-                monitor.update(None, p[rows], ids=rows)
-            monitor.label(now, y[now])
-    return monitor.summary().alarm is not None
-
-
-def test_labels_that_come_sooner_where_costs_are_high_raise_no_false_alarm():
-    rng = np.random.default_rng(3)
-    seeds = rng.integers(1 << 30, size=60)
-    assert sum(late_stream(seed, 12, in_order=True) for seed in seeds) <= 7
-    assert sum(late_stream(seed, 12, in_order=False) for seed in seeds) > 30

@@ -97,23 +97,12 @@ def essence(state):
     return {name: part for name, part in state.items() if name not in ("newest", "check")}
 
 
-@pytest.mark.parametrize("cuts", [(1, 2, 3), (100, 333), (999,)])
-def test_cases_without_times_may_be_cut_anywhere(cuts):
-    y, p = cases(1200, power=1.5)
-    whole, parts = Monitor(costs=COSTS), Monitor(costs=COSTS)
-    whole.update(y, p)
-    for part in np.split(np.arange(1200), cuts):
-        parts.update(y[part], p[part])
-    assert essence(parts.state()) == essence(whole.state())
-
-
 def test_rows_that_wait_to_be_counted_are_the_callers_no_more():
     """One case at a time from one buffer, now and then looked at, in two precisions."""
     y, p = cases(600, power=1.5)
-    p[300:] = p[300:].astype(np.float32)
     whole, single, row = Monitor(costs=COSTS), Monitor(costs=COSTS), np.empty((1, 3))
-    for part in (slice(300), slice(300, 600)):
-        whole.update(y[part], p[part].astype(np.float64 if part.start is None else np.float32))
+    whole.update(y[:300], p[:300])
+    whole.update(y[300:], p[300:].astype(np.float32))
     for i in range(600):
         row[:] = p[i]
         single.update(y[i : i + 1], row if i < 300 else row.astype(np.float32))
@@ -132,11 +121,9 @@ def test_dependent_cases_are_one_bet_per_period():
     alike.update(np.repeat(y, 9), np.repeat(p, 9, axis=0), time=np.repeat(np.arange(40), 9))
     for monitor in (alone, alike):
         monitor.close()
-    for one, other in zip(*(vars(each.summary()).values() for each in (alone, alike)), strict=True):
-        if isinstance(one, (int, float)):
-            assert one == pytest.approx(other)
-    assert alone.summary().increments == 40
-    assert alike.summary().overpaid.low == pytest.approx(alone.summary().overpaid.low)
+    one, other = alone.summary(), alike.summary()
+    assert one.increments == other.increments == 40
+    assert (one.evidence, one.overpaid.low) == pytest.approx((other.evidence, other.overpaid.low))
     with pytest.raises(InputError, match="time"):
         alone.update(y, p)
 
@@ -164,8 +151,6 @@ def test_forecasts_that_nearly_sum_to_one_promise_what_they_pay(prior):
     summary = monitor.summary()
     assert summary.overpaid.value == pytest.approx(0.0, abs=1e-12)
     assert not summary.alarmed
-    x, low, high = overpaid(possible_costs(read_probabilities(p[:5]), prior), np.zeros(5, dtype=np.intp))
-    assert ((low <= 0) & (high >= 0) & (low <= x) & (x <= high)).all()
 
 
 def test_an_overconfident_model_is_caught_and_dated():

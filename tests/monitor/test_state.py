@@ -46,17 +46,15 @@ def test_damage_to_a_state_is_a_sentence():
     monitor = Monitor(costs=COSTS)
     labels = [None if i % 7 == 0 and i > 15 else int(k) for i, k in enumerate(y)]
     monitor.update(labels, p, challenger=p[::-1], ids=range(60), time=np.repeat(np.arange(6), 10))
-    text, rng = as_text(monitor), np.random.default_rng(0)
-    junk = [None, "x", -1, 1e300, float("nan"), [], {}, 10**30, [[1]], -0.5, 2**63]
+    text = as_text(monitor)
     for path in places(json.loads(text)):
         state = json.loads(text)
         part = state
         for key in path[:-1]:
             part = part[key]
-        before, part[path[-1]] = part[path[-1]], junk[rng.integers(len(junk))]
-        if part[path[-1]] != before:
-            with pytest.raises(InputError, match="state"):
-                Monitor.from_state(state)
+        part[path[-1]] = "x"
+        with pytest.raises(InputError, match="state"):
+            Monitor.from_state(state)
     for other in ({}, {"schema": "pandora-monitor/1", "level": 0.05}, None):
         with pytest.raises(InputError, match="has the schema"):
             Monitor.from_state(other)
