@@ -1,7 +1,5 @@
 """A comparison for people: on one screen of at most 25 lines, or with `--full` every table behind it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby

@@ -1,7 +1,5 @@
 """compare: the door, the measurements, how sure they are, and what it all says."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple

@@ -12,8 +12,6 @@ As all models are scored on the same cases, a model that costs more in every gro
 (Simpson's paradox cannot happen); but one group may settle the order against most cases: that is flagged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf
@@ -33,7 +31,6 @@ from pandora_regret.text import count, counted, listed, money
 
 MOST_CASES = 0.5  # of all weight
 MOST_NAMES = 3  # in one sentence
-ABOUT_TWICE = (1.95, 2.05)
 IN_PERCENT = 1.1  # ratios below it are said in percent
 PREPOSITIONS = {
     "At": "site hospital clinic centre center ward practice lab location station school branch store shop",
@@ -207,7 +204,7 @@ class _Split:
     def _more(self, cost: float, elsewhere: float) -> str:
         """How much more something costs here than elsewhere."""
         ratio = cost / elsewhere if elsewhere > 0 else inf
-        times = f"{'twice' if ABOUT_TWICE[0] < ratio < ABOUT_TWICE[1] else f'{ratio:.1f} times'} what it costs"
+        times = f"{ratio:.1f} times what it costs"
         if ratio < IN_PERCENT or ratio == inf:
             times = "more than" if ratio == inf else f"{100 * (ratio - 1):.2g} % more than"
         return f"{money(cost, self.currency)} per case, {times} elsewhere ({money(elsewhere, self.currency)})"

@@ -38,7 +38,7 @@ from pandora_regret.inference.joint import Carriers
 from pandora_regret.inference.student import NORMAL, student_quantile
 from pandora_regret.inputs import FloatArray, InputError, read_count
 from pandora_regret.inputs.numbers import read_level, read_number
-from pandora_regret.metrics import BASELINE, METRICS, Metric
+from pandora_regret.metrics import METRICS, Metric
 from pandora_regret.priors import Prior
 from pandora_regret.priors.names import spelled_prior
 from pandora_regret.text import (
@@ -58,7 +58,6 @@ if TYPE_CHECKING:
 MOST_CASES = 1e12  # beyond it nobody would count
 FEW_CLUSTERS = 30
 PAIRS_NAMED = 3  # per model
-A_LEAP = 2  # places
 NOTHING = 1e-4  # of the cost: a saving that no reader would notice
 MOST_DOUBTS = 4  # spelt out
 UNSEEN = 3.0  # cases: what never happened in n cases may yet happen in 3 of n, at 95 % confidence
@@ -491,27 +490,15 @@ def recalibrating(model: ModelResult, unit: str | None) -> str | None:
 def disagreements(
     models: Sequence[ModelResult], ranks: Mapping[str, Sequence[float]], currency: str | None, by_workup: bool
 ) -> tuple[str, ...]:
-    """Where another metric would choose another model.
-
-    And the models that move furthest between expected cost and a metric that knows no costs, if they move far.
-    """
+    """Where another metric would choose another model, and what that costs."""
     cost = "the cost of the work-up" if by_workup else METRICS["expected_cost"].wording
-    apart, places = {key: ranks[key] for key in ranks if METRICS[key].ranks_as is None}, ranks["expected_cost"]
+    apart = {key: ranks[key] for key in ranks if METRICS[key].ranks_as is None}
     named, sentences = {model.name: model for model in models}, []
     for name, wordings in _choices(models, apart).items():
         if named[name].rank > 1:
             more = f"{money(named[name].cost - models[0].cost, currency)} per case more than {models[0].name}"
             chosen = f"{capitalised(listed(wordings))} would choose {name}"
             sentences.append(f"{chosen}, number {named[name].rank} by {cost}: {more}.")
-    leaps: dict[tuple[int, float], list[str]] = {}
-    for key, by_key in apart.items():
-        furthest = max(range(len(models)), key=lambda m: abs(places[m] - by_key[m]))
-        is_far = abs(places[furthest] - by_key[furthest]) >= A_LEAP
-        if is_far and not METRICS[key].priced and key != BASELINE:
-            leaps.setdefault((furthest, by_key[furthest]), []).append(METRICS[key].wording)
-    for (index, place), wordings in leaps.items():
-        name = f"{models[index].name} is number {place:g} of {len(models)} by {listed(wordings)}"
-        sentences.append(f"{name}, but number {places[index]:g} by {cost}.")
     return tuple(sentences)
 
 

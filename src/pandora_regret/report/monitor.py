@@ -1,7 +1,5 @@
 """The page of a monitor: cost per period, confidence sequences and evidence, drawn as SVG without any script."""
 
-from __future__ import annotations
-
 import os
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """From a comparison to one HTML file: choose models, find what charts and sentences say, fill the templates."""
 
-from __future__ import annotations
-
 import os
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
