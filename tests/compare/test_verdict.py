@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import norm, ttest_1samp
+from scipy.stats import ttest_1samp
 from simulated_models import calibrated, sharpened
 
 from pandora_regret import Fixed, InputError, expected_search_cost
@@ -119,14 +119,6 @@ class TestStake:
         said = f"Deploying {result.verdict.leader} now, the chance of being wrong costs $"
         assert any(sentence.startswith(said) for sentence in result.verdict.sentences)
 
-    def test_of_two_models_is_the_normal_loss(self):
-        truth = truth_of(500)
-        models = {"a": calibrated(truth, 1.5, 1), "b": calibrated(truth, 1.5, 2)}
-        a, b = (expected_search_cost(truth, p, costs=PRICES, per_instance=True) for p in models.values())
-        error, gap = (a - b).std(ddof=1) / np.sqrt(500), abs((a - b).mean())
-        loss = error * norm.pdf(gap / error) - gap * norm.sf(gap / error)
-        assert compared(truth, models).verdict.stake == pytest.approx(loss, rel=0.05)
-
 
 class TestRecalibration:
     """A property of the model that is chosen, unless it changes which one that is."""
@@ -174,15 +166,6 @@ class TestRecalibration:
         assert {each.leader for price in result.break_even for each in (price.below, price.above) if each} <= {
             "deepnet"
         }
-
-    def test_a_leader_that_is_cheaper_as_it_is_stays(self):
-        """Temperature scaling may also make things worse: two kinds of cases, one too bold and one too meek."""
-        truth, rng = truth_of(3000), np.random.default_rng(5)
-        mixed = np.where(
-            rng.random((3000, 1)) < 0.5, sharpened(calibrated(truth, 1.6, 1), 3.0), calibrated(truth, 1.6, 1)
-        )
-        decision = compared(truth, {"mixed": mixed, "plain": calibrated(truth, 1.3, 2)}, recalibrate=None).verdict
-        assert not decision.recalibrated
 
 
 def test_a_recalibrated_self_is_what_temperature_scaling_out_of_fold_would_cost():
