@@ -21,11 +21,6 @@ from pandora_regret.priors.names import FILE, PRIORS, spelled_priors
 from pandora_regret.text import SYMBOLS, listed, unit_named
 
 SEPARATED = "commas separate entries, so write such as flu=$1250.00,cold=$95, or use a file"
-TABLES = (  # other files are pathways
-    ".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".xlsx", ".xlsm", ".gz",
-    ".bz2", ".zst",
-)  # fmt: skip
-
 NAMES, COSTS = ("class", "name", "test", "label"), ("cost", "price", "fee", "minutes")
 UNITS = ("currency", "unit")
 
@@ -148,7 +143,7 @@ def read_price_list(text: str, unit: str = "", sheet: str | None = None) -> Pric
             read_texts(text, "costs", SEPARATED), place=lambda name: f"costs: the value of {name!r}"
         )
         prices = PriceList(amounts.values, amounts.unit, text, written_out=True, done=amounts.done("costs"))
-    elif columns or path.lower().endswith(TABLES):
+    elif columns or os.path.splitext(path)[1].lower() not in ("", ".toml"):  # those are pathways
         prices = _read_price_table(path, of_path or sheet, *columns)
     else:
         if os.path.exists(path):

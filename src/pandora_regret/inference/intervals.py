@@ -184,12 +184,14 @@ def interval_around(
 
 def percentiles(replicates: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
     """The interval along axis 1 that leaves out equal tails; its ends are replicates, infinite ones too."""
-    last = replicates.shape[1] - 1
-    if last < 0:
-        nothing = np.full_like(replicates.sum(axis=1), np.nan)
-        return nothing, nothing
-    ordered, tail = np.sort(replicates, axis=1), (1 - level) / 2
-    return ordered[:, int(np.floor(tail * last))], ordered[:, int(np.ceil((1 - tail) * last))]
+    tail = (1 - level) / 2
+    low, high = (
+        np.quantile(replicates, share, axis=1, method=method)
+        if replicates.shape[1]
+        else replicates.sum(axis=1) * np.nan
+        for share, method in ((tail, "lower"), (1 - tail, "higher"))
+    )
+    return low, high
 
 
 def _wilson(share: FloatArray, ratio: FloatArray) -> tuple[FloatArray, FloatArray]:
