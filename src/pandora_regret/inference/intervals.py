@@ -184,14 +184,11 @@ def interval_around(
 
 def percentiles(replicates: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
     """The interval along axis 1 that leaves out equal tails; its ends are replicates, infinite ones too."""
+    if not replicates.shape[1]:
+        return replicates.sum(axis=1) * np.nan, replicates.sum(axis=1) * np.nan
     tail = (1 - level) / 2
-    low, high = (
-        np.quantile(replicates, share, axis=1, method=method)
-        if replicates.shape[1]
-        else replicates.sum(axis=1) * np.nan
-        for share, method in ((tail, "lower"), (1 - tail, "higher"))
-    )
-    return low, high
+    low = np.quantile(replicates, tail, axis=1, method="lower")
+    return low, np.quantile(replicates, 1 - tail, axis=1, method="higher")
 
 
 def _wilson(share: FloatArray, ratio: FloatArray) -> tuple[FloatArray, FloatArray]:
