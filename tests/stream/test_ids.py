@@ -1,50 +1,13 @@
-"""Ids of a stream: each once, told apart in bounded memory."""
+"""Ids of a stream: each once."""
 
 import numpy as np
-import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from prediction_files import CLASSES, opened, table, write
 
 from pandora_regret.files import ModelFiles, open_models
 from pandora_regret.files.layout import Layout
 from pandora_regret.files.source import FileError
-from pandora_regret.stream import score_stream, sums
-
-TEXTS = st.lists(st.text(max_size=40).filter(lambda text: "\0" not in text), min_size=1, max_size=30)
-
-
-@given(TEXTS)
-def test_equal_ids_have_equal_hashes_whatever_stands_beside_them(texts):
-    together = sums.hashes_of(pa.array(texts))
-    alone = np.concatenate([sums.hashes_of(pa.array([text])) for text in texts])
-    np.testing.assert_array_equal(together, alone)
-    distinct = {text.lstrip("0") if text.isascii() and text.isdecimal() else text for text in texts}
-    assert len(set(together.tolist())) >= len(distinct) - 1  # "0" and "" may both be left of zeros
-
-
-@pytest.mark.parametrize("nothing", [pa.chunked_array([], pa.string()), pa.array([], pa.string())], ids=type)
-def test_no_ids_have_no_hashes(nothing):
-    assert len(sums.hashes_of(nothing)) == 0
-
-
-def test_long_ids_are_told_apart_by_their_ends():
-    names = [f"s3://a-bucket/{'folder/' * 12}image-{n}.png" for n in range(50)]
-    assert len(set(sums.hashes_of(pa.array(names)).tolist())) == 50
-
-
-def test_memory_is_bounded_and_a_file_that_comes_twice_is_still_noticed(monkeypatch):
-    keys = sums.hashes_of(pa.array([f"case {n}" for n in range(100)] + ["case 7"]))
-    assert sums.thinned(np.array_split(keys, 10)).tolist() == sorted(keys.tolist())
-    monkeypatch.setattr(sums, "MOST_KEYS", 64)
-    keys = sums.hashes_of(pa.array(np.arange(5000)))
-    for times, n_repeated in ((1, 0), (2, 32), (5, 32)):
-        seen = []
-        for part in np.array_split(np.tile(keys, times), 50):
-            seen = [sums.thinned([*seen, part])]
-        assert len(seen[0]) == 64
-        assert (np.diff(seen[0]) == 0).sum() == n_repeated
+from pandora_regret.stream import score_stream
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

@@ -12,7 +12,7 @@ from pandora_regret.files import Layout, open_predictions, read_all
 from pandora_regret.inputs import InputError
 from pandora_regret.kernels import engine
 from pandora_regret.metrics import METRICS, Metric
-from pandora_regret.stream import score, score_stream, sums
+from pandora_regret.stream import StreamSums, score, score_stream
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -157,7 +157,8 @@ def test_large_batches_take_the_compiled_way_and_hand_back_doubtful_rows(tmp_pat
     values[::1000], truth[::1000] = [1e-30, 1, 0, 0], 0
     predictions = predictions_of(tmp_path, truth, values, row_group_size=5_000)
     settings = score.read_settings(predictions, None, None, read_interval(0.95, 0, 3), False)
-    assert sums.score_batch(next(predictions.batches()), settings, score.is_compiled(settings, n)).forecast is None
+    assert settings.is_compiled(n)
+    assert StreamSums(settings, True)._score(next(predictions.batches()), False)[3] is None
     check(score_stream(predictions), truth, values)
 
 
@@ -249,5 +250,5 @@ def test_a_handful_of_rows_that_carries_a_cost_is_warned_of_as_long_as_rows_are_
     check(score_stream(predictions, costs=prices, jobs=2), truth, values, costs=prices)
     warned = score_stream(predictions, costs=prices).best.scores["expected_cost"].warning
     assert warned.startswith("4 of 400 cases make up 100 % of the spread")
-    monkeypatch.setattr(sums, "MANY", 100)
+    monkeypatch.setattr(score, "MANY", 100)
     assert score_stream(predictions, costs=prices, rows=60).best.scores["expected_cost"].warning is None

@@ -134,11 +134,6 @@ class Predictions:
         """Whether forecasts say in which order to look, not how likely anything is."""
         return any(source.order_only for source in self.sources)
 
-    def ids(self) -> Iterator[tuple[Source, Any, Any]]:
-        """The watched ids: file, numbers of rows in it, a column."""
-        for _, rows in own_rows([self], [self.watched or ""]):
-            yield rows.source, rows.numbers, rows.records.column(self.watched)
-
     def no_rows(self) -> FileError:
         """The error for files without any row."""
         paths = " and ".join(source.path for source in self.sources[:3])

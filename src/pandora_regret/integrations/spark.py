@@ -22,8 +22,7 @@ from pandora_regret.inputs import InputError
 from pandora_regret.inputs.errors import renamed
 from pandora_regret.optional import import_optional
 from pandora_regret.priors import Prior
-from pandora_regret.stream.score import concluded, read_settings, tally
-from pandora_regret.stream.sums import Settings
+from pandora_regret.stream.score import Settings, concluded, read_settings, tally
 
 TALLIES = "partition int, tally binary"
 

@@ -4,29 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pandora_regret.compare.result import Comparison, Costs, Data, IntervalMethod, ModelResult
 from pandora_regret.compare.sample import are_stated, as_tuple, in_tests
 from pandora_regret.compare.verdict import Background, conclude, costs_of_workup, read_interval
-from pandora_regret.files.batch import twice
+from pandora_regret.files.batch import NO_CHANGES, Batch, twice
 from pandora_regret.inference.estimate import Estimate
-from pandora_regret.inference.intervals import ROUNDING, suitable_interval
-from pandora_regret.inference.joint import Figure
-from pandora_regret.inference.keyed import Keys
-from pandora_regret.inputs import FloatArray, InputError, read_costs, read_probabilities
+from pandora_regret.inference.intervals import MOST_CLASSES, ROUNDING, effective_of_sums, suitable_interval
+from pandora_regret.inference.joint import MANY, Figure
+from pandora_regret.inference.keyed import keys_of
+from pandora_regret.inference.resampling import weighted_sums, weights_in_parts
+from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray, read_costs, read_probabilities
 from pandora_regret.inputs.errors import renamed
-from pandora_regret.kernels.engine import worth_compiling
+from pandora_regret.kernels.engine import wasted_pairs, worth_compiling
+from pandora_regret.kernels.reference import unavoidable_costs
 from pandora_regret.metrics import Metric, comparison_metrics, workup_metrics
-from pandora_regret.metrics.fused import LANE_OF
+from pandora_regret.metrics.fused import LANE_OF, confusion, score_columns
 from pandora_regret.priors import Beta, Prior, Uniform
 from pandora_regret.priors.names import prior_of_orders, read_prior, spelled_prior
-from pandora_regret.stream.sums import Settings, StreamSums, hashes_of, thinned
+from pandora_regret.tally import Means, Sum
 
 if TYPE_CHECKING:
     from pandora_regret.files import Predictions
@@ -117,6 +120,37 @@ def score_stream(
     return concluded(predictions, settings, parts)
 
 
+@dataclass(frozen=True)
+class Settings:
+    """How the rows of a model are scored and charged."""
+
+    metrics: tuple[Metric, ...]
+    prior: Prior
+    typical: FloatArray | None  # (K,) what testing each class costs; None: each row has its own
+    base_costs: FloatArray | None  # (K,); None: all 1, or each row's own
+    charged: Costs
+    interval: IntervalMethod
+    n_classes: int
+    logits: bool
+    with_pairs: bool
+
+    @property
+    def means(self) -> list[Metric]:
+        """The metrics that are means of rows."""
+        return [metric for metric in self.metrics if metric.is_mean]
+
+    def is_compiled(self, rows: int) -> bool:
+        """Whether so many rows, at which every metric looks, are worth a compiled loop that knows all metrics."""
+        fused = not self.logits and all(metric.key in LANE_OF for metric in self.means)
+        numbers = rows * self.n_classes * len(self.means)
+        return fused and isinstance(self.prior, Beta) and worth_compiling(numbers, self.prior.alpha)
+
+    def forecast(self, batch: Batch, rows: IntArray | None = None) -> Forecast:
+        """All rows of a batch with their base costs; or some, where these are those of all rows."""
+        costs = self.base_costs if batch.costs is None else batch.costs / self.prior.mean
+        return batch.forecast(self.logits, rows).with_costs(costs)
+
+
 def read_settings(
     predictions: Predictions,
     prior: Any,
@@ -128,11 +162,11 @@ def read_settings(
     workup: Workup | None = None,
 ) -> Settings:
     """The metrics, the prior and the costs, matched to the classes; costs that nobody states are tests."""
-    path, columns, classes = predictions.path, predictions.columns, predictions.classes
+    path, own, classes = predictions.path, bool(predictions.columns.costs), predictions.classes
     if predictions.grouped and not interval.replicates:
         problem = f"{path} is read with groups: intervals of clustered rows need a bootstrap"
         raise InputError(f"{problem}, such as bootstrap=1000 (--bootstrap 1000).")
-    about = (interval, predictions.logits, pairs)
+    about = (interval, len(classes), predictions.logits, pairs)
     if workup is not None:
         from pandora_regret.workup.scores import WorkupRows
 
@@ -140,41 +174,29 @@ def read_settings(
             raise InputError("costs and pairs are about the tests of a search: leave them out beside a work-up.")
         if predictions.order_only:
             raise InputError(f"{path} lists options in order only: a work-up needs their probabilities.")
-        metrics, everyone = workup_metrics(workup, prior), read_probabilities(np.eye(len(classes)), classes)
-        least, charged = (
-            WorkupRows(workup, everyone, prior).least(),
-            costs_of_workup(workup, prior, currency, source),
-        )
-        return Settings(predictions.name, classes, metrics, False, Uniform(), least, None, charged, *about)
-    own, stated = bool(columns.costs), bool(columns.costs) or are_stated(prior, costs)
+        least = WorkupRows(workup, read_probabilities(np.eye(len(classes)), classes), prior).least()
+        charged = costs_of_workup(workup, prior, currency, source)
+        return Settings(workup_metrics(workup, prior), Uniform(), least, None, charged, *about)
     if own and costs is not None:
         problem = f"{path} has cost columns and costs are given too"
         raise InputError(problem, fix="pass one price list, not both")
+    stated = own or are_stated(prior, costs)
     prior = read_prior(prior_of_orders(prior) if predictions.order_only else prior, classes)
     usual = in_tests(len(classes)) * (prior.mean if stated else 1.0)
     if costs is not None:
         usual = read_costs(costs, classes)
+    listed = (None, source or "each row's own") if own else (as_tuple(usual), source)
+    charged = Costs(currency or ("" if stated else None), spelled_prior(prior), *listed)
     typical, base_costs = (None, None) if own else (usual, usual / prior.mean)
-    metrics = comparison_metrics(predictions.order_only)
-    is_fused = not predictions.logits and all(each.key in LANE_OF for each in metrics if each.is_mean)
-    about_costs = (None, source or "each row's own") if own else (as_tuple(usual), source)
-    charged = Costs(currency or ("" if stated else None), spelled_prior(prior), *about_costs)
-    return Settings(predictions.name, classes, metrics, is_fused, prior, typical, base_costs, charged, *about)
-
-
-def is_compiled(settings: Settings, rows: int) -> bool:
-    """Whether so many rows, at which every metric looks, are worth a compiled loop that knows all metrics."""
-    prior, numbers = settings.prior, rows * len(settings.classes) * len(settings.means)
-    return settings.is_fused and isinstance(prior, Beta) and worth_compiling(numbers, prior.alpha)
+    return Settings(comparison_metrics(predictions.order_only), prior, typical, base_costs, charged, *about)
 
 
 def tally(
     predictions: Predictions, settings: Settings, rows: int | None = None, progress: Progress | None = None
 ) -> StreamSums:
     """A file, or one fragment of it wherever that is done; a batch is read while the one before is scored."""
-    batches, expected = iter(predictions.batches(rows)), sum(each.expected_rows() for each in predictions.sources)
-    compiled = is_compiled(settings, expected)
-    sums = StreamSums(settings, compiled)
+    compiled = settings.is_compiled(sum(each.expected_rows() for each in predictions.sources))
+    batches, sums = iter(predictions.batches(rows)), StreamSums(settings, compiled)
     with ThreadPoolExecutor(1) as pool:
         coming = pool.submit(next, batches, None)
         if compiled:
@@ -189,6 +211,148 @@ def tally(
     return sums
 
 
+class StreamSums:
+    """Everything summed over the rows of one model; two of them, of different rows, merge into one."""
+
+    def __init__(self, settings: Settings, compiled: bool = False) -> None:
+        k, n_means, n_draws = settings.n_classes, len(settings.means), settings.interval.replicates
+        self.settings, self.compiled, self.cases, self.changes = settings, compiled, 0, NO_CHANGES
+        self.means, self.by_class = Means((n_means,)), k <= MOST_CLASSES
+        self.kept: list[FloatArray] = []  # (1 + means, n) each: weights and scores of all rows while they are few
+        self.ids: dict[str | None, tuple[Source, int]] = {}  # of each file's first rows, and where they stand
+        self.clusters: set[int] = set()  # the lowest and highest key of each batch
+        shapes: dict[str, tuple[int, ...]] = {
+            "fourth powers": (),  # of weights
+            "counts": (3, k),  # weight of each class that is true, predicted, and both
+            "taken for": (k, k) if self.by_class else (0, 0),  # squared weight of i predicted as j
+            "pairs": (k, k) if settings.with_pairs else (0, 0),
+            "typical": (k,),  # of rows that have costs of their own
+            "own": (),  # what these pay for testing the truth itself
+            "replicates": (n_draws, 1 + n_means + 3 * k * self.by_class),
+        }
+        self.sums = {name: Sum(shape) for name, shape in shapes.items()}
+
+    def add(self, batch: Batch) -> None:
+        """Add rows; one that cannot be scored is an error that names it."""
+        settings, few = self.settings, batch.groups is None and self.cases + len(batch) <= MANY
+        with batch.blamed():
+            means, predicted, table, rows = self._score(batch, few or settings.interval.replicates > 0)
+        weights = np.ones(len(batch)) if batch.weights is None else batch.weights
+        of_cases = table if rows is None else rows.per_case(table.T).T
+        self.kept = [*self.kept, np.concatenate([weights[None], of_cases])] if few else []
+        self.cases += len(batch)
+        self.changes += batch.changes
+        self.means.merge(means)
+        self.sums["fourth powers"].add(len(batch) if batch.weights is None else (weights**4).sum())
+        if batch.id_column is not None:
+            from pandora_regret.files.columns import texts_of
+
+            for index, name in enumerate(texts_of(batch.id_column[:MANY]).tolist()):
+                self._see(name, *batch.origin(index))
+        self._count(batch, predicted, table, rows)
+        if settings.with_pairs:
+            for _, _, classes, sums in wasted_pairs(settings.forecast(batch), settings.prior):
+                self.sums["pairs"].add(sums, index=classes)
+        if batch.costs is not None and rows is not None:
+            own = rows.per_case(unavoidable_costs(rows, settings.prior))
+            self.sums["typical"].add(batch.costs.sum(axis=0))
+            self.sums["own"].add((own * weights).sum())
+
+    def _score(self, batch: Batch, with_table: bool) -> tuple[Means, NDArray[Any], FloatArray, Forecast | None]:
+        """The metrics' means, the likeliest class of each row, each row's metrics, (means, n), and the rows.
+
+        After a compiled pass there are no rows, and the metrics of each only if they were asked for.
+        """
+        settings, metrics, prior = self.settings, self.settings.means, self.settings.prior
+        plain = self.compiled and batch.costs is None and batch.votes is None and batch.dtype.itemsize >= 4
+        if not plain or not isinstance(prior, Beta):
+            return self._by_definition(settings.forecast(batch))
+        columns = (batch.columns, batch.truth, batch.weights, settings.base_costs, prior, batch.tolerance)
+        scores = score_columns([metric.key for metric in metrics], *columns, with_table=with_table)
+        if len(doubtful := scores.doubtful):  # rows which the loop does not vouch for
+            means, predicted, table, _ = self._by_definition(settings.forecast(batch, doubtful))
+            scores.means.merge(means)
+            scores.predicted[doubtful] = predicted
+            if with_table:
+                scores.table[:, doubtful] = table
+        return scores.means, scores.predicted, scores.table, None
+
+    def _by_definition(self, forecast: Forecast) -> tuple[Means, NDArray[Any], FloatArray, Forecast]:
+        """As the registry defines metrics, for any prior, costs of each row, votes and logits."""
+        rows = replace(forecast := forecast.check(), cluster=None, shares=None)
+        table = np.stack([metric.of_rows(rows, self.settings.prior) for metric in self.settings.means])
+        means = Means.of(forecast.per_case(table.T).T, forecast.case_weights)
+        return means, np.asarray(forecast.values.argmax(axis=1)), table, forecast
+
+    def _see(self, name: str | None, source: Source, row: int) -> None:
+        """An id, unless it stands far down in its file: a file that comes twice is noticed nevertheless."""
+        if not name:
+            raise source.error(row, "has no id", fix="fill it in, or drop the row", argument="ids")
+        if name in self.ids:
+            about = twice(name, *self.ids[name])
+            about |= {"fix": OTHER_FILE} if source.path != self.ids[name][0].path else {}
+            raise source.error(row, **about)
+        if row < MANY:
+            self.ids[name] = source, row
+
+    def _count(self, batch: Batch, predicted: NDArray[Any], table: FloatArray, rows: Forecast | None) -> None:
+        """Which class is true, which is predicted, and which is taken for which; and all of it in replicates."""
+        about: Any = rows or batch  # of cases that were voted on, the votes
+        truth, weights, k, interval = about.truth, about.weights, self.settings.n_classes, self.settings.interval
+        right = predicted == truth
+        if self.by_class:
+            cells = squared = confusion(truth, predicted, weights, k)
+            if weights is not None:
+                shares = getattr(about, "shares", None)
+                squared = confusion(truth, predicted, weights**2 / (1.0 if shares is None else shares), k)
+            self.sums["counts"].add(np.stack([cells.sum(axis=1), cells.sum(axis=0), np.diag(cells)]))
+            self.sums["taken for"].add(squared)
+        else:
+            each = np.ones(len(truth)) if weights is None else weights
+            seen = ((truth, each), (predicted, each), (truth, each * right))
+            self.sums["counts"].add(np.stack([np.bincount(column, by, k) for column, by in seen]))
+        if not interval.replicates:
+            return
+        each = np.ones(len(truth)) if weights is None else weights
+        finite = np.where(np.isfinite(table), table, 0.0)  # an infinite mean has no interval
+        sums: list[Any] = [np.stack([each, *(each * finite)], axis=1)]
+        if self.by_class:
+            from scipy.sparse import csr_array
+
+            places = np.tile(np.arange(len(truth)), 3), np.concatenate([truth, k + predicted, 2 * k + truth])
+            sums.append(csr_array((np.concatenate([each, each, each * right]), places), (len(truth), 3 * k)))
+        names = batch.ids if batch.groups is None else batch.groups  # else rows are drawn by their numbers
+        keys = keys_of(np.arange(batch.first_row, batch.first_row + len(batch)) if names is None else names)
+        keys = keys if rows is None else rows.per_row(keys)
+        self.clusters |= {int(keys.min()), int(keys.max())}
+        for some, drawn in weights_in_parts(keys, interval.replicates, interval.seed):
+            parts = [weighted_sums(drawn, sums[0]), *(drawn @ indicators for indicators in sums[1:])]
+            self.sums["replicates"].add(np.hstack(parts), index=some)
+
+    def merge(self, other: StreamSums) -> None:
+        """Add the rows of another of the same model."""
+        self.cases += other.cases
+        self.changes += other.changes
+        self.clusters |= other.clusters
+        self.kept = [*self.kept, *other.kept] if self.cases <= MANY else []
+        self.means.merge(other.means)
+        for name, place in other.ids.items():
+            self._see(name, *place)
+        for key, ours in self.sums.items():
+            ours.merge(other.sums[key])
+
+    @property
+    def weight(self) -> float:
+        """The sum of weights; the number of cases where there are none."""
+        return float(self.means.weight.value)
+
+    @property
+    def effective(self) -> float:
+        """How many cases of equal weight would say as much."""
+        second = self.weight**2 / self.means.effective_count
+        return float(effective_of_sums(self.weight, second, self.sums["fourth powers"].value))
+
+
 def concluded(predictions: Predictions, settings: Settings, parts: Iterable[tuple[int, StreamSums]]) -> Comparison:
     """What numbered sums say of the model, merged by their numbers: no digit depends on which was done first."""
     sums = StreamSums(settings)
@@ -198,28 +362,20 @@ def concluded(predictions: Predictions, settings: Settings, parts: Iterable[tupl
         raise predictions.no_rows()
     if not sums.weight:
         raise InputError(f"{predictions.path}: the weight of every row is 0: give at least one a positive weight.")
-    check_each_id_once(predictions, thinned(sums.seen))
-    by_class, typical, interval = sums.sums["counts"].value[0], settings.typical, settings.interval
+    by_class, typical, classes = sums.sums["counts"].value[0], settings.typical, predictions.classes
     if typical is None:
         typical, unavoidable = sums.sums["typical"].value / sums.cases, float(sums.sums["own"].value) / sums.weight
     else:
         unavoidable = float(by_class @ typical) / sums.weight
-    about = (
-        settings.classes,
-        by_class,
-        typical,
-        settings.charged.currency,
-        "cases",
-        sums.effective,
-        interval.level,
-    )
+    charged, interval = settings.charged, settings.interval
+    about = (classes, by_class, typical, charged.currency, "cases", sums.effective, interval.level)
     kept = None
     if sum(part.shape[1] for part in sums.kept) == sums.cases:
         kept = np.concatenate(sums.kept, axis=1)
         kept = kept[:, kept[0] > 0]
     scores = {metric.key: _estimate(sums, metric, Background(*about), kept) for metric in settings.metrics}
     model = ModelResult(
-        name=settings.name,
+        name=predictions.name,
         scores=scores,
         unavoidable=unavoidable,
         predicted_cost=Estimate(None),
@@ -231,10 +387,10 @@ def concluded(predictions: Predictions, settings: Settings, parts: Iterable[tupl
         scenarios=(),
         at_stated_prices=scores.get("realised_cost"),
     )
-    data = Data(sums.means.count, sums.weight, settings.classes, tuple(by_class.tolist()), None)
+    data = Data(sums.means.count, sums.weight, classes, tuple(by_class.tolist()), None)
     ranks = dict.fromkeys(scores, (1.0,))
-    result = conclude((model,), data, settings.charged, interval, settings.metrics, ranks=ranks)
-    return replace(result, done=sums.changes.done(settings.name))
+    result = conclude((model,), data, charged, interval, settings.metrics, ranks=ranks)
+    return replace(result, done=sums.changes.done(predictions.name))
 
 
 def _estimate(sums: StreamSums, metric: Metric, background: Background, kept: FloatArray | None) -> Estimate:
@@ -272,21 +428,3 @@ def _estimate(sums: StreamSums, metric: Metric, background: Background, kept: Fl
     about = (value, error, sums.effective, background.level)
     limits = suitable_interval(*about, replicates=drawn, acceleration=skew, is_proportion=metric.is_proportion)
     return background.score(metric, value, limits, (counts[0], counts[1], counts[2]), carriers)
-
-
-def check_each_id_once(predictions: Predictions, seen: Keys) -> None:
-    """That no id came twice: where hashes did, the ids are read again, and an error says which and where."""
-    if not len(repeated := seen[1:][seen[1:] == seen[:-1]]):
-        return
-    from pandora_regret.files.columns import texts_of
-
-    first: dict[str, tuple[Source, int]] = {}
-    for source, numbers, column in predictions.ids():
-        rows = np.flatnonzero(np.isin(hashes_of(column), repeated))
-        for row, name in zip(rows.tolist(), texts_of(column.take(rows)).tolist(), strict=True):
-            place = source, int(numbers[row])
-            if (before := first.setdefault(name, place)) != place:
-                about = twice(name, *before)
-                if source.path != before[0].path:
-                    about["fix"] = OTHER_FILE
-                raise source.error(place[1], **about)
