@@ -28,7 +28,6 @@ from pandora_regret.study.table import Grid as Grid
 from pandora_regret.study.table import study_grid as study_grid
 from pandora_regret.study.zoos.existing import FilesZoo as FilesZoo
 from pandora_regret.study.zoos.existing import StoreZoo as StoreZoo
-from pandora_regret.study.zoos.existing import import_predictions as import_predictions
 from pandora_regret.study.zoos.image_zoos import TimmZoo as TimmZoo
 from pandora_regret.study.zoos.image_zoos import VariantsZoo as VariantsZoo
 from pandora_regret.study.zoos.table_files import LabelledTable as LabelledTable

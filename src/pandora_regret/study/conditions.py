@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from pandora_regret.inputs.labels import read_labels
 from pandora_regret.inputs.numbers import LARGEST, SMALLEST
 from pandora_regret.inputs.tables import by_name
 from pandora_regret.inputs.tests import SearchName
-from pandora_regret.kernels.engine import in_threads, realised_costs, worth_compiling
+from pandora_regret.kernels.engine import in_threads, realised_costs
 from pandora_regret.kernels.reference import BROKEN_BY_INDEX
 from pandora_regret.priors import Exponential, LogNormal, Prior, Uniform
 from pandora_regret.priors.names import check_prior
@@ -58,7 +58,7 @@ CHOICES: dict[str, dict[str, str]] = {
 }
 PERFECT = {"sensitivity": 1.0, "false_positive_rate": 0.0, "confirmatory_cost": 0.0}  # of tests
 DRAWN = {"typical": "clinical", "reading": "mean_of_taus", "generator": None}  # what else than this needs a prior
-GENERATORS = {"default": "numpy.random.default_rng(SEED)", "legacy": "numpy.random.RandomState(SEED)"}
+GENERATORS: dict[str, Any] = {"default": np.random.default_rng, "legacy": np.random.RandomState}
 LARGEST_SEED = 2**32 - 1  # that both take
 
 
@@ -198,12 +198,14 @@ class Condition:
         self, clinical: FloatArray | None, classes: Classes, seed: int, instances: int = 1
     ) -> FloatArray:
         """The cost vectors that searches pay, one after the other, (D, K), or each instance's own, (D, N, K)."""
-        if self.workup is not None or not isinstance(self.prior, Prior):
-            return self._typical(clinical, classes)[None]
-        rng = keyed_generator(seed, "costs") if self.generator is None else named_generator(self.generator)
         typical, own = self._typical(clinical, classes), self.reading == "per_instance"
+        if self.workup is not None or not isinstance(self.prior, Prior):
+            return typical[None]
+        rng = keyed_generator(seed, "costs") if self.generator is None else named_generator(self.generator)
         prior = self.prior.for_classes(classes)
         drawn = prior.sample(self.draws * (instances if own else 1), len(classes), rng)
+        if self.generator is not None and self.prior == Uniform():
+            drawn = 1 - drawn  # exactly the generator's numbers: the prior took 1 - U, so that no test is free
         drawn = drawn.reshape(self.draws, instances, len(classes)) if own else drawn
         return np.clip(drawn if self.typical == "drawn" else drawn * (typical / prior.mean), SMALLEST, LARGEST)
 
@@ -234,10 +236,7 @@ class Condition:
                 arguments = truth[rows], proba[rows], drawn
                 spent[rows] = expected_expenditure(*arguments, search=search, per_instance=True)
 
-        if worth_compiling(proba.size):
-            in_threads(bill, len(truth), proba.size)  # NumPy lets other threads run
-        else:
-            bill(slice(None))
+        in_threads(bill, len(truth), proba.size)  # NumPy lets other threads run
         return bills
 
     def weights(self, truth: IntArray, classes: Classes) -> FloatArray:
@@ -324,34 +323,13 @@ def search_bills(truth: IntArray, proba: FloatArray, costs: FloatArray) -> Float
     return bills
 
 
-def named_generator(name: Any) -> np.random.Generator:
-    """The generator that "legacy:42" or "default:42" names.
-
-    Draws from the uniform prior are then the very numbers that ``numpy.random.RandomState(42).uniform(size=K)`` or
-    ``numpy.random.default_rng(42).uniform(size=K)`` gives. Other priors draw from the same stream of bits.
-
-    Examples
-    --------
-    >>> from pandora_regret import Uniform
-    >>> Uniform().sample(1, 3, named_generator("legacy:42")).round(4)
-    array([[0.3745, 0.9507, 0.732 ]])
-    """
+def named_generator(name: Any) -> Any:
+    """The generator of NumPy that "legacy:42" or "default:42" names."""
     kind, _, seed = name.partition(":") if isinstance(name, str) else ("", "", "")
     if kind not in GENERATORS or not (seed.isascii() and seed.isdigit()) or int(seed) > LARGEST_SEED:
-        choices = ", ".join(f"'{kind}:SEED' ({made})" for kind, made in GENERATORS.items())
-        raise InputError(argument="generator", value=name, fix=f"pass {choices}, SEED from 0 to {LARGEST_SEED}")
-    if kind == "default":
-        return _Generator(np.random.PCG64(int(seed)))
-    bits = np.random.MT19937()
-    bits.state = cast(Any, np.random.RandomState(int(seed)).get_state(legacy=False))
-    return _Generator(bits)
-
-
-class _Generator(np.random.Generator):
-    """Uniform numbers U as 1 - U, which `Beta.draw` turns back: it takes 1 - U itself, so that no test is free."""
-
-    def random(self, *args: Any, **options: Any) -> FloatArray:  # type: ignore[override]
-        return np.asarray(1 - super().random(*args, **options))
+        fix = f"pass 'default:SEED' (default_rng) or 'legacy:SEED' (RandomState), SEED from 0 to {LARGEST_SEED}"
+        raise InputError(argument="generator", value=name, fix=fix)
+    return GENERATORS[kind](int(seed))
 
 
 PAPER_CONDITIONS = ("clinical", "well_specified", "random_temperature", "random_distractor_temperature")

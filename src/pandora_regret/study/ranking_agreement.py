@@ -9,7 +9,6 @@ else.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -41,7 +40,6 @@ from pandora_regret.study.results import (
 from pandora_regret.study.store import Names, read_groups
 
 Resample: TypeAlias = Literal["instances", "models", "both"]
-Progress: TypeAlias = Callable[[int, int, str], None]
 
 RESAMPLE = {
     "instances": "other cases, the same models",
@@ -63,8 +61,7 @@ class Contest:
     """Models, in the order of their names, that predict the same instances."""
 
     truth: IntArray  # (N,)
-    forecasts: NDArray[Any]  # (M, N, K), as it was handed in
-    order: IntArray  # (M,) where each model stands in it
+    forecasts: NDArray[Any]  # (M, N, K)
     models: Names  # (M,)
     classes: tuple[Any, ...]  # (K,)
     costs: FloatArray | None  # (K,) clinical costs
@@ -79,7 +76,7 @@ class Contest:
         most = max(1, BATCH_ELEMENTS // (self.truth.size * per_row))
         for start in range(0, len(self.models), most):
             models = slice(start, min(start + most, len(self.models)))
-            table = self.forecasts[self.order[models]].astype(np.float64)
+            table = self.forecasts[models].astype(np.float64)
             sums = table.sum(axis=-1, keepdims=True)
             np.divide(table, sums, out=table, where=np.abs(sums - 1) > PUT_RIGHT)
             yield models, condition.changed(self.truth, table, self.models[models], self.seed)
@@ -94,13 +91,10 @@ class Contest:
                 of_models[models] = metric.of_models(self.truth, proba, weights, typical)
         return values
 
-    def search_costs(
-        self, condition: Condition, weights: FloatArray, advance: Callable[[int], None] = lambda searched: None
-    ) -> tuple[FloatArray, FloatArray]:
+    def search_costs(self, condition: Condition, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
         """What every model's searches cost under every row of weights, once for each ranking by cost, (M, R, D).
 
-        And what they cost each instance, averaged over cost vectors, (M, N). `advance` is told how many models
-        have been searched.
+        And what they cost each instance, averaged over cost vectors, (M, N).
         """
         costs = condition.cost_draws(self.costs, self.classes, self.seed, len(self.truth))
         means = np.empty((len(self.models), len(weights), condition.rankings))
@@ -111,7 +105,6 @@ class Contest:
             rows[models] = bills.mean(axis=0)
             ranked = rows[None, models] if condition.rankings == 1 else bills
             means[models] = weighted_means(np.moveaxis(ranked, 0, 2), weights)
-            advance(len(proba))
         return means, rows
 
 
@@ -130,12 +123,12 @@ def read_contest(
     listed = tuple(range(n_classes)) if classes is None else _read_names(classes, n_classes, "classes")
     for name, table in zip(names, array, strict=True):
         check_rows(table.astype(np.float64), f"forecasts of {name!r}", TOLERANCE)
-    order = np.array(sorted(range(n_models), key=lambda index: names[index]))
+    order = np.argsort(np.array(names, object), kind="stable")
+    ordered = tuple(names[index] for index in order)
     priced = None if costs is None else read_costs(costs, listed)
-    column = read_truth(truth, range(n_classes), n_rows)
-    numbers = read_groups(groups, n_rows)
+    numbers, column = read_groups(groups, n_rows), read_truth(truth, range(n_classes), n_rows)
     grouped = np.arange(n_rows) if numbers is None else numbers
-    return Contest(column, array, order, tuple(names[index] for index in order), listed, priced, seed, grouped)
+    return Contest(column, array[order], ordered, listed, priced, seed, grouped)
 
 
 def _read_names(names: Any, count: int, what: str) -> Names:
@@ -169,7 +162,7 @@ def agreement(
     resample: Resample = "instances",
     level: float = 0.95,
     seed: int = 42,
-    progress: Progress | None = None,
+    progress: Callable[[int, int, str], object] = lambda done, total, what: None,
 ) -> Agreement:
     """How well each metric ranks models by what their searches cost, under each condition.
 
@@ -198,7 +191,7 @@ def agreement(
     seed
         Of costs, temperatures and replicates, a whole number.
     progress
-        Called with how much is done, of how much, and the condition's title.
+        Called after each condition, or part of its replicates: how many are done, of how many, and its title.
 
     Returns
     -------
@@ -232,17 +225,10 @@ def agreement(
     by = default_metrics(len(contest.classes), priced=priced) if metrics is None else read_metrics(metrics)
     read_choice(resample, "resample", RESAMPLE)
     numbers, share = range(read_count(replicates, "replicates", least=0) + 1), read_level(level)
-    n_models, n_groups, done = len(contest.models), int(contest.groups.max()) + 1, 0
+    n_models, n_groups = len(contest.models), int(contest.groups.max()) + 1
     by_condition: list[list[Findings]] = [[] for _ in asked]
     step = max(1, TABLE_BYTES // (8 * n_models * max(condition.rankings for condition in asked)))
-    blocks = [numbers[start : start + step] for start in range(0, len(numbers), step)]
-
-    def advance(what: str, more: int) -> None:
-        nonlocal done
-        done += more
-        if progress is not None:
-            progress(done, len(blocks) * len(asked) * n_models, what)
-
+    blocks, done = [numbers[start : start + step] for start in range(0, len(numbers), step)], 0
     for block in blocks:
         cases = range(1) if resample == "models" else block  # one row where all replicates have the same instances
         counts = draw_counts(cases, n_groups, "instances", contest.seed)[:, contest.groups]
@@ -250,8 +236,9 @@ def agreement(
         drawn = np.ones_like(drawn) if resample == "instances" else drawn
         seen: dict[Any, FloatArray] = {}
         for of_condition, condition in zip(by_condition, asked, strict=True):
-            how = (contest, condition, by, np.asfortranarray(counts), drawn, seen)
-            of_condition.append(_findings(*how, partial(advance, condition.title)))
+            of_condition.append(_findings(contest, condition, by, np.asfortranarray(counts), drawn, seen))
+            done += 1
+            progress(done, len(blocks) * len(asked), condition.title)
     return Agreement(
         SCHEMA,
         f"pandora-regret {__version__}",
@@ -277,7 +264,6 @@ def _findings(
     counts: FloatArray,
     drawn: FloatArray,
     seen: dict[Any, FloatArray],
-    advance: Callable[[int], None],
 ) -> Findings:
     """What some replicates say about one condition.
 
@@ -292,7 +278,7 @@ def _findings(
         of_fresh = _rounded(contest.metric_values(fresh, condition, weights))
         seen.update({(metric.key, look): of_metric for metric, of_metric in zip(fresh, of_fresh, strict=True)})
     values = np.stack([seen[metric.key, look] for metric in metrics])
-    costs, rows = contest.search_costs(condition, weights, advance)
+    costs, rows = contest.search_costs(condition, weights)
     taus = replicate_taus(values, _rounded(costs), drawn)
     excess = excess_costs(rows, base, counts, drawn, contest.groups)
     regrets, picked = regrets_of_choosing(metrics, values, excess, drawn)

@@ -168,14 +168,12 @@ def agreement_of(study: Study, data: DataSet, store: Store, watcher: Watcher | N
             f"data set {data.name!r} has {len(models)} models that predicted and {len(failures)} that "
             "failed: a ranking needs two at least."
         )
-    watcher, task, before = watcher or Nobody(), f"{data.name}: agreement", 0
+    watching, task = watcher or Nobody(), f"{data.name}: agreement"
 
     def advance(done: int, total: int, what: str) -> None:
-        nonlocal before
-        if before == 0:
-            watcher.start(task, total)
-        watcher.advance(task, done - before, note=what)
-        before = done
+        if done == 1:
+            watching.start(task, total)
+        watching.advance(task, note=what)
 
     result = agreement(
         store.truth,

@@ -128,19 +128,14 @@ class Store:
 
     def check_same(self, target: Target) -> None:
         """The same labels, classes and groups, or an error that says where they differ."""
-        names, others, rows = self.classes, target.classes, (len(self.truth), len(target.truth))
-        if names != others:
-            difference = f"its classes are {', '.join(names)}, not {', '.join(others)}"
-        elif rows[0] != rows[1]:
-            difference = f"it has {rows[0]} labels, not {rows[1]}"
-        elif (differs := self.truth != target.truth).any():
-            row = int(np.argmax(differs))
-            difference = f"row {row} is {names[self.truth[row]]}, not {names[target.truth[row]]}"
-        elif not np.array_equal(np.asarray(self.groups), np.asarray(target.groups)):
-            difference = "its rows belong to other groups"
-        else:
-            return
-        raise InputError(f"{self.folder} is a store of other data: {difference}; use another folder.")
+        for what in ("classes", "truth", "groups"):
+            ours, theirs = (np.atleast_1d(getattr(each, what)) for each in (self, target))
+            if not np.array_equal(ours, theirs):
+                row = int(np.argmax(ours != theirs)) if ours.shape == theirs.shape else 0
+                difference = f"{len(ours)} {what}, in row {row} {ours[row]}, not {len(theirs)} and {theirs[row]}"
+                raise InputError(
+                    f"{self.folder} is a store of other data: it has {difference}; use another folder."
+                )
 
     @property
     def models(self) -> Names:

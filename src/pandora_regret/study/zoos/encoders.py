@@ -41,6 +41,8 @@ MEAN_STD = {"imagenet": "ImageNet's", "own": "what the encoder was trained with"
 SUFFIX = ".safetensors"
 LISTED = "1.0.30"  # the version of timm whose encoders of 224 x 224 are in timm_encoders.json
 BYTES_A_PIXEL = 1024  # of memory that a large encoder needs while it runs: a first guess, which need not be right
+ON_GPU: Plain = {"precision": "float16", "largest_batch": 512, "at_once": 4}
+ON_CPU: Plain = {"precision": "float32", "largest_batch": 8, "at_once": 1}
 TOO_LARGE = ("out of memory", "ALLOC_FAILED", "can't allocate memory", "32-bit index", "canUse32BitIndexMath")
 
 library = partial(import_optional, extra="images")
@@ -193,23 +195,18 @@ class Machine:
     """Where features are computed and in which numbers; 0 and "auto" leave the choice to what is there."""
 
     device: str = "auto"
-    precision: str = "auto"  # float16 or bfloat16 (autocast), float32
+    precision: str = "auto"  # float16 (autocast), float32
     largest_batch: int = 0  # images of 224 x 224; smaller ones go in proportionally larger batches
     at_once: int = 0  # networks that run at the same time: while one is being planned, others compute
 
     def __post_init__(self) -> None:
         torch = library("torch")
         device = self.device if self.device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
-        on_gpu = torch.device(device).type == "cuda"
-        choices = {
-            "device": device,
-            "precision": self.precision if self.precision != "auto" else "float16" if on_gpu else "float32",
-            "largest_batch": self.largest_batch or (512 if on_gpu else 8),
-            "at_once": self.at_once or (4 if on_gpu else 1),
-        }
-        for name, choice in choices.items():
-            object.__setattr__(self, name, choice)
-        read_choice(self.precision, "precision", dict.fromkeys(("float16", "bfloat16", "float32"), "of numbers"))
+        usual = ON_GPU if torch.device(device).type == "cuda" else ON_CPU
+        for name, choice in (("device", device), *usual.items()):
+            if getattr(self, name) in ("auto", 0):
+                object.__setattr__(self, name, choice)
+        read_choice(self.precision, "precision", dict.fromkeys(("float16", "float32"), "of numbers"))
 
 
 @dataclass(frozen=True)
@@ -229,15 +226,12 @@ class FeatureCache:
     """A folder of features of one data set, seen in one way; a file that cannot be read counts as absent."""
 
     folder: Path
-    data: str  # digest of the images
-    seen: str  # how they were looked at: precision
+    seen: str  # which images, and in which precision
 
     def path(self, encoder: Encoder) -> Path:
         """The file's name changes with everything that the features depend on."""
-        settings = [
-            *(encoder.name, encoder.weights(), encoder.resolution, encoder.mean, encoder.std, encoder.outputs),
-            *(self.data, self.seen),
-        ]
+        how = encoder.resolution, encoder.mean, encoder.std, encoder.outputs, self.seen
+        settings = [encoder.name, encoder.weights(), *how]
         key = hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:24]
         return self.folder / f"{encoder.name.replace('/', '_')}-{key}.safetensors"
 
@@ -250,8 +244,7 @@ class FeatureCache:
 
     def write(self, features: Features) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        values = {n: v.float() if str(v.dtype) == "torch.bfloat16" else v for n, v in features.values.items()}
-        arrays = {name: value.cpu().numpy() for name, value in values.items()}
+        arrays = {name: value.cpu().numpy() for name, value in features.values.items()}
         write_arrays(self.path(features.encoder), arrays, features.about)
 
 

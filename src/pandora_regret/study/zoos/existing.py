@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from glob import glob, has_magic
 from itertools import chain, groupby
 from pathlib import Path
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
-from pandora_regret.atomic import Place
 from pandora_regret.files import (
     Batch,
     Layout,
@@ -27,8 +26,6 @@ from pandora_regret.files.text import COMPRESSED
 from pandora_regret.inputs import InputError
 from pandora_regret.study.predicting import Outcome, matches
 from pandora_regret.study.store import Names, Plain, Prediction, Store, Target, read_groups
-
-Paths: TypeAlias = Place | Iterable[Place]
 
 
 @dataclass(frozen=True)
@@ -105,71 +102,17 @@ class FilesZoo(_Existing):
         return {"zoo": "files", "files": sorted({model.path for model in _opened(self).models})}
 
 
-@cache
-def _opened(zoo: FilesZoo) -> PredictionFiles:
-    options = {name: value for name, value in vars(zoo).items() if name not in ("paths", "leave_out")}
-    return PredictionFiles(zoo.paths, Layout(**options), zoo.leave_out)
-
-
-def import_predictions(
-    paths: Paths,
-    store_folder: Place,
-    *,
-    layout: Layout | None = None,
-    about: Plain | None = None,
-) -> Store:
-    r"""Keep the predictions of many models for the same instances in a store.
-
-    Rows and classes of every file are matched to those of the first: classes by name, rows by id where there is
-    one, else by order. A store that exists must be of the same labels; models that it has already are replaced.
-
-    Parameters
-    ----------
-    paths
-        Files, folders of files, or patterns such as ``"runs/*.csv"``, in any format that `open_predictions` reads.
-        A file is a model named after it, unless a model column, or the names of the arrays in an NPZ archive, say
-        that it holds several.
-    store_folder
-        Where the store is, or is to be.
-    layout
-        Which column is what, where names do not tell.
-    about
-        What is known about the data and the models, to be kept with them.
-
-    Returns
-    -------
-    Store
-        The store, with the models of all files.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> _ = (folder / "good.csv").write_text("label,cat,dog\ncat,0.75,0.25\ndog,0.5,0.5\n")
-    >>> _ = (folder / "bad.csv").write_text("label,dog,cat\ncat,1,0\ndog,0,1\n")
-    >>> store = import_predictions([folder / "good.csv", folder / "bad.csv"], folder / "store")
-    >>> store.models, store.probabilities(["bad"]).tolist()
-    (('bad', 'good'), [[[0.0, 1.0], [1.0, 0.0]]])
-    """
-    files = PredictionFiles(paths, layout or Layout())
-    target = files.target
-    store = Store.create(store_folder, target.truth, target.classes, groups=target.groups, about=about)
-    for name, made in files.predictions():
-        store.save(name, made.values, logits=made.logits, metadata=made.metadata)
-    for failure in files.failures.values():
-        raise InputError(failure)
-    return store
-
-
 class PredictionFiles:
     """Models in files, opened together and read one after the other; a file that models share is read once.
 
     Files that cannot be read are `failures`, with their reasons, and the others go on.
     """
 
-    def __init__(self, paths: Paths, layout: Layout, leave_out: Names = ()) -> None:
-        stems, self.failures = {file: stem_of(file.name) for file in _files(paths)}, dict[str, str]()
-        self.skipped = [stem for stem in stems.values() if matches(stem, leave_out)]
+    def __init__(self, zoo: FilesZoo) -> None:
+        options = {name: option for name, option in vars(zoo).items() if name not in ("paths", "leave_out")}
+        layout = Layout(**options)
+        stems, self.failures = {file: stem_of(file.name) for file in _files(zoo.paths)}, dict[str, str]()
+        self.skipped = [stem for stem in stems.values() if matches(stem, zoo.leave_out)]
         kept = [ModelFiles((str(file),), layout) for file, stem in stems.items() if stem not in self.skipped]
         self.models, path_of = open_models(kept, failures=self.failures), dict[str, str]()
         for model in self.models:
@@ -218,10 +161,13 @@ class PredictionFiles:
                 yield model.name, Prediction(aligned.values, model.logits, {"file": model.path})
 
 
-def _files(paths: Paths) -> list[Path]:
+_opened = cache(PredictionFiles)
+
+
+def _files(paths: str | Names) -> list[Path]:
     """Files, those that patterns match, and those in folders whose names say that they may be predictions."""
     files: list[Path] = []
-    for path in map(str, [paths] if isinstance(paths, (str, os.PathLike)) else paths):
+    for path in [paths] if isinstance(paths, str) else paths:
         matching = [path] if os.path.exists(path) or not has_magic(path) else sorted(glob(path, recursive=True))
         before = len(files)
         for match in map(Path, matching):

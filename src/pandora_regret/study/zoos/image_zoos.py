@@ -126,7 +126,7 @@ class ImageZoo:
     def predict(self, names: Sequence[str]) -> Iterator[Outcome]:
         recipes, data, machine, batches = self.recipes(), self.data(), self._machine(), self.batches(names)
         encoders = (self.encoder(recipes[batch[0]].encoder) for batch in batches)
-        kept = FeatureCache(Path(self.cache), data.digest, machine.precision) if self.cache else None
+        kept = FeatureCache(Path(self.cache), f"{data.digest} {machine.precision}") if self.cache else None
         for batch, features in zip(batches, extract(encoders, data.pixels, machine, kept), strict=True):
             for name in batch:
                 yield self._outcome(name, recipes[name], features, data)
@@ -160,14 +160,8 @@ class ImageZoo:
             return Outcome(name, failure=f"{type(error).__name__}: {error}")
         details = {
             "encoder": encoder.name,
-            "features": list(recipe.outputs),
             "width": values.shape[1],
             "input_size": encoder.resolution,
-            "mean": list(encoder.mean),
-            "std": list(encoder.std),
-            "standardised": self.standardise,
-            "batch": features.batch,
-            "seconds_features": features.seconds,
             "seconds": features.seconds + time.perf_counter() - start,
             "images_per_second": len(values) / features.seconds if features.seconds > 0 else None,
         }
