@@ -39,7 +39,6 @@ NEEDS = {
     "src/pandora_regret/study/ranking_loops.py": ["numba"],
     "src/pandora_regret/study/store.py": ["safetensors"],
     "src/pandora_regret/study/zoos/existing.py": ["safetensors", "pyarrow"],
-    "src/pandora_regret/study/zoos/table_files.py": ["sklearn"],
     "src/pandora_regret/study/zoos/tables.py": ["sklearn"],
     "src/pandora_regret/workup/loops.py": ["numba"],
 }

@@ -19,7 +19,7 @@ from yardstick import best, claim, finish, record
 
 from pandora_regret.metrics import default_metrics
 from pandora_regret.study import CONDITIONS, agreement
-from pandora_regret.study.ranking import replicate_taus
+from pandora_regret.study.ranking_agreement import replicate_taus
 
 MODELS, ROWS, CLASSES, REPLICATES, DRAWS = 600, 2000, 7, 1000, 100
 FREQUENCY = [0.03, 0.05, 0.11, 0.01, 0.11, 0.67, 0.02]  # of DermaMNIST's classes, about

@@ -36,7 +36,7 @@ from pandora_regret.atomic import write_atomically
 from pandora_regret.costs import load_costs
 from pandora_regret.study import LabelledTable, VariantsZoo, read_labelled
 from pandora_regret.study.zoos.encoders import extract
-from pandora_regret.study.zoos.images import load_images
+from pandora_regret.study.zoos.image_zoos import load_images
 from pandora_regret.work import run_all
 
 Cell = tuple[str, str, int]  # learner, data, rows to learn from (0: all of the fold)

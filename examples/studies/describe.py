@@ -14,8 +14,7 @@ from pandora_regret.metrics import METRICS
 from pandora_regret.study import DataSet, Store, reopen
 from pandora_regret.study.conditions import CONDITIONS
 from pandora_regret.study.predicting import kept_models
-from pandora_regret.study.ranking import replicate_taus
-from pandora_regret.study.ranking_agreement import Contest, read_contest
+from pandora_regret.study.ranking_agreement import Contest, read_contest, replicate_taus
 
 STORED = Path(__file__).parents[2] / "docs" / "study" / "zoos.json"
 SEED = 42  # of the draws, as in the studies

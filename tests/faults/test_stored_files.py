@@ -142,7 +142,7 @@ class TestPredictionStore:
         from pandora_regret.study.zoos.encoders import Encoder, FeatureCache
 
         encoder = Encoder("net", None, None, ("x",), 8, (0.0,), (1.0,), lambda: "weights")
-        cache = FeatureCache(stores[0].folder, "digest", "float32")
+        cache = FeatureCache(stores[0].folder, "digest float32")
         with monkeypatch.context() as other:
             other.setattr(store, "SCHEMA", "pandora-predictions/9")
             stores[0].save("one", np.full((60, 3), 1 / 3))
@@ -151,4 +151,4 @@ class TestPredictionStore:
         with pytest.raises(InputError, match="is of the kind pandora-predictions/9"):
             stores[0].load("one")
         assert cache.read(encoder) is None
-        assert FeatureCache(stores[0].folder, "other images", "float32").path(encoder) != cache.path(encoder)
+        assert FeatureCache(stores[0].folder, "other images").path(encoder) != cache.path(encoder)

@@ -19,7 +19,7 @@ from pandora_regret.plots import (
 )
 from pandora_regret.plots.simplex import to_plane
 from pandora_regret.plots.style import COLOURS, LEAST_SHOWN, QUIET
-from pandora_regret.study.table import Cell, Grid
+from pandora_regret.study.results import Cell, Grid
 
 CLASSES = ["melanoma", "nevus", "actinic keratoses and intraepithelial carcinoma"]
 rng = np.random.default_rng(0)

@@ -17,8 +17,7 @@ from pandora_regret.metrics import METRICS, Metric
 from pandora_regret.study import Agreement, agreement, ranking_agreement
 from pandora_regret.study import ranking_agreement as module
 from pandora_regret.study.conditions import CONDITIONS, Condition
-from pandora_regret.study.ranking import PARTS
-from pandora_regret.study.ranking_agreement import draw_counts
+from pandora_regret.study.ranking_agreement import PARTS, draw_counts
 
 COSTS = [100.0, 40.0, 10.0]
 KEYS = ["pandora_regret", "log_loss", "accuracy", "auroc", "macro_f1"]

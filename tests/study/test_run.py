@@ -88,7 +88,7 @@ def test_data_that_changed_meanwhile_are_not_mixed_with_what_is_stored(study_fil
     interrupt(begin(study_file, tmp_path / "out"), tmp_path / "out")
     turned = Target(study_zoo.MadeUpZoo().target().truth[::-1], ("a", "b", "c"))
     monkeypatch.setattr(study_zoo.MadeUpZoo, "target", lambda self: turned)
-    with pytest.raises(InputError, match="is a store of other data: row 0 is"):
+    with pytest.raises(InputError, match="is a store of other data: truth 0 of"):
         run_study(reopen(tmp_path / "out"), tmp_path / "out")
 
 

@@ -88,7 +88,7 @@ def test_each_mistake_has_its_own_sentence(read, old, new, words):
 @pytest.mark.parametrize("name", ["Derm", "derm"])  # one folder to Windows and macOS
 def test_two_data_sets_of_one_name(read, name):
     data = MINIMAL.split("\n", 2)[2].replace("Derm", name)
-    with pytest.raises(InputError, match="two data sets named 'Derm'"):
+    with pytest.raises(InputError, match="'derm' twice"):
         read(MINIMAL + data)
 
 

@@ -115,9 +115,9 @@ def test_an_existing_store_is_continued_only_with_the_same_labels(store):
     again = Store.create(store.folder, TRUTH, CLASSES, about={"zoo": "another"})
     assert (again.models, again.about) == (store.models, {"zoo": "test"})
     for truth, classes, said in [
-        (TRUTH, ("a", "b", "d"), "its classes are a, b, c, not a, b, d"),
-        (TRUTH[:3], CLASSES, "it has 4 labels, not 3"),
-        ([0, 2, 2, 0], CLASSES, "row 2 is b, not c"),
+        (TRUTH, ("a", "b", "d"), "classes 2 of 3 is c, here d of 3"),
+        (TRUTH[:3], CLASSES, "truth 0 of 4 is 0, here 0 of 3"),
+        ([0, 2, 2, 0], CLASSES, "truth 2 of 4 is 1, here 2 of 4"),
     ]:
         with pytest.raises(InputError, match=f"is a store of other data: {said}"):
             Store.create(store.folder, truth, classes)
@@ -126,7 +126,7 @@ def test_an_existing_store_is_continued_only_with_the_same_labels(store):
 @pytest.mark.parametrize(
     ("truth", "classes", "said"),
     [
-        ([], CLASSES, "truth is empty"),
+        ([], CLASSES, "and 0 instances"),
         ([0], ["a"], "at least two classes"),
         ([0, 3], CLASSES, "3"),
         ([0], ["a", "a"], "twice"),

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import kendalltau
 
 from pandora_regret.kernels import engine
-from pandora_regret.study.ranking import replicate_taus
+from pandora_regret.study.ranking_agreement import replicate_taus
 
 
 def tau_of(x, y):

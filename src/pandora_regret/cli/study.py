@@ -13,7 +13,7 @@ from pandora_regret.cli.output import bars, echo
 
 if TYPE_CHECKING:
     from pandora_regret.study import Study
-    from pandora_regret.study.table import Grid
+    from pandora_regret.study.results import Grid
 
 STUDY_FILE = click.Argument(["study_file"], type=PATH)
 FOLDER = click.Argument(["folder"], type=PATH)

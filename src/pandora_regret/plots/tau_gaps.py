@@ -13,7 +13,7 @@ from pandora_regret.atomic import Place
 from pandora_regret.inputs import FloatArray
 from pandora_regret.metrics import BASELINE, METRICS
 from pandora_regret.plots.style import COLOURS, MARKERS, axes_of, sheet
-from pandora_regret.study.table import Cell, Grid
+from pandora_regret.study.results import Cell, Grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

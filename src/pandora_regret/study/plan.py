@@ -3,8 +3,8 @@
 from typing import Any, NamedTuple
 
 from pandora_regret.study.spec import Study
-from pandora_regret.study.zoos.encoders import LISTED, Weights, available
-from pandora_regret.study.zoos.images import official
+from pandora_regret.study.zoos.encoders import LISTED, count_parameters, listed_encoders
+from pandora_regret.study.zoos.image_zoos import official
 from pandora_regret.text.table import Content, Table
 
 MEDMNIST: dict[str, Any] = {  # the paper's two, so that a plan needs no package
@@ -81,8 +81,9 @@ def _planned(zoo: Any) -> DataPlan:
         counts, classes = info["n_samples"], len(info["label"])
         learned, predicted = min(counts["train"], zoo.train_cap), counts["test"]
         to_fetch = sum(counts.values()) * info["n_channels"] * zoo.size**2
+    encoders = {recipe.encoder for recipe in recipes.values()}
     if zoo.weights == "hub":
-        counted = available(Weights(), zoo.models, zoo.max_parameters, made_for_224=True)
-        weights = {name: 4 * count for name, count in counted.items()}
-    looks = len({recipe.encoder for recipe in recipes.values()}) * (learned + predicted)
+        names = {encoder.partition("@")[0] for encoder in encoders}
+        weights = {name: 4 * (listed_encoders().get(name) or count_parameters(name)) for name in names}
+    looks = len(encoders) * (learned + predicted)
     return DataPlan(len(recipes), learned, predicted, classes, looks, weights, to_fetch)

@@ -13,6 +13,7 @@ from pandora_regret.atomic import Place
 from pandora_regret.costs import load_costs
 from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.inputs.costs import read_costs
+from pandora_regret.inputs.labels import read_labels
 from pandora_regret.inputs.names import did_you_mean
 from pandora_regret.metrics import read_metrics
 from pandora_regret.records import check_keys, from_plain, parse_toml
@@ -67,11 +68,7 @@ class Study:
     conditions: Annotated[tuple[Any, ...], Meta(min_length=1)] = PAPER_CONDITIONS
 
     def __post_init__(self) -> None:
-        folders = [data.name.casefold() for data in self.data]  # Windows and macOS take a and A for the same
-        for data, folder in zip(self.data, folders, strict=True):
-            if folders.count(folder) > 1:
-                fix = "give each a name of its own, in other letters"
-                raise InputError(f"has two data sets named {data.name!r}", argument="data", fix=fix)
+        read_labels([data.name.casefold() for data in self.data], "data")  # Windows and macOS take a and A for one
 
 
 def read_study(path: Place, folder: Place | None = None, *, trust: bool = False) -> Study:

@@ -96,10 +96,9 @@ class Store:
             What is known about the data and the zoo. A store that exists keeps what it was created with.
         """
         names = tuple(str(name) for name in read_labels(classes, "classes"))
-        if len(names) < 2:
-            raise InputError(f"classes has {len(names)} entries, but a search needs at least two classes.")
-        if np.size(truth) == 0:
-            raise InputError("truth is empty: pass the true class of each instance.")
+        if len(names) < 2 or np.size(truth) == 0:
+            sizes = f"{len(names)} classes and {np.size(truth)} instances"
+            raise InputError(f"there are {sizes}: a search needs at least two classes, and an instance.")
         labels = read_truth(truth, range(len(names)), len(np.atleast_1d(truth)))
         folder, target = Path(folder), Target(labels, names, read_groups(groups, len(labels)))
         if not cls.exists(folder):
@@ -132,10 +131,8 @@ class Store:
             ours, theirs = (np.atleast_1d(getattr(each, what)) for each in (self, target))
             if not np.array_equal(ours, theirs):
                 row = int(np.argmax(ours != theirs)) if ours.shape == theirs.shape else 0
-                difference = f"{len(ours)} {what}, in row {row} {ours[row]}, not {len(theirs)} and {theirs[row]}"
-                raise InputError(
-                    f"{self.folder} is a store of other data: it has {difference}; use another folder."
-                )
+                difference = f"{what} {row} of {len(ours)} is {ours[row]}, here {theirs[row]} of {len(theirs)}"
+                raise InputError(f"{self.folder} is a store of other data: {difference}; use another folder.")
 
     @property
     def models(self) -> Names:

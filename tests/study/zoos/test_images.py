@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from pandora_regret.costs import load_costs
 from pandora_regret.inputs import InputError
 from pandora_regret.study.zoos.encoders import Encoder, FeatureCache, Machine, extract
-from pandora_regret.study.zoos.image_zoos import probe_logits
-from pandora_regret.study.zoos.images import load_images
+from pandora_regret.study.zoos.image_zoos import load_images, probe_logits
 
 pytest.importorskip("safetensors")
 torch = pytest.importorskip("torch")
@@ -251,7 +250,7 @@ class TestExtraction:
 class TestCache:
     @pytest.fixture
     def cache(self, tmp_path):
-        return FeatureCache(tmp_path / "features", data="images", seen="float32")
+        return FeatureCache(tmp_path / "features", "images float32")
 
     @staticmethod
     def fill(cache, shown):

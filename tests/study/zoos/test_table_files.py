@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pandora_regret.inputs import InputError
-from pandora_regret.study.zoos.table_files import add_noise, read_labelled, sample_rows
+from pandora_regret.study.zoos.tables import add_noise, read_labelled, sample_rows
 
 
 def write(folder, text, name="table.csv"):

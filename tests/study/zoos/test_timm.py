@@ -22,8 +22,7 @@ from pandora_regret.study.zoos.encoders import (
     build_with_average,
     extract,
 )
-from pandora_regret.study.zoos.image_zoos import TimmZoo, VariantsZoo
-from pandora_regret.study.zoos.images import load_images
+from pandora_regret.study.zoos.image_zoos import TimmZoo, VariantsZoo, load_images
 
 safetensors_torch = pytest.importorskip("safetensors.torch")
 torch = pytest.importorskip("torch")

@@ -1,8 +1,8 @@
 """Where models come from: kinds of zoos, found by the name a study's TOML file gives them.
 
 existing.py     predictions that are there already, in a store or in files
-tables.py       scikit-learn classifiers; table_files.py reads what they learn from
-image_zoos.py   linear probes on what encoders (encoders.py) see of images (images.py)
+tables.py       scikit-learn classifiers, and the tables that they learn from
+image_zoos.py   linear probes on what encoders (encoders.py) see of images
 """
 
 from typing import Any
