@@ -94,13 +94,51 @@ def settled_width(browser, expected):
 
 
 @pytest.mark.parametrize("width", [PHONE, DESK])
-def test_no_code_of_the_landing_page_is_clipped(browser, address, width):
+def test_the_landing_page_stands_still_and_says_how_to_install_on_its_first_screen(browser, address, width):
     visit(browser, address, "index.md", width)
     rooms = browser.run(
         "return [...document.querySelectorAll('pre > code')].map(e => [e.scrollWidth, e.clientWidth])"
     )
-    assert len(rooms) > 2
+    assert len(rooms) > 1
     assert all(needed <= room for needed, room in rooms)
+    assert browser.run("return document.querySelector('pre').getBoundingClientRect().bottom") < 900
+    shift = "const seen = []; new PerformanceObserver(l => seen.push(...l.getEntries().map(e => e.value)))"
+    shift += ".observe({type: 'layout-shift', buffered: true}); setTimeout(() => arguments[0](seen), 300)"
+    assert sum(browser.driver.execute_async_script(shift)) < 0.02
+    pictures = browser.run("return [...document.images].map(i => [i.alt, i.getAttribute('height')])")
+    assert len(pictures) > 2
+    assert all(alt and height for alt, height in pictures)
+
+
+CONTRASTS = """
+    const parts = text => text.match(/[\\d.]+/g).map(Number);
+    const over = ([r, g, b, a = 1], back) => [r, g, b].map((c, k) => c * a + back[k] * (1 - a));
+    const behind = e => {
+        const colour = parts(getComputedStyle(e).backgroundColor), parent = e.parentElement;
+        return (colour[3] ?? 1) === 1 ? colour : over(colour, parent ? behind(parent) : [255, 255, 255]);
+    };
+    const linear = v => v <= 0.04045 * 255 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4;
+    const light = c => c.slice(0, 3).map(linear)
+        .reduce((sum, v, k) => sum + v * [0.2126, 0.7152, 0.0722][k], 0);
+    const ofText = e => [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim());
+    const shown = e => e.checkVisibility({opacityProperty: true, visibilityProperty: true});
+    return [...document.body.querySelectorAll('*')].filter(e => ofText(e) && shown(e)).map(e => {
+        const back = behind(e), colour = parts(getComputedStyle(e).color);
+        const [a, b] = [light(over(colour, back)), light(back)].sort((x, y) => y - x);
+        return [(a + 0.05) / (b + 0.05), e.textContent.trim().slice(0, 40)];
+    });
+"""
+
+
+@pytest.mark.parametrize(("scheme", "name"), [("light", "default"), ("dark", "slate")])
+def test_the_words_of_the_landing_page_stand_out_from_what_is_behind_them(browser, address, scheme, name):
+    visit(browser, address, "index.md", DESK)
+    browser.run("localStorage.clear()")  # which remembers the scheme of the first visit
+    browser.open(Address(address), width=DESK, scheme=scheme)
+    assert browser.run("return document.body.dataset.mdColorScheme") == name
+    contrasts = browser.run(CONTRASTS)
+    assert len(contrasts) > 60
+    assert [(ratio, text) for ratio, text in contrasts if ratio < 4.5 and text != "¶"] == []
 
 
 def test_formulas_are_drawn(browser, address):
@@ -120,11 +158,23 @@ def test_formulas_are_drawn(browser, address):
     assert brace > 1.5 * one_line  # it stretches over both cases
 
 
-def test_search_finds_without_network(browser, address):
+@pytest.mark.parametrize(
+    ("words", "page"),
+    [
+        ("melanoma", "pathway-costs/"),
+        ("price list", "how-to/prices/"),
+        ("Excel", "how-to/files/"),
+        ("late labels", "monitoring/"),
+        ("next test", "clinicians/"),
+        ("fairness", "how-to/subgroups/"),
+    ],
+)
+def test_search_finds_without_network(browser, address, words, page):
     visit(browser, address, "index.md", DESK)
-    browser.find("input[data-md-component=search-query]").send_keys("melanoma")
-    found = wait_for(browser, ".md-search-result__item h1, .md-search-result__item h2")
-    assert any("pathway" in text.lower() for text in found)
+    browser.find("input[data-md-component=search-query]").send_keys(words)
+    wait_for(browser, ".md-search-result__item")
+    links = browser.run("return [...document.querySelectorAll('a.md-search-result__link')].map(a => a.href)")
+    assert any(f"/{page}" in link for link in links)
     assert requests_of(browser, address)[1] == []
 
 
@@ -140,8 +190,8 @@ def wait_for(browser, css):
 def test_copying_an_example_takes_the_code_and_not_the_prompts(browser, address):
     visit(browser, address, "start.md", DESK)
     browser.run("document.addEventListener('copy', () => { window.copied = document.activeElement.value })")
-    wait_for(browser, "[data-clipboard-target]")
-    browser.find("[data-clipboard-target]").click()
+    wait_for(browser, ".md-content h2 ~ .highlight [data-clipboard-target]")
+    browser.find(".md-content h2 ~ .highlight [data-clipboard-target]").click()
     copied = browser.run("return window.copied")
     assert copied.startswith("from pandora_regret import")
     assert ">>>" not in copied
