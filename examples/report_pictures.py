@@ -21,7 +21,7 @@ from pandora_regret.report import write_report
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE, NOTEBOOK = DOCS / "clinicians.md", DOCS / "tutorials" / "clinic.ipynb"
 END = "<!-- end of picture -->"
-SHARPNESS, COLOURS, MARGIN = 2, 48, 10  # of the pictures
+SHARPNESS, COLOURS, MARGIN, WIDTH = 2, 48, 10, 640  # of the pictures
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--hide-scrollbars",
@@ -40,7 +40,6 @@ class Picture(NamedTuple):
     top: str  # CSS selectors
     bottom: str
     marks: tuple[tuple[str, float, float], ...]  # an element, and where on it: 0 to 1 from the left and the top
-    width: int = 640  # of the window
 
 
 PICTURES = (
@@ -94,15 +93,6 @@ PICTURES = (
         "#case .plans",
         (("#case .plan:nth-child(1) .bill", 0.9, 0.5), ("#case .plan:nth-child(2) li .chance", -0.6, 0.5)),
     ),
-    Picture(
-        "metrics",
-        "A chart with one line per model and one column per metric. The lines cross: metrics rank the models"
-        " differently.",
-        "#metrics",
-        "#metrics figure",
-        (("#metrics figure", 0.5, 0.2),),
-        width=760,
-    ),
 )
 
 
@@ -136,7 +126,7 @@ def open_page(page: Path, profile: str) -> webdriver.Chrome:
 
 def take(browser: webdriver.Chrome, picture: Picture, first_mark: int) -> str:
     """Save a picture, and give the figure with its marks as the page holds it."""
-    browser.set_window_size(picture.width, 8000)
+    browser.set_window_size(WIDTH, 8000)
     screen = Image.open(io.BytesIO(browser.get_screenshot_as_png()))
     _, top, _, _ = browser.execute_script(RECTANGLE, picture.top)
     _, y, _, height = browser.execute_script(RECTANGLE, picture.bottom)
@@ -147,7 +137,7 @@ def take(browser: webdriver.Chrome, picture: Picture, first_mark: int) -> str:
     marks = []
     for number, (element, right, down) in enumerate(picture.marks, start=first_mark):
         x, y, width, height = browser.execute_script(RECTANGLE, element)
-        left, below = (x + right * width) / picture.width, (y + down * height - top) / (bottom - top)
+        left, below = (x + right * width) / WIDTH, (y + down * height - top) / (bottom - top)
         place = f"left: {100 * min(left, 0.97):.1f}%; top: {100 * below:.1f}%"
         marks.append(f'<a class="mark" style="{place}" href="#mark-{number}">{number}</a>')
     image = f"![{picture.alt}](assets/{path.name})"
