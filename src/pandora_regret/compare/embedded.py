@@ -114,18 +114,17 @@ def embed(
 
 def _choose(sample: Sample, n_classes: int, most: int, seed: int) -> tuple[IntArray, FloatArray]:
     """At most so many rows, a few of every class and else in proportion; their weights make up for the rest."""
-    truth, weights = sample.truth, sample.weights
-    if len(truth) <= most:
-        return np.arange(len(truth)), weights
-    counts = np.bincount(truth, minlength=n_classes)
-    few = min(OF_EACH_CLASS, most // (2 * n_classes))
-    quota = np.minimum(counts, few + (most - few * n_classes) * counts // len(truth))
-    shuffled = np.random.default_rng(seed).permutation(len(truth))
-    shuffled = shuffled[np.argsort(truth[shuffled], kind="stable")]
-    place = np.arange(len(truth)) - (np.cumsum(counts) - counts)[truth[shuffled]]  # among the rows of its class
-    chosen = np.sort(shuffled[place < quota[truth[shuffled]]])
-    whole, part = (np.bincount(truth[rows], weights[rows], n_classes) for rows in (slice(None), chosen))
-    return chosen, weights[chosen] * (whole / np.where(part > 0, part, 1.0))[truth[chosen]]
+    truth, weights, n = sample.truth, sample.weights.copy(), len(sample.truth)
+    if n <= most:
+        return np.arange(n), weights
+    rng, few, chosen = np.random.default_rng(seed), min(OF_EACH_CLASS, most // (2 * n_classes)), []
+    ends = np.cumsum(np.bincount(truth, minlength=n_classes))[:-1]
+    for rows in np.split(np.argsort(truth, kind="stable"), ends):
+        quota = few + (most - few * n_classes) * len(rows) // n
+        chosen.append(rng.permutation(rows)[:quota])
+        weights[chosen[-1]] *= weights[rows].sum() / (weights[chosen[-1]].sum() or 1.0)
+    kept = np.sort(np.concatenate(chosen))
+    return kept, weights[kept]
 
 
 def _shares(prior: Prior, n_classes: int) -> tuple[tuple[float, ...], ...]:
