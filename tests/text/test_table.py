@@ -84,9 +84,9 @@ def test_a_plan_shows_its_steps():
     plan = RESULTS["plan"]
     assert repr(plan) == f"Plan(next={MARKUP!r}, expected_cost=151.8)"
     assert str(plan).splitlines()[0] == "Expected cost: 152."
-    assert str(plan).splitlines()[-1].split() == ["melanoma", "100.0", "%", "384", "459", "100.0", "%"]
+    assert str(plan).splitlines()[-1].split() == ["2", "melanoma", "100.0", "%", "384", "459", "100.0", "%"]
     long = plan_search(np.full(40, 1 / 40), costs=np.ones(40))
-    assert str(long).splitlines()[-1] == "and 30 more"
+    assert str(long).splitlines()[-1] == "... and 30 more steps"
 
 
 @pytest.mark.parametrize("backend", FRAMES)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -37,11 +38,10 @@ from pandora_regret.cli.options import (
 from pandora_regret.cli.output import echo, print_done, print_json, print_table
 from pandora_regret.inputs import Done, InputError
 from pandora_regret.records import to_plain
-from pandora_regret.text import Formats, Table, count, is_currency, listed, money
+from pandora_regret.text import listed, money
 
 if TYPE_CHECKING:
     from pandora_regret.files import OneRow
-    from pandora_regret.workup import Plan
 
 USUAL_STEPS = 10  # in a table for people
 SEARCHES = ("single_pass", "restarts", "adaptive")
@@ -156,7 +156,10 @@ def _plan_search(forecast: str, asked: Asked) -> None:
         plain = {key: to_plain(getattr(plan, key)) for key in ("expected_cost", "steps")}
         print_json(about | plain | {"done": to_plain(done)}, "pandora-order/1")
         return
-    _print_steps(plan, currency, None if asked.full or asked.steps is not None else USUAL_STEPS)
+    most = None if asked.full or asked.steps is not None else USUAL_STEPS
+    table = replace(plan, currency=currency or "").listed(most)
+    print_table(replace(table, above=(), below=[f"{line}: --full." for line in table.below]))
+    echo()
     echo(f"Expected total: {money(plan.expected_cost, currency)}.", bold=True)
     if not charged:
         echo("Every test costs the same: say what they cost with --costs.", dim=True)
@@ -184,28 +187,3 @@ def read_case(
         problem = f"{forecast!r} is neither a file nor NAME=PROBABILITY,..."
         raise InputError(problem, place="FORECAST", value=forecast, fix="write one of them")
     return one.normalised() if asked.normalise and not asked.logits else one
-
-
-def _print_steps(plan: Plan, currency: str | None, most: int | None) -> None:
-    """A table of the first steps, or of all of them."""
-    formats = Formats(currency, max(step.cost for step in plan.steps[:most]))
-
-    def price(amount: float) -> str:
-        """Minutes or bare numbers stay as they were written."""
-        return formats.money(amount) if is_currency(currency) else f"{amount:,.6g} {currency or ''}".rstrip()
-
-    rows = [
-        (
-            str(number),
-            str(step.test),
-            formats.write("share", step.probability),
-            price(step.cost),
-            price(step.total_cost),
-            formats.write("share", step.done),
-        )
-        for number, step in enumerate(plan.steps[:most], 1)
-    ]
-    header = ["Step", "Test for", "Probability now", "Cost", "Total so far", "Done by then"]
-    more = len(plan.steps) - len(rows)
-    print_table(Table(header, rows, below=[f"... and {count(more)} more steps: --full."] if more else [], words=2))
-    echo()

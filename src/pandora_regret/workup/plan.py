@@ -16,7 +16,7 @@ from pandora_regret.inputs.forecast import read_probabilities
 from pandora_regret.inputs.names import completed
 from pandora_regret.inputs.tests import SearchName, Tests, read_tests
 from pandora_regret.kernels.reference import probabilities
-from pandora_regret.text import Shown, Table, decimals_for, fixed, money, money_between, percent
+from pandora_regret.text import Formats, Shown, Table, decimals_for, fixed, money, money_between, percent
 from pandora_regret.text.amounts import affixes, is_currency
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.scores import check_workup, class_columns
@@ -77,13 +77,25 @@ class Plan(Shown):
                 for one in self.alternatives
             ]
             return Table(header, options, self.to_text().splitlines())
-        header = ["Test for", "Probability now", "Cost", "Total so far", "Done by then"]
+        return self.listed(MOST_STEPS)
+
+    def listed(self, most: int | None) -> Table:
+        """The first steps of a search: what is likely, what is paid and how far a case has come by then."""
+        formats = Formats(self.currency, max(step.cost for step in self.steps[:most]))
+
+        def price(amount: float) -> str:
+            """Minutes or bare numbers stay as they were written."""
+            exact = f"{amount:,.6g} {self.currency}".rstrip()
+            return formats.money(amount) if is_currency(self.currency) else exact
+
         rows = []
-        for step in self.steps[:MOST_STEPS]:
-            now, done = f"{100 * step.probability:.1f} %", f"{100 * step.done:.1f} %"
-            rows.append((str(step.test), now, money(step.cost, ""), money(step.total_cost, ""), done))
-        more = [f"and {len(self.steps) - MOST_STEPS:,} more"] if len(self.steps) > MOST_STEPS else []
-        return Table(header, rows, [self.to_text()], more)
+        for number, step in enumerate(self.steps[:most], 1):
+            now, done = (formats.write("share", share) for share in (step.probability, step.done))
+            rows.append((str(number), str(step.test), now, price(step.cost), price(step.total_cost), done))
+        header = ["Step", "Test for", "Probability now", "Cost", "Total so far", "Done by then"]
+        more = len(self.steps) - len(rows)
+        below = [f"... and {more:,} more steps"] if more else []
+        return Table(header, rows, [self.to_text()], below, words=2)
 
     def _frame(self) -> list[dict[str, Any]]:
         """Likewise."""
