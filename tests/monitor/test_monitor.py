@@ -23,7 +23,7 @@ from pandora_regret import (
 )
 from pandora_regret.inputs import read_probabilities
 from pandora_regret.monitor import Monitor
-from pandora_regret.monitor.possible_costs import bounds, overpaid, possible_costs
+from pandora_regret.monitor.possible_costs import overpaid, possible_costs
 from pandora_regret.monitor.summary import sentences
 
 COSTS = [100.0, 200.0, 40.0]
@@ -42,7 +42,6 @@ def test_rows_are_those_of_the_scores(table, prior):
     rows = possible_costs(read_probabilities(p).with_costs(base), prior)
     promised = search_entropy(p, prior=prior, costs=COSTS, per_instance=True)
     np.testing.assert_allclose(rows[:, -1], promised, rtol=1e-10)
-    least, most = bounds(base, prior)
     for truth in range(3):
         y = np.full(4, truth)
         paid = expected_search_cost(y, p, prior=prior, costs=COSTS, per_instance=True)
@@ -50,8 +49,6 @@ def test_rows_are_those_of_the_scores(table, prior):
         x, low, high = overpaid(rows, y)
         assert ((low <= x) & (x <= high)).all()
         np.testing.assert_allclose(x, paid - promised, atol=1e-8)
-        assert (least * (1 - 1e-12) <= paid).all()
-        assert (paid <= most * (1 + 1e-12)).all()
 
 
 def test_summary_in_plain_numbers():

@@ -155,15 +155,15 @@ class EProcess(Stored):
 class Ranks(Stored):
     """Each value's rank among all so far, as a number in (0, 1): independent and uniform for exchangeable values.
 
-    Ranks are those of a conformal test of exchangeability (Vovk). Values from 0 to `scale` are told apart to a
-    thousandth of it, and ties are broken by a fixed sequence of random numbers: that needs few numbers, however
-    long the stream is, and is exact.
+    Ranks are those of a conformal test of exchangeability (Vovk). Values are told apart to
+    2 %, within 16 powers of two of `scale`, and ties are broken by a fixed sequence of random numbers: that needs
+    few numbers, however long the stream is, and is exact.
     """
 
     STATE = ("tree",)
 
     def __init__(self, scale: float) -> None:
-        self.scale, self.n = scale, 0
+        self.scale, self.n = scale or 1.0, 0
         self.tree = np.zeros(RANK_BINS + 1, np.int64)  # a Fenwick tree of how many values fell into each bin
 
     def update(self, values: FloatArray) -> FloatArray:

@@ -6,7 +6,7 @@ the stream, so that it gives the same digits however it is cut into calls.
 
 from __future__ import annotations
 
-from math import exp, log, log1p
+from math import exp, log, log1p, log2
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ DECAY, OF_ALL_STARTS = 1.25, 4.595111825  # shares of starts fall as k^-1.25, an
 MOST_LOG = 230.0  # wealth beyond 1e100 is said to be that
 NEVER = -1
 HALVINGS, NEARLY_NONE = 50, 1e-5
+PER_OCTAVE, LEAST = 32, 1e-300  # bins of ranks between a value and its double
 START, WEIGHT, COUNT, TOTAL, TOTAL_LOW, TOTAL_HIGH = range(6)  # entries of a window
 WEALTH, SLOPE, CURVE, STEEPEST = range(4)  # entries of a bet
 
@@ -181,13 +182,14 @@ def _log_evidence(m, bets, log_stakes):
 def rank(values, scale, tree, n, breaks, shares):
     """The rank of each value among all so far as a number in (0, 1), ties broken at random.
 
-    Values from 0 to `scale` fall into bins, and values of one bin are ties. `tree` is a Fenwick tree of how many
-    fell into each, of a power of two of bins, its entry 0 unused; `n` is how many values there were before. Ties
-    of a value are broken by its entry in `breaks`, a number in (0, 1).
+    Values fall into bins by their logarithm, `scale` into the middle one, and values of one bin are ties. `tree`
+    is a Fenwick tree of how many fell into each, of a power of two of bins, its entry 0 unused; `n` is how many
+    values there were before. Ties of a value are broken by its entry in `breaks`, a number in (0, 1).
     """
     n_bins = len(tree) - 1
     for t in range(len(values)):
-        b = min(max(int(values[t] / scale * n_bins), 0), n_bins - 1)
+        place = n_bins / 2 + PER_OCTAVE * log2(max(values[t] / scale, LEAST))
+        b = int(min(max(place, 0), n_bins - 1))
         below, here = _count_up_to(tree, b), 1
         here += _count_up_to(tree, b + 1) - below
         k = b + 1

@@ -27,7 +27,7 @@ from pandora_regret.inputs import (
 from pandora_regret.inputs.errors import renamed
 from pandora_regret.inputs.labels import is_missing, read_truth
 from pandora_regret.inputs.numbers import read_array, read_count, read_number
-from pandora_regret.monitor.possible_costs import bounds, possible_costs
+from pandora_regret.monitor.possible_costs import possible_costs
 from pandora_regret.monitor.queue import Cases, Queue, as_columns, natural_key
 from pandora_regret.monitor.streams import Paid
 from pandora_regret.monitor.summary import MonitorSummary, Period, summarise
@@ -291,8 +291,9 @@ class Monitor:
     def _prepare(self, labels: Sequence[Any], prior: Prior, costs: Any, compares: bool) -> None:
         """With the first forecasts, classes and prices are known, and the streams begin."""
         self.labels, self.prior, self.costs, self.compares = labels, prior, costs, compares
-        ends = bounds(np.ones(len(labels)) if costs is None else costs, prior, self.workup)
-        self._paid = Paid(self.level / (1 + self.two_sided), self.level / 2, compares, self.dependent, ends)
+        prices = np.ones(len(labels)) * prior.mean * (1.0 if costs is None else costs)
+        scale = float((prices if self.workup is None else self.workup.costs).sum())
+        self._paid = Paid(self.level / (1 + self.two_sided), self.level / 2, compares, self.dependent, scale)
 
     def _work_off(self) -> None:
         """Count rows that were put off; those of the last update by themselves, as what came last."""

@@ -41,15 +41,3 @@ def possible_costs(forecast: Forecast, prior: Prior, workup: Workup | None = Non
         promised = np.einsum("nk,nk->n", p, costs) / np.einsum("nk->n", p)  # a row may sum to 1 only nearly
         parts.append(np.column_stack([costs, promised]))
     return np.concatenate(parts)
-
-
-def bounds(costs: FloatArray, prior: Prior, workup: Workup | None = None) -> tuple[float, float]:
-    """The least and the most that any search costs on average: one test, or all of them; base costs (K,).
-
-    A work-up may stop at once, or make every step in a round of its own and then lose what it can.
-    """
-    if workup is not None:
-        lost = max(max(losses) for losses in (workup.unresolved, *(stop.losses for stop in workup.stops)))
-        return 0.0, float(workup.costs.sum() + len(workup.steps) * workup.fee + lost)
-    means = costs * prior.mean
-    return float(means.min()), float(means.sum())

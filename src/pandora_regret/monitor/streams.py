@@ -47,17 +47,15 @@ class Paid:
         Whether there is a challenger.
     dependent
         Whether the mean of a period is one increment.
-    bounds
-        The least and the most that a search costs.
+    scale
+        What all tests cost, about: promises are told apart beside it.
     """
 
-    def __init__(
-        self, level: float, other_level: float, compares: bool, dependent: bool, bounds: tuple[float, float]
-    ) -> None:
+    def __init__(self, level: float, other_level: float, compares: bool, dependent: bool, scale: float) -> None:
         how = PERIODS if dependent else CASES
         self.overpaid, self.saved = EProcess(level, *how), EProcess(other_level, *how) if compares else None
-        self.drift, self.ranks = EProcess(other_level), Ranks(bounds[1] - bounds[0])
-        self.least, self.dependent, self.book = bounds[0], dependent, Book()
+        self.drift, self.ranks = EProcess(other_level), Ranks(scale)
+        self.dependent, self.book = dependent, Book()
         parts = {"overpaid": self.overpaid, "saved": self.saved, "drift": self.drift, "ranks": self.ranks}
         self.parts: dict[str, Any] = {name: part for name, part in parts.items() if part is not None}
 
@@ -99,7 +97,7 @@ class Paid:
                 return
             self.book.last, promises = times[0], promises.mean(keepdims=True)
         first, half = self.drift.n, np.full(len(promises), 0.5)
-        ranks = self.ranks.update(promises - self.least) - 0.5
+        ranks = self.ranks.update(promises) - 0.5
         self.drift.update(np.stack([ranks, -half, half]), half)
         if self.book.drift is None and len(noticed := self.drift.noticed[self.drift.noticed >= 0]):
             at = int(noticed.min())
