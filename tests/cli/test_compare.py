@@ -173,23 +173,6 @@ def test_results_are_broken_down_by_columns_of_any_file(tmp_path):
     assert groups[1] == ["under 20", "20 to under 60", "60 and over"]
 
 
-def test_columns_to_break_down_by_follow_their_rows(tmp_path):
-    """Rows in another order, and some of them missing from one file."""
-    ids, shuffled = np.arange(178), np.random.default_rng(0).permutation(178)[:170]
-    one = wine_file(tmp_path, "tree", name="t", id=ids)
-    other = wine_file(tmp_path, "bayes", name="b", which=shuffled, id=ids, site=SITES)
-    (part,) = run_json("compare", one, other, "--common-rows", "--by", "site", "--smallest-group", 2)["by"]
-    truth, chances = forecasts()
-    kept = np.sort(shuffled)
-    models = {name: chances[model][kept] for name, model in (("t", "tree"), ("b", "bayes"))}
-    by = {"site": np.array(SITES)[kept]}
-    expected = compare(truth[kept], models, labels=CLASSES, ids=kept, by=by, smallest_group=2).to_dict()["by"][0]
-    assert [group["rows"] for group in part["groups"]] == [group["rows"] for group in expected["groups"]]
-    for ours, theirs in zip(part["groups"], expected["groups"], strict=True):
-        costs = [[model["cost"]["value"] for model in group["models"]] for group in (ours, theirs)]
-        assert costs[0] == pytest.approx(costs[1], rel=1e-9)
-
-
 def test_files_that_disagree_about_a_column_are_refused(tmp_path):
     others = [*SITES[:5], "west", *SITES[6:]]
     files = [wine_file(tmp_path, "tree", site=SITES), wine_file(tmp_path, "bayes", site=others)]

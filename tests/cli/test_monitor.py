@@ -112,18 +112,6 @@ def test_a_state_is_shown_without_files(tmp_path, state):
     assert state.read_bytes() == before
 
 
-def test_columns_in_another_order_or_case_are_the_same_model(tmp_path, state):
-    table = pd.read_csv(write_week(tmp_path / "w.csv", 1, n=80))
-    turned = table[["week", "cold", "flu", "label", "covid", "id"]].rename(columns={"flu": "Flu", "id": "ID"})
-    table[:40].to_csv(tmp_path / "one.csv", index=False)
-    table[40:].to_csv(tmp_path / "same.csv", index=False)
-    turned[40:].to_csv(tmp_path / "turned.csv", index=False)
-    for name, other in (("same", tmp_path / "plain.json"), ("turned", state)):
-        watch(other, tmp_path / "one.csv", "--costs", COSTS)
-        assert watch(other, tmp_path / f"{name}.csv").exit_code == 0
-    assert state.read_bytes() == (tmp_path / "plain.json").read_bytes()
-
-
 def test_a_period_of_dependent_cases_is_one_bet(tmp_path, state):
     for number in range(1, 5):
         result = watch(

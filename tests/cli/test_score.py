@@ -28,15 +28,10 @@ def numbers(printed):
     return found | {"rows": printed["data"]["rows"], "weight": printed["data"]["weight"]}
 
 
-def test_json_holds_the_librarys_numbers(tmp_path):
+def test_wrong_tests_are_the_librarys(tmp_path):
     printed = run_json("score", wine_file(tmp_path, "bayes"), "--costs", COSTS, "--wrong-tests")
     truth, chances = forecasts()
     expected = compare(truth, {"bayes": chances["bayes"]}, labels=CLASSES, costs=TYPICAL).to_dict()
-    [model], [wanted] = printed["models"], expected["models"]
-    assert {part: printed[part] for part in ("schema", "interval", "data", "metrics")}.items() <= expected.items()
-    assert printed["costs"] == expected["costs"] | {"source": COSTS}
-    for key, score in model["scores"].items():
-        assert score == pytest.approx(wanted["scores"][key], rel=1e-9)
     for pair, other in zip(printed["largest_pairs"], expected["largest_pairs"], strict=True):
         assert pair["sentence"] == other["sentence"]
     assert Comparison.from_dict(printed).best.name == "bayes"

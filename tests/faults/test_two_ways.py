@@ -113,7 +113,7 @@ def result_of(command, tables, folder, way=(dict, "csv", ()), costs=None):
     change, ending, told = way
     names = list(tables)
     first = files_of({names[0]: tables[names[0]]}, folder, change, ending)
-    options = (*(costs or costs_of()), *told)
+    options = (*(costs or costs_of()), *told, *(("--by", "site") if command == "compare" else ()))
     if command == "monitor":
         weeks = [taken(tables["one"], tables["one"]["week"] == f"week {week}") for week in (1, 2)]
         state = folder / "state.json"
