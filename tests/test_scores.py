@@ -21,7 +21,6 @@ from pandora_regret import (
     pandora_regret,
     search_cost,
 )
-from pandora_regret.inputs.tables import BLOCK_ELEMENTS
 
 K = 4
 SCORES = {
@@ -175,23 +174,3 @@ def test_a_likelier_truth_never_scores_worse(logits, gain, data):
     better[truth] += gain
     scores = pandora_regret([truth] * 2, [logits, better], alpha=alpha, logits=True, per_instance=True)
     assert scores[1] <= scores[0] * (1 + 1e-13)
-
-
-def test_one_row_of_a_hundred_thousand_classes():
-    n_classes = 100_000
-    even = np.full((1, n_classes), 1 / n_classes)
-    assert pandora_regret([77], even) == pytest.approx(1 / 3, rel=1e-13)
-    assert expected_search_cost([77], even) == pytest.approx(1 / 2 + (n_classes - 1) / 6, rel=1e-13)
-    logits = np.linspace(0, 50, n_classes)[None]
-    last, first = (pandora_regret([i], logits, logits=True) for i in (n_classes - 1, 0))
-    assert 0 < last < 1 / 3 < first < 1
-
-
-def test_rows_beyond_one_block_score_as_in_blocks_of_one():
-    n_rows = BLOCK_ELEMENTS // 100 * 2 + 7
-    truth, forecasts, weights = example(n_rows, 100)
-    each = pandora_regret(truth, forecasts, per_instance=True)
-    picked = [0, n_rows // 2, n_rows - 8, n_rows - 1]
-    assert each[picked] == pytest.approx([pandora_regret(truth[[n]], forecasts[[n]]) for n in picked], rel=1e-14)
-    mean = pandora_regret(truth, forecasts, sample_weight=weights)
-    assert mean == pytest.approx(np.average(each, weights=weights), rel=1e-13)

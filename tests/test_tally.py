@@ -70,14 +70,6 @@ def test_any_order_batching_and_merge_tree_give_the_same_standard_error(rows, se
         assert tally.standard_error == pytest.approx(expected, rel=1e-12 + lost, abs=1e-15 * tally.mean)
 
 
-@given(st.lists(st.floats(-1e12, 1e12), min_size=1, max_size=60), st.integers(0, 10**6))
-def test_compensated_sums_do_not_depend_on_order(terms, seed):
-    total = Sum()
-    for term in np.random.default_rng(seed).permutation(terms):
-        total.add(term)
-    assert total.value == pytest.approx(math.fsum(terms), rel=1e-15, abs=1e-15)
-
-
 def test_sums_of_tables_add_to_chosen_rows():
     total = Sum((3, 2))
     total.add(np.ones((2, 2)), index=np.array([0, 2]))

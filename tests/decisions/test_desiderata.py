@@ -130,11 +130,6 @@ def test_alignment_is_with_the_costs_one_has():
     assert desiderata(exponential, prior=Exponential(), trials=100).decision_alignment
 
 
-def test_ranks_alone_are_order_sensitive_and_proper_but_not_strictly():
-    result = desiderata(mean_rank, trials=100)
-    assert tuple(map(bool, result)) == (False, True, False, True)
-
-
 def test_a_constant_is_proper_and_nothing_else():
     result = desiderata(lambda y, p: 0.0, trials=50)
     assert tuple(map(bool, result)) == (False, True, False, False)

@@ -253,15 +253,6 @@ def test_costs_by_name_or_in_column_order(costs):
         assert score(NAMED_Y, frame, **{name: costs}, labels=NAMES) == pytest.approx(expected, rel=1e-14)
 
 
-def test_each_instance_may_have_its_own_costs():
-    own = np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [1.0, 1.0, 1.0]])
-    one_by_one = [search_cost(Y[[n]], P[[n]], own[n]) for n in range(3)]
-    np.testing.assert_array_equal(search_cost(Y, P, own, per_instance=True), one_by_one)
-    shuffled = pd.DataFrame(columns_of(own, NAMES, (2, 1, 0)))
-    scored = search_cost(NAMED_Y, P, shuffled, labels=NAMES, per_instance=True)
-    np.testing.assert_array_equal(scored, one_by_one)
-
-
 # --- the index of pandas objects ---------------------------------------------------------------------------------
 
 CASES = pd.DataFrame(P, index=["x", "y", "z"])

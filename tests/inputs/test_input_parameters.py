@@ -125,12 +125,6 @@ def test_a_prior_is_a_prior(prior):
         expected_search_cost(Y, P, prior=prior)
 
 
-@pytest.mark.parametrize("prior", [LogNormal([0.1, 0.2]), Empirical([[1.0, 2.0], [2.0, 1.0]])])
-def test_a_prior_speaks_of_as_many_classes(prior):
-    with pytest.raises(InputError, match="prior is about 2 classes but there are 3 of y_proba's columns: build"):
-        expected_search_cost(Y, P, prior=prior)
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [

@@ -54,7 +54,7 @@ def test_many_rows_are_compiled_and_score_the_same(case):
         (
             ([[0.5, 0.5]] * 2, [[0.5, 0.5]], search_workup([1, 2])),
             InputError,
-            "y_true has shape (2, 2) but y_proba has shape (1, 2)",
+            "y_true has shape (2, 2): y_proba has shape (1, 2)",
         ),
         (([0], [[0.5, 0.6]], search_workup([1, 2])), InputError, "sums to 1.1"),
     ],

@@ -192,10 +192,18 @@ class Pathways:
         """
         return {key: rounded(amount) for key, amount in self.spent()[self._pathway(name)].items()}
 
-    def spent(self) -> dict[str, dict[str, float]]:
-        """By every pathway on each fee item, on average."""
-        uses = self._uses(lambda step: step.chance).items()
-        return {name: {key: self.items[key].amount * n for key, n in parts.items()} for name, parts in uses}
+    def spent(self, chance_of: Callable[[Step], Any] = lambda step: step.chance) -> dict[str, dict[str, Any]]:
+        """By every pathway on each fee item; each step is asked for its chance once."""
+        spent: dict[str, dict[str, Any]] = {}
+        for name, steps in self.pathways.items():  # each after those it contains
+            total = spent[name] = {}
+            for step in steps:
+                for payment, times in step.paid(chance_of(step)):
+                    item = payment.item
+                    parts = spent[payment.name] if item is None else {item: self.items[item].amount}
+                    for key, amount in parts.items():
+                        total[key] = total.get(key, 0) + times * amount
+        return spent
 
     def describe(self, name: str) -> str:
         """The pathway of a class in words: its steps in order, and how often each happens unless always.
@@ -297,30 +305,16 @@ class Pathways:
         """
         n_draws, rng = read_count(draws, "draws"), read_seed(seed)
         assumed = None if trials is None else read_count(trials, "trials")
-        uses = self._uses(lambda step: step.draw(n_draws, rng, assumed))
-        if not any(np.ndim(times) for parts in uses.values() for times in parts.values()):
+        spent = self.spent(lambda step: step.draw(n_draws, rng, assumed))
+        costs = [sum(spent[hypothesis.pathway].values()) for hypothesis in self.hypotheses]
+        if not any(map(np.ndim, costs)):
             fix = (
                 "pass trials=..., how many observed cases to assume behind each, "
                 "or state trials, or low and high, in the file"
             )
             raise InputError(f"no probability of {self!r} is uncertain", argument="trials", place="", fix=fix)
-        samples = np.zeros((n_draws, len(self.hypotheses)))
-        for column, hypothesis in zip(samples.T, self.hypotheses, strict=True):
-            for key, times in uses[hypothesis.pathway].items():
-                column += self.items[key].amount * times
+        samples = np.stack([np.broadcast_to(cost, n_draws) for cost in costs], axis=1)
         return Empirical(samples, labels=self.classes)
-
-    def _uses(self, chance_of: Callable[[Step], Any]) -> dict[str, dict[str, Any]]:
-        """How many units of each item every pathway uses, each chance asked for once."""
-        uses: dict[str, dict[str, Any]] = {}
-        for name, steps in self.pathways.items():
-            total = uses[name] = {}
-            for step in steps:
-                for payment, times in step.paid(chance_of(step)):
-                    parts = {payment.item: 1} if payment.item is not None else uses[payment.name]
-                    for item, count in parts.items():
-                        total[item] = total.get(item, 0) + times * count
-        return uses
 
 
 def rounded(amount: float) -> float:
