@@ -93,10 +93,10 @@ def test_two_data_sets_of_one_name(read, name):
 
 
 def test_files_that_a_zoo_will_write_lie_beside_the_study_file_too(read, tmp_path):
-    options = 'kind = "timm"\nimages = "dermamnist"\nweights = "hub"\ncache = "features"'
+    options = 'kind = "timm"\nimages = "dermamnist"\nweights = "hub"\nfolder = "images"'
     zoo = read(MINIMAL.replace('kind = "store"\nfolder = "predictions/derm"', options)).data[0].zoo
     assert (zoo.images, zoo.weights) == ("dermamnist", "hub")
-    assert zoo.cache == str(tmp_path / "features")
+    assert zoo.folder == str(tmp_path / "images")
 
 
 @pytest.mark.parametrize(

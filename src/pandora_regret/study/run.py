@@ -18,7 +18,7 @@ from pandora_regret.study.results import RESULTS, STUDY_SCHEMA
 from pandora_regret.study.spec import DataSet, Study, read_entries, read_study
 from pandora_regret.study.store import Plain, Store
 
-STUDY, ORIGIN = "study.toml", "origin.json"
+STUDY, ORIGIN = "study.toml", "origin.txt"
 
 
 def begin(study_file: Place, folder: Place, *, trust: bool = False) -> Study:
@@ -49,7 +49,7 @@ def begin(study_file: Place, folder: Place, *, trust: bool = False) -> Study:
     for data in study.data:
         _check(study, data, out / data.name)
     out.mkdir(parents=True, exist_ok=True)
-    origin = json.dumps({"folder": str(file.resolve().parent)}).encode()
+    origin = str(file.resolve().parent).encode()
     write_atomically(out / ORIGIN, lambda opened: opened.write(origin))
     write_atomically(copy, lambda opened: opened.write(file.read_bytes()))
     return study
@@ -90,11 +90,9 @@ def reopen(folder: Place, *, trust: bool = False) -> Study:
         What its file said when it began.
     """
     file = _study_file(folder)
-    try:  # where the study file lay, which is what its paths are relative to
-        origin = Path(json.loads((Path(folder) / ORIGIN).read_text(encoding="utf-8"))["folder"])
-    except (OSError, ValueError, KeyError, TypeError):
-        origin = Path(folder)
-    return read_study(file, origin, trust=trust)
+    origin = Path(folder) / ORIGIN  # where the study file lay, which is what its paths are relative to
+    lay_in = origin.read_text(encoding="utf-8") if origin.exists() else folder
+    return read_study(file, lay_in, trust=trust)
 
 
 def _study_file(folder: Place) -> Path:

@@ -23,10 +23,10 @@ from pandora_regret.study.ranking_agreement import Resample
 from pandora_regret.study.store import Names
 from pandora_regret.study.zoos import ZOO_CLASSES, zoo_class
 
-PATHS = ("cache", "folder", "paths", "truth")  # options of a zoo that name files
+PATHS = ("folder", "paths", "truth")  # options of a zoo that name files
 NAMES = ("data", "images", "weights", "workup")  # options that name a file, or something that is known by name
 FORBIDDEN = re.compile(r'[<>:"/\\|?*\x00-\x1f]|[. ]$|^(con|prn|aux|nul|com\d|lpt\d)(\.|$)', re.IGNORECASE)
-TAKEN = ("study.toml", "origin.json", "results.json")  # what else lies in the output folder
+TAKEN = ("study.toml", "origin.txt", "results.json")  # what else lies in the output folder
 TRUST = "trust=True, or --trust to the command"
 A_MONTH = 31 * 86400  # in seconds
 

@@ -1,7 +1,5 @@
 """Image data, and frozen encoders at work on them; no pretrained network is needed to see that right."""
 
-import errno
-import os
 import sys
 import threading
 import types
@@ -13,7 +11,7 @@ from hypothesis import strategies as st
 
 from pandora_regret.costs import load_costs
 from pandora_regret.inputs import InputError
-from pandora_regret.study.zoos.encoders import Encoder, FeatureCache, Machine, extract
+from pandora_regret.study.zoos.encoders import Encoder, Machine, extract
 from pandora_regret.study.zoos.image_zoos import load_images, probe_logits
 
 pytest.importorskip("safetensors")
@@ -245,41 +243,3 @@ class TestExtraction:
             ("first", None),
             ("second", None),
         ]
-
-
-class TestCache:
-    @pytest.fixture
-    def cache(self, tmp_path):
-        return FeatureCache(tmp_path / "features", "images float32")
-
-    @staticmethod
-    def fill(cache, shown):
-        return only(extract([encoder()], shown, CPU, cache))
-
-    @staticmethod
-    def never_built():
-        raise AssertionError("built again")
-
-    def test_features_found_there_are_not_computed_again(self, cache):
-        values = self.fill(cache, pixels())
-        again = list(extract([encoder(build=self.never_built)], pixels(), CPU, cache))
-        assert torch.equal(only(again), values)
-        assert again[0].about == {"weights": "none", "parameters": 0}
-
-    def test_a_file_that_is_cut_off_is_done_again(self, cache):
-        values = self.fill(cache, pixels())
-        path = cache.path(encoder())
-        whole = path.read_bytes()
-        for damaged in (b"", whole[:50], whole[:-1]):
-            path.write_bytes(damaged)
-            assert cache.read(encoder()) is None
-            assert torch.equal(self.fill(cache, pixels()), values)
-            assert np.array_equal(cache.read(encoder())[0]["features"], values)
-
-    def test_a_full_disk_stops_with_a_clear_error(self, cache, monkeypatch):
-        def full(handle):
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-        monkeypatch.setattr(os, "fsync", full)
-        with pytest.raises(OSError, match="No space left"):
-            list(extract([encoder()], pixels(), CPU, cache))

@@ -2,7 +2,7 @@
 
 Images wait on the device as bytes and are resized and normalised there; while some networks run, the next is
 built; the batch is the largest that fits, and the same throughout; nobody waits for the device before a network is
-done. Features may be kept in files, one for each encoder, data set and way of looking.
+done.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from pandora_regret.inputs import InputError, read_choice
 from pandora_regret.optional import import_optional
 from pandora_regret.study.predicting import matches
-from pandora_regret.study.store import Names, Plain, read_arrays, write_arrays
+from pandora_regret.study.store import Names, Plain
 
 if TYPE_CHECKING:
     import torch
@@ -66,7 +66,7 @@ class Weights:
 
     @cache  # reading a large file takes a while  # noqa: B019
     def digest(self, name: str) -> str:
-        """What the weights are, for the cache of features."""
+        """What the weights are."""
         if self.folder is None:
             return f"{self.place} {self.seed}" if self.place == "random" else f"timm {timm().__version__} {name}"
         with (self.folder / f"{name}{SUFFIX}").open("rb") as file:
@@ -218,41 +218,11 @@ class Features:
     about: Plain = field(default_factory=dict)  # which weights, how many, and how it pools
     failure: str | None = None
     seconds: float = 0.0
-    batch: int = 0  # images at once in the end; 0 where the features came from the cache
-
-
-@dataclass(frozen=True)
-class FeatureCache:
-    """A folder of features of one data set, seen in one way; a file that cannot be read counts as absent."""
-
-    folder: Path
-    seen: str  # which images, and in which precision
-
-    def path(self, encoder: Encoder) -> Path:
-        """The file's name changes with everything that the features depend on."""
-        how = encoder.resolution, encoder.mean, encoder.std, encoder.outputs, self.seen
-        settings = [encoder.name, encoder.weights(), *how]
-        key = hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:24]
-        return self.folder / f"{encoder.name.replace('/', '_')}-{key}.safetensors"
-
-    def read(self, encoder: Encoder) -> tuple[dict[str, NDArray[Any]], Plain] | None:
-        """The features and what was kept about them, or None."""
-        try:
-            return read_arrays(self.path(encoder))
-        except (OSError, InputError):
-            return None
-
-    def write(self, features: Features) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        arrays = {name: value.cpu().numpy() for name, value in features.values.items()}
-        write_arrays(self.path(features.encoder), arrays, features.about)
+    batch: int = 0  # images at once in the end
 
 
 def extract(
-    encoders: Iterable[Encoder],
-    pixels: NDArray[np.uint8],
-    machine: Machine | None = None,
-    cache: FeatureCache | None = None,
+    encoders: Iterable[Encoder], pixels: NDArray[np.uint8], machine: Machine | None = None
 ) -> Iterator[Features]:
     """The features of all images, encoder after encoder.
 
@@ -263,15 +233,13 @@ def extract(
     pixels : (N, H, W, C) array of bytes
         C is 1 or 3; one channel is shown to the encoders as three equal ones.
     machine : Machine, optional
-    cache : FeatureCache, optional
-        Features found there are not computed again.
 
     Yields
     ------
     Features
         In the encoders' order.
     """
-    session = _Session(machine or Machine(), pixels, cache)
+    session = _Session(machine or Machine(), pixels)
     ahead = 1 + session.machine.at_once
     waiting: deque[Future[Features]] = deque()
     threads = ThreadPoolExecutor(ahead)
@@ -281,7 +249,7 @@ def extract(
             if len(waiting) > ahead:
                 yield waiting.popleft().result()
         while waiting:
-            yield waiting.popleft().result()  # a full disk stops the study here
+            yield waiting.popleft().result()
     finally:
         threads.shutdown(cancel_futures=True)  # whoever leaves early does not wait for what has not begun
 
@@ -297,9 +265,8 @@ class _Session:
     stream finished, and marked as used by the caller's, so that their memory is not given away too early.
     """
 
-    def __init__(self, machine: Machine, pixels: NDArray[np.uint8], cache: FeatureCache | None) -> None:
-        self.torch = library("torch")
-        self.machine, self.cache = machine, cache
+    def __init__(self, machine: Machine, pixels: NDArray[np.uint8]) -> None:
+        self.torch, self.machine = library("torch"), machine
         self.device = self.torch.device(machine.device)
         self.on_gpu = self.device.type == "cuda"
         stored = self.torch.from_numpy(np.require(pixels, requirements=["C", "W"])).to(self.device)
@@ -315,19 +282,11 @@ class _Session:
         self.building, self.running, self.own = Lock(), Semaphore(machine.at_once), local()
 
     def features(self, encoder: Encoder) -> Features:
-        """The encoder's features, from the cache or by looking, or why there are none."""
+        """The encoder's features, or why there are none."""
         try:
-            cached = self.cache.read(encoder) if self.cache else None
-            if cached is not None:
-                arrays, about = cached
-                values = {name: self.torch.from_numpy(array).to(self.device) for name, array in arrays.items()}
-                return Features(encoder, values, about)
-            features = self._looked(encoder)
+            return self._looked(encoder)
         except Exception as error:  # whatever is wrong with this encoder, the others go on
             return Features(encoder, failure=f"{type(error).__name__}: {error}")
-        if self.cache:
-            self.cache.write(features)
-        return features
 
     def _looked(self, encoder: Encoder) -> Features:
         torch = self.torch

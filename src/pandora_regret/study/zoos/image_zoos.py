@@ -6,13 +6,12 @@ from a handful of checkpoints: encoders x resolution x depth x pooling x probe.
 
 from __future__ import annotations
 
-import hashlib
 import sys
 import time
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from itertools import product
 from math import sqrt
 from pathlib import Path
@@ -28,7 +27,6 @@ from pandora_regret.study.predicting import Outcome, matches
 from pandora_regret.study.store import Names, Plain, Prediction, Target
 from pandora_regret.study.zoos.encoders import (
     Encoder,
-    FeatureCache,
     Features,
     Machine,
     Weights,
@@ -55,12 +53,6 @@ class ImageData:
     def truth(self) -> IntArray:
         """The classes of the images to predict."""
         return self.labels[self.n_train :]
-
-    @cached_property
-    def digest(self) -> str:
-        """What the images are, in one line."""
-        shape = f"{self.pixels.shape} {self.n_train};".encode()
-        return hashlib.sha256(shape + hashlib.sha256(self.pixels.data).digest()).hexdigest()
 
 
 @lru_cache(maxsize=1)  # a worker predicts many batches of models on the same images
@@ -204,8 +196,6 @@ class ImageZoo:
         What inputs are normalised with: "imagenet", or each encoder's "own".
     device, precision : str
         "auto": the GPU in float16 by autocast, or else the CPU in float32.
-    cache : str
-        A folder for features; none are kept by default.
     standardise : bool
         Whether probes see standardised features; the paper's see them as they are.
     seed : int
@@ -222,7 +212,6 @@ class ImageZoo:
     mean_std: str = "imagenet"
     device: str = "auto"
     precision: str = "auto"
-    cache: str = ""
     standardise: bool = False
     seed: int = 42
 
@@ -253,10 +242,9 @@ class ImageZoo:
         return list(groups.values())
 
     def predict(self, names: Sequence[str]) -> Iterator[Outcome]:
-        recipes, data, machine, batches = self.recipes(), self.data(), self._machine(), self.batches(names)
+        recipes, data, batches = self.recipes(), self.data(), self.batches(names)
         encoders = (self.encoder(recipes[batch[0]].encoder) for batch in batches)
-        kept = FeatureCache(Path(self.cache), f"{data.digest} {machine.precision}") if self.cache else None
-        for batch, features in zip(batches, extract(encoders, data.pixels, machine, kept), strict=True):
+        for batch, features in zip(batches, extract(encoders, data.pixels, self._machine()), strict=True):
             for name in batch:
                 yield self._outcome(name, recipes[name], features, data)
 
