@@ -24,8 +24,12 @@ from pandora_regret.inputs.numbers import LARGEST, SMALLEST, in_range
 
 NO_VALUE = {"problem": "has no value", "fix": "fill it in, or drop the row"}
 FEW_ROWS = 1 << 13
-MOST_NUMBERS = 1 << 16  # of labels that are looked up in a table
-TEXTS = (types.is_string, types.is_large_string, types.is_string_view, types.is_binary, types.is_large_binary)
+TEXTS = (types.is_string, types.is_large_string, types.is_string_view)
+KINDS: dict[Kind, Any] = {
+    "number": (types.is_floating, types.is_integer, types.is_decimal),
+    "nested": (types.is_nested,),
+    "text": (*TEXTS, types.is_binary, types.is_large_binary),
+}
 COMMA_NUMBER = re.compile(r"^([+-]?\d*),(\d+(?:[eE][+-]?\d+)?)$")
 PERCENTAGE = re.compile(r"\d*[.,]?\d+\s*%?")
 LOOKED_AT = 1000  # cells of a column, to tell what it holds
@@ -42,23 +46,17 @@ def kinds_of(sample: Any) -> dict[str, Kind]:
     indices = (schema.pandas_metadata or {}).get("index_columns", ())
     aside = {"", *(index for index in indices if isinstance(index, str))}
     kinds = {field.name: "other" if field.name.strip() in aside else _kind_of(field.type) for field in schema}
-    texts = [] if sample is schema else [name for name, kind in kinds.items() if kind == "text"]
-    return kinds | dict.fromkeys((name for name in texts if _are_percentages(sample.column(name))), "percent")
-
-
-def _are_percentages(column: Any) -> bool:
-    texts = [text.strip() for text in texts_of(column[:LOOKED_AT]).tolist() if text]
-    return any(text.endswith("%") for text in texts) and all(PERCENTAGE.fullmatch(text) for text in texts)
+    for name in (name for name, kind in kinds.items() if kind == "text" and sample is not schema):
+        texts = [text.strip() for text in texts_of(sample.column(name)[:LOOKED_AT]) if text]
+        if any(text.endswith("%") for text in texts) and all(map(PERCENTAGE.fullmatch, texts)):
+            kinds[name] = "percent"
+    return kinds
 
 
 def _kind_of(arrow_type: Any) -> Kind:
     if types.is_dictionary(arrow_type):
         return _kind_of(arrow_type.value_type)
-    if types.is_floating(arrow_type) or types.is_integer(arrow_type) or types.is_decimal(arrow_type):
-        return "number"
-    if types.is_nested(arrow_type):
-        return "nested"
-    return "text" if any(is_kind(arrow_type) for is_kind in TEXTS) else "other"
+    return next((kind for kind, tests in KINDS.items() if any(test(arrow_type) for test in tests)), "other")
 
 
 @contextmanager
@@ -136,11 +134,10 @@ def coded(column: Any) -> tuple[list[Any], IntArray]:
         values = column.to_pylist()
         numbers = {value: number for number, value in enumerate(dict.fromkeys([*values, None]))}
         return list(numbers), np.array([numbers[value] for value in values], dtype=np.intp)
-    encoded = (column if types.is_dictionary(column.type) else column.dictionary_encode()).unify_dictionaries()
-    labels = [*(encoded.chunk(0).dictionary.to_pylist() if encoded.num_chunks else []), None]
-    chunks = (chunk.indices for chunk in encoded.chunks)  # asked to fill none, Arrow would import pandas
-    parts = [plain_array(of.fill_null(len(labels) - 1) if of.null_count else of) for of in chunks]
-    return labels, np.concatenate([np.empty(0, np.intp), *parts]).astype(np.intp)
+    encoded = (column if types.is_dictionary(column.type) else column.dictionary_encode()).combine_chunks()
+    labels, codes = [*encoded.dictionary.to_pylist(), None], encoded.indices
+    codes = codes.fill_null(len(labels) - 1) if codes.null_count else codes
+    return labels, plain_array(codes)
 
 
 @dataclass(frozen=True)
@@ -161,16 +158,7 @@ class Rows:
 
     def labels(self, name: str) -> IntArray:
         """The column number of each row's label; -1 where there is none that is a class."""
-        column = self.records.column(name)
-        if types.is_integer(column.type) and not column.null_count and len(column):
-            numbers = plain_array(column)
-            lowest, highest = int(numbers.min()), int(numbers.max())
-            if highest - lowest < MOST_NUMBERS and highest <= np.iinfo(np.int64).max:
-                places = numbers_of(range(lowest, highest + 1), self.classes)
-                truth = places[numbers.astype(np.int64) - lowest]
-                if truth.min() >= 0:
-                    return np.asarray(truth)
-        labels, codes = coded(column)
+        labels, codes = coded(self.records.column(name))
         truth = self.class_numbers(labels)[codes]
         if len(truth) and truth.min() < 0:
             missing = np.array([is_missing(label) for label in labels])[codes]
@@ -182,12 +170,12 @@ class Rows:
     def class_numbers(self, labels: Sequence[Any], by_place: bool = True) -> IntArray:
         """As `numbers_of`; what is no class may be one of those that lists of candidates do not name."""
         numbers, other = numbers_of(labels, self.classes, by_place), self.source.other
-        if other is not None:
-            outside = (numbers < 0) & ~np.array([is_missing(label) for label in labels], bool)
-            numbers[outside] = self.classes.index(other)
-        places = zip(map(str, labels), numbers.tolist(), strict=True)
-        named = ((label, self.classes[at]) for label, at in places if at >= 0)
-        self.spelled.update((a, b) for a, b in named if a != b and folded(a) == folded(b))
+        for place, label in enumerate(labels):
+            if numbers[place] < 0 and other is not None and not is_missing(label):
+                numbers[place] = self.classes.index(other)
+            name = self.classes[numbers[place]]
+            if numbers[place] >= 0 and name != str(label) and folded(name) == folded(label):
+                self.spelled[str(label)] = name
         return numbers
 
     def no_such_class(self, unknown: NDArray[np.bool_], column: str | None, labels: Any) -> None:
@@ -197,8 +185,15 @@ class Rows:
             f"{nearest}; correct the label, add the column, say what the forecasts' names begin with "
             "(--proba-prefix), or take the class as probability 0 (--missing-class-zero)"
         )
-        problem, argument = "holds the label {!r}, which has no forecast column", "proba_prefix"
-        self.tell("label", unknown, column, problem, fix, labels, argument=argument)
+        self.tell(
+            "label",
+            unknown,
+            column,
+            "holds the label {!r}, which has no forecast column",
+            fix,
+            labels,
+            argument="proba_prefix",
+        )
 
     def forecasts(self, names: Sequence[str], absent: float = 0.0) -> tuple[NDArray[Any], ...]:
         """Columns of numbers, of the one float type that all have or else double; not copied where possible.
@@ -215,8 +210,7 @@ class Rows:
         """Numbers that are positive and of sensible size, or 0 where the rule says so."""
         numbers = self._numbers(name).astype(np.float64, copy=False)
         bad = ~in_range(numbers) & ~np.isnan(numbers) & ~((numbers == 0) & rule.startswith("0"))
-        fix = f"it must be {rule} from {SMALLEST:g} to {LARGEST:g}"
-        self.tell("value", bad, name, "is {:g}", fix, numbers)
+        self.tell("value", bad, name, "is {:g}", f"it must be {rule} from {SMALLEST:g} to {LARGEST:g}", numbers)
         return numbers
 
     def votes(self, *names: str) -> FloatArray:
@@ -241,15 +235,16 @@ class Rows:
         if types.is_integer(column.type) and not column.null_count:
             return plain_array(column)
         texts = texts_of(column)
-        self.tell("missing", np.array([not text for text in texts], bool), name, **NO_VALUE)
+        self.tell("missing", ~texts.astype(bool), name, **NO_VALUE)
         null = np.array(["\0" in (text or "") for text in texts], bool)
         self.tell("value", null, name, "holds a null character", "write the text without it")
         return whole_numbers(int(text) if WHOLE.fullmatch(text or "") else text for text in texts)
 
     def values(self, *names: str) -> dict[str, NDArray[Any]]:
         """Any text, and None where there is nothing; a number is the same text in every format."""
-        columns = {name: texts_of(self.records.column(name)) for name in names}
-        for name, texts in columns.items():
+        columns = {}
+        for name in names:
+            texts = columns[name] = texts_of(self.records.column(name))
             if types.is_floating(self.records.column(name).type):
                 texts[texts == "nan"] = None
             if self.source.decimal == ",":
@@ -269,7 +264,7 @@ class Rows:
 
     def _cast(self, column: Any, name: str) -> tuple[Any, Any]:
         """Numbers that are written as text, or of another type; and which were told to be none."""
-        is_text = any(is_kind(column.type) for is_kind in TEXTS[:3])
+        is_text = any(is_kind(column.type) for is_kind in TEXTS)
         try:
             if not is_text:
                 return column.cast(pa.float64()), np.False_
@@ -280,20 +275,12 @@ class Rows:
         bad = np.array([number is None for number in read], bool)
         if bad.any():
             otherwise = _number(texts[bad.argmax()], "," if decimal == "." else ".") is not None
-            sign = f" with a decimal {'point' if decimal == '.' else 'comma'}, or say which sign they have"
-            fix = f"write a number{sign} (--decimal)" if otherwise else "write a number"
-            self.tell("number", bad, name, "holds {!r:.80}", fix, texts)
+            sign = f" with a decimal {'point' if decimal == '.' else 'comma'}, or say which sign it is (--decimal)"
+            self.tell("number", bad, name, "holds {!r:.80}", f"write a number{sign * otherwise}", texts)
         return pa.array(read, pa.float64()), bad
 
     def tell(
-        self,
-        kind: str,
-        bad: NDArray[np.bool_],
-        column: str | None,
-        problem: str,
-        fix: str,
-        values: Any = None,
-        **about: Any,
+        self, kind: str, bad: Any, column: str | None, problem: str, fix: str, values: Any = None, **about: Any
     ) -> None:
         """The rows that have a problem; what is said is about the value of the first."""
         if bad.any():
@@ -331,11 +318,10 @@ def numbers_of(labels: Iterable[Any], names: Sequence[str], by_place: bool = Tru
     places |= {text: index for index, name in enumerate(names) for text in reversed(_spellings(name))}
     places |= {name: index for index, name in enumerate(names)}  # as it is written, first of all
     spelled = [() if label is None else _spellings(label) for label in labels]
-    unknown = [texts[0] for texts in spelled if texts and not places.keys() & {*texts}]
-    meant = matched((text for text in unknown if not _is_integer(text)), names)
+    unknown = (texts[0] for texts in spelled if texts and not places.keys() & {*texts})
+    meant = matched([text for text in unknown if not _is_integer(text)], names)
     places |= {label: places[name] for label, name in meant.items()}
-    numbers = [next((places[text] for text in texts if text in places), -1) for texts in spelled]
-    return np.array(numbers, dtype=np.intp)
+    return np.array([next((places[text] for text in texts if text in places), -1) for texts in spelled], np.intp)
 
 
 def with_labels(classes: Names, labels: Iterable[Any]) -> Names:
