@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from pandora_regret.files.batch import Batch, ids_written_otherwise
 from pandora_regret.files.roles import BY, KEPT, LABEL
-from pandora_regret.files.source import RAISED, FileError, Problems, noted
-from pandora_regret.inputs import Done, IntArray
+from pandora_regret.files.source import RAISED, AllDone, FileError, Problems, noted
+from pandora_regret.inputs import IntArray
 from pandora_regret.inputs.names import quoted
 from pandora_regret.text import count, counted
 
@@ -164,7 +164,7 @@ def _is_other(batch: Batch) -> NDArray[np.bool_]:
     return np.isin(batch.truth, [k for k, name in enumerate(batch.classes) if name in names])
 
 
-def common_rows(batches: Sequence[Batch], names: Sequence[str]) -> tuple[list[Batch], tuple[Done, ...]]:
+def common_rows(batches: Sequence[Batch], names: Sequence[str]) -> tuple[list[Batch], AllDone]:
     """Only the rows whose ids all models have, as they stand in each; and what was left out.
 
     Parameters

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.files.roles import KEPT
-from pandora_regret.files.source import RAISED, Fields, FileError, Names, Problems, Source, noted
-from pandora_regret.inputs import Done, FloatArray, Forecast, InputError, IntArray
+from pandora_regret.files.source import RAISED, AllDone, Fields, FileError, Names, Problems, Source, noted
+from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray
 from pandora_regret.inputs.tables import NOTHING_RESCALED, Rescaled, rescale_rows, row_sum_tolerance
 from pandora_regret.text import counted, listed
 
@@ -36,7 +36,7 @@ class Changes:
         parts = (self.rescaled + more.rescaled, self.spelled | more.spelled, self.outside + more.outside)
         return Changes(*parts, self.other or more.other)
 
-    def done(self, model: str) -> tuple[Done, ...]:
+    def done(self, model: str) -> AllDone:
         """The same in words."""
         counted_as = f"{counted(self.outside, 'truth')} of {model} outside their lists counted as {self.other!r}"
         outside = noted("truths to other", self.outside, counted_as, model)
@@ -46,7 +46,7 @@ class Changes:
 NO_CHANGES = Changes()
 
 
-def spelled_otherwise(pairs: Sequence[tuple[str, str]], what: str, where: str) -> tuple[Done, ...]:
+def spelled_otherwise(pairs: Sequence[tuple[str, str]], what: str, where: str) -> AllDone:
     """Names, and what they were taken for."""
     words = listed([f"{written!r} as {meant!r}" for written, meant in pairs], MOST_NAMED)
     return noted(f"{what}s matched", len(pairs), f"{what}s of {where} read {words}", where)

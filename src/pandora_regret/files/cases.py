@@ -17,8 +17,8 @@ from pandora_regret.files.classes import scaled, with_known_classes
 from pandora_regret.files.layout import Layout, ModelFiles
 from pandora_regret.files.opening import tables_of
 from pandora_regret.files.predictions import Predictions
-from pandora_regret.files.source import ROWS_AT_ONCE, FileError, Names
-from pandora_regret.inputs import Done, FloatArray, InputError
+from pandora_regret.files.source import ROWS_AT_ONCE, AllDone, AnyPath, FileError, Names
+from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.inputs.names import quoted
 from pandora_regret.inputs.tables import rescale_rows, row_sum_tolerance
 
@@ -31,7 +31,7 @@ class OneRow:
     forecast: NDArray[Any]  # (K,) probabilities or logits
     place: str  # file and line
     costs: FloatArray | None = None  # (K,) of this row alone
-    done: tuple[Done, ...] = ()  # what was recognised, changed or left out
+    done: AllDone = ()  # what was recognised, changed or left out
 
     def normalised(self) -> OneRow:
         """The same row divided by its sum, where that is off 1 by at most 1 %."""
@@ -50,7 +50,7 @@ class OneRow:
 
 
 def read_row(
-    path: str | os.PathLike[str],
+    path: AnyPath,
     row: int | None,
     layout: Layout,
     priced: Collection[str] | None = None,

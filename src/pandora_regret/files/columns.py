@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pandora_regret.files.batch import as_numbers, whole_numbers
 from pandora_regret.files.layout import Layout
-from pandora_regret.files.source import FileError, Kind, Names, Problems, Records, Source, unreadable
+from pandora_regret.files.source import FileError, Kind, Names, Problems, Records, Source, Tables, unreadable
 from pandora_regret.inputs import FloatArray, IntArray
 from pandora_regret.inputs.names import did_you_mean, folded, matched
 from pandora_regret.inputs.numbers import LARGEST, SMALLEST, in_range
@@ -105,7 +105,7 @@ def regrouped(batches: Iterable[Any], rows: int) -> Iterator[Any]:
         yield from (whole.slice(start, rows) for start in range(0, len(whole), rows))
 
 
-def valid_rows(batches: Iterable[Records], first: int = 0, n_rows: int | None = None) -> Iterator[Records]:
+def valid_rows(batches: Iterable[Records], first: int = 0, n_rows: int | None = None) -> Tables:
     """The rows from `first` on, `n_rows` of them or all.
 
     Offsets lie within the batches and text is UTF-8, as Arrow believes without looking.

@@ -19,7 +19,15 @@ from pandora_regret.files.binary import ArrowFile, ParquetFile, open_archive, op
 from pandora_regret.files.candidates import field_of_lists, open_json, read_lists
 from pandora_regret.files.columns import explained, kinds_of, regrouped
 from pandora_regret.files.layout import RECOGNISED, Dialect
-from pandora_regret.files.source import ROWS_AT_ONCE, FileError, Source, TableInMemory, check_names, head_of
+from pandora_regret.files.source import (
+    ROWS_AT_ONCE,
+    AnyPath,
+    FileError,
+    Source,
+    TableInMemory,
+    check_names,
+    head_of,
+)
 from pandora_regret.files.text import COMPRESSED, DelimitedFile, JsonLines
 
 STANDARD_INPUT, NAME = "-", "standard input"
@@ -51,7 +59,7 @@ NEVER_TEXT = ("Parquet", "NPZ", "Excel")  # which begin as nothing else does
 
 
 def open_sources(
-    path: str | os.PathLike[str] | Source, classes: Sequence[str] | None = None, said: Dialect = RECOGNISED
+    path: AnyPath | Source, classes: Sequence[str] | None = None, said: Dialect = RECOGNISED
 ) -> dict[str, Source]:
     """The tables of a file, each under the name that its model has unless a column says otherwise.
 
@@ -62,23 +70,21 @@ def open_sources(
     path = os.fspath(path)
     if path == STANDARD_INPUT:
         return {NAME: _open_standard_input(said, classes)}
-    head = head_of(path)
+    head, stem = head_of(path), stem_of(path)
     compression = next((ending for ending in COMPRESSED if path.lower().endswith(ending)), "")
-    stem = stem_of(path)
     ending = Path(path).name[len(stem) :].removesuffix(compression).lower()
     format_name, open_table = FORMATS.get(ending, ("", None))
-    real = _format_of(path, head)
+    real, called = _format_of(path, head)
     if open_table is None or (compression and format_name != "text"):
-        hint = f"; it holds {real[0]}, so call it {real[1]}" if real else ""
+        hint = f"; it holds {real}, so call it {called}" if real else ""
         formats = f"{', '.join(FORMATS)}, text also compressed ({', '.join(COMPRESSED)})"
-        problem = f"has the ending {Path(path).suffix!r}"
-        raise FileError(problem, path, f"predictions are read from {formats}{hint}")
-    if not compression and real is None and format_name in NEVER_TEXT:
-        problem = f"is called {ending} but does not begin as {format_name} does"
+        raise FileError(
+            f"has the ending {Path(path).suffix!r}", path, f"predictions are read from {formats}{hint}"
+        )
+    if not compression and real != format_name and (real or format_name in NEVER_TEXT):
+        problem = f"is called {ending} but {f'holds {real}' if real else f'does not begin as {format_name} does'}"
         fix = "it may be incomplete or damaged; write it again, or rename it to what it is"
-        raise FileError(problem, path, fix)
-    if not compression and real is not None and real[0] != format_name:
-        raise FileError(f"is called {ending} but holds {real[0]}", path, f"rename it to end in {real[1]}")
+        raise FileError(problem, path, f"rename it to end in {called}" if real else fix)
     opened = open_table(path, head, said, classes)
     if isinstance(opened, Source):
         return {stem: _with_lists(opened, said, classes)}
@@ -98,8 +104,8 @@ def _with_lists(source: Source, said: Dialect, classes: Sequence[str] | None) ->
     if isinstance(source, JsonLines) or ("nested" not in kinds and kinds.count("number") > 1):
         return source
     with explained(source.path, "a table"):
-        first = next(iter(source.read(columns, frozenset(), 1)), None)
-        if first is None or not len(first) or not field_of_lists(_unwritten(first.slice(0, 1).to_pylist()[0])):
+        first: Any = next((part[:1].to_pylist() for part in source.read(columns, frozenset(), 1)), [])
+        if not any(field_of_lists(_unwritten(row)) for row in first):
             return source
         parts = source.read(columns, frozenset(), ROWS_AT_ONCE)
         rows = [_unwritten(row) for part in parts for row in part.to_pylist()]
@@ -124,7 +130,7 @@ def source_of(frame: Any, name: str) -> Source:
     return TableInMemory(name, kinds_of(table), table=table)
 
 
-def only_source(path: str | os.PathLike[str] | Source, said: Dialect = RECOGNISED) -> Source:
+def only_source(path: AnyPath | Source, said: Dialect = RECOGNISED) -> Source:
     """The table of a file that holds one."""
     source, *others = open_sources(path, said=said).values()
     if others:
@@ -132,7 +138,7 @@ def only_source(path: str | os.PathLike[str] | Source, said: Dialect = RECOGNISE
     return source
 
 
-def read_table(path: str | os.PathLike[str], said: Dialect = RECOGNISED) -> Any:
+def read_table(path: AnyPath, said: Dialect = RECOGNISED) -> Any:
     """All rows and columns of a file of any format, as one Arrow table: numbers as numbers, all else as text.
 
     For whoever wants a table that holds no predictions, such as the features of a data set. Errors name the file
@@ -147,10 +153,10 @@ def read_table(path: str | os.PathLike[str], said: Dialect = RECOGNISED) -> Any:
         return pa.concat_tables(regrouped(source.read(columns, numbers, ROWS_AT_ONCE), ROWS_AT_ONCE))
 
 
-def _format_of(path: str, head: bytes) -> tuple[str, str] | None:
+def _format_of(path: str, head: bytes) -> tuple[str, str]:
     """By its first bytes; of the formats that are zip files, one that cannot be opened is what it is called."""
-    real = next((real for mark, real in BEGINNINGS.items() if head.startswith(mark)), None)
-    if real != ("NPZ", ".npz"):
+    real = next((real for mark, real in BEGINNINGS.items() if head.startswith(mark)), ("", ""))
+    if real[0] != "NPZ":
         return real
     try:
         with zipfile.ZipFile(path) as archive:
@@ -169,9 +175,9 @@ def _open_standard_input(said: Dialect, classes: Sequence[str] | None) -> Source
         head = head_of(location)
     except FileError:
         raise FileError("is empty (0 bytes)", NAME, "pipe predictions into the command") from None
-    real = _format_of(location, head)
-    if real is not None and real[0] != "gzip":
-        raise FileError(f"holds {real[0]}", NAME, f"save it as a file that ends in {real[1]}, and pass that")
+    real, ending = _format_of(location, head)
+    if real not in ("", "gzip"):
+        raise FileError(f"holds {real}", NAME, f"save it as a file that ends in {ending}, and pass that")
     _, sample, _ = JsonLines.begun(NAME, head, said, location)
     opened = open_json if sample.lstrip().startswith(b"{") else DelimitedFile.open
     return opened(NAME, head, said, classes, location=location)

@@ -25,8 +25,18 @@ from pandora_regret.files.formats import only_source, open_sources, stem_of
 from pandora_regret.files.layout import Layout, ModelFiles
 from pandora_regret.files.predictions import Predictions, Truth, read_all, read_models
 from pandora_regret.files.prices import PriceList
-from pandora_regret.files.source import RAISED, Collected, FileError, Names, Problem, Problems, noted
-from pandora_regret.inputs import Done, Forecast, InputError
+from pandora_regret.files.source import (
+    RAISED,
+    AllDone,
+    AnyPath,
+    Collected,
+    FileError,
+    Names,
+    Problem,
+    Problems,
+    noted,
+)
+from pandora_regret.inputs import Forecast, InputError
 from pandora_regret.inputs.names import quoted
 from pandora_regret.text import counted, listed
 
@@ -35,9 +45,7 @@ DESCRIBE = "where files call these differently, describe each in a models.toml"
 PARTS = "parts need the same; if these are two models: use compare"
 
 
-def open_predictions(
-    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], layout: Layout | None = None
-) -> list[Predictions]:
+def open_predictions(path: AnyPath | Sequence[AnyPath], layout: Layout | None = None) -> list[Predictions]:
     """The predictions in a file, of each of its models; nothing but column names and a few rows is read yet.
 
     Parameters
@@ -203,7 +211,7 @@ class Inspected(Collected):
         self.columns: Columns | None = None
         self.unused: list[str] = []
         self.models, self.labels = Counter[str](), Counter[str]()  # rows of each model, and of each class
-        self.done: tuple[Done, ...] = ()  # what was recognised in the file, or left out of it
+        self.done: AllDone = ()  # what was recognised in the file, or left out of it
         self.read: list[tuple[Predictions, Batch]] = []  # each model, and all its rows
 
     @property
@@ -297,7 +305,7 @@ class Together:
 
     models: dict[str, Predictions]
     batches: list[Batch]
-    done: tuple[Done, ...]  # what was done to the files
+    done: AllDone  # what was done to the files
 
     def of_rows(self, what: str) -> Any:
         """What any of the files says of the rows; where several do, they say the same."""
@@ -363,7 +371,7 @@ def unique_names(opened: Sequence[Predictions]) -> list[str]:
     return names
 
 
-def _zeros(name: str, model: Predictions, batch: Batch) -> tuple[Done, ...]:
+def _zeros(name: str, model: Predictions, batch: Batch) -> AllDone:
     """The classes that were taken as probability 0 because a file lacks them, and how often they are true."""
     buckets = {source.other for source in batch.sources}
     absent = [each for each, column in model.columns.column_of.items() if not column and each not in buckets]

@@ -24,8 +24,7 @@ from pandora_regret.files.classes import Columns
 from pandora_regret.files.columns import Rows, numbers_of, regrouped, texts_of
 from pandora_regret.files.layout import Layout
 from pandora_regret.files.roles import KEPT
-from pandora_regret.files.source import RAISED, Fields, FileError, Names, Problems, Source, noted
-from pandora_regret.inputs import Done
+from pandora_regret.files.source import RAISED, AllDone, Fields, FileError, Names, Problems, Source, noted
 from pandora_regret.text import counted, listed
 
 ROWS, ELEMENTS = 1 << 19, 11 << 19  # half a usual row group of Parquet: whole ones take 80 MB more
@@ -38,14 +37,14 @@ class Truth:
     """The truth in a file of its own, and what else is known of each case; rows are found by their ids."""
 
     rows: Batch  # without forecasts; its classes are the labels that occur
-    done: tuple[Done, ...] = ()  # what was recognised in the file
+    done: AllDone = ()  # what was recognised in the file
 
     @cached_property
     def _position(self) -> dict[Any, int]:
         assert self.rows.ids is not None
         return {name: row for row, name in enumerate(self.rows.ids.tolist())}
 
-    def never_forecast(self, batches: Sequence[Batch]) -> tuple[Done, ...]:
+    def never_forecast(self, batches: Sequence[Batch]) -> AllDone:
         """The cases that no model forecasts, counted."""
         forecast = {name for batch in batches for name in np.asarray(batch.ids).tolist()}
         n, path = len(self._position.keys() - forecast), self.rows.path
@@ -113,7 +112,7 @@ class Predictions:
         return self.sources[0].path
 
     @property
-    def done(self) -> tuple[Done, ...]:
+    def done(self) -> AllDone:
         """What was recognised in the files, or left out of them, as far as their heads tell."""
         votes, wanted, kinds = self.columns.votes, set(self.columns.wanted), self.sources[0].kinds
         numbers = [name for name in kinds if kinds[name] == "number" or INDEX.fullmatch(name)]

@@ -23,6 +23,9 @@ Kind: TypeAlias = Literal["number", "percent", "text", "nested", "other"]
 Records: TypeAlias = Any  # a pyarrow.RecordBatch or Table
 Names: TypeAlias = tuple[str, ...]
 Fields: TypeAlias = dict[str, Any]  # values by name
+Tables: TypeAlias = Iterator[Records]
+AllDone: TypeAlias = tuple[Done, ...]
+AnyPath: TypeAlias = str | os.PathLike[str]
 
 ROWS_AT_ONCE = 1 << 16  # of a few columns
 HEAD_BYTES = 1 << 20  # of a file, from which its format and the kinds of its columns are told
@@ -30,7 +33,7 @@ NAMED_ROWS = 3  # of each problem
 NAMED_COLUMNS = 20  # of each kind of problem
 
 
-def noted(what: str, count: int, sentence: str, model: str | None = None) -> tuple[Done, ...]:
+def noted(what: str, count: int, sentence: str, model: str | None = None) -> AllDone:
     """What was done, unless that is nothing."""
     return (Done(what, count, sentence, model),) if count else ()
 
@@ -115,7 +118,7 @@ class Collected(Problems):
 
     def __init__(self) -> None:
         self._problems: dict[tuple[str, str | None], Problem] = {}
-        self._rows: list[tuple[Problem, Source, int]] = []  # the first few of each problem
+        self._rows: dict[Source, list[tuple[Problem, int]]] = {}  # the first few of each problem
 
     def in_rows(self, kind: str, source: Source, rows: Sequence[int], **about: Any) -> None:
         column = about.get("column")
@@ -124,23 +127,21 @@ class Collected(Problems):
                 column, about = None, {"problem": "further columns have the same problem"}
             message = FileError(where="" if column is None else f"column {column!r}", **about).within_file
             self._problems.setdefault((kind, column), Problem(kind, message, count=0))
-        noted = self._problems[kind, column]
-        first = [int(row) for row in rows[: NAMED_ROWS - len(noted.rows)]]
-        noted.count, noted.rows = noted.count + len(rows), noted.rows + first
-        self._rows += [(noted, source, row) for row in first]
+        problem = self._problems[kind, column]
+        first = rows[: NAMED_ROWS - len(problem.rows)]
+        problem.count, problem.rows = problem.count + len(rows), [*problem.rows, *first]
+        self._rows.setdefault(source, []).extend((problem, row) for row in first)
 
     def in_file(self, kind: str, error: InputError, count: int = 1, paths: Names = ()) -> None:
-        alone = isinstance(error, FileError) and not paths
-        message = error.within_file if alone else error.sentence({})  # type: ignore[attr-defined]
+        message = error.within_file if isinstance(error, FileError) and not paths else error.sentence({})
         self._problems[kind, message] = Problem(kind, message, count, paths=paths)
 
     @cached_property
     def problems(self) -> list[Problem]:
         """The problems in the order in which they were met, with their places, found in one pass over a file."""
-        for source in {id(source): source for _, source, _ in self._rows}.values():
-            of_source = [(problem, row) for problem, of, row in self._rows if of is source]
-            places = source.places({row for _, row in of_source})
-            for problem, row in of_source:
+        for source, first in self._rows.items():
+            places = source.places({row for _, row in first})
+            for problem, row in first:
                 problem.places.append(places[row].strip())
         return list(self._problems.values())
 
@@ -153,14 +154,14 @@ class Source:
     kinds: Mapping[str, Kind] = field(compare=False, repr=False)  # the columns, in file order
     first: int = 0  # the number in the file of the first row, counted from 0
     n_rows: int | None = None  # None: all there are
-    done: tuple[Done, ...] = field(default=(), compare=False)  # what was recognised, where it is not plain
+    done: AllDone = field(default=(), compare=False)  # what was recognised, where it is not plain
     layout: Fields = field(default_factory=dict, compare=False)  # what the format settles of `Layout`
     names_classes: bool = True  # whether the columns of forecasts are called by the classes
     order_only: bool = False  # whether forecasts say in which order to look, not how likely anything is
     decimal: str = "."  # of numbers that are read as text
     other: str | None = None  # the class of truths that a row's own list does not name
 
-    def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
+    def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Tables:
         """The rows in order, about so many at a time, these columns only; `numbers` must hold numbers."""
         raise NotImplementedError
 
@@ -211,7 +212,7 @@ class TableInMemory(Source):
     table: Any = field(default=None, compare=False, repr=False)  # pyarrow.Table
     row_places: Sequence[str] = field(default=(), compare=False, repr=False)  # of each row of the file: " line 3"
 
-    def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
+    def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Tables:
         """All at once; text where numbers must be is found by who reads it."""
         yield self.table.select(list(columns))
 
@@ -232,13 +233,13 @@ def even_cuts(n_rows: int, n: int) -> list[tuple[int, int]]:
 
 def check_names(names: Sequence[str], path: str) -> None:
     """Every column has a name of its own, but that the first may have none: the row numbers that pandas writes."""
-    for number, name in enumerate(names[1:], 2):
-        if not name.strip():
+    times = Counter(names)
+    for number, name in enumerate(names, 1):
+        if number > 1 and not name.strip():
             raise FileError("has no name", path, "name every column", f": column {number}")
-    if twice := next((name for name, times in Counter(names).items() if times > 1), None):
-        raise FileError(
-            "occurs twice", path, "each column needs its own name", f": column {twice!r}", column=twice
-        )
+        if times[name] > 1:
+            fix = "each column needs its own name"
+            raise FileError("occurs twice", path, fix, f": column {name!r}", column=name)
 
 
 def head_of(path: str, size: int = HEAD_BYTES) -> bytes:
@@ -246,20 +247,18 @@ def head_of(path: str, size: int = HEAD_BYTES) -> bytes:
     try:
         path.encode()
         mode = os.stat(path).st_mode
-        if stat.S_ISDIR(mode):
-            raise FileError("is a directory", path, "pass a file of predictions")
-        if not stat.S_ISREG(mode):
-            raise FileError(
-                "is a pipe or a device", path, "pipe it into the command and pass -, or save it as a file"
-            )
-        with open(path, "rb") as file:
-            head = file.read(size)
-    except InputError:
-        raise
+        if stat.S_ISREG(mode):
+            with open(path, "rb") as file:
+                head = file.read(size)
     except UnicodeEncodeError:  # libraries that read files know names in UTF-8 only
         raise InputError(f"the file name {path!r} is not UTF-8 text", fix="rename the file") from None
     except (OSError, ValueError) as error:  # ValueError: a null character in the path
         raise FileError(f"cannot be read: {getattr(error, 'strerror', None) or error}", path) from None
+    if stat.S_ISDIR(mode):
+        raise FileError("is a directory", path, "pass a file of predictions")
+    if not stat.S_ISREG(mode):
+        fix = "pipe it into the command and pass -, or save it as a file"
+        raise FileError("is a pipe or a device", path, fix)
     if not head:
         raise FileError("is empty (0 bytes)", path, "write the predictions again")
     return head

@@ -22,10 +22,11 @@ from pandora_regret.files.layout import SEPARATORS, Dialect
 from pandora_regret.files.source import (
     HEAD_BYTES,
     ROWS_AT_ONCE,
+    AllDone,
     Fields,
     FileError,
-    Records,
     Source,
+    Tables,
     check_names,
     unreadable,
 )
@@ -216,7 +217,7 @@ class DelimitedFile(TextFile):
             yield "" if number == 1 and SEPARATOR_LINE.fullmatch(text.encode()) else text
         yield END
 
-    def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
+    def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Tables:
         """Numbers as numbers, all else as it is written.
 
         From the first block on in which some are no numbers, they come as text: whoever reads it says where.
@@ -233,7 +234,7 @@ class DelimitedFile(TextFile):
             with explained(self.path, "text"):
                 yield from valid_rows(self._parsed(columns, frozenset(), rows), first, n_rows)
 
-    def _parsed(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
+    def _parsed(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Tables:
         if not self.has_rows:
             return
         types, n_rows = {name: pa.float64() if name in numbers else pa.string() for name in columns}, 0
@@ -279,7 +280,7 @@ class JsonLines(TextFile):
             if content := line.removeprefix(BYTE_ORDER_MARK).strip():
                 yield number, content
 
-    def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
+    def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Tables:
         """Text where numbers must be is found by who reads it."""
         with explained(self.path, "text"), self.stream() as stream:
             end = None if self.n_rows is None else self.first + self.n_rows
@@ -351,7 +352,7 @@ def recognise_encoding(beginning: bytes, path: str) -> str:
     return UTF_8
 
 
-def written_otherwise(path: str, encoding: str, separator: str = "", decimal: str = ".") -> tuple[Done, ...]:
+def written_otherwise(path: str, encoding: str, separator: str = "", decimal: str = ".") -> AllDone:
     """What is to be said of a file that is not plain text; nothing of UTF-8, the usual separator and points."""
     words = [f"{SEPARATORS.get(separator, repr(separator))}s between values"] if separator else []
     words += ["decimal commas"] if decimal == "," else []
