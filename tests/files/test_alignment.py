@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from prediction_files import table, whole, write
 
 from pandora_regret.files import Layout, align, common_rows, open_predictions, read_all
 from pandora_regret.inputs import InputError
@@ -104,20 +103,14 @@ def test_labels_that_differ_are_named(tmp_path):
     assert "m0.parquet row 5 has 'dog'" in message
 
 
-def with_ids(tmp_path, name, rows):
-    columns = {"id": [f"p{n}" for n in range(20)], **table()}
-    return whole(write(tmp_path / name, {key: [values[row] for row in rows] for key, values in columns.items()}))
-
-
 def test_common_rows_are_kept_and_counted(tmp_path):
-    first = with_ids(tmp_path, "a.csv", range(20))
-    second = with_ids(tmp_path, "b.csv", [*range(15)][::-1])
-    third = with_ids(tmp_path, "c.csv", range(2, 20))
-    kept, [done] = common_rows([first, second, third], ["A", "B", "C"])
-    assert [batch.ids.tolist() for batch in align(kept, ["A", "B", "C"])] == [[f"p{n}" for n in range(2, 15)]] * 3
+    parts = {"A": range(20), "B": [*range(15)][::-1], "C": range(2, 20)}
+    batches = [batch(tmp_path, name, taken(rows(20, 1), part)) for name, part in parts.items()]
+    kept, [done] = common_rows(batches, list(parts))
+    assert [each.ids.tolist() for each in align(kept, list(parts))] == [[f"r{n}" for n in range(2, 15)]] * 3
     assert (done.what, done.count) == ("rows left out", 7)
     assert done.sentence == "7 rows that not all files have left out (A lost 7, B lost 2, C lost 5)"
-    assert common_rows([first, first], ["A", "B"])[1] == ()
+    assert common_rows(batches[:1] * 2, ["A", "B"])[1] == ()
 
 
 def test_rows_without_a_label_stay_so_in_another_order_of_classes(tmp_path):

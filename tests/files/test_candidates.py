@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from prediction_files import opened, refused, whole
 
-from pandora_regret import expected_search_cost, pandora_regret
+from pandora_regret import expected_search_cost
 from pandora_regret.files import (
     Layout,
     ModelFiles,
@@ -36,13 +36,6 @@ def lists(folder, rows, name="a"):
     path = folder / f"{name}.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return str(path)
-
-
-def rows_of(metric, path, prior=None, **dialect):
-    predictions = opened(path, dialect=Dialect(**dialect))
-    return METRICS[metric].of_rows(
-        whole(path, dialect=Dialect(**dialect)).forecast(predictions.logits), prior or Uniform()
-    )
 
 
 @given(
@@ -132,16 +125,11 @@ def test_orders_without_probabilities_are_scored_by_the_order_alone(tmp_path):
     path = lists(tmp_path, rows)
     assert "--other NAME" in refused(path)
     options = ("--other", "rest", "--costs", "a=1000,b=3,c=500,d=7,rest=20")
-    result = run("score", path, *options, "--json")
-    assert result.exit_code == 0, result.output
-    content = json.loads(result.stdout)
-    [model] = content["models"]
+    [model] = run_json("score", path, *options)["models"]
     assert model["scores"]["expected_cost"]["value"] == pytest.approx((1003 + 500 + 1027) / 3)
     assert model["scores"]["tests"]["value"] == pytest.approx((2 + 1 + 3) / 3)
     assert set(model["scores"]) == {"expected_cost", "realised_cost", "tests", "accuracy", "macro_f1"}
-    both = run("compare", path, lists(tmp_path, rows[:1] + rows[2:] + rows[1:2], "b"), *options, "--json")
-    assert both.exit_code == 0, both.output
-    content = json.loads(both.stdout)
+    content = run_json("compare", path, lists(tmp_path, rows[:1] + rows[2:] + rows[1:2], "b"), *options)
     assert [done["what"] for done in content["done"]] == ["order only"] * 2 + ["truths to other"] * 2
     assert "alpha = inf" in content["done"][0]["sentence"]
     for command in ("score", "compare"):
@@ -217,9 +205,8 @@ def test_samples_of_a_language_model_are_recognised(tmp_path, as_text):
     assert batch.values[0].tolist() == [-3.5, -1.25, -8.0, -np.inf]
     [done] = predictions.done
     assert done.sentence.startswith(f"{path} read as samples of lm-evaluation-harness")
-    regrets = pandora_regret(batch.truth, batch.values, logits=True, per_instance=True)
-    np.testing.assert_allclose(rows_of("pandora_regret", path), regrets)
-    assert np.isfinite(rows_of("log_loss", path)).all()  # -900 would underflow as a probability
+    losses = METRICS["log_loss"].of_rows(batch.forecast(logits=True), Uniform())
+    assert np.isfinite(losses).all()  # -900 would underflow as a probability
     assert inspect_file(path, Layout())[0].fine
 
 
@@ -235,11 +222,9 @@ def test_where_contexts_differ_instead_of_options_the_outcome_tells_the_truth(tm
 
 def test_the_order_of_a_row_is_that_of_its_own_options(tmp_path):
     path = lists(tmp_path, [{"forecast": {"flu": 0.3, "cold": 0.7}}, {"forecast": {"gout": 0.6, "flu": 0.4}}])
-    steps = [step["test"] for step in json.loads(run("order", path, "--row", 2, "--json").stdout)["steps"]]
-    assert steps == ["gout", "flu"]
     samples = lists(tmp_path, [sample(0, [-1.0, -2.0], 1), sample(1, [-3.0, -2.0, -1.0], 1)], "s")
-    steps = json.loads(run("order", samples, "--row", 2, "--json").stdout)["steps"]
-    assert [step["test"] for step in steps] == ["C", "B", "A"]
+    for file, order in ((path, ["gout", "flu"]), (samples, ["C", "B", "A"])):
+        assert [step["test"] for step in run_json("order", file, "--row", 2)["steps"]] == order
     orders = lists(tmp_path, [{"forecast": ["flu", "cold"]}], "o")
     assert "in order only: look in this order" in run("order", orders, "--row", 1).stderr
 

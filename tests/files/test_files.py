@@ -4,8 +4,6 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from prediction_files import FORMATS, opened, refused, table, whole, write
 
 from pandora_regret.files import open_predictions, read_all
@@ -109,29 +107,3 @@ def test_a_byte_order_mark_and_empty_lines_are_fine(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'\xef\xbb\xbf{"y_true": "a", "a": 0.5, "b": 0.5}\n\n{"y_true": "b", "a": 1, "b": 0}')
     assert whole(path).values.tolist() == [[0.5, 0.5], [1.0, 0.0]]
-
-
-names = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=8).filter(lambda s: s.strip())
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25, deadline=None)
-@given(
-    classes=st.lists(names, min_size=2, max_size=5, unique=True).filter(
-        lambda listed: (
-            not {"y_true", "label", "target", "id", "ids", "weight", "sample_weight", "model"} & set(listed)
-        )
-    ),
-    seed=st.integers(0, 10**6),
-    n=st.integers(1, 12),
-    rows=st.integers(1, 12),
-    dtype=st.sampled_from([np.float32, np.float64]),
-)
-def test_random_tables_come_back_from_every_format(tmp_path, classes, seed, n, rows, dtype):
-    rng = np.random.default_rng(seed)
-    values, truth = rng.dirichlet(np.ones(len(classes)), n).astype(dtype), rng.integers(0, len(classes), n)
-    columns = {"y_true": [classes[i] for i in truth], **dict(zip(classes, values.T, strict=True))}
-    for ending in FORMATS:
-        path = write(tmp_path / f"a{ending}", columns)
-        batches = list(opened(path, classes=None if ending == ".npz" else tuple(classes)).batches(rows))
-        np.testing.assert_array_equal(np.concatenate([batch.values for batch in batches]), values)
-        np.testing.assert_array_equal(np.concatenate([batch.truth for batch in batches]), truth)
