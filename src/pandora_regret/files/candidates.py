@@ -15,11 +15,10 @@ places.
 import io
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from string import ascii_uppercase
-from types import MappingProxyType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -27,9 +26,18 @@ import pyarrow as pa
 from pandora_regret.files.columns import Rows, explained, kinds_of, with_labels
 from pandora_regret.files.layout import Dialect
 from pandora_regret.files.roles import LABEL
-from pandora_regret.files.source import Fields, FileError, Names, Source, TableInMemory, check_names, noted
+from pandora_regret.files.source import (
+    AllDone,
+    Fields,
+    FileError,
+    Names,
+    Source,
+    TableInMemory,
+    check_names,
+    noted,
+)
 from pandora_regret.files.text import ONE_PER_LINE, JsonLines, table_of, written_otherwise
-from pandora_regret.inputs import Done, InputError, IntArray
+from pandora_regret.inputs import InputError, IntArray
 from pandora_regret.inputs.names import quoted
 from pandora_regret.inputs.numbers import LARGEST, LEAST_NORMAL
 from pandora_regret.inputs.tables import TOLERANCE
@@ -40,7 +48,6 @@ SCORED = frozenset({"label", "score"})
 PREFIX = f"{FORECAST}:"
 TRUTHS = (TRUTH, *LABEL.usual)  # what the field of the true option may be called
 STEP = 10_000.0  # between the logits of neighbours in an order: more than any two prices differ, in logarithms
-NOTHING: Mapping[str, str] = MappingProxyType({})
 ROUNDED = 0.01  # how far off 100 rounding may bring a sum of percentages, as a share
 SAMPLE_FIELDS = frozenset({"doc_id", "target", "filtered_resps"})
 ONE_TRUTH = "tasks with one true option per row can be scored"
@@ -59,49 +66,37 @@ class Row(NamedTuple):
     ] = ()  # of a sample: its true option, if targets are numbers, texts, or neither
 
 
+Forecasts = tuple[Any, ...]  # an array for each class, (n,)
 Records = Mapping[str, Fields]  # values by name, by the place of a row, such as " line 3"
 
 
 @dataclass(frozen=True)
 class ListedRows(TableInMemory):
-    """Rows with lists of their own, as a table of all options."""
+    """Rows with lists of their own, as a table of all options: NaN where a row does not list one."""
 
-    options: Names = ()
-    listed: Any = field(
-        default=None, compare=False, repr=False
-    )  # (rows, options), NaN where a row does not list it
+    named: Names = ()  # the options that some row lists
 
-    @property
-    def named(self) -> list[str]:
-        """The options that some row lists."""
-        return [name for name, of in zip(self.options, self.listed.T, strict=True) if not np.isnan(of).all()]
+    def completed(self, truth: IntArray, listed: Forecasts, rows: Rows) -> tuple[IntArray, Forecasts]:
+        """The truths and whole forecasts of rows.
 
-    def over(self, options: Names, meant: Mapping[str, str] = NOTHING) -> Self:
-        """The same rows over these options, which include all that the rows list, or what that is `meant` for."""
-        listed = np.full((len(self.listed), len(options)), np.nan)
-        listed[:, [options.index(meant.get(name, name)) for name in self.options]] = self.listed
-        absent, values = np.isnan(listed), np.where(listed == 0, LEAST_NORMAL, listed)
-        share = left_over(listed) / np.maximum(1, absent.sum(axis=1))
-        values = np.where(absent, share[:, None], values)
-        if self.layout.get("logits"):
-            values = np.where(absent, -np.inf, listed)
-        columns = {name: self.table[name] for name in self.table.column_names if not name.startswith(PREFIX)}
-        columns |= dict(zip((f"{PREFIX}{name}" for name in options), np.ascontiguousarray(values.T), strict=True))
-        table = pa.table(columns)
-        return replace(self, kinds=kinds_of(table.schema), table=table, options=options, listed=listed)
-
-    def settled_truth(self, truth: IntArray, rows: Rows) -> IntArray:
-        """A truth that its list does not name becomes the class of all such, or has to be possible."""
-        outside = (truth >= 0) & np.isnan(self.listed[np.asarray(rows.numbers), truth])
+        A truth that its list does not name becomes the class of all such, or has to be possible.
+        """
+        values = np.stack(listed, axis=1)
+        absent, each = np.isnan(values), np.arange(len(truth))
+        share = left_over(values) / np.maximum(1, absent.sum(axis=1))
+        if rows.layout.logits:
+            values[absent] = -np.inf
+        else:
+            values = np.where(absent, share[:, None], np.where(values == 0, LEAST_NORMAL, values))
+        outside = (truth >= 0) & absent[each, truth]
         if self.other is not None:
-            return np.where(outside, rows.classes.index(self.other), truth)
-        if outside.any():
-            options = np.stack(rows.forecasts([f"{PREFIX}{name}" for name in rows.classes]))
-            impossible = outside & (options[truth, np.arange(len(truth))] <= 0)
+            truth = np.where(outside, rows.classes.index(self.other), truth)
+        elif outside.any():
+            impossible = outside & (values[each, truth] <= 0)
             problem = "has the truth {!r}, which its list does not name"
             fix = "name a class for truths that lists do not name (--other NAME)"
             rows.tell("label", impossible, None, problem, fix, np.array(rows.classes, dtype=object)[truth])
-        return truth
+        return truth, tuple(np.ascontiguousarray(values.T))
 
 
 def left_over(listed: Any) -> Any:
@@ -164,35 +159,32 @@ def _rows(path: str, records: Records, read: Callable[[Fields], Row]) -> dict[st
     return rows
 
 
-def _source(
-    file: Source,
-    rows: dict[str, Row],
-    classes: Sequence[str],
-    layout: Fields,
-    done: Sequence[Done],
-    **about: Any,
-) -> ListedRows:
-    """The rows over `classes`, and then over other options as they appear."""
-    options = tuple(dict.fromkeys((*classes, *(name for row in rows.values() for name in row.options))))
+def _matrix(rows: dict[str, Row], first: Sequence[str]) -> tuple[Names, Any]:
+    """All options, some before others as they appear; and what each row lists, (rows, options), NaN elsewhere."""
+    options = tuple(dict.fromkeys((*first, *(name for row in rows.values() for name in row.options))))
     place, listed = {name: k for k, name in enumerate(options)}, np.full((len(rows), len(options)), np.nan)
     for number, row in enumerate(rows.values()):
         listed[number, [place[name] for name in row.options]] = list(row.options.values())
+    return options, listed
+
+
+def _table(
+    file: Source, rows: dict[str, Row], options: Names, listed: Any, done: AllDone, logits: bool, **about: Any
+) -> ListedRows:
+    """The rows over all options, and over truths that are none, unless one option stands for them."""
+    named = tuple(name for name, of in zip(options, listed.T, strict=True) if not np.isnan(of).all())
     others = [row.about | {TRUTH: row.truth} for row in rows.values()]
     table = table_of(others, dict.fromkeys(name for each in others for name in each))
-    about |= {
-        "layout": {"proba_prefix": PREFIX, "classes": None, "label": TRUTH} | layout,
-        "done": (*file.done, *done),
-    }
-    return ListedRows(file.path, {}, table=table, row_places=list(rows), options=options, listed=listed, **about)
-
-
-def _over_truths(source: ListedRows) -> ListedRows:
-    """The rows over all options, and truths that are none, unless one option stands for them."""
-    truths = dict.fromkeys(source.table[TRUTH].to_pylist())
-    options = source.options if source.other is not None else with_labels(source.options, truths)
+    if about.get("other") is None:
+        options = with_labels(options, dict.fromkeys(row.truth for row in rows.values()))
     if len(options) < 2:
-        raise FileError(f"names the options {quoted(options)}", source.path, "list at least two options")
-    return source.over(options)
+        raise FileError(f"names the options {quoted(options)}", file.path, "list at least two options")
+    unlisted = np.full((len(rows), len(options) - listed.shape[1]), np.nan)
+    columns = zip((f"{PREFIX}{name}" for name in options), np.vstack([listed.T, unlisted.T]), strict=True)
+    table = pa.table(dict(zip(table.column_names, table.columns, strict=True)) | dict(columns))
+    layout = {"proba_prefix": PREFIX, "classes": None, "label": TRUTH, "logits": logits}
+    about |= {"layout": layout, "done": (*file.done, *done), "row_places": list(rows), "named": named}
+    return ListedRows(file.path, kinds_of(table.schema), table=table, **about)
 
 
 def read_lists(file: Source, records: Records, other: str | None, classes: Sequence[str]) -> ListedRows:
@@ -208,25 +200,22 @@ def read_lists(file: Source, records: Records, other: str | None, classes: Seque
             words = ("an order", "probabilities")[:: 1 if row.is_order else -1]
             problem = "holds {} where other lines hold {}".format(*words)
             raise FileError(problem, path, "write the same on every line", place)
-    classes = (*classes, *filter(None, [other]))
-    source = _source(file, rows, classes, {"logits": order_only}, (), order_only=order_only, other=other)
-    listed, last = source.listed, -STEP * (~np.isnan(source.listed)).sum(axis=1)
+    options, listed = _matrix(rows, (*classes, *filter(None, [other])))
     sentence = f"{path} lists options in order only: scored by that order, as at known costs (alpha = inf)"
-    done = noted("order only", len(rows) * order_only, sentence, path)
+    done, rest = noted("order only", len(rows), sentence, path), -STEP * (~np.isnan(listed)).sum(axis=1)
     if not order_only:
-        largest, highest = np.nanmax(listed), np.nansum(listed, axis=1).max()
+        largest, highest, done = np.nanmax(listed), np.nansum(listed, axis=1).max(), ()
         if np.nanmin(listed) >= 0 and largest > 1 + ROUNDED and highest <= 100 * (1 + ROUNDED):
             listed /= 100
             done = noted("percentages", len(rows), f"percentages of {path} divided by 100", path)
-        last = left_over(listed)
+        rest = left_over(listed)
         to = "spread evenly over the classes that they do not name" if other is None else f"given to {other!r}"
-        n = int((last > 0).sum())
+        n = int((rest > 0).sum())
         done += noted("rest of lists", n, f"what {counted(n, 'list')} of {path} leave is {to}", path)
     if other is not None:  # it has the probability that is left, or comes last
-        at = source.options.index(other)
-        own = listed[:, at]
-        listed[:, at] = np.where(np.isnan(own), last, own if order_only else own + last)
-    return _over_truths(replace(source, done=(*source.done, *done)))
+        own = listed[:, options.index(other)]
+        own[:] = np.where(np.isnan(own), rest, own if order_only else own + rest)
+    return _table(file, rows, options, listed, done, order_only, order_only=order_only, other=other)
 
 
 def _row(values: Fields, key: str) -> Row:
@@ -271,7 +260,7 @@ def _read_samples(file: Source, records: Records, classes: Sequence[str]) -> Lis
     skipped = len(records) - len(rows)
     others = f"{skipped:,} rows of filters other than {first!r} left out of {path}"
     done = (*noted("format", len(rows), words, path), *noted("rows left out", skipped, others, path))
-    return _over_truths(_source(file, rows, classes, {"logits": True}, done))
+    return _table(file, rows, *_matrix(rows, classes), done, logits=True)
 
 
 def _sample(values: Fields) -> Row:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pandora_regret.files.candidates import NOTHING, PREFIX, ListedRows
+from pandora_regret.files.candidates import ListedRows
 from pandora_regret.files.columns import any_number, coded, is_missing, numbers_of, texts_of, with_labels
 from pandora_regret.files.layout import Layout
 from pandora_regret.files.roles import COSTS, ID, LABEL, MODEL, ROLES, SINGLE, VOTES, Role
@@ -232,13 +232,11 @@ def with_known_classes(models: Sequence[Predictions], priced: Collection[str] | 
     """
     models = _spelled_alike(models)
     shared = set.intersection(*(set(model.classes) for model in models)) if len(models) > 1 else set[str]()
-    uncertain = [model for model in models if not model.columns.certain] if priced or len(shared) > 1 else []
-    first = {id(model): FirstRows(model) for model in uncertain}
-    confirmed = len(uncertain) < len(models) or any(rows.share(shared) > 0.5 for rows in first.values())
     for number, model in enumerate(models):
-        if (rows := first.get(id(model))) is None:
+        if model.columns.certain or not (priced or len(shared) > 1):
             continue
-        choices = [shared] if confirmed else []
+        rows = FirstRows(model)
+        choices = [shared] if rows.share(shared) > 0.5 else []
         if priced:  # a label without a price is a class, too: whoever reads prices says that it has none
             of_list, of_labels = ({*matched(of, model.classes).values()} for of in (priced, rows.labels))
             choices = [of_list, *choices, of_list | of_labels]
@@ -258,7 +256,7 @@ def _spelled_alike(models: Sequence[Predictions]) -> list[Predictions]:
         new_names = [meant.get(name, name) for name in model.classes]
         if meant and len(set(new_names)) == len(new_names):  # two columns for one class are two classes
             column_of = dict(zip(new_names, model.columns.forecasts, strict=True))
-            model = _with_classes(model, column_of, meant, spelled=(*model.columns.spelled, *meant.items()))
+            model = _with_classes(model, column_of, spelled=(*model.columns.spelled, *meant.items()))
         names |= dict.fromkeys(model.classes)
         alike.append(model)
     return alike
@@ -284,14 +282,8 @@ def over_all_options(models: Sequence[Predictions]) -> list[Predictions]:
     return whole
 
 
-def _with_classes(
-    model: Predictions, column_of: Mapping[str, str], meant: Mapping[str, str] = NOTHING, **about: Any
-) -> Predictions:
-    """The model with other classes, or other names of them: what the names of lists are `meant` for."""
-    if isinstance(model.sources[0], ListedRows):
-        lists = (source for source in model.sources if isinstance(source, ListedRows))
-        model = replace(model, sources=tuple(source.over(tuple(column_of), meant) for source in lists))
-        column_of = {name: f"{PREFIX}{name}" for name in column_of}
+def _with_classes(model: Predictions, column_of: Mapping[str, str], **about: Any) -> Predictions:
+    """The model with other classes, or other names of them."""
     classes, forecasts = tuple(column_of), tuple(column_of.values())
     return replace(model, columns=replace(model.columns, classes=classes, forecasts=forecasts, **about))
 

@@ -198,13 +198,14 @@ class Rows:
     def forecasts(self, names: Sequence[str], absent: float = 0.0) -> tuple[NDArray[Any], ...]:
         """Columns of numbers, of the one float type that all have or else double; not copied where possible.
 
-        A class without a column has an empty name, and the forecasts `absent`.
+        A class without a column has an empty name, and the forecasts `absent`; beside NaN, others may be missing.
         """
         kinds = {self.records.column(name).type for name in names if name}
         narrow = {pa.float16(): np.float16, pa.float32(): np.float32}
         dtype = narrow.get(kinds.pop(), np.float64) if len(kinds) == 1 else np.float64
         none = np.full(len(self.numbers), absent, dtype)
-        return tuple(self._numbers(name).astype(dtype, copy=False) if name else none for name in names)
+        columns = (self._numbers(name, bool(np.isnan(absent))) if name else none for name in names)
+        return tuple(column.astype(dtype, copy=False) for column in columns)
 
     def weights(self, name: str, rule: str = "0, or a positive number") -> FloatArray:
         """Numbers that are positive and of sensible size, or 0 where the rule says so."""
@@ -251,14 +252,14 @@ class Rows:
                 texts[:] = [text and COMMA_NUMBER.sub(r"\1.\2", text) for text in texts]
         return columns
 
-    def _numbers(self, name: str) -> NDArray[Any]:
-        """A column of numbers, contiguous; none may be missing."""
+    def _numbers(self, name: str, may_lack: bool = False) -> NDArray[Any]:
+        """A column of numbers, contiguous; perhaps none may be missing."""
         column, told = self.records.column(name), np.False_
         if not types.is_floating(column.type):
             column, told = self._cast(column, name)
         array = plain_array(column.fill_null(np.nan) if column.null_count else column)
         array = array if array.flags.aligned else array.copy()
-        if len(array) and np.isnan(array.min()):
+        if not may_lack and len(array) and np.isnan(array.min()):
             self.tell("missing", np.isnan(array) & ~told, name, **NO_VALUE)
         return array
 

@@ -20,6 +20,7 @@ from pandora_regret.files.batch import (
     ids_written_otherwise,
     spelled_otherwise,
 )
+from pandora_regret.files.candidates import ListedRows
 from pandora_regret.files.classes import Columns
 from pandora_regret.files.columns import Rows, numbers_of, regrouped, texts_of
 from pandora_regret.files.layout import Layout
@@ -154,10 +155,13 @@ class Predictions:
             fields |= self.truth.of(fields["ids"], rows)
         if "votes" in fields:
             fields["truth"] = fields["votes"].argmax(axis=1)
-        truth = rows.source.settled_truth(fields.get("truth", np.full(len(rows.numbers), -1)), rows)
+        truth, absent = fields.get("truth", np.full(len(rows.numbers), -1)), -np.inf if self.logits else 0.0
+        if isinstance(rows.source, ListedRows):
+            truth, forecasts = rows.source.completed(truth, rows.forecasts(columns.forecasts, np.nan), rows)
+        else:
+            forecasts = rows.forecasts(columns.forecasts, absent)
         outside = 0 if other is None else int((truth == columns.classes.index(other)).sum())
         changes = Changes(spelled=frozenset(rows.spelled.items()), outside=outside, other=other or "")
-        forecasts = rows.forecasts(columns.forecasts, -np.inf if self.logits else 0.0)
         if self.percent:
             forecasts = tuple(column / column.dtype.type(100) for column in forecasts)
         fields |= {"truth": truth, "changes": changes, "columns": forecasts, "percent": self.percent}

@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 from pandora_regret.inputs import Done, InputError
 
 if TYPE_CHECKING:
-    from pandora_regret.files.columns import Rows
     from pandora_regret.files.layout import Layout
-    from pandora_regret.inputs import IntArray
 
 Kind: TypeAlias = Literal["number", "percent", "text", "nested", "other"]
 Records: TypeAlias = Any  # a pyarrow.RecordBatch or Table
@@ -172,10 +170,6 @@ class Source:
     def part(self, start: int, stop: int) -> Self:
         """Some of the rows."""
         return replace(self, first=self.first + start, n_rows=stop - start)
-
-    def settled_truth(self, truth: IntArray, rows: Rows) -> IntArray:
-        """The column number of each row's true class; another one where a list of candidates says so."""
-        return truth
 
     def in_layout(self, layout: Layout) -> Layout:
         """The layout, with what the format leaves no choice about; a label that is asked for goes first."""
