@@ -132,7 +132,12 @@ def source_of(frame: Any, name: str) -> Source:
 
 def only_source(path: AnyPath | Source, said: Dialect = RECOGNISED) -> Source:
     """The table of a file that holds one."""
-    source, *others = open_sources(path, said=said).values()
+    return only_of(open_sources(path, said=said))
+
+
+def only_of(tables: dict[str, Source]) -> Source:
+    """The only table of a file."""
+    source, *others = tables.values()
     if others:
         raise FileError("holds several tables", source.path, "write one")
     return source

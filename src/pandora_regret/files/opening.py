@@ -21,7 +21,7 @@ from pandora_regret.files.classes import (
     with_known_classes,
 )
 from pandora_regret.files.columns import is_missing, texts_of, with_labels
-from pandora_regret.files.formats import only_source, open_sources, stem_of
+from pandora_regret.files.formats import only_of, only_source, open_sources, stem_of
 from pandora_regret.files.layout import Layout, ModelFiles
 from pandora_regret.files.predictions import Predictions, Truth, read_all, read_models
 from pandora_regret.files.prices import PriceList
@@ -150,23 +150,20 @@ def _understood(
 def tables_of(files: ModelFiles) -> list[Predictions]:
     """The tables in the files of a model, as far as names of columns tell what they are."""
     layout, tables = files.layout, list[Predictions]()
-    parts = [open_sources(path, layout.classes, layout.dialect) for path in files.paths]
-    _check_one_model(files.name, list(parts[0]), next(iter(parts[0].values())).path)
-    for name, first in parts[0].items():
-        sources = tuple(of.get(name) or next(iter(of.values())) for of in parts)
-        columns = find_columns(layout, first)
-        for source, part in zip(sources[1:], parts[1:], strict=True):
-            if len(parts[0]) * len(part) > 1 and name not in part:
-                problem = f"has no model {name!r} but {first.path} has"
-                raise FileError(problem, source.path, "parts need the same models")
-            others = find_columns(layout, source)
-            differ = sorted(set(columns.forecasts) ^ set(others.forecasts))
-            missing = sorted(set(columns.wanted) - set(others.wanted))
+    first, *others = (open_sources(path, layout.classes, layout.dialect) for path in files.paths)
+    parts = [only_of(part) for part in others]
+    for name, source in first.items():
+        _check_one_model(files.name, list(first), source.path)
+        columns, sources = find_columns(layout, source), (source, *parts)
+        for part in parts:
+            theirs = find_columns(layout, part)
+            differ = sorted(set(columns.forecasts) ^ set(theirs.forecasts))
+            missing = sorted(set(columns.wanted) - set(theirs.wanted))
             if differ or missing:
-                lacks = f"lacks the columns {quoted(missing)} that {first.path} has"
-                problem = f"and {first.path} differ in the columns {quoted(differ)}" if differ else lacks
-                raise FileError(problem, source.path, PARTS)
-        of_format = replace(layout, logits=any(source.in_layout(layout).logits for source in sources))
+                lacks = f"lacks the columns {quoted(missing)} that {source.path} has"
+                problem = f"and {source.path} differ in the columns {quoted(differ)}" if differ else lacks
+                raise FileError(problem, part.path, PARTS)
+        of_format = replace(layout, logits=any(part.in_layout(layout).logits for part in sources))
         named = files.name is not None
         tables.append(Predictions(files.name or name, sources, columns, of_format, is_named=named))
     return tables
