@@ -324,18 +324,13 @@ class Monitor:
 
     def _take(self, cases: Cases) -> None:
         """New forecasts, in order: all are promises; those with labels need not wait, where none waits before."""
-        waits, end = np.flatnonzero(cases.truth < 0), len(cases.truth)
-        self._note(cases.take(np.flatnonzero(cases.truth >= 0)) if len(waits) else cases)
+        assert self._paid is not None
+        labelled = np.flatnonzero(cases.truth >= 0)
+        self._note(cases if len(labelled) == len(cases.truth) else cases.take(labelled))
         if not self.dependent:
-            assert self._paid is not None
             self._paid.promise(self._promises(cases), cases.times)
-            end = 0 if self.queue.cases else int(waits[0]) if len(waits) else end
-            first = cases.take(np.arange(end)) if len(waits) else cases
-            if end:
-                self.queue.pass_by(first)
-                self._paid.add(first)
-            cases = cases.take(np.arange(end, len(cases.truth)))
-        self.queue.add(cases, self.dependent)
+        if free := self.queue.add(cases, self.dependent):
+            self._paid.add(cases if free == len(cases.truth) else cases.take(np.arange(free)))
 
     def _resolve(self, keys: list[int], truth: IntArray) -> Taken:
         """Labels of forecasts that waited, and of some that were given up; and those that are not as counted."""
