@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from pandora_regret import Empirical
 from pandora_regret.files import read_costs_argument, read_price_list, read_prior_argument
-from pandora_regret.files.written import read_amounts
+from pandora_regret.files.prices import read_amounts
 from pandora_regret.inputs import InputError
 
 pa = pytest.importorskip("pyarrow")
@@ -157,11 +157,11 @@ def test_prices_that_cannot_be_read_are_named(tmp_path, texts, says):
 def test_any_text_is_a_number_or_an_error_that_names_it(texts):
     named = dict(enumerate(texts))
     try:
-        amounts = read_amounts(named)
+        prices = read_amounts(named, "prices.csv")
     except InputError:
         return
-    assert list(amounts.values) == list(named)
-    assert not any(np.isnan(list(amounts.values.values())))
+    assert list(prices.costs) == list(named)
+    assert not any(np.isnan(list(prices.costs.values())))
 
 
 def test_a_currency_column_is_used(tmp_path):

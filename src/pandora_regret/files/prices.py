@@ -1,9 +1,12 @@
 """What tests cost, and how uncertain that is, as a person writes it on one line or in a file."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import NamedTuple
+from unicodedata import category
 
 import numpy as np
 
@@ -11,18 +14,21 @@ from pandora_regret.costs import load_costs
 from pandora_regret.files.batch import MOST_NAMED, spelled_otherwise
 from pandora_regret.files.layout import Dialect, Layout
 from pandora_regret.files.source import ROWS_AT_ONCE, FileError, Source, check_readable
-from pandora_regret.files.written import named_twice, read_amounts, read_texts, read_written_number
+from pandora_regret.files.written import named_twice, read_texts, read_written_number
 from pandora_regret.inputs import Done, FloatArray, InputError
 from pandora_regret.inputs.costs import check_costs
 from pandora_regret.inputs.names import did_you_mean, folded, matched, quoted
 from pandora_regret.optional import import_optional
 from pandora_regret.priors import Prior
 from pandora_regret.priors.names import FILE, PRIORS, spelled_priors
-from pandora_regret.text import SYMBOLS, listed, unit_named
+from pandora_regret.text import SYMBOLS, counted, listed, typed, unit_named
 
 SEPARATED = "commas separate entries, so write such as flu=$1250.00,cold=$95, or use a file"
 NAMES, COSTS = ("class", "name", "test", "label"), ("cost", "price", "fee", "minutes")
 UNITS = ("currency", "unit")
+PRICE = re.compile(r"([^\d.,+-]*)([+-]?[.,]?\d(?:[\d.,'’\s]*\d)?)([eE][+-]?\d+)?([^\d]*)")
+WHOLE = re.compile(r"[+-]?(?:\d*|[1-9]\d{0,2}([.,' ])(?:\d{2,3}\1)*\d{3})")  # two: lakhs are written 1,25,000
+MULTIPLES = frozenset(["k", "m", "mio", "mn", "bn", "tsd", "thousand", "million"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,10 +145,9 @@ def read_price_list(text: str, unit: str = "", sheet: str | None = None) -> Pric
         path, columns = text, []  # a file whose own name has colons is just that
     path, of_path = _file_and_sheet(path)
     if "=" in text and not os.path.exists(path):
-        amounts = read_amounts(
-            read_texts(text, "costs", SEPARATED), place=lambda name: f"costs: the value of {name!r}"
-        )
-        prices = PriceList(amounts.values, amounts.unit, text, written_out=True, done=amounts.done("costs"))
+        texts = read_texts(text, "costs", SEPARATED)
+        prices = read_amounts(texts, "costs", place=lambda name: f"costs: the value of {name!r}")
+        prices = replace(prices, source=text, written_out=True)
     elif columns or os.path.splitext(path)[1].lower() not in ("", ".toml"):  # those are pathways
         prices = _read_price_table(path, of_path or sheet, *columns)
     else:
@@ -187,11 +192,10 @@ def read_prior_argument(text: str) -> Prior:
     if name not in PRIORS or (PRIORS[name].parameter is None) != (text == name) or text.endswith(":"):
         raise InputError(argument="prior", value=text, fix=f"write {spelled_priors()}, such as gamma:2")
     make, parameter = PRIORS[name]
-    if parameter is None:
-        return make()
     if parameter == FILE:
         return make(*_read_observed_costs(rest))
-    return make(read_written_number(rest, f"prior {text!r}: the parameter"))
+    numbers = [] if parameter is None else [read_written_number(rest, f"prior {text!r}: the parameter")]
+    return make(*numbers)
 
 
 def _read_price_table(
@@ -217,9 +221,11 @@ def _read_price_table(
         if name in rows:
             raise named_twice(name, path)
         texts[name], units[name], rows[name] = cost, unit, number
-    amounts = read_amounts(texts, units, lambda name: f"{path}{source.place(rows[name])}: the cost of {name!r}")
+    prices = read_amounts(
+        texts, path, units, lambda name: f"{path}{source.place(rows[name])}: the cost of {name!r}"
+    )
     usual = "min" if folded(columns[1]) == "minutes" else ""
-    return PriceList(amounts.values, amounts.unit or usual, path, done=source.done + amounts.done(path))
+    return replace(prices, unit=prices.unit or usual, done=source.done + prices.done)
 
 
 def _column(source: Source, usual: Sequence[str], name: str | None) -> str:
@@ -250,3 +256,88 @@ def _read_observed_costs(path: str) -> tuple[FloatArray, list[str]]:
     if not samples:
         raise FileError("has no rows", path, "write one observed cost vector per row")
     return np.concatenate(samples).astype(np.float64), [name.removeprefix(prefix) for name in columns]
+
+
+class _Price(NamedTuple):
+    readings: dict[str, float]  # by the mark that may stand before decimals
+    unit: str
+    digits: str
+
+
+def read_amounts(
+    texts: Mapping[str, str],
+    source: str,
+    units: Mapping[str, str] | None = None,
+    place: Callable[[str], str | None] = lambda name: None,
+) -> PriceList:
+    """What is written for each name as prices in one unit; `units` stand in a column of their own.
+
+    Whether ``1,250`` is a thousand and more, or one and a quarter, is decided by all of them together: by those
+    that can be read in one way only, else by whole hundreds without a mark. Where neither tells, that is an error.
+    An error says the `place` of the name whose amount is wrong.
+
+    Examples
+    --------
+    >>> prices = read_amounts({"CT": "1.250 €", "X-ray": "300 EUR"}, "prices.csv")
+    >>> prices.costs, prices.unit, prices.done[0].sentence
+    ({'CT': 1250.0, 'X-ray': 300.0}, 'EUR', '1 price such as 1.250 read as thousands')
+    >>> read_amounts({"CT": "1,250"}, "prices.csv")
+    Traceback (most recent call last):
+    pandora_regret.inputs.errors.InputError: is '1,250', which may be 1250 or 1.25: write it so.
+    """
+    try:
+        prices = {name: _read(text, name) for name, text in texts.items()}
+        written = [(name, price.unit) for name, price in prices.items() if price.unit]
+        written += [(name, unit_named(unit)) for name, unit in (units or {}).items() if unit.strip()]
+        first, unit = written[0] if written else ("", "")
+        for name, other in written:
+            if other.casefold() != unit.casefold():
+                problem = f"is in {other} but that of {first!r} is in {unit}"
+                raise InputError(problem, column=name, fix="write all of them in one unit")
+        mark, thousands = _decimal_mark(prices)
+    except InputError as error:
+        raise error.replace(place=place(error.column), value=texts[error.column]) from None
+    n, costs = len(thousands), {name: price.readings[mark] for name, price in prices.items()}
+    sentence = f"{counted(n, 'price')} such as {''.join(thousands[:1])} read as thousands"
+    done = (Done("prices in thousands", n, sentence, source),) if n else ()
+    return PriceList(costs, unit, source, done=done)
+
+
+def _read(text: str, name: str) -> _Price:
+    match, readings, units = PRICE.fullmatch(text.strip()), dict[str, float](), set[str]()
+    if match is not None:
+        before, digits, exponent, after = match.groups("")
+        units = {unit_named(unit) for unit in (before, after.strip(".-–— ")) if unit.strip()}
+        for mark in ".,":
+            whole, _, fraction = re.sub(r"\s", " ", digits).replace("’", "'").partition(mark)
+            if WHOLE.fullmatch(whole) and re.fullmatch(r"\d*", fraction):
+                whole = re.sub("[.,' ]", "", whole)
+                readings[mark] = float(f"{whole}.{fraction}{exponent}")
+    unit = " ".join(units)
+    named = not unit or any(letter.isalpha() or category(letter) == "Sc" for letter in unit)
+    if not readings or len(units) > 1 or not named or unit.strip("$€£¥").casefold() in MULTIPLES:
+        fix = "write a number, such as 1250 or 1250.00, with or without its unit"
+        raise InputError(f"is {text!r}", column=name, fix=fix)
+    return _Price(readings, unit, digits)
+
+
+def _decimal_mark(prices: Mapping[str, _Price]) -> tuple[str, tuple[str, ...]]:
+    """The mark before decimals; and what is only likely to be thousands."""
+    possible = [mark for mark in ".," if all(mark in price.readings for price in prices.values())]
+    if not possible:
+        other, first = (next(name for name in prices if mark not in prices[name].readings) for mark in ".,")
+        problem = f"has another decimal mark than that of {first!r}"
+        raise InputError(problem, column=other, fix="write all of them in one way")
+    doubtful = {name: price for name, price in prices.items() if len(set(price.readings.values())) > 1}
+    if len(possible) == 1 or not doubtful:
+        return possible[0], ()
+    marks = {mark for price in doubtful.values() for mark in ".," if mark in price.digits}
+    if marks == {"."} and not any(price.unit for price in prices.values()):
+        return ".", ()  # as computers write numbers
+    hundreds = (price for price in prices.values() if price.digits.isdecimal() and price.readings["."] >= 100)
+    if len(marks) == 1 and any(hundreds):
+        return ({".", ","} - marks).pop(), tuple(price.digits for price in doubtful.values())
+    name, price = next(iter(doubtful.items()))
+    large, small = sorted(price.readings.values(), reverse=True)
+    problem = f"is {price.digits!r}, which may be {typed(large)} or {typed(small)}"
+    raise InputError(problem, column=name, fix="write it so")
