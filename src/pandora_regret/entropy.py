@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pandora_regret.inputs import FloatArray, Forecast, InputError, Table, read_probabilities
+from pandora_regret.inputs import FloatArray, Forecast, Table, read_probabilities
 from pandora_regret.inputs.errors import renamed
 from pandora_regret.inputs.labels import check_row_order
+from pandora_regret.inputs.numbers import check_shape
 from pandora_regret.inputs.tables import is_frame
 from pandora_regret.kernels.engine import wasted_for_every_truth
 from pandora_regret.kernels.reference import costs_of, probabilities
@@ -107,10 +108,8 @@ def search_divergence(
     forecast = read_probabilities(y_proba, labels, sample_weight, logits, normalise)
     names = forecast.labels if is_frame(true_proba) else labels
     truth = read_probabilities(true_proba, labels=names, normalise=normalise and not logits, name="true_proba")
-    if truth.values.shape != forecast.values.shape:
-        problem = f"has shape {truth.values.shape} but y_proba has shape {forecast.values.shape}"
-        fix = "pass one row of each for every instance"
-        raise InputError(problem, argument="true_proba", value=truth.values.shape, fix=fix)
+    shape = forecast.values.shape
+    check_shape(truth.values, "true_proba", f"y_proba has shape {shape}; pass one row of each per instance", shape)
     prior, forecast = priced(forecast, prior, costs, max_costs)
     pairs = zip(truth.with_costs(forecast.costs).blocks(), forecast.blocks(), strict=True)
     rows = (  # rounding may dip below 0

@@ -11,9 +11,8 @@ from typing import Any, Self
 import numpy as np
 
 from pandora_regret.inputs import FloatArray
-from pandora_regret.text import Shown, Table, count, money
+from pandora_regret.text import count
 
-MOST_PAIRS = 10  # of the most expensive wrong tests, in a notebook
 ALONE = 1 + 1e-9  # rows, effectively: one says nothing about others
 
 
@@ -133,7 +132,7 @@ class Mean(Means):
         return float(self.standard_errors)
 
 
-class Tally(Shown):
+class Tally:
     """All that is summed over instances: expected cost, realised cost, and who pays for which wrong test.
 
     See Also
@@ -173,19 +172,3 @@ class Tally(Shown):
         return (
             f"Tally({count(self.cost.count)} rows, mean={self.mean:.6g}, standard_error={self.standard_error:.2g})"
         )
-
-    def _table(self) -> Table:
-        headings = ["Truth", "Tested", "Cost per case"]
-        if not self.cost.count:
-            return Table(headings, [], ["No rows yet."])
-        sure = "" if np.isnan(self.standard_error) else f", standard error {self.standard_error:.2g}"
-        said = f"Expected cost per case: {self.mean:,.4g} (rows: {count(self.cost.count)}{sure})."
-        paid = sorted((pair for pair in self._frame() if pair["cost"] > 0), key=lambda pair: -pair["cost"])
-        rows = [(f"class {each['truth']}", f"class {each['tested']}", money(each["cost"], "")) for each in paid]
-        more = [f"and {count(len(rows) - MOST_PAIRS)} cheaper wrong tests"] if len(rows) > MOST_PAIRS else []
-        return Table(headings, rows[:MOST_PAIRS], [said], more, words=2)
-
-    def _frame(self) -> list[dict[str, Any]]:
-        """What is spent per case on each wrong test: the classes by number, and the cost."""
-        pairs = np.ndenumerate(self.pair_costs)
-        return [{"truth": i, "tested": j, "cost": float(cost)} for (i, j), cost in pairs if i != j]

@@ -5,9 +5,8 @@ import sys
 import numpy as np
 import pytest
 
-from pandora_regret import plan_search, search_tally
+from pandora_regret import plan_search
 from pandora_regret.compare import compare
-from pandora_regret.tally import Tally
 from pandora_regret.text import Cell, Table, cell_width
 from pandora_regret.text.table import FRAMES
 from pandora_regret.workup import Workup, plan_workup
@@ -33,8 +32,6 @@ WORKUP = Workup(
 )  # fmt: skip
 RESULTS = {
     "comparison": comparison(),
-    "tally": search_tally(TRUTH, forecasts(1.0)),
-    "tally of nothing": Tally(3),
     "plan": plan_search({"melanoma": 0.2, MARKUP: 0.8}, costs={"melanoma": 384.0, MARKUP: 75.0}),
     "work-up": plan_workup({"melanoma": 0.2, MARKUP: 0.8}, WORKUP),
 }
@@ -69,17 +66,6 @@ def test_many_models_are_cut_off_and_counted():
     assert lines[-2].endswith("5 more expensive models left out")
 
 
-def test_a_tally_lists_the_dearest_wrong_tests():
-    tally = RESULTS["tally"]
-    assert repr(tally).startswith(f"Tally(60 rows, mean={tally.mean:.6g}, standard_error=")
-    costs = [float(line.split()[-1]) for line in str(tally).splitlines()[2:]]
-    assert costs == sorted(costs, reverse=True)
-    assert costs[0] == pytest.approx(tally.pair_costs.max(), rel=0.01)
-    assert (repr(Tally(3)), str(Tally(3)).splitlines()[0]) == ("Tally(no rows)", "No rows yet.")
-    one = search_tally([0], [[0.5, 0.25, 0.25]])  # which has no standard error
-    assert str(one).startswith("Expected cost per case: 0.5833 (rows: 1).")
-
-
 def test_a_plan_shows_its_steps():
     plan = RESULTS["plan"]
     assert repr(plan) == f"Plan(next={MARKUP!r}, expected_cost=151.8)"
@@ -104,10 +90,10 @@ def test_a_frame_is_of_the_library_in_use_else_of_one_that_is_installed(monkeypa
     pytest.importorskip("polars")
     pytest.importorskip("pandas")
     monkeypatch.delitem(sys.modules, "pandas", raising=False)
-    assert type(RESULTS["tally"].to_frame()).__module__.split(".")[0] == "polars"
+    assert type(RESULTS["plan"].to_frame()).__module__.split(".")[0] == "polars"
     monkeypatch.setattr("pandora_regret.text.table.FRAMES", ())
     with pytest.raises(ImportError, match="install one of them"):
-        RESULTS["tally"].to_frame()
+        RESULTS["plan"].to_frame()
 
 
 def test_names_cannot_turn_the_page_around():

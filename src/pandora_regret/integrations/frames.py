@@ -198,12 +198,13 @@ def score_frame(
     summaries += [nw.col(names[0]).count().alias("count"), nw.len().alias("not_scored")]
     groups = rows.group_by(*columns).agg(*summaries) if columns else rows.select(*summaries)
     root = nw.col("count").cast(nw.Float64) ** 0.5
-    errors = (  # null for a single row, and beside an infinite mean
-        nw.when((nw.col("count") > 1) & (nw.col(name) < float("inf"))).then(nw.col(f"{name}_se") / root)
+    errors = {  # null for a single row, and beside an infinite mean
+        f"{name}_se": nw.when((nw.col("count") > 1) & (nw.col(name) < float("inf"))).then(
+            nw.col(f"{name}_se") / root
+        )
         for name in names
-    )
-    named = (error.alias(f"{name}_se") for error, name in zip(errors, names, strict=True))
-    finished = groups.with_columns(*named, not_scored=nw.col("not_scored") - nw.col("count"))
+    }
+    finished = groups.with_columns(**errors, not_scored=nw.col("not_scored") - nw.col("count"))
     shown = [column for name in names for column in (name, f"{name}_se")]
     return finished.select(*columns, *shown, "count", "not_scored").to_native()
 
