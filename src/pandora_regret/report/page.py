@@ -183,8 +183,8 @@ def render_page(
     style, script = (
         "\n".join((assets / name).read_text(encoding="utf-8") for name in names) for names in (styles, scripts)
     )
-    hashes = (b64encode(sha256(text.encode()).digest()).decode() for text in (style, script))
-    own = "style-src 'sha256-{}'; script-src 'sha256-{}'; img-src data:".format(*hashes)
+    style_hash, script_hash = (b64encode(sha256(text.encode()).digest()).decode() for text in (style, script))
+    own = f"style-src 'sha256-{style_hash}'; script-src 'sha256-{script_hash}'; img-src data:"
     policy = f"default-src 'none'; {own}; base-uri 'none'; form-action 'none'"
     about = {"library": f"pandora-regret {__version__}", "style": style, "script": script, "policy": policy}
     environment = _environment(import_optional("jinja2", extra="report"))
@@ -246,24 +246,25 @@ def _select_models(comparison: Comparison, asked: Sequence[str]) -> tuple[Compar
         sample=sample,
     )
     more = len(names) - CHEAPEST - COSTLIEST
-    parts = [f"the {CHEAPEST} cheapest", f"the {COSTLIEST} most expensive"]
-    parts += [f"{more} that {'was' if more == 1 else 'were'} asked for, or cheapest in a group"] if more else []
-    left_out = f"Of {count(len(every))} models this page shows {listed(parts)}"
-    return shown, f"{left_out}; pandora compare --json tells of all."
+    parts = f"the {CHEAPEST} cheapest{',' if more else ' and'} the {COSTLIEST} most expensive"
+    if more:
+        parts += f" and {more} that {'was' if more == 1 else 'were'} asked for, or cheapest in a group"
+    return shown, f"Of {count(len(every))} models this page shows {parts}; pandora compare --json tells of all."
 
 
 def _byline(comparison: Comparison) -> Iterator[str]:
     """What stands below the heading: when, what was compared, on how many cases, at which prices, with what."""
     data, costs, today = comparison.data, comparison.costs, date.today()
     yield f"{today.day} {today:%B %Y}"
-    counts = ((data.rows, "case"), (len(data.classes), "classes"), (len(comparison.models), "model"))
-    yield ", ".join(f"{count(n)} {what}" if what == "classes" else counted(n, what) for n, what in counts)
+    models = counted(len(comparison.models), "model")
+    yield f"{counted(data.rows, 'case')}, {count(len(data.classes))} classes, {models}"
     if comparison.files:
         yield listed(comparison.files, MOST_NAMED)
     stated = zip(data.classes, costs.typical or (), strict=False) if costs.currency is not None else ()
     prices = [f"{class_name(name)} {money(price, costs.currency)}" for name, price in stated]
     prices[MOST_NAMED:] = [f"{more} more"] if (more := len(prices) - MOST_NAMED) > 0 else []
-    yield ": ".join(filter(None, [f"prices from {costs.source}" if costs.source else "prices", ", ".join(prices)]))
+    source = f"prices from {costs.source}" if costs.source else "prices"
+    yield f"{source}: {', '.join(prices)}" if prices else source
     yield comparison.library
 
 
