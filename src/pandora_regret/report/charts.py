@@ -90,20 +90,8 @@ def group_strips(breakdown: Facts, models: Sequence[Facts]) -> dict[str, Any]:
     named = named[: MOST_COLUMNS + 1]
     others = [m for m in range(len(models)) if m not in named]
     shown = sorted([*named, *others][: max(MOST_COLUMNS, len(named))])
-    cells = [[group["models"][m] for m in shown] for group in breakdown["groups"]]
-    axis = Axis.around(model["cost"][end] for row in cells for model in row for end in ENDS)
-
-    def placed(model: Facts, flags: Sequence[str]) -> dict[str, Any]:
-        cost = model["cost"]
-        x = {end: None if cost[end] is None else axis.percent(cost[end]) for end in ENDS}
-        return {"cost": cost, "x": x, "flagged": any(model["name"] in flag for flag in flags)}
-
-    groups = [
-        {**group, "cells": [placed(model, group["flags"]) for model in row]}
-        for group, row in zip(breakdown["groups"], cells, strict=True)
-    ]
-    ticks = [{"value": tick, "x": axis.percent(tick)} for tick in axis.ticks]
-    return {**breakdown, "groups": groups, "ticks": ticks, "shown": shown}
+    costs = (group["models"][m]["cost"] for group in breakdown["groups"] for m in shown)
+    return {**breakdown, "shown": shown, "axis": Axis.around(cost[end] for cost in costs for end in ENDS)}
 
 
 def wrong_tests(models: Sequence[Facts], classes: Sequence[str]) -> Facts:
@@ -197,18 +185,10 @@ class Plot:
         return "M" + "L".join(f"{self.x(x)} {self.y(y)}" for x, y in points)
 
 
-def calibration_plot(bins: Sequence[Facts]) -> dict[str, Any]:
+def calibration_plot(bins: Sequence[Facts]) -> Plot:
     """What forecasts said the search would cost, across, against what it cost, upwards, on equal axes."""
     axis = Axis.around(bin_[key] for bin_ in bins for key in ("predicted", "observed", "low", "high"))
-    heaviest = max((bin_["weight"] for bin_ in bins), default=1.0) or 1.0
-    plot, points = Plot(axis, axis, 382, 360), []
-    for bin_ in bins:
-        if (observed := bin_["observed"]) is not None:
-            ends = {end: plot.y(observed if bin_[end] is None else bin_[end]) for end in ("low", "high")}
-            radius = round(3 + 3 * (bin_["weight"] / heaviest) ** 0.5, 2)
-            points.append({"x": plot.x(bin_["predicted"]), "y": plot.y(observed), "radius": radius, **ends})
-    ticks = [{"value": tick, "x": plot.x(tick), "y": plot.y(tick)} for tick in axis.ticks]
-    return {**plot.frame, "ticks": ticks, "points": points}
+    return Plot(axis, axis, 382, 360)
 
 
 def chart_over_time(
