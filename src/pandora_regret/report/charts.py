@@ -26,7 +26,7 @@ MOST_COLUMNS = 4  # models side by side
 MOST_PAIRS = 10  # of wrong tests
 
 BUMP_ROW, BUMP_TOP, BUMP_GUTTER, BUMP_COLUMN = 26, 56, 216, 88
-TITLE_LINE, TITLE_LETTERS = 14, 13
+TITLE_LETTERS = 13
 
 
 @dataclass(frozen=True)
@@ -102,19 +102,12 @@ def wrong_tests(models: Sequence[Facts], classes: Sequence[str]) -> Facts:
     table = np.array([model["pair_costs"] for model in models], dtype=np.float64)  # None becomes nan
     spent = np.nan_to_num(table).reshape(len(models), -1)
     costliest = [n for n in np.argsort(-spent.max(axis=0), kind="stable")[:MOST_PAIRS] if spent[:, n].any()]
-    largest, k = spent.max(initial=0.0) or 1.0, len(classes)
+    pairs = [(classes[n // len(classes)], classes[n % len(classes)], spent[:, n].tolist()) for n in costliest]
     return {
-        "rows": [
-            {
-                "truth": classes[n // k],
-                "tested": classes[n % k],
-                "cells": [{"value": x, "width": round(100 * x / largest, 3)} for x in spent[:, n].tolist()],
-            }
-            for n in costliest
-        ],
+        "pairs": pairs,
+        "largest": spent.max(initial=0.0) or 1.0,
         "others": int((spent.any(axis=0)).sum()) - len(costliest),
         "rest": (spent.sum(axis=1) - spent[:, costliest].sum(axis=1)).tolist(),
-        "total": spent.sum(axis=1).tolist(),
     }
 
 
@@ -143,10 +136,7 @@ def bump_chart(models: Sequence[Facts], metrics: Sequence[Facts], ranks: Facts) 
     return {
         "width": across[-1] + BUMP_GUTTER,
         "height": BUMP_TOP + BUMP_ROW * len(models),
-        "columns": [
-            {"x": x, "y": BUMP_TOP - 16 - TITLE_LINE * (len(title) - 1), "lines": title}
-            for x, title in zip(across, titles, strict=True)
-        ],
+        "columns": list(zip(across, titles, strict=True)),
         "lines": lines,
         "left": across[0] - 14,
         "right": across[-1] + 14,
