@@ -195,11 +195,11 @@ def chart_over_time(
     area = [*enumerate(high), *reversed(list(enumerate(low)))]
     return {
         **plot.frame,
-        "ticks": [{"value": tick, "y": plot.y(tick)} for tick in up.ticks],
-        "places": [plot.x(number) for number in range(len(values))],
+        "plot": plot,
+        "values": values,
+        "ticks": up.ticks,
         "curve": plot.path(enumerate(values)),
-        "dots": [plot.y(value) for value in values] if len(values) <= 60 else [],
         "other": plot.path(enumerate(other)) if other else None,
         "band": f"{plot.path(area)}Z" if area else None,
-        "level": None if level is None else plot.y(level),
+        "level": level,
     }

@@ -58,17 +58,6 @@ def write_monitor_page(
     points = _marked(monitor.paid)
     costs = [cost for point in points for cost in _costs(point)]
     formats = Formats.for_costs(costs or [1.0], unit)
-    rows = []
-    for point in points:
-        paid, promised = map(formats.money, _costs(point))
-        ends = [
-            formats.money(point.after[end])
-            for end in (LOW, HIGH, SAVED_LOW, SAVED_HIGH)[: 2 * (1 + monitor.compares)]
-        ]
-        name = point.last or "–"
-        name = name if point.first == point.last or point.first is None else f"{point.first} to {name}"
-        row = {"name": name, "cases": point.cases, "paid": paid, "promised": promised, "ends": ends}
-        rows.append(row | {"evidence": _power(round(point.after[EVIDENCE], 2))})
     page = render_page(
         "monitor.html.j2",
         STYLES,
@@ -79,7 +68,11 @@ def write_monitor_page(
         level=monitor.paid.overpaid.level,
         two_sided=monitor.two_sided,
         charts=list(_charts(monitor, points, formats, challenger)),
-        rows=rows,
+        points=points,
+        formats=formats,
+        costs_of=_costs,
+        evidence_of=lambda point: _power(round(point.after[EVIDENCE], 2)),
+        ends=(LOW, HIGH, SAVED_LOW, SAVED_HIGH)[: 2 * (1 + monitor.compares)],
         compares=monitor.compares,
     )
     return write_page(page, path)
@@ -135,7 +128,7 @@ def _charts(
     assert monitor.paid is not None
     level = monitor.paid.overpaid.level
     chart = chart_over_time(values, level=-log10(level))
-    chart["ticks"] = [tick for tick in chart["ticks"] if tick["value"].is_integer()]
+    chart["ticks"] = [tick for tick in chart["ticks"] if tick.is_integer()]
     yield _described(chart, "Evidence that it costs more", f"alarm at {1 / level:g}", points, 0, _power)
 
 
@@ -146,10 +139,9 @@ def _described(
     ends = list(accumulate(point.cases for point in points))[start:]
     if points[0].last is None:
         axis = Axis.around([ends[0], ends[-1]], padding=0.0)
-        named = [(chart["places"][bisect_left(ends, cases)], f"{cases:,.0f}") for cases in axis.ticks]
+        names = [(bisect_left(ends, cases), f"{cases:,.0f}") for cases in axis.ticks]
     else:
-        shown = list(zip(chart["places"], (point.last or "" for point in points[start:]), strict=True))
-        named = shown[:: -(-len(shown) // MOST_NAMES)]
-    names = [{"x": x, "text": text if len(text) <= LETTERS else f"{text[: LETTERS - 1]}…"} for x, text in named]
-    ticks = [each | {"text": tick(each["value"])} for each in chart["ticks"]]
-    return chart | {"title": title, "note": note, "names": names, "ticks": ticks}
+        shown = list(enumerate(point.last or "" for point in points[start:]))
+        names = shown[:: -(-len(shown) // MOST_NAMES)]
+    names = [(at, text if len(text) <= LETTERS else f"{text[: LETTERS - 1]}…") for at, text in names]
+    return chart | {"title": title, "note": note, "names": names, "tick": tick}
