@@ -156,19 +156,23 @@ class Plot:
     margin: int = 14
 
     @property
-    def frame(self) -> dict[str, Any]:
-        """Where the frame is."""
-        ends = {"left": self.left, "right": self.width - self.margin, "top": self.margin}
-        return {"width": self.width, "height": self.height, "bottom": self.height - self.below, **ends}
+    def right(self) -> int:
+        """Where the frame ends."""
+        return self.width - self.margin
+
+    @property
+    def bottom(self) -> int:
+        """Likewise."""
+        return self.height - self.below
 
     def x(self, value: float) -> float:
         """How far to the right a value is."""
-        return round(self.left + (self.width - self.margin - self.left) * self.across.percent(value) / 100, 2)
+        return round(self.left + (self.right - self.left) * self.across.percent(value) / 100, 2)
 
     def y(self, value: float) -> float:
         """How far down a value is."""
         share = 1 - self.up.percent(value) / 100
-        return round(self.margin + (self.height - self.below - self.margin) * share, 2)
+        return round(self.margin + (self.bottom - self.margin) * share, 2)
 
     def path(self, points: Iterable[tuple[float, float]]) -> str:
         """A line through points."""
@@ -194,7 +198,6 @@ def chart_over_time(
     plot = Plot(Axis.around([0, len(values) - 1], padding=0.015), up, 960, 240, left=84, below=34)
     area = [*enumerate(high), *reversed(list(enumerate(low)))]
     return {
-        **plot.frame,
         "plot": plot,
         "values": values,
         "ticks": up.ticks,
