@@ -150,7 +150,7 @@ def test_a_named_generator_gives_the_uniform_numbers_that_numpy_gives():
     ("wrong", "message"),
     [
         ("clinicl", "known conditions are clinical"),
-        ({"name": "mine", "sigmma": 1}, "unknown entry 'sigmma'"),
+        ({"name": "mine", "sigmma": 1}, "sigmma is not a key of the format: did you mean 'sigma'"),
         ({"name": "mine", "sigma": -1.0}, "sigma is -1"),
         ({"name": "mine", "temperature": "some"}, "temperature is 'some'"),
         ({"name": "mine", "draws": 0}, "draws is 0"),

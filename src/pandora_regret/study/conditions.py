@@ -8,7 +8,7 @@ name, a number of draws), never on what else is in the study: another model or c
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
@@ -36,6 +36,7 @@ from pandora_regret.kernels.engine import in_threads, realised_costs
 from pandora_regret.kernels.reference import BROKEN_BY_INDEX
 from pandora_regret.priors import Exponential, LogNormal, Prior, Uniform
 from pandora_regret.priors.names import check_prior
+from pandora_regret.records import check_keys
 from pandora_regret.workup import Workup, workup_cost
 
 Classes: TypeAlias = tuple[Any, ...]
@@ -373,10 +374,10 @@ def read_condition(condition: Any) -> Condition:
     if not isinstance(table, Mapping) or not isinstance(table.get("name"), str):
         raise InputTypeError(f"a condition must be a Condition, a name or a table with a name, got {condition!r}.")
     usual = CONDITIONS.get(table["name"])
-    unknown = sorted(set(table) - {field.name for field in fields(Condition)})
-    if unknown or (len(table) == 1 and usual is None):
-        what = f"has the unknown entry {unknown[0]!r}" if unknown else "is not known and says nothing else"
-        raise InputError(f"condition {table['name']!r} {what}: known conditions are {', '.join(CONDITIONS)}.")
+    check_keys(Condition, table, f"condition {table['name']!r}")
+    if len(table) == 1 and usual is None:
+        fix = f"known conditions are {', '.join(CONDITIONS)}"
+        raise InputError(f"condition {table['name']!r} is not known and says nothing else: {fix}.")
     return Condition(**table) if usual is None else replace(usual, **table)
 
 

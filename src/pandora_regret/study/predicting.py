@@ -70,6 +70,9 @@ class Nobody(Watcher):
     """A watcher that does not look."""
 
 
+NOBODY = Nobody()
+
+
 def matches(name: str, patterns: Iterable[str]) -> bool:
     """Whether a name is one of these, or fits one of these patterns."""
     return any(fnmatchcase(name, pattern) for pattern in patterns)
@@ -82,7 +85,7 @@ def predict_all(
     jobs: int = 1,
     cluster: str | None = None,
     timeout: float | None = None,
-    watcher: Watcher | None = None,
+    watcher: Watcher = NOBODY,
 ) -> Store:
     """The store of a data set, filled: models that are neither stored nor known to fail make their predictions.
 
@@ -107,7 +110,7 @@ def predict_all(
     Store
         Every prediction that could be made.
     """
-    watcher, task = watcher or Nobody(), f"{data.name}: models"
+    task = f"{data.name}: models"
     store, names = open_store(data, folder)
     missing = store.unfinished(names)
     if missing:

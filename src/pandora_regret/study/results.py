@@ -157,8 +157,7 @@ class Agreement:
 
     def to_dict(self) -> Plain:
         """Plain values, ready for JSON; an infinite number becomes "inf", an undefined one null."""
-        plain: Plain = to_plain(self)
-        return plain
+        return dict(to_plain(self))
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Agreement:
@@ -227,8 +226,7 @@ def read_results(folder: Place) -> Plain:
     except (ValueError, RecursionError):
         raise InputError(f"{str(path)!r} is corrupt: pandora study resume {folder} makes it again.") from None
     from_plain(StudyResults, results, str(path))
-    plain: Plain = results
-    return plain
+    return dict(results)
 
 
 PAPER_METRICS = ("pandora_regret", "log_loss", "accuracy", "macro_f1")  # the columns of the paper's table
@@ -237,7 +235,6 @@ WHAT = {
     "gap": "the same minus that of Pandora's Regret",
     "regret": "what a metric's pick on a resample costs more per case left out of it than one picked by bills",
 }
-DRAWN = {"instances": "instances", "models": "models", "both": "models and instances"}
 
 
 @dataclass(frozen=True)
@@ -253,8 +250,8 @@ class Cell(Estimate):
         if self.value is None:
             return text_table.Cell("-")
         text = f"{self.value:.2f}{'*' if self.constant else ''}{'†' if self.reversed else ''}"
-        known = intervals and self.low is not None and self.high is not None
-        return text_table.Cell(text, f"{self.low:.2f}, {self.high:.2f}" if known else "", self.best)
+        is_given = intervals and self.low is not None and self.high is not None
+        return text_table.Cell(text, f"{self.low:.2f}, {self.high:.2f}" if is_given else "", self.best)
 
 
 Row: TypeAlias = tuple[str, str, tuple[Cell, ...]]  # condition, data set, one cell per metric
@@ -351,7 +348,8 @@ def study_grid(results: Plain, what: str = "tau", metrics: Sequence[str] = PAPER
     ]
     interval = agreements[0]["interval"]
     method = "percentiles" if what == "regret" else interval["method"]
-    drawn = f"{interval['replicates']} bootstrap replicates of {DRAWN[interval['resample']]}"
+    resampled = interval["resample"].replace("both", "models and instances")
+    drawn = f"{interval['replicates']} bootstrap replicates of {resampled}"
     sizes = []
     for data in results["data"]:
         contest, failures = data["agreement"]["data"], len(data["failures"])

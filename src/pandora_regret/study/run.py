@@ -12,7 +12,7 @@ from pathlib import Path
 from pandora_regret._version import __version__
 from pandora_regret.atomic import Place, write_atomically
 from pandora_regret.inputs import InputError
-from pandora_regret.study.predicting import Nobody, Watcher, kept_models, predict_all
+from pandora_regret.study.predicting import NOBODY, Watcher, kept_models, predict_all
 from pandora_regret.study.ranking_agreement import agreement
 from pandora_regret.study.results import RESULTS, STUDY_SCHEMA
 from pandora_regret.study.spec import DataSet, Study, read_entries, read_study
@@ -108,7 +108,7 @@ def run_study(
     *,
     jobs: int = 1,
     cluster: str | None = None,
-    watcher: Watcher | None = None,
+    watcher: Watcher = NOBODY,
 ) -> Plain:
     """Predict what is not predicted yet, then measure agreement; the results, which are also written down.
 
@@ -128,7 +128,7 @@ def run_study(
     dict
         Plain values, as in results.json.
     """
-    watcher, out = watcher or Nobody(), Path(folder)
+    out = Path(folder)
     how: Plain = {"jobs": jobs, "cluster": cluster, "timeout": study.timeout, "watcher": watcher}
     parts = [agreement_of(study, data, predict_all(data, out / data.name, **how), watcher) for data in study.data]
     results = {
@@ -141,7 +141,7 @@ def run_study(
     return results
 
 
-def agreement_of(study: Study, data: DataSet, store: Store, watcher: Watcher | None = None) -> Plain:
+def agreement_of(study: Study, data: DataSet, store: Store, watcher: Watcher = NOBODY) -> Plain:
     """The part of the results that is about one data set.
 
     Parameters
@@ -166,12 +166,12 @@ def agreement_of(study: Study, data: DataSet, store: Store, watcher: Watcher | N
             f"data set {data.name!r} has {len(models)} models that predicted and {len(failures)} that "
             "failed: a ranking needs two at least."
         )
-    watching, task = watcher or Nobody(), f"{data.name}: agreement"
+    task = f"{data.name}: agreement"
 
     def advance(done: int, total: int, what: str) -> None:
         if done == 1:
-            watching.start(task, total)
-        watching.advance(task, note=what)
+            watcher.start(task, total)
+        watcher.advance(task, note=what)
 
     result = agreement(
         store.truth,

@@ -27,8 +27,6 @@ PATHS = ("folder", "paths", "truth")  # options of a zoo that name files
 NAMES = ("data", "images", "weights", "workup")  # options that name a file, or something that is known by name
 FORBIDDEN = re.compile(r'[<>:"/\\|?*\x00-\x1f]|[. ]$|^(con|prn|aux|nul|com\d|lpt\d)(\.|$)', re.IGNORECASE)
 TAKEN = ("study.toml", "origin.txt", "results.json")  # what else lies in the output folder
-TRUST = "trust=True, or --trust to the command"
-A_MONTH = 31 * 86400  # in seconds
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,7 @@ class Study:
     replicates: Annotated[int, Meta(ge=1, le=1_000_000)] = 1000
     resample: Resample = "both"
     level: Annotated[float, Meta(gt=0, lt=1)] = 0.95
-    timeout: Annotated[float, Meta(gt=0, le=A_MONTH)] | None = None  # seconds that one model may take
+    timeout: Annotated[float, Meta(gt=0, le=31 * 86400)] | None = None  # seconds that one model may take
     conditions: Annotated[tuple[Any, ...], Meta(min_length=1)] = PAPER_CONDITIONS
 
     def __post_init__(self) -> None:
@@ -91,12 +89,13 @@ def read_study(path: Place, folder: Place | None = None, *, trust: bool = False)
         What the file says.
     """
     file = Path(path)
-    study, base = read_entries(file), file.parent if folder is None else Path(folder)
+    study, base = read_entries(file), Path(folder or file.parent)
     for metric in () if trust else study.metrics or ():
-        parts = metric.values() if isinstance(metric, Mapping) else [metric]
-        code = [part for part in parts if isinstance(part, str) and ":" in part]
-        if code:
-            raise InputError(f"metrics names {code[0]!r}, which is code: if you trust the file, pass {TRUST}.")
+        for part in metric.values() if isinstance(metric, Mapping) else [metric]:
+            if isinstance(part, str) and ":" in part:
+                raise InputError(
+                    f"metrics names {part!r}, which is code: if you trust the file, pass trust=True, or --trust."
+                )
     return replace(
         study,
         metrics=None if study.metrics is None else read_metrics(study.metrics),

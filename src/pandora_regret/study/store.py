@@ -30,7 +30,6 @@ Names: TypeAlias = tuple[str, ...]
 SCHEMA = "pandora-predictions/1"
 LABELS = "labels.safetensors"
 KINDS = {False: "probabilities", True: "logits"}  # the arrays' names in the files
-LEAST = np.finfo(np.float32).tiny  # of the probabilities that float32 holds with all its digits
 
 
 @dataclass(frozen=True)
@@ -172,7 +171,7 @@ class Store:
         if len(table) != len(self.truth):
             raise InputError(f"{what} has {len(table)} rows but the store has {len(self.truth)} labels.")
         exact = table.values
-        if not logits and ((exact > 0) & (exact < LEAST)).any():  # float32 would make it impossible
+        if not logits and ((exact > 0) & (exact < np.finfo(np.float32).tiny)).any():  # would become 0
             with np.errstate(divide="ignore"):
                 exact, logits = np.log(exact), True
         with np.errstate(over="ignore", under="ignore"):

@@ -103,8 +103,7 @@ def listed_encoders() -> dict[str, int]:
         installed = LISTED  # for a plan; whoever builds one is told what to install
     if installed == LISTED:
         text = (files("pandora_regret.study.zoos") / "timm_encoders.json").read_text(encoding="utf-8")
-        counted: dict[str, int] = json.loads(text)
-        return counted
+        return dict(json.loads(text))
     names = sorted(timm().list_models(pretrained=True))
     size = (3, 224, 224)
     return {name: count_parameters(name) for name in names if pretrained_config(name).input_size == size}

@@ -28,7 +28,6 @@ from pandora_regret.study.predicting import Outcome, matches
 from pandora_regret.study.store import Names, Plain, Prediction, Store, Target, read_groups
 
 
-@dataclass(frozen=True)
 class _Existing:
     """What zoos share whose predictions are only read: that is cheap, cannot crash, and is done here."""
 
@@ -93,10 +92,10 @@ class FilesZoo(_Existing):
 
     def predict(self, names: Sequence[str]) -> Iterator[Outcome]:
         """The predictions as they are; every file is read once, and none of them again until they are all done."""
-        files, wanted = _opened(self), set(names)
+        files = _opened(self)
         _opened.cache_clear()  # whoever asks again begins at the first file
-        yield from (Outcome(name, made) for name, made in files.predictions() if name in wanted)
-        yield from (Outcome(name, failure=why) for name, why in files.failures.items() if name in wanted)
+        yield from (Outcome(name, made) for name, made in files.predictions() if name in names)
+        yield from (Outcome(name, failure=why) for name, why in files.failures.items() if name in names)
 
     def about(self) -> Plain:
         return {"zoo": "files", "files": sorted({model.path for model in _opened(self).models})}

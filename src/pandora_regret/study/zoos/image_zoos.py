@@ -15,7 +15,7 @@ from functools import lru_cache, partial
 from itertools import product
 from math import sqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,12 +99,12 @@ def load_images(
 
 def _download(name: str, size: int, folder: str) -> Path:
     """The npz file of a MedMNIST data set, downloaded unless it is there."""
-    medmnist, python_class = library("medmnist"), official(name)["python_class"]
+    made = getattr(library("medmnist"), official(name)["python_class"])
     place = {"root": str(Path(folder).resolve())} if folder else {}
     if folder:
         Path(folder).mkdir(parents=True, exist_ok=True)
-    dataset = getattr(medmnist, python_class)(split="val", download=True, size=size, **place)  # the smallest
-    return Path(dataset.root) / (f"{name}.npz" if size == 28 else f"{name}_{size}.npz")
+    root = made(split="val", download=True, size=size, **place).root  # the smallest split
+    return Path(root) / (f"{name}.npz" if size == 28 else f"{name}_{size}.npz")
 
 
 def official(name: str) -> Any:
@@ -318,7 +318,13 @@ class TimmZoo(ImageZoo):
         return {name: Recipe(name, ("features",)) for name in names}
 
     def encoder(self, name: str) -> Encoder:
-        return self._encoder(name, build_with_average, self.resolution, _read_end, ("features",))
+        return self._encoder(
+            name,
+            build_with_average,
+            self.resolution,
+            lambda network, images: {"features": network(images)},
+            ("features",),
+        )
 
 
 @dataclass
@@ -352,10 +358,9 @@ class VariantsZoo(ImageZoo):
         recipes = {}
         bare = available(Weights(self.weights), self.models, self.max_parameters)
         for encoder, resolution in product(bare, self.resolutions):
-            layout, name = _layout(encoder, resolution), f"{encoder}@{resolution}"
-            depths = [depth for depth in layout.depths if matches(depth, self.depths)]
-            poolings = [pooling for pooling in self.poolings if set(pooling.split("+")) <= set(layout.poolings)]
-            for depth, pooling in product(depths, poolings):
+            (depths, parts), name = _layout(encoder, resolution), f"{encoder}@{resolution}"
+            poolings = [pooling for pooling in self.poolings if set(pooling.split("+")) <= set(parts)]
+            for depth, pooling in product((depth for depth in depths if matches(depth, self.depths)), poolings):
                 outputs = tuple(f"{depth}/{part}" for part in pooling.split("+"))
                 recipes[f"{name}/{depth}/{pooling}"] = Recipe(name, outputs)
         return recipes
@@ -364,20 +369,13 @@ class VariantsZoo(ImageZoo):
         """One encoder at one resolution."""
         bare, _, resolution = name.partition("@")
         layout = _layout(bare, int(resolution))
-        outputs = tuple("/".join(parts) for parts in product(layout.depths, layout.poolings))
-        return self._encoder(name, build, int(resolution), partial(_read_depths, layout), outputs)
-
-
-class _Layout(NamedTuple):
-    """What can be read from an encoder."""
-
-    depths: Names
-    poolings: Names
+        outputs = tuple("/".join(parts) for parts in product(*layout))
+        return self._encoder(name, build, int(resolution), partial(_read_depths, *layout), outputs)
 
 
 @lru_cache(maxsize=1024)
-def _layout(name: str, resolution: int) -> _Layout:
-    """Found by a pass on the meta device, which computes shapes only."""
+def _layout(name: str, resolution: int) -> tuple[Names, Names]:
+    """The depths and poolings of an encoder, found by a pass on the meta device, which computes shapes only."""
     torch = library("torch")
     try:
         with torch.device("meta"), torch.no_grad():
@@ -393,21 +391,17 @@ def _layout(name: str, resolution: int) -> _Layout:
     if end.ndim == 4 and end.shape[2:] == maps[-1].shape[2:] and end.shape[1] != maps[-1].shape[1]:
         depths.append("end")  # a last layer that the stages do not include
     token = ("token",) if getattr(network, "has_class_token", False) else ()
-    return _Layout(tuple(depths), ("avg", "max", *token))
+    return tuple(depths), ("avg", "max", *token)
 
 
-def _read_end(network: Any, images: Tensor) -> Tensors:
-    return {"features": network(images)}
-
-
-def _read_depths(layout: _Layout, network: Any, images: Tensor) -> Tensors:
+def _read_depths(depths: Names, poolings: Names, network: Any, images: Tensor) -> Tensors:
     """All depths and poolings of one pass."""
-    with_tokens = {"return_prefix_tokens": True} if "token" in layout.poolings else {}
+    with_tokens = {"return_prefix_tokens": True} if "token" in poolings else {}
     end, maps = network.forward_intermediates(images, norm=True, **with_tokens)
-    if "end" in layout.depths:
+    if "end" in depths:
         maps = [*maps, end]
     features: Tensors = {}
-    for depth, seen in zip(layout.depths, maps, strict=True):
+    for depth, seen in zip(depths, maps, strict=True):
         spatial, tokens = seen if with_tokens else (seen, None)
         features |= {f"{depth}/avg": spatial.mean((2, 3)), f"{depth}/max": spatial.amax((2, 3))}
         if tokens is not None:
@@ -445,5 +439,4 @@ def probe_logits(
         optimiser.step()
         optimiser.zero_grad()
     with torch.no_grad():
-        predicted: Tensor = head(test)
-    return predicted
+        return head(test)  # type: ignore[no-any-return]

@@ -83,8 +83,6 @@ def read_labelled(
     >>> wine.features.shape, wine.classes
     ((178, 13), ('class_0', 'class_1', 'class_2'))
     """
-    if data in BUNDLED and label is not None:
-        raise InputError(f"label is {label!r}, but the class of the bundled {data!r} is known: leave label out.")
     columns = _bundled(data) if data in BUNDLED else _read_file(Path(data), header)
     target = _find(columns, -1 if label is None else label, "label")
     left_out = {target, *(_find(columns, column, "without") for column in without)}
