@@ -209,7 +209,7 @@ class FirstRows:
 
     def share(self, names: Collection[str], totals: Sequence[float] | None = None) -> float:
         """Of rows that sum to 1, or to 100, over some columns, none of them negative."""
-        columns = [numbers for name, numbers in self.numbers.items() if name in names]
+        columns = [self.numbers[name] for name in names if name in self.numbers]
         if not columns or not len(columns[0]):
             return 0.0
         sums, possible = np.sum(columns, axis=0, dtype=np.float64), np.min(columns, axis=0) >= 0
@@ -242,7 +242,8 @@ def with_known_classes(models: Sequence[Predictions], priced: Collection[str] | 
             choices = [of_list, *choices, of_list | of_labels]
         kept = ([name for name in model.classes if name in choice] for choice in choices)
         if names := next(filter(rows.allow, kept), None):
-            column_of = {name: model.columns.column_of[name] for name in names}
+            every = model.columns.column_of
+            column_of = {name: every[name] for name in names}
             models[number] = _with_classes(model, column_of, certain=True, listed=True)
     return models
 
@@ -338,7 +339,8 @@ def _by_labels(model: Predictions) -> Predictions:
     others = {str(label) for label, number in number_of.items() if number < 0 and label is not None}
     texts = (name for name in others - {*columns.wanted} if source.kinds.get(name, "nested") != "nested")
     class_of = {column: name for name, column in columns.column_of.items()} | {name: name for name in texts}
-    unseen = [name for number, name in enumerate(model.classes) if number not in number_of.values()]
+    numbers = set(number_of.values())
+    unseen = [name for number, name in enumerate(model.classes) if number not in numbers]
     if unseen and not others and None not in labels and len(class_of) > 1:  # else whoever reads the rows says it
         where = repr(columns.label) if model.truth is None else model.truth.rows.path
         problem = f"hold numbers but never occur as a label in {where}"

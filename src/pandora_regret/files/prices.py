@@ -81,8 +81,9 @@ class PriceList:
     def match(self, classes: Iterable[str]) -> tuple[dict[str, float], tuple[Done, ...], list[str]]:
         """Prices by class; what was done: names that are spelled otherwise, prices not used; and their names."""
         written = matched(map(str, classes), self.costs)
+        used = set(written.values())
         done = self.done + spelled_otherwise([(a, b) for b, a in written.items() if a != b], "price", self.place)
-        if others := [name for name in self.costs if name not in set(written.values())]:
+        if others := [name for name in self.costs if name not in used]:
             sentence = f"price{'s' * (len(others) > 1)} of {listed(others, MOST_NAMED)} not used"
             done = (*done, Done("prices not used", len(others), sentence, self.source))
         return {name: self.costs[price] for name, price in written.items()}, done, others

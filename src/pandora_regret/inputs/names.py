@@ -68,7 +68,8 @@ def completed(forecast: Mapping[str, float], classes: Sequence[str]) -> dict[str
     {'cold': 0.25, 'covid': 0.0, 'flu': 0.75}
     """
     written, total = matched(classes, forecast), sum(forecast.values())
-    if unknown := [name for name in forecast if name not in written.values()]:
+    used = set(written.values())
+    if unknown := [name for name in forecast if name not in used]:
         fix = did_you_mean(unknown[0], classes)
         raise InputError(f"names {quoted(unknown)}", place="FORECAST", value=unknown, fix=fix)
     missing = [name for name in classes if name not in written]
