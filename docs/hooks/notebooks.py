@@ -27,6 +27,7 @@ from traitlets.config import Config
 SECONDS = 120  # for one cell
 WIDTH = 92  # of lines that a command prints
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")  # which colours a terminal
+OVERWRITTEN = re.compile(r"[^\n]*\r(?!\n)")  # by what follows in the same line: a progress bar
 FILE = "%%writefile "
 FOLDED = "<details markdown>\n<summary>The code that makes up the data</summary>\n\n{code}\n</details>"
 WIDE = '<div class="wide" tabindex="0" markdown>\n\n{image}\n\n</div>'  # scrolls sideways
@@ -117,7 +118,7 @@ def _cell(cell: Any, stem: str, pictures: dict[str, str]) -> Iterator[str]:
         language = Path(name).suffix[1:].replace("jsonl", "json")
         yield _fenced(f'{language} title="{name}"', text)
     elif _is_command(cell):
-        printed = ESCAPE.sub("", "".join(output.text for output in cell.outputs))
+        printed = OVERWRITTEN.sub("", ESCAPE.sub("", "".join(output.text for output in cell.outputs)))
         lines = ("\n".join(wrap(line, WIDTH, break_on_hyphens=False)) for line in printed.splitlines())
         yield _fenced("console", "\n".join([f"$ {cell.source.removeprefix('!')}", *lines]))
     else:
