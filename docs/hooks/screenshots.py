@@ -1,4 +1,4 @@
-"""The pictures of a terminal (landing page) and of a report (compare-models.md), from a run of how-to/subgroups.md.
+"""Pictures of a terminal (landing page) and a report (compare-models.md), from a run of how-to/subgroups.md.
 
 Run with ``python docs/hooks/screenshots.py docs/assets`` when either looks different; it takes Chromium and its
 driver. A test compares the terminal with what the command prints.
