@@ -335,7 +335,6 @@ def _panels(facts: dict[str, Any], comparison: Comparison) -> Iterator[dict[str,
             "calibration": calibration_plot(model["calibration"]),
             "by_class": [model["by_class"][k] for k in kept],
             "left_out": len(spent) - len(kept),
-            "sentences": [pair["sentence"] for pair in facts["largest_pairs"] if pair["model"] == model["name"]],
         }
 
 
