@@ -278,8 +278,9 @@ def over_all_options(models: Sequence[Predictions]) -> list[Predictions]:
     whole: list[Predictions] = []
     for model in models:
         every = model.layout.missing_class_zero or isinstance(model.sources[0], ListedRows)
-        absent = (name for name in options if name not in model.classes and (every or name in buckets))
-        whole.append(_with_classes(model, model.columns.column_of | dict.fromkeys(absent, "")))
+        column_of = model.columns.column_of
+        absent = (name for name in options if name not in column_of and (every or name in buckets))
+        whole.append(_with_classes(model, column_of | dict.fromkeys(absent, "")))
     return whole
 
 

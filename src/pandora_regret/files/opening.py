@@ -219,7 +219,8 @@ class Inspected(Collected):
     def add(self, table: Predictions) -> None:
         """Read a table as for a score."""
         self.columns, self.done, models = table.columns, table.done, models_of(table)
-        self.unused = [name for name in table.sources[0].kinds if name not in table.columns.wanted]
+        wanted = set(table.columns.wanted)
+        self.unused = [name for name in table.sources[0].kinds if name not in wanted]
         for model, batch in zip(models, read_models(models), strict=False):
             self.rows += len(batch)
             self.models.update({} if model.only is None else {model.only: len(batch)})
