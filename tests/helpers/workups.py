@@ -91,7 +91,12 @@ def _policies(workup, made, likelihood, spent):
 
 
 def _orders(workup, made):
-    ready = [step for step in workup.steps if step.name not in made and _met(step, made)]
+    met = ({workup.steps[s].name: o for s, o in some} for some in workup.requires)
+    ready = [
+        step
+        for step, needed in zip(workup.steps, met, strict=True)
+        if step.name not in made and all(s in made and o in (None, made[s]) for s, o in needed.items())
+    ]
     for step in ready:
         yield [step]
     if workup.together:
@@ -101,16 +106,12 @@ def _orders(workup, made):
                 yield chosen
 
 
-def _met(step, made):
-    return all(one.step in made and one.outcome in (None, made[one.step]) for one in step.requires)
-
-
 def _branch(workup, made, likelihood, together, results, spent):
     after, confirmed, found = likelihood.copy(), False, dict(made)
     for step, result in zip(together, results, strict=True):
         after *= step.chances[result]
         confirmed |= step.confirmed[result] is not None
-        found[step.name] = step.outcomes[result]
+        found[step.name] = result
     if not workup.confirm:
         confirmed = np.count_nonzero(after) == 1
     if confirmed or not after.any():

@@ -75,7 +75,7 @@ def test_the_file_says_what_it_means(load):
     assert dermoscopy.chances[0] == (0.9, 0.2, 0.2)
     assert dermoscopy.chances[1] == pytest.approx((0.1, 0.8, 0.8))
     assert (biopsy.cost, biopsy.settles) == (125.10, {0, 1, 2})
-    assert str(biopsy.requires[0]) == "dermoscopy=suspicious"
+    assert biopsy.requires == ("dermoscopy=suspicious",)
     assert blood.chances[0] == pytest.approx((0.8, 0.1, 0.1))
     assert workup.stops[0].losses == (20000.0, 0.0, 0.0)
     assert workup.stops[1].names_class

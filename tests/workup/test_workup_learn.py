@@ -10,10 +10,11 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from pandora_regret.inference.dependence import displaced
 from pandora_regret.inputs import InputError
 from pandora_regret.workup import Workup, find_stop_loss, learn_workup, plan_workup, replay_workup
 from pandora_regret.workup.format import noisy_or
-from pandora_regret.workup.learn import displaced, what_was_learned
+from pandora_regret.workup.learn import what_was_learned
 
 DATA = Path(os.environ.get("PANDORA_DATA", "nowhere")) / "workups"
 FEES = {"noise": 1.0, "heat": 2.0, "leak": 3.0}
@@ -77,7 +78,7 @@ def test_a_file_holds_all_of_it_and_later_records_are_added(tmp_path):
     steps = {"visit": {"cost": 9}, "noise": first.document["steps"]["noise"] | {"requires": "visit"}}
     edited = Workup(**first.document | {"steps": steps})
     later = learn_workup(records[250:], "fault", update=edited, wrong=70)
-    assert (later.steps[0].name, later.steps[1].requires[0].step) == ("visit", "visit")
+    assert (later.steps[0].name, later.steps[1].requires) == ("visit", ("visit",))
     assert later.steps[1].counts == both.steps[0].counts
     assert later.stops[0].losses == (70, 70, 70)
 

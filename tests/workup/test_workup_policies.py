@@ -183,7 +183,7 @@ def least_cost(workup, p, made=frozenset()):
     """The recursion over sets of steps made, as it is written down."""
     found = {k for step in workup.steps if step.name in made for k in step.settles}
     left = sum(chance for k, chance in enumerate(p) if k not in found)
-    ready = [s for s in workup.steps if s.name not in made and {one.step for one in s.requires} <= made]
+    ready = [s for s in workup.steps if s.name not in made and {*s.requires} <= made]
     stops = [left * stop.losses[0] for stop in workup.stops]
     steps = [step.cost * left + least_cost(workup, p, made | {step.name}) for step in ready] if left else []
     return min([*stops, *steps], default=0.0)

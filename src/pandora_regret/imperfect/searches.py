@@ -165,3 +165,19 @@ def order_of_tests(search: SearchName, block: Forecast, tests: Tests, steps: int
         chosen[:, step] = np.argmax(now >= now.max(axis=1, keepdims=True) - TIE, axis=1)
         taken[np.arange(len(index)), chosen[:, step]] += 1
     return np.take_along_axis(first, chosen, axis=1)
+
+
+def searched(p: FloatArray, order: IntArray, tests: Tests) -> FloatArray:
+    """What each test of an order meets, (steps, 4): the chance of its class by then, its cost, and both in all.
+
+    By Bayes' rule: a test that found nothing makes its class less likely, and others more.
+    """
+    missed, before = p.copy(), np.empty(len(order))
+    for step, k in enumerate(order):
+        before[step] = missed[k]
+        missed[k] *= 1 - tests.sensitivity[k]
+    caught, costs = before * tests.sensitivity[order], tests.fruitless_cost[order]
+    left = np.append(caught, missed.sum())[::-1].cumsum()[::-1]  # that no step before did: added from the end,
+    # where the terms are small, since what is left of 1 after many subtractions is rounding
+    now = before / np.where(left[:-1] > 0, left[:-1], 1.0)
+    return np.stack([now, costs, costs.cumsum(), np.clip(1 - left[1:], 0.0, None)], axis=1)

@@ -1,5 +1,4 @@
 from pandora_regret.workup.description import Workup as Workup
-from pandora_regret.workup.format import Requirement as Requirement
 from pandora_regret.workup.format import Stop as Stop
 from pandora_regret.workup.format import WorkupStep as WorkupStep
 from pandora_regret.workup.learn import learn_workup as learn_workup

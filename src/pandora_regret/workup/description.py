@@ -22,7 +22,7 @@ from pandora_regret.costs.shared_steps import shared_steps
 from pandora_regret.inputs import FloatArray, InputError, Table
 from pandora_regret.records import fail, parse_toml, path, to_toml
 from pandora_regret.text import counted
-from pandora_regret.workup.format import Requirement, Stop, WorkupStep, read_workup
+from pandora_regret.workup.format import Pairs, Stop, WorkupStep, read_workup
 
 Method = Literal["search", "hierarchy", "forest", "graph"]
 MOST_SHARED = 6  # steps that others need together: all their orders are looked at
@@ -73,6 +73,7 @@ class Workup:
     sets: tuple[tuple[int, tuple[int, ...]], ...]  # classes that are sets of causes, and these
     cases: tuple[float, ...]  # (K,) how many of each class there were, or what share; all 0 where it is not said
     steps: tuple[WorkupStep, ...]
+    requires: tuple[Pairs, ...]  # the numbers of the steps that each requires, and of their outcomes
     stops: tuple[Stop, ...]
     confirm: bool
     budget: float | None
@@ -176,15 +177,8 @@ class Workup:
         return {step.name: index for index, step in enumerate(self.steps)}
 
     @cached_property
-    def requires(self) -> list[list[tuple[int, int | None]]]:
-        """The numbers of the steps that each step requires, and of the outcomes that they must have had."""
-        index, outcomes = self.step_index, {step.name: (None, *step.outcomes) for step in self.steps}
-        pairs = [[(index[name], outcomes[name].index(o) - 1) for name, o in step.requires] for step in self.steps]
-        return [[(number, None if o < 0 else o) for number, o in some] for some in pairs]
-
-    @cached_property
     def before(self) -> list[set[tuple[int, int | None]]]:
-        """Likewise, of all that must have come before each step, directly or not."""
+        """As `requires`, of all that must have come before each step, directly or not."""
 
         def needed(step: int) -> set[tuple[int, int | None]]:
             return set(self.requires[step]).union(*(needed(before) for before, _ in self.requires[step]))
@@ -228,9 +222,7 @@ def check_possible(workup: Workup) -> None:
 Level = dict[int, frozenset[int]]  # steps that are searched, and the classes that each asks for
 
 
-def hierarchy(
-    workup: Workup, requires: tuple[Requirement, ...] = (), classes: frozenset[int] | None = None
-) -> list[Level] | None:
+def hierarchy(workup: Workup, requires: Pairs = (), classes: frozenset[int] | None = None) -> list[Level] | None:
     """The levels below an outcome, each of which covers its classes without overlap; None if that is not so.
 
     The first are the steps that require exactly this, then come those that require one outcome of each.
@@ -238,17 +230,16 @@ def hierarchy(
     """
     level, below = Level(), list[Level]()
     for index, step in enumerate(workup.steps):
-        if step.requires != requires:
+        if workup.requires[index] != requires:
             continue
-        wanted = {one for other in workup.steps for one in other.requires if one.step == step.name}
         level[index] = step.settles
         if not _is_leaf(step):
-            outcomes = [one.outcome for one in wanted if one.outcome and step.is_certain]
-            if step.confirmed != (None, None) or len(wanted) > 1 or not outcomes:
+            wanted = {pair for some in workup.requires for pair in some if pair[0] == index}
+            outcome = wanted.pop()[1] if len(wanted) == 1 else None
+            if outcome is None or not step.is_certain or step.confirmed != (None, None):
                 return None
-            row = step.chances[step.outcomes.index(outcomes[0])]
-            level[index] = frozenset(k for k, chance in enumerate(row) if chance)
-            inner = hierarchy(workup, tuple(wanted), level[index])
+            level[index] = frozenset(np.flatnonzero(step.chances[outcome]).tolist())
+            inner = hierarchy(workup, ((index, outcome),), level[index])
             if inner is None:
                 return None
             below += inner

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
 from msgspec import Meta
@@ -34,16 +34,7 @@ PerClass = Amount | dict[str, Amount]  # one number for all classes, or a table 
 T = TypeVar("T")
 Text = str | int
 Texts = Text | tuple[Text, ...]
-
-
-class Requirement(NamedTuple):
-    """A step that must have been made before another, perhaps with a certain outcome."""
-
-    step: str
-    outcome: str | None = None
-
-    def __str__(self) -> str:
-        return self.step if self.outcome is None else f"{self.step}={self.outcome}"
+Pairs = tuple[tuple[int, int | None], ...]  # numbers of steps and of their outcomes; None for any outcome
 
 
 def as_outcome(value: Any) -> str:
@@ -61,7 +52,7 @@ class WorkupStep:
     outcomes: tuple[str, ...]
     chances: tuple[tuple[float, ...], ...]  # (outcomes, K): how likely each outcome is if a class is the truth
     confirmed: tuple[int | None, ...]  # (outcomes,): the class that an outcome confirms
-    requires: tuple[Requirement, ...] = ()
+    requires: tuple[str, ...] = ()  # other steps, perhaps with an outcome: "dermoscopy=suspicious"
     counts: tuple[tuple[float, ...], ...] = ()  # (outcomes, K) where chances were learned: cases that had each
     cuts: tuple[float, ...] = ()  # of a number: between the outcomes, which are then ranges in rising order
     normal: int = -1  # the outcome that is shown where no cause of a set is at work
@@ -254,11 +245,17 @@ class _Reader:
                 fail("hierarchy", f"contains {name!r}, which is already a step", "rename one")
             tables[name] = (place, table)
         steps = {name: self._step(name, table, place) for name, (place, table) in tables.items()}
-        alone = {name: Requirement(name) for name in steps}
-        asked = {f"{n}={o}": Requirement(n, o) for n, step in steps.items() for o in step.outcomes} | alone
-        for name, (place, table) in tables.items():
-            requires = _chosen(table.requires, asked, f"{place}.requires", "step or outcome of one")
-            steps[name] = replace(steps[name], requires=tuple(requires))
+        alone: dict[str, tuple[int, int | None]] = {name: (n, None) for n, name in enumerate(steps)}
+        asked = {
+            f"{step.name}={outcome}": (n, o)
+            for n, step in enumerate(steps.values())
+            for o, outcome in enumerate(step.outcomes)
+        } | alone
+        requires = (
+            _chosen(table.requires, asked, f"{place}.requires", "step or outcome of one")
+            for place, table in tables.values()
+        )
+        _chosen(file.rounds.together, alone, "rounds.together", "step")
         for name, stop in file.stops.items():
             key = "wrong" if stop.loss is None else "loss"
             losses = self._per_class(getattr(stop, key), f"{path('stops', name)}.{key}", every)
@@ -270,10 +267,11 @@ class _Reader:
             "cases": tuple(self._per_class(file.cases, "cases").tolist()),
             "currency": unit_named(file.currency or file.unit),
             "steps": tuple(steps.values()),
+            "requires": tuple(map(tuple, requires)),
             "stops": tuple(stops),
             "unresolved": tuple(self._per_class(file.unresolved, "unresolved", every).tolist()),
             "fee": file.rounds.fee,
-            "together": tuple(one.step for one in _chosen(file.rounds.together, alone, "rounds.together", "step")),
+            "together": _texts(file.rounds.together),
         }
 
     def _level(self, table: dict[str, Any], place: str, requires: Texts) -> Iterator[tuple[str, str, StepTable]]:
@@ -316,7 +314,7 @@ class _Reader:
             tuple(told),
             _rows(chances),
             tuple(of_one.get(o) if o in confirming else None for o in told),
-            (),
+            _texts(table.requires),
             _rows(self._per_class(row, place) for row in (table.counts or {}).values()),
             table.cuts,
             normal,

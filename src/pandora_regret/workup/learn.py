@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from pandora_regret.inputs import FloatArray, InputError, Table
+from pandora_regret.inference.dependence import displaced
+from pandora_regret.inputs import InputError, Table
 from pandora_regret.inputs.names import did_you_mean
 from pandora_regret.inputs.tables import is_frame, read_columns
 from pandora_regret.text import count, counted, listed, percent, typed
@@ -24,7 +25,6 @@ MOST_VALUES = 8  # of a column whose values are outcomes as they are
 TIMES_ALL_TESTS = 10  # what naming a wrong class loses, unless it is said
 FEW = 10  # cases
 MOST_LISTED = 12
-BEYOND = 10.0  # standard deviations of chi-squared
 
 
 def learn_workup(
@@ -177,21 +177,6 @@ def _quantile_cuts(values: list[str], truth: list[str], bins: int) -> list[float
     share = np.cumsum([1 / times[name] for _, name in pairs]) / len(times)
     cuts = {pairs[place][0] for place in np.searchsorted(share, np.arange(1, bins) / bins)}
     return sorted(cut for cut in cuts if cut > pairs[0][0])
-
-
-def displaced(tables: FloatArray) -> float:
-    """What share of the cases is elsewhere in tables, (S, R, C), than if rows and columns were independent.
-
-    0 unless Pearson's statistic exceeds its mean by ten standard deviations, which no chance does.
-    """
-    rows, columns = tables.sum(axis=2, keepdims=True), tables.sum(axis=1, keepdims=True)
-    expected = rows * columns / np.maximum(rows.sum(axis=1, keepdims=True), 1)
-    apart, freedom = (
-        tables - expected,
-        np.prod([np.maximum((sums > 0).sum(axis=(1, 2)), 1) - 1 for sums in (rows, columns)], axis=0),
-    )
-    excess = (apart[expected > 0] ** 2 / expected[expected > 0]).sum() - freedom.sum()
-    return float(np.abs(apart).sum() / 2 / tables.sum()) if excess > BEYOND * np.sqrt(2 * freedom.sum()) else 0.0
 
 
 def what_was_learned(workup: Workup) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """One case: what to do next, why, and what may follow; in a work-up, or in a search with one test per class."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from pandora_regret.atomic import write_atomically
 from pandora_regret.imperfect import imperfect_order, predicted_expenditure
-from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray
+from pandora_regret.imperfect.searches import searched
+from pandora_regret.inputs import Forecast, InputError
 from pandora_regret.inputs.forecast import read_probabilities
 from pandora_regret.inputs.names import completed
 from pandora_regret.inputs.tests import SearchName, Tests, read_tests
@@ -229,7 +230,8 @@ def plan_search(
     used = read_tests(Tests(cost=costs, labels=forecast.labels) if tests is None else tests, forecast)
     how: dict[str, Any] = {"search": search, "labels": forecast.labels, "logits": logits}
     order = imperfect_order(forecast.values, used, steps=steps, **how)[0]
-    line = tuple(_along(probabilities(next(forecast.blocks()))[0], order, used, forecast.labels))
+    along = searched(probabilities(next(forecast.blocks()))[0], order, used).tolist()
+    line = tuple(PlanStep(forecast.labels[k], *values) for k, values in zip(order, along, strict=True))
     expected = float(predicted_expenditure(forecast.values, used, **how))
     return Plan(line[0].test, expected, line, method=search)
 
@@ -243,24 +245,6 @@ def _read_case(y_proba: Any, labels: Any, logits: bool, normalise: bool) -> Fore
         raise InputError(f"has shape {shape}", argument="y_proba", value=shape, fix=fix)
     table = np.asarray(y_proba)[None]
     return read_probabilities(table, labels=labels, logits=logits, normalise=normalise).check()
-
-
-def _along(p: FloatArray, order: IntArray, tests: Tests, labels: Sequence[Any]) -> Iterator[PlanStep]:
-    """Bayes' rule along the order: a test that found nothing makes its class less likely, and others more."""
-    missed, before = p.copy(), np.empty(len(order))
-    for step, k in enumerate(order):
-        before[step] = missed[k]
-        missed[k] *= 1 - tests.sensitivity[k]
-    caught, costs = (
-        before * tests.sensitivity[order],
-        tests.fruitless_cost[order],
-    )  # the chance of finding the truth
-    left = np.append(caught, missed.sum())[::-1].cumsum()[::-1]  # that no step before did: added from the end,
-    # where the terms are small, since what is left of 1 after many subtractions is rounding
-    now = before / np.where(left[:-1] > 0, left[:-1], 1.0)
-    table = np.stack([now, costs, costs.cumsum(), np.clip(1 - left[1:], 0.0, None)], axis=1)
-    for k, values in zip(order, table.tolist(), strict=True):
-        yield PlanStep(labels[k], *values)
 
 
 def plan_workup(

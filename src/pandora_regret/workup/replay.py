@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from pandora_regret.inference.dependence import displaced
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.joint import Figure
 from pandora_regret.inputs import FloatArray, InputError, IntArray, Table
 from pandora_regret.inputs.names import did_you_mean
 from pandora_regret.text import counted, money, money_between
 from pandora_regret.workup.description import Workup
-from pandora_regret.workup.learn import displaced, read_records
+from pandora_regret.workup.learn import read_records
 from pandora_regret.workup.plan import plan_workup
 from pandora_regret.workup.tree import cost_interval, follow
 

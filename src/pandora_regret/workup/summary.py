@@ -101,7 +101,7 @@ def _step_line(step: WorkupStep, workup: Workup) -> str:
     told = [workup.classes[k] for k in step.confirmed if k is not None]
     parts = [f"{step.name}: {money(step.cost, workup.currency)}"]
     if step.requires:
-        parts.append(f"after {listed([str(one) for one in step.requires])}")
+        parts.append(f"after {listed(step.requires)}")
     if len(step.outcomes) > 1:
         parts.append(
             f"shows {listed(step.outcomes)}" if not told or not step.is_certain else f"confirms {listed(told)}"

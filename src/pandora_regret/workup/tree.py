@@ -7,10 +7,8 @@ import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cache
-from html import escape
 from math import prod
 from pathlib import Path
-from textwrap import wrap
 from typing import Any, Literal
 
 import numpy as np
@@ -18,13 +16,11 @@ import numpy as np
 from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.records import from_plain
 from pandora_regret.text import Table, counted, money, percent
+from pandora_regret.text.outline import Box, outline_svg
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.format import HALF, ROUNDING, noisy_or
 from pandora_regret.workup.states import Findings
 
-PAGE, MARGIN, INDENT, GAP = 720, 12, 28, 6  # of the picture, in pixels: a printed page is 720 wide
-LINE, LETTER, PADDING = 16, 7, 8  # of its text
-NARROW = 300  # boxes are no narrower, however deep the tree
 FILLS = {"step": "#dbe9f6", "stop": "#fbe3d3", "done": "#e3f0e5", "rare": "#f2f2f2"}
 LIKELY = 0.005  # classes less likely than this are not worth a word
 RARE = 0.01  # branches less likely than this are not worth a box
@@ -84,9 +80,6 @@ class PlanNode:
         return f"stop: {self.name} (these are {', '.join(f'{percent(part)} {name}' for name, part in likely[:3])})"
 
 
-Box = tuple[int, int, str, str]  # below the others: its depth, the number of that which it hangs on, kind and text
-
-
 def _fill(
     node: PlanNode, currency: str, boxes: list[Box], depth: int = 0, parent: int = 0, label: str = ""
 ) -> None:
@@ -96,43 +89,21 @@ def _fill(
     """
     more = f"; from here {money(node.expected_cost, currency)}" if node.kind == "step" else ""
     number, branches = len(boxes), [pair for pair in node.branches.items() if pair[1].chance >= RARE]
-    boxes.append((depth, parent, node.kind, f"{label}{node.in_words(currency)}{more}"))
+    boxes.append((depth, parent, FILLS[node.kind], f"{label}{node.in_words(currency)}{more}"))
     going_on = [child for _, child in branches if child.kind == "step"]
     if rarer := len(node.branches) - len(branches):
-        boxes.append((depth + 1, number, "rare", f"{counted(rarer, 'outcome')} more, in less than 1 % of cases"))
+        words = f"{counted(rarer, 'outcome')} more, in less than 1 % of cases"
+        boxes.append((depth + 1, number, FILLS["rare"], words))
     for outcome, child in sorted(branches, key=lambda pair: pair[1].kind == "step"):
         label = f"{outcome} ({percent(child.chance / node.chance)}): " if len(node.branches) > 1 else ""
         _fill(child, currency, boxes, depth + (going_on != [child]), number, label)
 
 
 def as_svg(tree: PlanNode, currency: str) -> str:
-    """The tree from top to bottom, indented; boxes are as wide as the page leaves, and as high as their text."""
+    """The tree from top to bottom, indented."""
     boxes = list[Box]()
     _fill(tree, currency, boxes)
-    indent = min(INDENT, (PAGE - 2 * MARGIN - NARROW) / max(1, *(depth for depth, *_ in boxes)))
-    y, parts, bottoms = float(MARGIN), list[str](), list[float]()
-    for depth, parent, kind, text in boxes:
-        x, hangs_at = MARGIN + depth * indent, MARGIN + (boxes[parent][0] + 0.5) * indent
-        width = PAGE - MARGIN - x
-        lines = wrap(text, int((width - 2 * PADDING) / LETTER)) or [""]
-        height = LINE * len(lines) + PADDING
-        if bottoms:
-            across = f"V{y + height / 2:.1f} H{x:.1f}" if x > hangs_at else f"V{y:.1f}"
-            line = f"M{hangs_at:.1f},{bottoms[parent]:.1f} {across}"
-            parts.append(f'<path d="{line}" fill="none" stroke="#777"/>')
-        place = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height}" rx="4" fill="{FILLS[kind]}"'
-        parts.append(f"<g><title>{escape(text)}</title><rect {place}/>")
-        for row, words in enumerate(lines, 1):
-            parts.append(f'<text x="{x + PADDING:.1f}" y="{y + LINE * row - 1:.1f}">{escape(words)}</text>')
-        parts.append("</g>")
-        bottoms.append(y + height)
-        y += height + GAP
-    title = f"Next: {tree.in_words(currency)}; expected {money(tree.expected_cost, currency)}"
-    size = f'width="{PAGE}" height="{y + MARGIN:.0f}"'
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="0 0 {PAGE} {y + MARGIN:.0f}" role="img" '
-    style = 'font-family="sans-serif" font-size="12">'
-    page = [f"{head}{style}", f"<title>{escape(title)}</title>", f'<rect {size} fill="#fff"/>', *parts, "</svg>"]
-    return "\n".join(page) + "\n"
+    return outline_svg(boxes, f"Next: {tree.in_words(currency)}; expected {money(tree.expected_cost, currency)}")
 
 
 def follow(workup: Workup, node: PlanNode, table: Callable[[int], FloatArray]) -> FloatArray:
