@@ -194,9 +194,8 @@ class OneStep(Planner):
 def by_rule(workup: pr.Workup, p: np.ndarray, rule: str, likely: float) -> float:
     space = StateSpace(workup)
     state, likelihood = space.start()
-    planner = OneStep(space, state, p * likelihood)
+    planner = OneStep(space, state, p * likelihood, np.inf)
     planner.rule = rule
-    planner.prepare(np.inf)
     return planner._plan(0.0, likely)
 
 

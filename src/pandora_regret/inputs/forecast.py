@@ -193,3 +193,14 @@ def read_probabilities(
     weights = None if sample_weight is None else read_weights(sample_weight, len(values))
     truth, numbers = np.empty(0, np.intp), range(len(values))
     return Forecast(values, logits, columns, truth, numbers, tolerance, name, weights, rescaled=rescaled)
+
+
+def read_case(y_proba: Any, labels: Any, logits: bool, normalise: bool) -> Forecast:
+    """One forecast, checked."""
+    if hasattr(y_proba, "keys") and np.ndim(y_proba) < 2:  # a mapping, or a row of a pandas frame
+        y_proba, labels = [chance for _, chance in y_proba.items()], list(y_proba.keys())
+    if np.ndim(y_proba) != 1:
+        shape, fix = np.shape(y_proba), "pass one forecast, shape (K,), such as y_proba[0]"
+        raise InputError(f"has shape {shape}", argument="y_proba", value=shape, fix=fix)
+    table = np.asarray(y_proba)[None]
+    return read_probabilities(table, labels=labels, logits=logits, normalise=normalise).check()

@@ -6,6 +6,7 @@ The method is told from the structure, whoever wrote it in whatever form.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,7 +23,7 @@ from pandora_regret.costs.shared_steps import shared_steps
 from pandora_regret.inputs import FloatArray, InputError, Table
 from pandora_regret.records import fail, parse_toml, path, to_toml
 from pandora_regret.text import counted
-from pandora_regret.workup.format import Pairs, Stop, WorkupStep, read_workup
+from pandora_regret.workup.format import Pair, Stop, WorkupStep, read_workup
 
 Method = Literal["search", "hierarchy", "forest", "graph"]
 MOST_SHARED = 6  # steps that others need together: all their orders are looked at
@@ -73,7 +74,7 @@ class Workup:
     sets: tuple[tuple[int, tuple[int, ...]], ...]  # classes that are sets of causes, and these
     cases: tuple[float, ...]  # (K,) how many of each class there were, or what share; all 0 where it is not said
     steps: tuple[WorkupStep, ...]
-    requires: tuple[Pairs, ...]  # the numbers of the steps that each requires, and of their outcomes
+    requires: tuple[tuple[Pair, ...], ...]  # the numbers of the steps that each requires, and of their outcomes
     stops: tuple[Stop, ...]
     confirm: bool
     budget: float | None
@@ -177,10 +178,10 @@ class Workup:
         return {step.name: index for index, step in enumerate(self.steps)}
 
     @cached_property
-    def before(self) -> list[set[tuple[int, int | None]]]:
+    def before(self) -> list[set[Pair]]:
         """As `requires`, of all that must have come before each step, directly or not."""
 
-        def needed(step: int) -> set[tuple[int, int | None]]:
+        def needed(step: int) -> set[Pair]:
             return set(self.requires[step]).union(*(needed(before) for before, _ in self.requires[step]))
 
         return [needed(step) for step in range(len(self.steps))]
@@ -222,7 +223,9 @@ def check_possible(workup: Workup) -> None:
 Level = dict[int, frozenset[int]]  # steps that are searched, and the classes that each asks for
 
 
-def hierarchy(workup: Workup, requires: Pairs = (), classes: frozenset[int] | None = None) -> list[Level] | None:
+def hierarchy(
+    workup: Workup, requires: tuple[Pair, ...] = (), classes: frozenset[int] | None = None
+) -> list[Level] | None:
     """The levels below an outcome, each of which covers its classes without overlap; None if that is not so.
 
     The first are the steps that require exactly this, then come those that require one outcome of each.
@@ -257,7 +260,7 @@ def _is_partition(sets: Sequence[frozenset[int]], classes: frozenset[int]) -> bo
     return sum(map(len, sets)) == len(classes) and frozenset().union(*sets) == classes
 
 
-def forests(workup: Workup) -> tuple[tuple[int, ...], ...] | None:
+def forests(workup: Workup) -> list[list[int]] | None:
     """For each step the one that must come before it, or -1, where steps settle disjoint sets of classes.
 
     Steps that another needs together are made in some order: each order is a forest, in which they are a chain.
@@ -276,18 +279,11 @@ def forests(workup: Workup) -> tuple[tuple[int, ...], ...] | None:
     shared = set().union(*(needed for needed, ends in zip(before, last, strict=True) if len(ends) > 1))
     if len(shared) > MOST_SHARED:
         return None
-    orders = (dict(zip(order, range(len(order)), strict=True)) for order in permutations(shared))
-    return tuple(
-        _parents(last, places)
-        for places in orders
-        if all(places[one] < places[step] for step in places for one in before[step] & shared)
-    )
-
-
-def _parents(last: Sequence[set[int]], places: Mapping[int, int]) -> tuple[int, ...]:
-    """Of steps some of which are made in the order of their places: each one's parent."""
-    chain = dict(zip(places, (-1, *places), strict=False))
-    return tuple(
-        chain.get(step, max(needed, key=lambda one: places.get(one, 0), default=-1))
-        for step, needed in enumerate(last)
-    )
+    forests = []
+    for order in permutations(shared):
+        places = Counter({step: place for place, step in enumerate(order)})
+        if all(places[one] < places[step] for step in order for one in before[step] & shared):
+            chain = dict(zip(order, (-1, *order), strict=False))
+            ends = [max(needed, key=places.__getitem__, default=-1) for needed in last]
+            forests.append([chain.get(step, end) for step, end in enumerate(ends)])
+    return forests

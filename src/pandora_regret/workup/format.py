@@ -11,10 +11,10 @@ from msgspec import Meta
 from pandora_regret.costs.pathway_file import check_payments, check_version
 from pandora_regret.costs.pathways import Item, Step, Year, rounded
 from pandora_regret.inputs import FloatArray, InputError
-from pandora_regret.inputs.labels import is_missing
 from pandora_regret.inputs.names import did_you_mean
+from pandora_regret.inputs.past_cases import as_outcome
 from pandora_regret.records import check_keys, check_one_of, fail, from_plain, path
-from pandora_regret.text import typed, unit_named
+from pandora_regret.text import unit_named
 
 REST, OTHERS, NONE = "otherwise", "others", "none of these"
 FEES = ("cost", "items")
@@ -34,13 +34,7 @@ PerClass = Amount | dict[str, Amount]  # one number for all classes, or a table 
 T = TypeVar("T")
 Text = str | int
 Texts = Text | tuple[Text, ...]
-Pairs = tuple[tuple[int, int | None], ...]  # numbers of steps and of their outcomes; None for any outcome
-
-
-def as_outcome(value: Any) -> str:
-    """A value as the name of an outcome or a class: texts as they are, 1.0 as "1", and "" where it is blank."""
-    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    return "" if is_missing(value) else typed(float(value)) if is_number else str(value).strip()
+Pair = tuple[int, int | None]  # numbers of steps and of their outcomes; None for any outcome
 
 
 @dataclass(frozen=True)
@@ -245,7 +239,7 @@ class _Reader:
                 fail("hierarchy", f"contains {name!r}, which is already a step", "rename one")
             tables[name] = (place, table)
         steps = {name: self._step(name, table, place) for name, (place, table) in tables.items()}
-        alone: dict[str, tuple[int, int | None]] = {name: (n, None) for n, name in enumerate(steps)}
+        alone: dict[str, Pair] = {name: (n, None) for n, name in enumerate(steps)}
         asked = {
             f"{step.name}={outcome}": (n, o)
             for n, step in enumerate(steps.values())

@@ -7,7 +7,7 @@ on average over the posterior is the one that is best at the posterior means.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, compress, pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,10 @@ import numpy as np
 from pandora_regret.inference.dependence import displaced
 from pandora_regret.inputs import InputError, Table
 from pandora_regret.inputs.names import did_you_mean
-from pandora_regret.inputs.tables import is_frame, read_columns
+from pandora_regret.inputs.past_cases import read_records
 from pandora_regret.text import count, counted, listed, percent, typed
 from pandora_regret.workup.description import Workup
-from pandora_regret.workup.format import WorkupStep, as_outcome
+from pandora_regret.workup.format import WorkupStep
 
 BINS = 5
 MOST_VALUES = 8  # of a column whose values are outcomes as they are
@@ -135,21 +135,6 @@ def _counted(
     }
     usual = max(counts, key=lambda name: counts[name].total(), default=None) if sets else None
     return {"cuts": cuts or None, "normal": step.get("normal", usual), "counts": counts}
-
-
-def read_records(records: Any, label: str) -> tuple[dict[str, list[str]], list[str]]:
-    """The columns but for that of classes, as texts, and the classes; cases without a class are left out."""
-    if is_frame(records):
-        arrays, names = read_columns(records, None, "records")
-        records = dict(zip(names, arrays, strict=True))
-    table = {str(name): list(map(as_outcome, values)) for name, values in records.items()}
-    if label not in table:
-        raise InputError("is no column of the records", place=repr(label), fix=did_you_mean(label, table))
-    truth = table.pop(label)
-    if not any(truth) or any(len(values) != len(truth) for values in table.values()):
-        problem, fix = "have no class, or not one value each", "give each case one row, and say what it was"
-        raise InputError(problem, place="the cases of the records", fix=fix)
-    return {name: list(compress(values, truth)) for name, values in table.items()}, list(filter(None, truth))
 
 
 def _ranges(cuts: Sequence[float]) -> list[str]:

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from pandora_regret.atomic import write_atomically
 from pandora_regret.imperfect import imperfect_order, predicted_expenditure
 from pandora_regret.imperfect.searches import searched
-from pandora_regret.inputs import Forecast, InputError
-from pandora_regret.inputs.forecast import read_probabilities
+from pandora_regret.inputs import InputError
+from pandora_regret.inputs.forecast import read_case
 from pandora_regret.inputs.names import completed
 from pandora_regret.inputs.tests import SearchName, Tests, read_tests
 from pandora_regret.kernels.reference import probabilities
@@ -223,7 +223,7 @@ def plan_search(
     >>> plan.expected_cost
     151.8
     """
-    forecast = _read_case(y_proba, labels, logits, normalise)
+    forecast = read_case(y_proba, labels, logits, normalise)
     if (costs is None) == (tests is None):
         problem = "pass either costs, for tests that are always right, or tests, and not both"
         raise InputError(problem, argument="tests", place="")
@@ -234,17 +234,6 @@ def plan_search(
     line = tuple(PlanStep(forecast.labels[k], *values) for k, values in zip(order, along, strict=True))
     expected = float(predicted_expenditure(forecast.values, used, **how))
     return Plan(line[0].test, expected, line, method=search)
-
-
-def _read_case(y_proba: Any, labels: Any, logits: bool, normalise: bool) -> Forecast:
-    """One forecast, checked."""
-    if hasattr(y_proba, "keys") and np.ndim(y_proba) < 2:  # a mapping, or a row of a pandas frame
-        y_proba, labels = [chance for _, chance in y_proba.items()], list(y_proba.keys())
-    if np.ndim(y_proba) != 1:
-        shape, fix = np.shape(y_proba), "pass one forecast, shape (K,), such as y_proba[0]"
-        raise InputError(f"has shape {shape}", argument="y_proba", value=shape, fix=fix)
-    table = np.asarray(y_proba)[None]
-    return read_probabilities(table, labels=labels, logits=logits, normalise=normalise).check()
 
 
 def plan_workup(
@@ -314,7 +303,7 @@ def plan_workup(
     case: Any = workup.shares if y_proba is None else y_proba
     if hasattr(case, "keys") and np.ndim(case) < 2 and not logits:
         case = completed({str(name): chance for name, chance in case.items()}, workup.classes)
-    forecast, found = _read_case(case, labels, logits, normalise), dict(found or {})
+    forecast, found = read_case(case, labels, logits, normalise), dict(found or {})
     p = np.asarray(probabilities(next(forecast.blocks()))[0, class_columns(forecast, workup)], np.float64)
     if method not in (methods := ("auto", "graph", "planner")):
         fix = f"choose from {', '.join(methods)}"

@@ -26,15 +26,17 @@ ROOM = 6e7  # numbers that may be kept, about seven per row and state
 class Planner:
     """The search for the best plan of one case, from a state with these weights of classes."""
 
-    def __init__(self, space: StateSpace, state: State, weights: FloatArray) -> None:
+    def __init__(self, space: StateSpace, state: State, w: FloatArray, seconds: float, limit: float = inf) -> None:
         self.space, self.bounds, self.nodes = space, Bounds(space), dict[State, Node]()
         self.dependent = [step for step, before in enumerate(space.before) if before]
         self.n_opened, self.round = 0, 0
-        self.root = self.reach(state, weights)
+        self.started, self.seconds = perf_counter(), seconds
+        self.limit = min(limit, ROOM / (7 * len(self.bounds.rows)))
+        self.root = self.reach(state, w)
+        self._prove(self.root)
 
-    def run(self, seconds: float, limit: float = inf) -> None:
+    def run(self) -> None:
         """Search for so long, or until so many states have been opened, or the plan is proved optimal."""
-        self.prepare(seconds, limit)
         prices = [self.root.price * rule for rule in RULES]
         costs = [self._plan(price, LIKELY) for price in prices]
         price, likely = prices[int(np.argmin(costs))], LIKELY
@@ -43,12 +45,6 @@ class Planner:
             self._plan(price, likely)
         while self._spent() < 1 and not self._closed(self.root):
             self._improve(price)
-
-    def prepare(self, seconds: float, limit: float = inf) -> None:
-        """Start the clock, and look at the first state."""
-        self.started, self.seconds = perf_counter(), seconds
-        self.limit = min(limit, ROOM / (7 * len(self.bounds.rows)))
-        self._prove(self.root)
 
     def _spent(self) -> float:
         """Which share of the time or of the states has been used."""

@@ -11,9 +11,9 @@ from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.joint import Figure
 from pandora_regret.inputs import FloatArray, InputError, IntArray, Table
 from pandora_regret.inputs.names import did_you_mean
+from pandora_regret.inputs.past_cases import read_records
 from pandora_regret.text import counted, money, money_between
 from pandora_regret.workup.description import Workup
-from pandora_regret.workup.learn import read_records
 from pandora_regret.workup.plan import plan_workup
 from pandora_regret.workup.tree import cost_interval, follow
 

@@ -1,7 +1,7 @@
 """The scores of work-ups: what the work-up of a forecast costs under the truth, expects to cost, and wastes."""
 
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,14 +23,13 @@ from pandora_regret.inputs.names import quoted
 from pandora_regret.inputs.tables import is_frame
 from pandora_regret.kernels.engine import Rows
 from pandora_regret.kernels.reference import probabilities
-from pandora_regret.priors import Beta, Empirical, Exponential, FromScipy, Gamma, LogNormal, Prior
+from pandora_regret.priors import Prior
+from pandora_regret.priors.shared_draws import shared_draws
 from pandora_regret.scores import Score, mean_or_rows
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.policies import GraphPolicy, Nested, exact_policy, expected
 
 DRAWS = 128
-SEED = 1  # of the scrambling; a constant, since draws must not depend on the forecasts
-SMALLEST = 1e-12  # of a uniform number, and of a unit cost
 
 
 def workup_cost(
@@ -224,9 +223,9 @@ class WorkupRows:
         """At the costs of the work-up, or the mean over the draws that all forecasts share."""
         if self.prior is None:
             return cost(self.workup.costs)
-        drawn = cost_draws(self.prior, self.workup, self.draws)
+        drawn = shared_draws(self.prior, self.draws, len(self.workup.steps)) / self.prior.mean
         self.policy.worth_loops(n_rows * len(drawn))
-        return np.asarray(sum(cost(costs) for costs in drawn) / len(drawn))
+        return np.asarray(sum(cost(self.workup.costs * costs) for costs in drawn) / len(drawn))
 
 
 def _read_rows(
@@ -260,46 +259,3 @@ def class_columns(forecast: Forecast, workup: Workup) -> IntArray:
         fix = "name every class of the work-up, and no other"
         raise InputError(problem, argument="y_proba", fix=f"{fix}, with labels=[...]", command_fix=fix)
     return np.array([names.index(name) for name in workup.classes], dtype=np.intp)
-
-
-# Shared draws of unit costs: the same quasi-random points for every forecast, so that averages stay proper.
-
-
-def cost_draws(prior: Prior, workup: Workup, draws: int) -> FloatArray:
-    """What steps cost in each draw, (draws, M); on average what the work-up says.
-
-    By the quantile function at uniform points, whose first column is for a common factor. A prior without one here
-    is drawn from as it is, always with the same seed.
-    """
-    from scipy.special import gammaincinv, ndtri
-
-    uniform = uniform_points(draws, len(workup.steps) + 1)
-    unit_costs: Any
-    own = uniform[:, 1:]
-    match prior:
-        case Empirical():
-            return workup.costs * prior.samples / prior.mean  # all there is: nothing to draw
-        case Beta():
-            unit_costs = own ** (1 / prior.alpha)
-        case Exponential():
-            unit_costs = -np.log1p(-own)
-        case Gamma():
-            unit_costs = gammaincinv(prior.shape, own)
-        case LogNormal(correlation=common):
-            normal = np.sqrt(common) * ndtri(uniform[:, :1]) + np.sqrt(1 - common) * ndtri(own)
-            unit_costs = np.exp(prior.sigma * normal)
-        case FromScipy():
-            unit_costs = prior.dist.ppf(own)
-        case _:
-            unit_costs = prior.sample(draws, len(workup.steps), np.random.default_rng(SEED))
-    return np.asarray(workup.costs * np.maximum(unit_costs, SMALLEST) / prior.mean)
-
-
-@lru_cache(8)
-def uniform_points(draws: int, dimensions: int) -> FloatArray:
-    """Scrambled Sobol' points in the open unit cube."""
-    from scipy.stats import qmc
-
-    exponent = int(np.ceil(np.log2(draws)))
-    points = qmc.Sobol(dimensions, scramble=True, rng=np.random.default_rng(SEED)).random_base2(exponent)[:draws]
-    return np.asarray(np.clip(points, SMALLEST, 1 - SMALLEST))

@@ -185,9 +185,9 @@ class PlannerSolver(Solver):
 
     def __init__(self, workup: Workup, p: FloatArray, found: Findings, seconds: float, limit: float) -> None:
         super().__init__(workup, p, found)
-        self.planner = Planner(self.space, self.start, p * self.likelihood)
+        self.planner = Planner(self.space, self.start, p * self.likelihood, seconds, limit)
         if not self.start.done:
-            self.planner.run(seconds, limit)
+            self.planner.run()
 
     def option(self, state: State, likelihood: FloatArray) -> int:
         """Of the best plan that was found."""

@@ -1,5 +1,6 @@
 """What a work-up says, in a few lines: for whoever wrote the file, to see that it was understood."""
 
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -7,7 +8,6 @@ import numpy as np
 
 from pandora_regret.text import listed, money
 from pandora_regret.workup.description import Workup
-from pandora_regret.workup.format import Stop, WorkupStep
 from pandora_regret.workup.graph import MOST_STATES
 from pandora_regret.workup.plan import plan_workup
 from pandora_regret.workup.policies import GraphPolicy, exact_policy
@@ -43,19 +43,20 @@ class Summary:
 
     def to_text(self) -> str:
         """For people."""
-        least, most = (money(pick(self.least.values(), default=0.0), self.currency) for pick in (min, max))
-        knowing = f"Someone who knew the truth would pay {least if least == most else f'{least} to {most}'}; "
+        amount, likely = money(self.uninformed, self.currency), "all classes are equally likely"
+        last = f"If {likely}, at most {amount} is expected."
+        if self.least:
+            least = _range(self.least.values(), self.currency)
+            last = f"Someone who knew the truth would pay {least}; if {likely}, {amount} is expected."
         states = "" if self.states is None else f" ({self.states:,} states)"
-        stops = [f"Ways to stop: {listed(self.stops)}."] if self.stops else ["No way to stop: the truth is found."]
         lines = [
             *([self.title] if self.title else []),
             f"{len(self.classes)} classes: {listed(self.classes)}.",
             f"{len(self.steps)} steps:",
             *(f"  {line}" for line in self.steps),
-            *stops,
+            f"Ways to stop: {listed(self.stops)}." if self.stops else "No way to stop: the truth is found.",
             f"Exact method: {METHODS[self.method]}{states}.",
-            f"{f'{knowing}if' if self.least else 'If'} all classes are equally likely, "
-            f"{'' if self.least else 'at most '}{money(self.uninformed, self.currency)} is expected.",
+            last,
         ]
         return "\n".join(lines)
 
@@ -83,27 +84,27 @@ def summarise(workup: Workup) -> Summary:
         least = dict(zip(workup.classes, paid.tolist(), strict=True))
         policy = exact_policy(workup)
         states = len(policy.graph.states) if isinstance(policy, GraphPolicy) else None
-    steps, stops = (
-        (_step_line(step, workup) for step in workup.steps),
-        (_stop_line(s, workup) for s in workup.stops),
-    )
-    about = (workup.title, workup.currency, workup.classes)
-    return Summary(*about, tuple(steps), tuple(stops), method, states, least, uninformed)
+    about = (workup.title, workup.currency, workup.classes, *_lines(workup))
+    return Summary(*about, method, states, least, uninformed)
 
 
-def _stop_line(stop: Stop, workup: Workup) -> str:
-    least, most = (money(loss, workup.currency) for loss in (min(stop.losses), max(stop.losses)))
-    loss = least if least == most else f"{least} to {most}"
-    return f"{stop.name} ({f'names a class: {loss} if it is wrong' if stop.names_class else f'loses {loss}'})"
-
-
-def _step_line(step: WorkupStep, workup: Workup) -> str:
-    told = [workup.classes[k] for k in step.confirmed if k is not None]
-    parts = [f"{step.name}: {money(step.cost, workup.currency)}"]
-    if step.requires:
-        parts.append(f"after {listed(step.requires)}")
-    if len(step.outcomes) > 1:
-        parts.append(
-            f"shows {listed(step.outcomes)}" if not told or not step.is_certain else f"confirms {listed(told)}"
+def _lines(workup: Workup) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Of every step, and of every way to stop."""
+    steps, stops = [], []
+    for step in workup.steps:
+        told = [workup.classes[k] for k in step.confirmed if k is not None]
+        shown = f"confirms {listed(told)}" if told and step.is_certain else f"shows {listed(step.outcomes)}"
+        after = f", after {listed(step.requires)}" if step.requires else ""
+        shown = f", {shown}" if len(step.outcomes) > 1 else ""
+        steps.append(f"{step.name}: {money(step.cost, workup.currency)}{after}{shown}")
+    for stop in workup.stops:
+        loss = _range(stop.losses, workup.currency)
+        stops.append(
+            f"{stop.name} ({f'names a class: {loss} if it is wrong' if stop.names_class else f'loses {loss}'})"
         )
-    return ", ".join(parts)
+    return tuple(steps), tuple(stops)
+
+
+def _range(amounts: Collection[float], currency: str) -> str:
+    least, most = (money(pick(amounts), currency) for pick in (min, max))
+    return least if least == most else f"{least} to {most}"
