@@ -42,6 +42,15 @@ def to_plain(value: Any) -> Any:
     return {key: to_plain(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
+def as_written(value: Any) -> Any:
+    """Python's and NumPy's values as a file would give them: lists, dictionaries without None, numbers, text."""
+    if isinstance(value, Mapping):
+        return {str(key): as_written(entry) for key, entry in value.items() if entry is not None}
+    if hasattr(value, "tolist"):
+        return as_written(value.tolist())
+    return [as_written(entry) for entry in value] if isinstance(value, list | tuple) else value
+
+
 def from_plain(kind: type[T], value: Any, place: str) -> T:
     """Plain data as a value of a kind, built of dataclasses, tuples, dicts, unions, literals, numbers and text.
 

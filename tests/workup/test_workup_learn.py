@@ -235,7 +235,7 @@ def test_a_stop_loss_keeps_its_promise_as_often_as_it_says(monkeypatch):
 
     The share that is asked for lies just below what one of the plans truly has, so that its test is at its limit.
     """
-    from pandora_regret.workup import replay
+    from pandora_regret.workup import learn
 
     workup = learn_workup(past_cases(2000, 10), "fault", FEES, wrong=50.0)
     plans = {}
@@ -243,7 +243,7 @@ def test_a_stop_loss_keeps_its_promise_as_often_as_it_says(monkeypatch):
     def planned(_, tried):
         return plans.setdefault(tried.stops[0].losses[0], plan_workup(None, tried))
 
-    monkeypatch.setattr(replay, "plan_workup", planned)
+    monkeypatch.setattr(learn, "plan_workup", planned)
     assert find_stop_loss(workup, past_cases(400, 11), "fault", 0.01) is None
 
     def wrong_share(node, chance):

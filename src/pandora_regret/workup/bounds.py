@@ -56,14 +56,8 @@ class Bounds:
         self.columns, self.possible = np.ascontiguousarray(self.rows.T), (self.rows > 0).astype(np.float64)
         self.logs = _n_log_n(self.rows)
         # what bounds know of steps is by themselves: several at once tell no more, and save at most a fee
-        n_outcomes = [len(step.outcomes) for step in workup.steps]
-        self.steps = np.zeros((len(n_outcomes), max(n_outcomes)), np.intp)  # rows of each step's outcomes, (M, O)
-        self.is_outcome = np.arange(max(n_outcomes)) < np.array(n_outcomes)[:, None]
-        self.steps[self.is_outcome] = np.arange(1, 1 + sum(n_outcomes))
-        self.chances = np.where(self.is_outcome[..., None], self.rows[self.steps], 0.0)  # (M, O, K)
-        self.step_logs = _n_log_n(self.chances).sum(axis=1)
         self.step_costs = workup.costs + (0.0 if workup.together else workup.fee)
-        self.bits = np.maximum(np.ceil(np.log2(n_outcomes)), 1)
+        self.bits = np.maximum(np.ceil(np.log2(np.diff(space.first))), 1)
         self._read_endings()
 
     def _read_endings(self) -> None:
@@ -93,7 +87,7 @@ class Bounds:
         return np.clip(terms.sum(axis=1) - spared, 0.0, None)
 
     def per_action(self, values: FloatArray) -> FloatArray:
-        """Sums over the outcomes of each action, (A,)."""
+        """Sums over the outcomes of each action, (A, ...)."""
         return np.asarray(np.add.reduceat(values, self.space.first[:-1]))
 
     def least(self, node: Node) -> tuple[FloatArray, float]:
@@ -113,9 +107,8 @@ class Bounds:
 
     def _by_price(self, node: Node, left: Any) -> tuple[FloatArray, float]:
         """At any price of a nat: what entropy is worth, less what tests tell beyond their costs."""
-        shares = np.where(self.is_outcome, node.masses[self.steps] / node.masses[0], 1.0)
-        logs = np.log(np.where(shares > 0, shares, 1.0))
-        told = (self.step_logs - np.einsum("mo,mok->mk", logs, self.chances))[left]  # by each class, in nats
+        shares = np.where(node.masses > 0, node.masses / node.masses[0], 1.0)
+        told = self.per_action(self.logs - np.log(shares)[:, None] * self.rows)[left]  # by each class, in nats
         costs, mean = self.step_costs[left], told @ node.w / node.masses[0]
         prices = node.price * PRICES if node.price else FIRST_PRICES * np.min(costs / np.maximum(mean, ROUNDING))
         prices = np.maximum(prices, ROUNDING)
@@ -139,8 +132,9 @@ class Bounds:
         The likeliest class is named after a whole number of splits, or not at all. One class alone is confirmed
         without any.
         """
-        trivial = np.where(self.is_outcome, self.columns[node.w > 0].min(axis=0)[self.steps], 0.0).sum(axis=1)
-        unit = float(np.min((self.step_costs / ((np.maximum(1 - trivial, 0.0) + ROUNDING) * self.bits))[left]))
+        trivial = self.per_action(self.columns[node.w > 0].min(axis=0))
+        splits = ((np.maximum(1 - trivial, 0.0) + ROUNDING) * self.bits)[left]
+        unit = float(np.min(self.step_costs[left] / splits))
         if unit <= 0:
             return np.zeros(len(node.masses))
         room = np.exp2(self._room(node, np.array([unit / log(2)]))[:, 0] / unit)

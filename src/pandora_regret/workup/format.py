@@ -13,7 +13,7 @@ from pandora_regret.costs.pathways import Item, Step, Year, rounded
 from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.inputs.names import did_you_mean
 from pandora_regret.inputs.past_cases import as_outcome
-from pandora_regret.records import check_keys, check_one_of, fail, from_plain, path
+from pandora_regret.records import as_written, check_keys, check_one_of, fail, from_plain, path
 from pandora_regret.text import unit_named
 
 REST, OTHERS, NONE = "otherwise", "others", "none of these"
@@ -188,19 +188,10 @@ class WorkupFile:
 
 def read_workup(document: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a Workup, checked, from what its file says."""
-    plain = _plain(document)
+    plain = as_written(document)
     check_version(plain)
     check_keys(WorkupFile, plain, "")
     return _Reader(from_plain(WorkupFile, plain, "")).read() | {"document": plain}
-
-
-def _plain(value: Any) -> Any:
-    """Python's and NumPy's values as the TOML reader would give them: lists, dictionaries, numbers, text."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(entry) for key, entry in value.items() if entry is not None}
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return [_plain(entry) for entry in value]
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _texts(value: Any) -> tuple[str, ...]:

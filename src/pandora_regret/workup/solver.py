@@ -48,12 +48,18 @@ class Solver:
     name = "rule"
     foresees_all = True  # also what the forecast holds to be impossible
 
-    def __init__(self, workup: Workup, p: FloatArray, found: Findings) -> None:
-        self.workup, self.p, self.space = workup, p, StateSpace(workup)
+    def __init__(
+        self, workup: Workup, p: FloatArray, found: Findings, seconds: float = 1.0, limit: int | None = None
+    ) -> None:
+        self.workup, self.p, self.space, self.found = workup, p, StateSpace(workup), found
         self.start, self.likelihood = self.space.start(found)
         if not (p * self.likelihood).any():
             raise InputError(f"found is {dict(found)}: the forecast holds this to be impossible.")
         self.action_costs = (self.space.uses @ workup.costs + workup.fee).tolist()
+        self.prepare(seconds, limit)
+
+    def prepare(self, seconds: float, limit: int | None) -> None:
+        """Do what is done once, in so much time or with so many states."""
 
     def option(self, state: State, likelihood: FloatArray) -> int:
         """The action to take, or a way to stop: from -1 down."""
@@ -137,13 +143,12 @@ class GraphSolver(Solver):
 
     name = "graph"
 
-    def __init__(self, workup: Workup, p: FloatArray, found: Findings, limit: int) -> None:
-        super().__init__(workup, p, found)
-        self.graph = compile_graph(workup, found, limit)
+    def prepare(self, seconds: float, limit: int | None) -> None:
+        """Every state, swept for the forecast; and as if all classes were alike, for where it is impossible."""
+        self.graph = compile_graph(self.workup, self.found, MOST_STATES if limit is None else limit)
         self.number = {state: index for index, state in enumerate(self.graph.states)}
-        both = np.stack([p, np.ones(len(p))])  # and where that is impossible, as if all classes were alike
-        about = (NOTHING, NOTHING, self.graph.arrays, self.graph.edge_costs(workup.costs))
-        self.values, self.choices, _ = sweep(both, *about)
+        about = (NOTHING, NOTHING, self.graph.arrays, self.graph.edge_costs(self.workup.costs))
+        self.values, self.choices, _ = sweep(np.stack([self.p, np.ones(len(self.p))]), *about)
 
     def option(self, state: State, likelihood: FloatArray) -> int:
         """As the sweep chose."""
@@ -159,10 +164,10 @@ class GraphSolver(Solver):
 class ClosedSolver(Solver):
     """By a closed form: what is left to do is a work-up of the same kind, and its order is known."""
 
-    def __init__(self, workup: Workup, p: FloatArray, found: Findings) -> None:
-        super().__init__(workup, p, found)
-        self.name, self.policy = workup.method, exact_policy(workup)
-        self.stop = -1 - int(np.argmin([stop.losses[0] for stop in workup.stops] or [0]))
+    def prepare(self, seconds: float, limit: int | None) -> None:
+        """The policy, and which way to stop there may be."""
+        self.name, self.policy = self.workup.method, exact_policy(self.workup)
+        self.stop = -1 - int(np.argmin([stop.losses[0] for stop in self.workup.endings]))
 
     def option(self, state: State, likelihood: FloatArray) -> int:
         """The first step of the order that can be made."""
@@ -183,9 +188,10 @@ class PlannerSolver(Solver):
 
     name, foresees_all = "planner", False
 
-    def __init__(self, workup: Workup, p: FloatArray, found: Findings, seconds: float, limit: float) -> None:
-        super().__init__(workup, p, found)
-        self.planner = Planner(self.space, self.start, p * self.likelihood, seconds, limit)
+    def prepare(self, seconds: float, limit: int | None) -> None:
+        """The search."""
+        about = (self.p * self.likelihood, seconds, inf if limit is None else limit)
+        self.planner = Planner(self.space, self.start, *about)
         if not self.start.done:
             self.planner.run()
 
@@ -207,11 +213,10 @@ def solver_for(
     workup: Workup, p: FloatArray, found: Findings, method: str, seconds: float, limit: int | None
 ) -> Solver:
     """A closed form where there is one, the state graph where it is small, else the planner; or as asked."""
-    if method == "auto" and workup.method != "graph":
-        return ClosedSolver(workup, p, found)
     if method == "auto":
+        method = workup.method
         space = StateSpace(workup)
-        method = "graph" if space.most_states(space.start(found)[0], QUICK) <= QUICK else "planner"
-    if method == "graph":
-        return GraphSolver(workup, p, found, MOST_STATES if limit is None else limit)
-    return PlannerSolver(workup, p, found, seconds, inf if limit is None else limit)
+        if method == "graph" and space.most_states(space.start(found)[0], QUICK) > QUICK:
+            method = "planner"
+    kind = {"graph": GraphSolver, "planner": PlannerSolver}.get(method, ClosedSolver)
+    return kind(workup, p, found, seconds, limit)
