@@ -117,3 +117,60 @@ def _branch(workup, made, likelihood, together, results, spent):
     if confirmed or not after.any():
         return [np.zeros(len(likelihood))]
     return list(_policies(workup, found, after, spent))
+
+
+def noisy_test(classes, rates, cost=1):
+    """A test that says yes as often as its rates, one per class."""
+    yes = dict(zip(classes, np.asarray(rates).tolist(), strict=True))
+    return {"cost": float(cost), "outcomes": {"yes": yes, "no": "otherwise"}}
+
+
+def forecasts(rng, n, n_classes):
+    """Some of them with classes held to be impossible, some all but certain."""
+    p = rng.dirichlet(np.ones(n_classes), n)
+    logits = rng.normal(0, rng.uniform(1, 30, (n, 1)), (n, n_classes))
+    sharp = np.exp(logits - logits.max(axis=1, keepdims=True))
+    p = np.where(rng.random((n, 1)) < 0.4, sharp, p) * (rng.random((n, n_classes)) < 0.8)
+    p[~p.any(axis=1)] = 1.0
+    return p / p.sum(axis=1, keepdims=True)
+
+
+def random_hierarchy(rng):
+    """Two or three groups of one to three classes, some of them split again."""
+    tree, classes = {}, []
+    for g in range(int(rng.integers(2, 4))):
+        members = [f"{g}{k}" for k in range(int(rng.integers(1, 4)))]
+        classes += members
+        leaves = {name: float(rng.uniform(1, 5)) for name in members}
+        tree |= {f"group {g}": {"cost": float(rng.uniform(1, 5)), **leaves}} if len(members) > 1 else leaves
+    return Workup(classes, hierarchy=tree)
+
+
+def random_forest(rng):
+    """Definitive tests and visits that need up to two others before them; perhaps a way to give up."""
+    steps, classes = {}, []
+    for s in range(int(rng.integers(2, 7))):
+        steps[f"step {s}"] = {"cost": float(rng.choice([1.0, 2.0, 2.5, 7.0, rng.uniform(0.5, 5)]))}
+        before = rng.choice(s, min(s, int(rng.choice(3, p=[0.4, 0.4, 0.2]))), replace=False)
+        steps[f"step {s}"] |= {"requires": [f"step {one}" for one in before]} if len(before) else {}
+        told = names(int(rng.choice(3, p=[0.35, 0.5, 0.15])), f"class of step {s}")
+        classes, steps[f"step {s}"] = classes + told, steps[f"step {s}"] | ({"tells_apart": told} if told else {})
+    missing = names(max(2 - len(classes), 0), "class of its own")
+    steps |= {f"test of {name}": {"cost": 3.0, "confirms": name} for name in missing}
+    hidden = ["never found"] * int(rng.integers(2))
+    if hidden or rng.random() < 0.6:
+        return Workup(classes + missing + hidden, steps, stops={"give up": {"loss": float(rng.uniform(0.5, 15))}})
+    return Workup(classes + missing, steps)
+
+
+def random_naming(rng):
+    """Noisy tests, perhaps a definitive panel, and naming a class."""
+    classes = names(int(rng.integers(2, 8)))
+    steps = {
+        f"test {i}": noisy_test(
+            classes, rng.uniform(0, 1, len(classes)).round(2), rng.choice([1.0, 2.0, rng.uniform(0.5, 5)])
+        )
+        for i in range(int(rng.integers(1, 4)))
+    }
+    panel = {"panel": {"cost": 30, "tells_apart": "all"}} if rng.random() < 0.5 else {}
+    return Workup(classes, steps | panel, stops={"name": {"wrong": float(rng.choice([5.0, 50.0]))}})

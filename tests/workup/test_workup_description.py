@@ -155,29 +155,31 @@ def test_every_mistake_is_one_sentence_with_its_key(load, old, new, said):
     assert "\n" not in str(error.value)
 
 
-def test_a_class_that_nothing_can_confirm_is_refused():
-    with pytest.raises(InputError, match="classes contains 'b', which nothing can ever confirm: add a step"):
-        Workup(["a", "b"], {"test": {"cost": 1, "confirms": "a"}})
-    assert Workup(["a", "b"], {"test": {"cost": 1, "confirms": "a"}}, confirm=False).method == "graph"
-
-
-def test_a_step_behind_a_confirmed_class_is_unreachable():
-    steps = {"look": {"cost": 1, "confirms": "a"}, "probe": {"cost": 1, "requires": "look=yes", "confirms": "b"}}
-    with pytest.raises(InputError, match=r"steps.probe.requires asks for outcomes that no case has at once"):
-        Workup(["a", "b"], steps)
+LOOK = {"cost": 1, "confirms": "a"}
 
 
 @pytest.mark.parametrize(
-    ("hierarchy", "said"),
+    ("about", "said"),
     [
-        ({"x": {"cost": 1, "a": 1}, "b": 1}, "hierarchy.x is no class, and has less than two below it"),
-        ({"a": 1, "bb": 1}, "hierarchy.bb is no class, and has less than two below it: did you mean 'b'?"),
-        ({"a": 1}, "classes contains 'b', which nothing can ever confirm"),
+        (
+            {"hierarchy": {"x": {"cost": 1, "a": 1}, "b": 1}},
+            "hierarchy.x is no class, and has less than two below it",
+        ),
+        (
+            {"hierarchy": {"a": 1, "bb": 1}},
+            "hierarchy.bb is no class, and has less than two below it: did you mean 'b'?",
+        ),
+        ({"hierarchy": {"a": 1}}, "classes contains 'b', which nothing can ever confirm"),
+        ({"steps": {"look": LOOK}}, "classes contains 'b', which nothing can ever confirm: add a step"),
+        (
+            {"steps": {"look": LOOK, "probe": {"cost": 1, "requires": "look=yes", "confirms": "b"}}},
+            "steps.probe.requires asks for outcomes that no case has at once",
+        ),
     ],
 )
-def test_hierarchies_that_cannot_be_are_refused(hierarchy, said):
+def test_work_ups_that_cannot_be_are_refused(about, said):
     with pytest.raises(InputError) as error:
-        Workup(["a", "b"], hierarchy=hierarchy)
+        Workup(["a", "b"], **about)
     assert said in str(error.value)
 
 
@@ -185,7 +187,7 @@ def test_methods_are_recognised_from_what_the_file_says():
     assert search_workup([1, 2, 3]).method == "search"
     assert search_workup([1, 2], stops={"give up": {"loss": 3}}).method == "forest"
     assert search_workup([1, 2], stops={"give up": {"loss": {"class 0": 3, "others": 1}}}).method == "graph"
-    assert search_workup([1, 2], confirm=False).method == "graph"
+    assert Workup(["a", "b"], {"look": LOOK}, confirm=False).method == "graph"
     assert search_workup([1, 2], budget=10).method == "graph"
     assert search_workup([1, 0]).method == "forest"
     tree = {"ab": {"cost": 1, "a": 2, "b": 3}, "c": 4}

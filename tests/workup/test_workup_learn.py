@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from pandora_regret.inference.dependence import displaced
 from pandora_regret.inputs import InputError
 from pandora_regret.workup import Workup, find_stop_loss, learn_workup, plan_workup, replay_workup
 from pandora_regret.workup.format import noisy_or
@@ -193,16 +192,6 @@ def test_a_replay_warns_of_tests_that_depend_on_each_other_given_the_class():
     )
     assert set(result.dependent) == {"noise", "heat"}
     assert "depend on each other" in result.to_text()
-
-
-def test_cases_are_displaced_only_where_pearsons_test_leaves_no_doubt():
-    tables = np.random.default_rng(0).integers(20, 200, (2, 3, 4)).astype(float)
-    each = [stats.chi2_contingency(table, correction=False) for table in tables]
-    assert sum(one.statistic for one in each) > 12 + 10 * 24**0.5
-    apart = sum(np.abs(table - one.expected_freq).sum() for table, one in zip(tables, each, strict=True))
-    assert displaced(tables) == pytest.approx(apart / 2 / tables.sum())
-    independent = np.outer([10.0, 20.0, 0.0], [30.0, 40.0])
-    assert displaced(np.array([independent + 1, 0 * independent])) == 0
 
 
 def test_visits_and_certain_tests_need_no_column():

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from workups import names, random_workup
+from workups import names, noisy_test, random_workup
 
 from pandora_regret.inputs import InputError
 from pandora_regret.workup import PlanNode, Workup, plan_workup, summarise
@@ -78,10 +78,7 @@ def test_the_optimum_lies_between_the_bounds_however_early_the_search_ends(block
 @pytest.fixture
 def forty_tests():
     rng, classes = np.random.default_rng(0), names(12)
-    steps = {}
-    for number in range(40):
-        rates = dict(zip(classes, rng.beta(0.5, 0.5, 12).tolist(), strict=True))
-        steps[f"ask {number}"] = {"cost": 1, "outcomes": {"yes": rates, "no": "otherwise"}}
+    steps = {f"ask {number}": noisy_test(classes, rng.beta(0.5, 0.5, 12)) for number in range(40)}
     return Workup(classes, steps, stops={"name": {"wrong": 30}})
 
 

@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from workups import every_policy, names, random_workup, search_workup
+from workups import (
+    every_policy,
+    forecasts,
+    names,
+    noisy_test,
+    random_forest,
+    random_hierarchy,
+    random_naming,
+    random_workup,
+    search_workup,
+)
 
 from pandora_regret import (
     Exponential,
@@ -40,16 +50,6 @@ def both_ways(policy, method, *arguments):
     """What a method of the policy computes by compiled loops, and by the reference."""
     for policy.loops_are_ready in (True, False):
         yield method(*arguments)
-
-
-def forecasts(rng, n, n_classes):
-    """Some of them with classes held to be impossible, some all but certain."""
-    p = rng.dirichlet(np.ones(n_classes), n)
-    logits = rng.normal(0, rng.uniform(1, 30, (n, 1)), (n, n_classes))
-    sharp = np.exp(logits - logits.max(axis=1, keepdims=True))
-    p = np.where(rng.random((n, 1)) < 0.4, sharp, p) * (rng.random((n, n_classes)) < 0.8)
-    p[~p.any(axis=1)] = 1.0
-    return p / p.sum(axis=1, keepdims=True)
 
 
 @given(seeds)
@@ -129,26 +129,15 @@ def test_the_multiplexing_abstraction_one_test_answers_for_several_classes(overl
         assert costs_by_class(policy, p)[0] @ p == pytest.approx(best, rel=1e-12)
 
 
-def random_hierarchy(rng):
-    """Two or three groups of one to three classes, some of them split again."""
-    tree, classes = {}, []
-    for g in range(int(rng.integers(2, 4))):
-        members = [f"{g}{k}" for k in range(int(rng.integers(1, 4)))]
-        classes += members
-        leaves = {name: float(rng.uniform(1, 5)) for name in members}
-        tree |= {f"group {g}": {"cost": float(rng.uniform(1, 5)), **leaves}} if len(members) > 1 else leaves
-    return Workup(classes, hierarchy=tree)
-
-
 @given(seeds)
 def test_hierarchy_chain_rule(seed):
-    """A search on every level is what the state graph finds."""
+    """A search on every level is what the state graph finds; and so are the blocks of a forest."""
     rng = np.random.default_rng(seed)
-    workup = random_hierarchy(rng)
-    assume(workup.method == "hierarchy")
+    workup = (random_hierarchy, random_forest)[seed % 2](rng)
+    assume(workup.method in ("hierarchy", "forest"))
     p = forecasts(rng, 3, len(workup.classes))
-    by_levels = costs_by_class(exact_policy(workup), p)
-    assert by_levels == pytest.approx(costs_by_class(GraphPolicy(workup), p), rel=1e-11)
+    by_class = costs_by_class(exact_policy(workup), p)
+    assert by_class == pytest.approx(costs_by_class(GraphPolicy(workup), p), rel=1e-11)
 
 
 @pytest.mark.parametrize("prior", [Uniform(), Exponential(), Gamma(0.5), LogNormal(0.5, correlation=0.3), Fixed()])
@@ -160,23 +149,6 @@ def test_one_level_is_the_score_of_the_paper(prior):
     if prior == Uniform():  # C E[u] + b L with E[u] = 1/2 and b = 1/6, where C are base costs, twice the means
         beta = beta_score(y, p, max_costs=2 * costs, per_instance=True)
         assert ours == pytest.approx(costs[y] + beta / 6)
-
-
-def random_forest(rng):
-    """Definitive tests and visits that need up to two others before them; perhaps a way to give up."""
-    steps, classes = {}, []
-    for s in range(int(rng.integers(2, 7))):
-        steps[f"step {s}"] = {"cost": float(rng.choice([1.0, 2.0, 2.5, 7.0, rng.uniform(0.5, 5)]))}
-        before = rng.choice(s, min(s, int(rng.choice(3, p=[0.4, 0.4, 0.2]))), replace=False)
-        steps[f"step {s}"] |= {"requires": [f"step {one}" for one in before]} if len(before) else {}
-        told = names(int(rng.choice(3, p=[0.35, 0.5, 0.15])), f"class of step {s}")
-        classes, steps[f"step {s}"] = classes + told, steps[f"step {s}"] | ({"tells_apart": told} if told else {})
-    missing = names(max(2 - len(classes), 0), "class of its own")
-    steps |= {f"test of {name}": {"cost": 3.0, "confirms": name} for name in missing}
-    hidden = ["never found"] * int(rng.integers(2))
-    if hidden or rng.random() < 0.6:
-        return Workup(classes + missing + hidden, steps, stops={"give up": {"loss": float(rng.uniform(0.5, 15))}})
-    return Workup(classes + missing, steps)
 
 
 def least_cost(workup, p, made=frozenset()):
@@ -204,40 +176,12 @@ def test_definitive_tests_that_share_steps_and_may_be_given_up(block):
     assert len(kinds) == 4  # with and without: tests that need two steps, giving up
 
 
-@given(seeds)
-def test_each_class_pays_what_it_pays_by_the_state_graph(seed):
-    rng = np.random.default_rng(seed)
-    workup = random_forest(rng)
-    assume(workup.method == "forest")
-    p = forecasts(rng, 3, len(workup.classes))
-    by_class = costs_by_class(exact_policy(workup), p)
-    assert by_class == pytest.approx(costs_by_class(GraphPolicy(workup), p), rel=1e-11)
-    assert workup_entropy(p, workup, per_instance=True) == pytest.approx((p * by_class).sum(axis=1), rel=1e-11)
-
-
 def test_steps_that_cost_nothing_are_made_first():
     workup = search_workup([3, 0, 2], stops={"give up": {"loss": 2.9}})
     assert workup.method == "forest"
     assert costs_by_class(exact_policy(workup), [0.2, 0.3, 0.5])[0] == pytest.approx([4.9, 0.0, 2.0])
     plan = plan_workup([0.2, 0.3, 0.5], workup)
     assert [step.test for step in plan.steps] == ["test 1", "test 2"]
-
-
-def random_naming(rng):
-    """Noisy tests, perhaps a definitive panel, and naming a class."""
-    classes = names(int(rng.integers(2, 8)))
-    steps = {
-        f"test {i}": {
-            "cost": float(rng.choice([1.0, 2.0, rng.uniform(0.5, 5)])),
-            "outcomes": {
-                "yes": dict(zip(classes, rng.uniform(0, 1, 7).round(2), strict=False)),
-                "no": "otherwise",
-            },
-        }
-        for i in range(int(rng.integers(1, 4)))
-    }
-    panel = {"panel": {"cost": 30, "tells_apart": "all"}} if rng.random() < 0.5 else {}
-    return Workup(classes, steps | panel, stops={"name": {"wrong": float(rng.choice([5.0, 50.0]))}})
 
 
 KINDS = {
@@ -344,13 +288,7 @@ def test_the_count_of_states_is_a_bound(seed):
 def test_naming_a_class_at_confident_forecasts():
     """Where all but one class are impossible but for rounding, the loss of naming it is what the others leave."""
     rng, classes = np.random.default_rng(0), names(7)
-    steps = {
-        f"test {i}": {
-            "cost": 1,
-            "outcomes": {"yes": dict(zip(classes, rng.uniform(0.05, 0.95, 7), strict=True)), "no": "otherwise"},
-        }
-        for i in range(4)
-    }
+    steps = {f"test {i}": noisy_test(classes, rng.uniform(0.05, 0.95, 7)) for i in range(4)}
     definitive = {"panel": {"cost": 30, "tells_apart": "all"}, "test": steps["test 0"]}
     logits = rng.normal(0, 10, (4000, 7))
     p = np.exp(logits - logits.max(axis=1, keepdims=True))
