@@ -168,7 +168,7 @@ def random_naming(rng):
     classes = names(int(rng.integers(2, 8)))
     steps = {
         f"test {i}": noisy_test(
-            classes, rng.uniform(0, 1, len(classes)).round(2), rng.choice([1.0, 2.0, rng.uniform(0.5, 5)])
+            classes, rng.random(len(classes)).round(2), rng.choice([1, 2, rng.uniform(0.5, 5)])
         )
         for i in range(int(rng.integers(1, 4)))
     }

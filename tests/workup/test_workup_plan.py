@@ -115,11 +115,11 @@ def test_what_was_found_changes_what_comes_next():
         ({"dermoscopy": "odd"}, "found says dermoscopy=odd, but its outcomes are suspicious, benign."),
         (
             {"dermoscopy": "benign", "probe": "nevus"},
-            "found says dermoscopy=benign, but probe requires dermoscopy=sus",
+            "found says dermoscopy=benign, but probe requires derm",
         ),
         (
             {"probe": "nevus", "dermoscopy": "benign"},
-            "found says dermoscopy=benign, but probe requires dermoscopy=sus",
+            "found says dermoscopy=benign, but probe requires derm",
         ),
     ],
 )
