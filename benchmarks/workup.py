@@ -22,8 +22,7 @@ from yardstick import best, claim, finish, record
 import pandora_regret as pr
 from pandora_regret.kernels import engine
 from pandora_regret.kernels.engine import in_threads
-from pandora_regret.workup.bounds import Node
-from pandora_regret.workup.planner import Planner
+from pandora_regret.workup.planner import Node, Planner
 from pandora_regret.workup.policies import exact_policy
 from pandora_regret.workup.states import StateSpace
 

@@ -68,7 +68,7 @@ def test_bad_input_is_one_sentence(arguments, error, said):
 def test_a_prior_must_fit_the_steps():
     from pandora_regret import Beta, LogNormal
 
-    with pytest.raises(InputError, match="prior is about 3 tests but the work-up has 2 steps"):
+    with pytest.raises(InputError, match="prior is about 3 classes but there are 2 of the work-up's steps"):
         workup_cost([0], [[0.5, 0.5]], search_workup([1, 2]), prior=LogNormal([0.1, 0.2, 0.3]))
     with pytest.raises(InputError, match="mean cost 0"):
         workup_cost([0], [[0.5, 0.5]], search_workup([1, 2]), prior=Beta(0))

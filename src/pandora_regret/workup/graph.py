@@ -20,11 +20,11 @@ import numpy as np
 from pandora_regret.inputs import FloatArray, IntArray
 from pandora_regret.inputs.tables import row_slices
 from pandora_regret.kernels import engine
+from pandora_regret.kernels.horn import BETTER
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.states import UNUSED, Findings, State, StateSpace
 
 MOST_STATES = 200_000  # unless another limit is asked for
-BETTER = 1 - 1e-13  # what costs less than this times the best so far is better by more than rounding
 NOTHING = np.empty(0, np.intp)
 
 

@@ -9,8 +9,8 @@ Rows of lanes are addressed by two indices throughout: a view of a row would be 
 
 import numpy as np
 
+from pandora_regret.kernels.horn import BETTER
 from pandora_regret.kernels.jit import FAST, njit
-from pandora_regret.workup.graph import BETTER
 
 LANES = 32
 IN_LANES = {**FAST, "forceinline": True, "fastmath": {*FAST["fastmath"], "nnan"}}  # a minimum is one instruction

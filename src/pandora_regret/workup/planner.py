@@ -2,25 +2,32 @@
 
 States are opened one by one (AO*; a state is what was found, in whatever order). Each has a lower bound, and the
 cost of a concrete plan; both get better as states behind it are opened. Where they meet, the plan is optimal.
+
+In docstrings w are the classes' weights in a state, unnormalised, and |w| their sum; the entropy of w is that of
+its shares, in nats, times |w|. Tables have a row for w as it is, and then one per outcome of every action. Bounds
+are proved in docs/theory/workups.md, and rounded outwards.
 """
 
 from __future__ import annotations
 
-from math import inf
+from math import inf, log
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
 from pandora_regret.inputs import FloatArray
-from pandora_regret.workup.bounds import Bounds, Node
-from pandora_regret.workup.graph import BETTER
-from pandora_regret.workup.states import State, StateSpace
+from pandora_regret.kernels.horn import BETTER
+from pandora_regret.workup.states import UNUSED, State, StateSpace
 
 RULES = (1.0, 6.0, 12.0, 24.0)  # prices of a nat by which the first plans are made, times the one that bounds best
 LIKELY, FINER = 0.02, 0.25  # states less likely are not planned for at first, and how fast that changes
 SHARE, LATEST = 0.6, 0.8  # of the time: until when first plans are begun, and ended; the rest is for the search
 CLOSED = 1e-12  # so near, bounds have met
 ROOM = 6e7  # numbers that may be kept, about seven per row and state
+PRICES = np.array([0.7, 1.0, 1.4])  # tried in each state, times the best one of the state before
+FIRST_PRICES = np.geomspace(0.02, 50, 15)  # likewise, in the first state
+ROUNDING = 1e-12
 
 
 class Planner:
@@ -170,3 +177,136 @@ class Planner:
             self._follow(node, price, inf)  # where it cannot be left, to some end
         for before, action in reversed(path):
             self._take(before, action)
+
+
+class Node:
+    """A state that has been reached: the bounds of its cost, times the chance of coming there."""
+
+    def __init__(self, state: State, w: FloatArray, price: float) -> None:
+        self.state, self.w, self.mass, self.price = state, w, float(w.sum()), price
+        self.low, self.high, self.stop = 0.0, inf, inf
+        self.option = -1  # of the best plan so far: an action, or a way to stop from -1 down
+        self.is_open = False
+        self.leaves: FloatArray | None = None  # (rows,) what must be paid after each outcome, once that is proved
+        self.children: dict[int, list[tuple[int, Node]]] = {}  # of each action: rows, and the states there
+        self.planned = 0  # in which round
+
+    def open(self, bounds: Bounds) -> None:
+        """See what can be done, and what is known after every outcome of every action, (rows,)."""
+        self.is_open, weights, w = True, bounds.columns * self.w[:, None], self.w
+        self.masses, self.tops = weights.sum(axis=0), weights.max(axis=0)  # of all classes, of the likeliest one
+        self.entropies = np.maximum(_n_log_n(self.masses) - bounds.rows @ _n_log_n(w) - bounds.logs @ w, 0.0)
+        self.spared = bounds.rows @ (w * bounds.spared)  # what someone who knew the truth would pay
+        self.ended, self.stops = bounds.confirms, bounds.stops(weights).min(axis=0)
+        if not bounds.space.workup.confirm:  # the only class left is enough
+            self.ended = bounds.possible @ [self.state.possible >> k & 1 for k in range(len(w))] == 1
+        self.actions = bounds.space.open_actions(self.state)
+        self.least = np.full(len(bounds.costs), inf)  # (A,) by each action
+        self.least[self.actions] = bounds.costs[self.actions] * self.mass
+
+
+class Bounds:
+    """Lower bounds for the states of one work-up."""
+
+    def __init__(self, space: StateSpace) -> None:
+        self.space, self.rows, workup = space, space.rows, space.workup
+        self.costs = space.uses @ workup.costs + workup.fee
+        self.confirms = np.array(space.confirms) & workup.confirm
+        self.columns, self.possible = np.ascontiguousarray(self.rows.T), (self.rows > 0).astype(np.float64)
+        self.logs = _n_log_n(self.rows)
+        # what bounds know of steps is by themselves: several at once tell no more, and save at most a fee
+        self.step_costs = workup.costs + (0.0 if workup.together else workup.fee)
+        self.bits = np.maximum(np.ceil(np.log2(np.diff(space.first))), 1)
+        self._read_endings()
+
+    def _read_endings(self) -> None:
+        """Ways to stop, and the least that a case of each class can end with.
+
+        Where there are none, a case may still be left unresolved, unless every class is certain to be confirmed.
+        """
+        workup, steps = self.space.workup, self.space.workup.steps
+        self.losses = np.array([end.losses for end in workup.endings])
+        self.names = np.array([end.names_class for end in workup.endings])
+        sure, alone = set[int](), np.full(self.rows.shape[1], inf if workup.confirm else 0.0)
+        for step, before in zip(steps, workup.before, strict=True):
+            asked = [steps[b].chances[outcome] for b, outcome in before if outcome is not None]
+            sure |= {k for k in step.settles if all(row[k] == 1 for row in asked)}
+            for k in {*step.confirmed} - {None}:
+                alone[k] = min(alone[k], step.cost)
+        settled = workup.confirm and workup.budget is None and len(sure) == len(alone)
+        self.may_fail = bool(workup.stops) or not settled
+        lost = np.where(self.names[:, None], 0.0, self.losses).min(axis=0)
+        self.spared = np.minimum(alone, lost) if self.may_fail else alone
+        self.smallest_loss = float(np.min(self.losses, where=self.losses > 0, initial=inf))
+
+    def stops(self, weights: FloatArray) -> Any:
+        """What ways to stop lose, (stops, R), at some weights of classes, (K, R)."""
+        terms = self.losses[..., None] * weights
+        spared = np.where(self.names[:, None], terms.max(axis=1), 0.0)
+        return np.clip(terms.sum(axis=1) - spared, 0.0, None)
+
+    def per_action(self, values: FloatArray) -> FloatArray:
+        """Sums over the outcomes of each action, (A, ...)."""
+        return np.asarray(np.add.reduceat(values, self.space.first[:-1]))
+
+    def least(self, node: Node) -> tuple[FloatArray, float]:
+        """What must be paid after every outcome, (rows,); and the price of a nat that shows it best.
+
+        The price to begin with, the node's, is the one that suited the state before, or 0.
+        """
+        left = np.flatnonzero(np.array(node.state.outcomes) == UNUSED)
+        left = left[np.array(self.space.informative(node.state.possible))[left]]
+        least, price = node.spared * (1 - ROUNDING), node.price
+        if len(left):
+            by_price, price = self._by_price(node, left)
+            proven = np.maximum(by_price, self._by_splits(node, left)) * (1 - ROUNDING)
+            least = np.maximum(least, proven - ROUNDING * (1 + price) * node.masses[0])
+        least = np.minimum(least, node.stops) if self.may_fail else least
+        return np.where(node.ended | (node.masses <= 0), 0.0, least), price
+
+    def _by_price(self, node: Node, left: Any) -> tuple[FloatArray, float]:
+        """At any price of a nat: what entropy is worth, less what tests tell beyond their costs."""
+        shares = np.where(node.masses > 0, node.masses / node.masses[0], 1.0)
+        told = self.per_action(self.logs - np.log(shares)[:, None] * self.rows)[left]  # by each class, in nats
+        costs, mean = self.step_costs[left], told @ node.w / node.masses[0]
+        prices = node.price * PRICES if node.price else FIRST_PRICES * np.min(costs / np.maximum(mean, ROUNDING))
+        prices = np.maximum(prices, ROUNDING)
+        gains = np.array([np.maximum(one * told, costs[:, None]).sum(axis=0) - costs.sum() for one in prices])
+        bounds = prices * node.entropies[:, None] - self.rows @ (node.w * gains).T
+        bounds -= self._room(node, prices) * node.masses[:, None]
+        return bounds.max(axis=1), float(prices[bounds[0].argmax()])
+
+    def _room(self, node: Node, prices: FloatArray) -> FloatArray:
+        """The most that uncertainty left on stopping can save, at each price of a nat, (rows, prices)."""
+        best = np.zeros((len(self.rows), len(prices)))
+        for losses, names in zip(self.losses, self.names, strict=True) if self.may_fail else ():
+            kept = np.exp(-losses / prices[:, None])
+            sums = self.possible @ ((node.w > 0) * kept).T + ((1 - kept.min(axis=1)) if names else 0.0)
+            best = np.maximum(best, prices * np.log(np.maximum(sums, 1.0)))
+        return best
+
+    def _by_splits(self, node: Node, left: Any) -> FloatArray:
+        """If any split of the classes cost the least that a test asks for one: Kraft's inequality.
+
+        The likeliest class is named after a whole number of splits, or not at all. One class alone is confirmed
+        without any.
+        """
+        trivial = self.per_action(self.columns[node.w > 0].min(axis=0))
+        splits = ((np.maximum(1 - trivial, 0.0) + ROUNDING) * self.bits)[left]
+        unit = float(np.min(self.step_costs[left] / splits))
+        if unit <= 0:
+            return np.zeros(len(node.masses))
+        room = np.exp2(self._room(node, np.array([unit / log(2)]))[:, 0] / unit)
+        top = np.clip(node.tops / np.where(node.masses > 0, node.masses, 1.0), ROUNDING, 1.0)
+        rest = np.where(top < 1, 1 - top, 1e-300)
+        first = np.maximum(np.floor(-np.log2(top * room)), 1.0)
+        ways = [top * n - rest * np.log2(room - 2**-n) for n in (first, first + 1)]
+        if self.may_fail:
+            ways.append(top * (1 + self.smallest_loss / unit) - rest * np.log2(room))
+        two = -top * np.log2(top) - rest * np.log2(rest)
+        bound = unit * (node.masses * (np.min(ways, axis=0) - two) + node.entropies / log(2))
+        return np.where(self.possible @ (node.w > 0) > 1, bound, 0.0)
+
+
+def _n_log_n(values: FloatArray) -> FloatArray:
+    return values * np.log(np.where(values > 0, values, 1.0))

@@ -6,31 +6,29 @@ forecast acts as if the classes still possible were equally likely.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
 from pandora_regret.kernels import engine
+from pandora_regret.kernels.horn import FIRST, compiled_forest, forest_costs
 from pandora_regret.kernels.reference import BROKEN_BY_INDEX, search_order
 from pandora_regret.priors import Prior
 from pandora_regret.workup.description import Workup
-from pandora_regret.workup.graph import BETTER, NOTHING, compile_graph
+from pandora_regret.workup.graph import NOTHING, compile_graph
 
 NO_WAY_OUT = 1e80  # the loss of giving up where that is impossible
 FREE = 1e-100  # what a step costs that costs nothing, or has been made
-FIRST = 1e200  # so much likelier is what is possible than what is not
-POSSIBLE = 1e10  # less than this is the mass of what is not
-TIE = 1 + 1e-13  # blocks of steps that rounding cannot tell apart are equally good
-WAITING, EMITTED = -1, -2  # a block that has joined another has the number of that one instead
 
 
 @lru_cache(4)
 def exact_policy(workup: Workup) -> Policy:
     """The fastest exact method that applies, ready to be used."""
-    return POLICIES[workup.method](workup)
+    kinds: dict[str, Any] = {"forest": Forest, "graph": GraphPolicy}
+    return kinds.get(workup.method, Nested)(workup)  # type: ignore[no-any-return]
 
 
 class Policy:
@@ -56,13 +54,6 @@ class Policy:
     def predicted(self, p: FloatArray, costs: FloatArray) -> FloatArray:
         """What each row expects its own policy to cost, (n,)."""
         return expected(p, lambda rows, truths: self.paid(p, rows, truths, costs))
-
-    def order(self, p: FloatArray, costs: FloatArray) -> Sequence[int]:
-        """For one forecast, (K,), of which some steps may have been made: which step comes before which.
-
-        Steps that are not to be made are left out. Where there is a graph, it knows better.
-        """
-        raise NotImplementedError
 
 
 def expected(p: FloatArray, paid: Callable[[IntArray, IntArray], FloatArray]) -> FloatArray:
@@ -114,7 +105,7 @@ class Nested(Policy):
         return paid
 
     def order(self, p: FloatArray, costs: FloatArray) -> list[int]:
-        """Every level's search, one after the other."""
+        """Of one forecast, (K,), after some steps: every level's search, one after the other."""
         nobody, orders = np.empty(0, np.intp), list[int]()
         for steps, members in self.levels:
             level = as_forecast(p[None] @ members.T, nobody, costs[steps])
@@ -172,87 +163,6 @@ class Forest(Policy):
         return sorted((s for s, spent in enumerate(finished) if spent < given_up), key=finished.__getitem__)
 
 
-# Horn's blocks, written for lists and for numba.
-
-
-def forest_costs(masses: Any, parents: Any, costs: Any, loss: float, finished: Any) -> None:
-    """What has been spent when each step of one forecast is done or given up, into `finished`, (M + 1,).
-
-    Masses of steps, and last the mass that nothing finds. Of the forests, (orders, M), the cheapest counts. With R
-    the mass that is still open, ``V_s = min(R_s loss, cost_s R_s + V_{s+1})``: a best prefix ends with a block.
-    """
-    least, least_rest = np.inf, np.inf
-    for number in range(len(parents)):
-        order = _order(masses, parents[number], costs)
-        left, made = masses[len(costs)], len(order)
-        value = left * loss
-        rest = value if left < POSSIBLE else 0.0  # the impossible part
-        for place in range(len(order) - 1, -1, -1):
-            left += masses[order[place]]
-            go_on = costs[order[place]] * left + value
-            value = left * loss
-            if go_on < value * BETTER:
-                value = go_on
-            else:
-                made = place
-            rest = value if left < POSSIBLE else rest
-        if value < least * BETTER or (value * BETTER <= least and rest < least_rest * BETTER):
-            least, least_rest, spent = value, rest, 0.0
-            finished[:] = -1.0
-            for step in order[:made]:
-                spent += costs[step]
-                finished[step] = spent
-            for step in range(len(finished)):
-                if finished[step] < 0:
-                    finished[step] = spent + loss
-
-
-def _order(masses: Any, parents: Any, costs: Any) -> Any:
-    """Horn's algorithm (1972): steps in blocks that stick together.
-
-    The block with the most probability per cost comes first: if the step it needs has not been made, it joins the
-    block of that step, for nothing better can stand between the two; otherwise it is next. A block has the number
-    of its first step.
-    """
-    n = len(costs)
-    mass, cost = [masses[step] for step in range(n)], [costs[step] for step in range(n)]
-    order, size, following, last, joined = [0] * n, 0, [-1] * n, list(range(n)), [WAITING] * n
-    for _ in range(n):
-        best = -1
-        for step in range(n):
-            if joined[step] == WAITING and (best < 0 or mass[step] * cost[best] > mass[best] * cost[step] * TIE):
-                best = step
-        into = parents[best]
-        while into >= 0 and joined[into] >= 0:
-            into = joined[into]
-        if into >= 0 and joined[into] == WAITING:
-            joined[best], following[last[into]], last[into] = into, best, last[best]
-            mass[into] += mass[best]
-            cost[into] += cost[best]
-            continue
-        joined[best] = EMITTED
-        while best >= 0:
-            order[size], size, best = best, size + 1, following[best]
-    return order
-
-
-def _rows(masses: Any, parents: Any, costs: Any, loss: float, finished: Any) -> None:
-    for row in range(len(masses)):
-        forest_costs(masses[row], parents, costs, loss, finished[row])
-
-
-@cache
-def compiled_forest() -> Any:
-    """`forest_costs` of many forecasts, compiled."""
-    from numba.extending import register_jitable
-
-    from pandora_regret.kernels.jit import FAST, njit
-
-    for part in (_order, forest_costs):
-        register_jitable(part)
-    return njit(**FAST)(_rows)
-
-
 class GraphPolicy(Policy):
     """Everything else, by the state graph: compiled once, swept for all forecasts."""
 
@@ -268,11 +178,3 @@ class GraphPolicy(Policy):
     def predicted(self, p: FloatArray, costs: FloatArray) -> FloatArray:
         """The value of the start."""
         return self.graph.costs(p, NOTHING, NOTHING, costs, self.worth_loops(len(p)))[0]
-
-
-POLICIES: dict[str, Callable[[Workup], Policy]] = {
-    "search": Nested,
-    "hierarchy": Nested,
-    "forest": Forest,
-    "graph": GraphPolicy,
-}

@@ -24,6 +24,7 @@ from pandora_regret.inputs.tables import is_frame
 from pandora_regret.kernels.engine import Rows
 from pandora_regret.kernels.reference import probabilities
 from pandora_regret.priors import Prior
+from pandora_regret.priors.names import check_prior
 from pandora_regret.priors.shared_draws import shared_draws
 from pandora_regret.scores import Score, mean_or_rows
 from pandora_regret.workup.description import Workup
@@ -168,11 +169,7 @@ class WorkupRows:
         self.workup, self.policy = check_workup(workup), exact_policy(workup)
         self.prior, self.draws, self.forecast = prior, read_count(draws, "draws"), forecast
         if prior is not None:
-            if not isinstance(prior, Prior):
-                raise InputTypeError(f"prior must be a prior such as Uniform() or Gamma(2.0), got {prior!r}.")
-            if prior.n_classes not in (None, len(workup.steps)):
-                problem = f"prior is about {prior.n_classes} tests but the work-up has {len(workup.steps)} steps"
-                raise InputError(problem, fix="build the prior with one entry per step")
+            check_prior(prior, len(workup.steps), "the work-up's steps")
             self.prior = prior.for_classes(list(workup.step_index))
             mean = np.asarray(self.prior.mean)
             if not (np.isfinite(mean) & (mean > 0)).all():

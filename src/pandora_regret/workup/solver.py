@@ -1,7 +1,5 @@
 """The solvers of one case: what each does in a state, and the tree that follows from that."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
@@ -166,7 +164,8 @@ class ClosedSolver(Solver):
 
     def prepare(self, seconds: float, limit: int | None) -> None:
         """The policy, and which way to stop there may be."""
-        self.name, self.policy = self.workup.method, exact_policy(self.workup)
+        self.name = self.workup.method
+        self.policy: Any = exact_policy(self.workup)
         self.stop = -1 - int(np.argmin([stop.losses[0] for stop in self.workup.endings]))
 
     def option(self, state: State, likelihood: FloatArray) -> int:
