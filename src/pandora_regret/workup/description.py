@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -20,7 +20,7 @@ import numpy as np
 from pandora_regret.atomic import write_atomically
 from pandora_regret.costs import Pathways
 from pandora_regret.costs.shared_steps import shared_steps
-from pandora_regret.inputs import FloatArray, InputError, Table
+from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.records import fail, parse_toml, path, to_toml
 from pandora_regret.text import counted
 from pandora_regret.workup.format import Pair, Stop, WorkupStep, read_workup
@@ -128,7 +128,7 @@ class Workup:
         return cls(**shared_steps(pathways))
 
     @classmethod
-    def learn(cls, records: Table | Mapping[str, Any], label: str, costs: Any = None, **options: Any) -> Workup:
+    def learn(cls, records: Any, label: str, costs: Any = None, **options: Any) -> Workup:
         """From records of past cases, as `learn_workup` does."""
         from pandora_regret.workup.learn import learn_workup
 
@@ -156,7 +156,8 @@ class Workup:
         levels = hierarchy(self) if (self.costs > 0).all() and not self.stops else None
         if levels and sum(map(len, levels)) == len(self.steps):
             return ("hierarchy" if len(levels) > 1 else "search"), levels
-        parents = forests(self) if all(stop.is_constant for stop in self.stops) else None
+        constant = all(not stop.names_class and len({*stop.losses}) == 1 for stop in self.stops)
+        parents = forests(self) if constant else None
         return ("graph", None) if parents is None else ("forest", parents)
 
     @property
@@ -247,7 +248,7 @@ def hierarchy(
                 return None
             below += inner
     every = frozenset(range(len(workup.classes))) if classes is None else classes
-    return [level, *below] if _is_partition(list(level.values()), every) else None
+    return [level, *below] if _is_partition(level.values(), every) else None
 
 
 def _is_leaf(step: WorkupStep) -> bool:
@@ -256,7 +257,7 @@ def _is_leaf(step: WorkupStep) -> bool:
     return settled > 0 and step.is_certain and others <= 1 and settled + others == len(step.outcomes)
 
 
-def _is_partition(sets: Sequence[frozenset[int]], classes: frozenset[int]) -> bool:
+def _is_partition(sets: Any, classes: frozenset[int]) -> bool:
     return sum(map(len, sets)) == len(classes) and frozenset().union(*sets) == classes
 
 

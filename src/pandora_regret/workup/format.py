@@ -83,13 +83,8 @@ class Stop:
     losses: tuple[float, ...]  # (K,)
     names_class: bool = False
 
-    @property
-    def is_constant(self) -> bool:
-        """Whether stopping loses the same whatever the truth is."""
-        return not self.names_class and len(set(self.losses)) == 1
 
-
-def noisy_or(chances: FloatArray, normal: int, causes: Sequence[int]) -> FloatArray:
+def noisy_or(chances: FloatArray, normal: int, causes: Sequence[int]) -> Any:
     """How likely outcomes are, (..., O), if several causes are at work, from those of each class, (..., O, K).
 
     Each cause brings about what it would alone, independently of the others. The outcome is normal if none of them
@@ -101,7 +96,7 @@ def noisy_or(chances: FloatArray, normal: int, causes: Sequence[int]) -> FloatAr
     shown[..., normal] = 0.0
     shown *= ((1 - nothing) / np.maximum(shown.sum(axis=-1), TINY))[..., None]
     shown[..., normal] = nothing
-    return np.asarray(shown)
+    return shown
 
 
 @dataclass(frozen=True)

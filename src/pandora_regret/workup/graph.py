@@ -11,7 +11,6 @@ Where a forecast holds a state to be impossible, it acts there as if all classes
 `fallback` says, the choices for weights of 1.
 """
 
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -44,8 +43,7 @@ class GraphArrays(NamedTuple):
     names_class: IntArray  # (stops,)
 
 
-@dataclass(frozen=True, eq=False)
-class Graph:
+class Graph(NamedTuple):
     """All states that can be reached, each before those it leads to."""
 
     space: StateSpace
@@ -53,10 +51,9 @@ class Graph:
     actions: IntArray  # (E,)
     arrays: GraphArrays
 
-    def edge_costs(self, step_costs: FloatArray) -> FloatArray:
+    def edge_costs(self, step_costs: FloatArray) -> Any:
         """What every edge costs, (E,), where steps cost so much, (M,)."""
-        costs = self.space.uses @ step_costs + self.space.workup.fee
-        return np.asarray(costs[self.actions])
+        return (self.space.uses @ step_costs + self.space.workup.fee)[self.actions]
 
     def costs(
         self, p: FloatArray, rows: IntArray, truths: IntArray, step_costs: FloatArray, by_loops: bool

@@ -132,8 +132,11 @@ def _counted(
     Cases of a set of causes say nothing about the rates of each.
     """
     cuts, old = step["cuts"] or _quantile_cuts(values, truth, bins), step.get("counts", {})
-    texts = set() if cuts else {*values} - {""}
-    names = tuple(dict.fromkeys([*(old or _ranges(cuts)), *sorted(texts)]))
+    texts = sorted({*values} - {""})
+    if cuts:
+        ends = [typed(float(cut)) for cut in cuts]
+        texts = [f"below {ends[0]}", *(f"{low} to {high}" for low, high in pairwise(ends)), f"from {ends[-1]}"]
+    names = tuple(dict.fromkeys([*old, *(() if old and cuts else texts)]))
     read = WorkupStep("", 0.0, names, (), (), cuts=tuple(cuts)).outcome
     times = Counter(zip(map(read, values), truth, strict=True))
     counts = {
@@ -142,16 +145,6 @@ def _counted(
     }
     usual = max(counts, key=lambda name: counts[name].total(), default=None) if sets else None
     return {"cuts": cuts or None, "normal": step.get("normal", usual), "counts": counts}
-
-
-def _ranges(cuts: Sequence[float]) -> list[str]:
-    """What the ranges between cuts are called."""
-    ends = [typed(float(cut)) for cut in cuts]
-    return (
-        [f"below {ends[0]}", *(f"{low} to {high}" for low, high in pairwise(ends)), f"from {ends[-1]}"]
-        if cuts
-        else []
-    )
 
 
 def _quantile_cuts(values: list[str], truth: list[str], bins: int) -> list[float]:

@@ -117,8 +117,9 @@ class Plan(Shown):
             ends = after.kind == "step" and all(one.kind == "done" for one in after.branches.values())
             words = f"{after.in_words(self.currency)}{', then done' if ends else ''}"
             lines.append(f"  {outcome:{width}} ({percent(after.chance / node.chance)}) -> {words}")
-        cost = money_between(self.expected_cost, self.low, self.high, self.currency)
-        cost = self._amount(self.expected_cost) if self.low is None else cost
+        cost = self._amount(self.expected_cost)
+        if self.low is not None:
+            cost = money_between(self.expected_cost, self.low, self.high, self.currency)
         proof = ". Optimal"
         if self.lower_bound is not None and not self.is_optimal:
             proof = f"; no plan can cost less than {self._amount(self.lower_bound)}"

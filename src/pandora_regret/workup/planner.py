@@ -245,9 +245,9 @@ class Bounds:
         spared = np.where(self.names[:, None], terms.max(axis=1), 0.0)
         return np.clip(terms.sum(axis=1) - spared, 0.0, None)
 
-    def per_action(self, values: FloatArray) -> FloatArray:
+    def per_action(self, values: FloatArray) -> Any:
         """Sums over the outcomes of each action, (A, ...)."""
-        return np.asarray(np.add.reduceat(values, self.space.first[:-1]))
+        return np.add.reduceat(values, self.space.first[:-1])
 
     def least(self, node: Node) -> tuple[FloatArray, float]:
         """What must be paid after every outcome, (rows,); and the price of a nat that shows it best.

@@ -51,15 +51,15 @@ class Policy:
         """
         raise NotImplementedError
 
-    def predicted(self, p: FloatArray, costs: FloatArray) -> FloatArray:
+    def predicted(self, p: FloatArray, costs: FloatArray) -> Any:
         """What each row expects its own policy to cost, (n,)."""
         return expected(p, lambda rows, truths: self.paid(p, rows, truths, costs))
 
 
-def expected(p: FloatArray, paid: Callable[[IntArray, IntArray], FloatArray]) -> FloatArray:
+def expected(p: FloatArray, paid: Callable[[IntArray, IntArray], FloatArray]) -> Any:
     """The mean over what each row of p believes, (n,), of what is paid in rows and truths."""
     rows, truths = np.nonzero(p)
-    return np.asarray(np.bincount(rows, p[rows, truths] * paid(rows, truths), len(p)), np.float64)
+    return np.bincount(rows, p[rows, truths] * paid(rows, truths), len(p))
 
 
 class Nested(Policy):
@@ -72,7 +72,7 @@ class Nested(Policy):
     def __init__(self, workup: Workup) -> None:
         super().__init__(workup)
         self.work_per_row = len(workup.classes)
-        self.levels = [  # of siblings their steps, (C,), and which classes lie below each, (C, K)
+        self.levels: Any = [  # of siblings their steps, (C,), and which classes lie below each, (C, K)
             (
                 np.array(list(level)),
                 np.array([[k in some for k in range(self.work_per_row)] for some in level.values()]),
@@ -86,7 +86,7 @@ class Nested(Policy):
         """The costs of tests up to the one that answers, on all levels; or their mean over a prior of costs."""
         paid, alike = np.zeros(len(rows)), engine.WORTH_COMPILING if self.worth_loops(len(rows)) else 1
         for steps, members in self.levels:
-            counts, below = members.sum(axis=1), np.flatnonzero(np.asarray(members.any(axis=0))[truths])
+            counts, below = members.sum(axis=1), np.flatnonzero(members.any(axis=0)[truths])
             truth = members.argmax(axis=0)[truths[below]]
             if not len(truth):
                 continue
@@ -135,16 +135,16 @@ class Forest(Policy):
         self.loss = min((stop.losses[0] for stop in workup.stops), default=NO_WAY_OUT)
         self.work_per_row = 4 * self.parents.size * len(settled)  # every step with every other, in Python
 
-    def paid(self, p: FloatArray, rows: IntArray, truths: IntArray, costs: FloatArray) -> FloatArray:
+    def paid(self, p: FloatArray, rows: IntArray, truths: IntArray, costs: FloatArray) -> Any:
         """What has been spent when the step of the truth is done, or on giving up."""
-        return np.asarray(self.finished(p, costs)[rows, self.members.argmax(axis=0)[truths]])
+        return self.finished(p, costs)[rows, self.members.argmax(axis=0)[truths]]
 
     def finished(self, p: FloatArray, costs: FloatArray) -> FloatArray:
         """What has been spent when each step is done, and in the last column on giving up, (n, M + 1).
 
         What is possible is so much likelier than what is not that it alone decides as long as any of it is left.
         """
-        masses = np.asarray(p @ self.members.T, np.float64)
+        masses = p @ self.members.T
         masses = np.where(masses > 0, FIRST * masses, self.members.sum(axis=1))
         prices, finished = np.maximum(costs, FREE), np.empty_like(masses)
         if self.worth_loops(len(p)):

@@ -198,31 +198,29 @@ class WorkupRows:
             else:
                 yield block, expected(p, partial(self._paid, p))
 
-    def least(self) -> FloatArray:
+    def least(self) -> Any:
         """What someone who knew the truth would pay, for each class in the order of columns, (K,)."""
         every = np.arange(len(self.workup.classes))
         return self._paid(np.eye(len(every)), every, every)[self.classes]
 
     def _blocks(self) -> Rows:
         """Rows, and their probabilities in the order of the work-up's classes."""
-        in_order = (np.diff(self.columns) == 1).all()
         for block in self.forecast.blocks():
-            p = probabilities(block)
-            yield block, np.ascontiguousarray(p if in_order else p[:, self.columns])
+            yield block, np.take(probabilities(block), self.columns, axis=1)
 
-    def _paid(self, p: FloatArray, rows: IntArray, truths: IntArray) -> FloatArray:
+    def _paid(self, p: FloatArray, rows: IntArray, truths: IntArray) -> Any:
         """What each row's policy costs under each of its truths, (P,)."""
         if self.prior is not None and isinstance(self.policy, Nested):  # a closed form
             return self.policy.paid(p, rows, truths, self.workup.costs / self.prior.mean, self.prior)
         return self._average(len(p), partial(self.policy.paid, p, rows, truths))
 
-    def _average(self, n_rows: int, cost: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    def _average(self, n_rows: int, cost: Callable[[FloatArray], FloatArray]) -> Any:
         """At the costs of the work-up, or the mean over the draws that all forecasts share."""
         if self.prior is None:
             return cost(self.workup.costs)
         drawn = shared_draws(self.prior, self.draws, len(self.workup.steps)) / self.prior.mean
         self.policy.worth_loops(n_rows * len(drawn))
-        return np.asarray(sum(cost(self.workup.costs * costs) for costs in drawn) / len(drawn))
+        return sum(cost(self.workup.costs * costs) for costs in drawn) / len(drawn)
 
 
 def _read_rows(

@@ -71,11 +71,11 @@ class Solver:
         """What no plan can beat, where this one is expected to cost so much."""
         return cost
 
-    def believed(self, likelihood: FloatArray) -> FloatArray:
+    def believed(self, likelihood: FloatArray) -> Any:
         """What is believed of each class; where that is impossible, as if all classes were alike."""
         terms = self.p * likelihood
         terms = terms if terms.any() else likelihood
-        return np.asarray(terms / terms.sum())
+        return terms / terms.sum()
 
     def _posterior(self, likelihood: FloatArray) -> dict[str, float]:
         return dict(zip(self.workup.classes, self.believed(likelihood).tolist(), strict=True))

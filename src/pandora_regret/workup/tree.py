@@ -60,7 +60,7 @@ class PlanNode:
 
     def to_csv(self) -> str:
         """As a table: one row per step or ending, with the row and the outcome that lead there."""
-        rows, waiting = list[list[Any]](), list[tuple[int | None, str, PlanNode]]([(None, "", self)])
+        rows, waiting = list[Any](), list[Any]([(None, "", self)])
         while waiting:
             after, outcome, node = waiting.pop()
             number, likeliest = len(rows) + 1, max(node.posterior, key=node.posterior.__getitem__)
@@ -131,7 +131,7 @@ def follow(workup: Workup, node: PlanNode, table: Callable[[int], FloatArray]) -
 
 def cost_interval(
     workup: Workup, tree: PlanNode, p: FloatArray | None, found: Findings, level: float = 0.95
-) -> tuple[float, float] | tuple[None, None]:
+) -> tuple[Any, Any]:
     """The credible interval of a plan's cost: for a forecast, or for cases like those learned from."""
     if not any(step.counts for step in workup.steps):
         return None, None
@@ -155,5 +155,6 @@ def cost_interval(
         number = workup.step_index[name]
         p = p * table(number)[..., steps[number].outcome(value) or 0, :]
     costs = follow(workup, tree, table)[..., :2, :].sum(axis=-2)
-    low, high = np.quantile((p * costs).sum(axis=-1) / p.sum(axis=-1), [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+    ends = [(1 - level) / 2, (1 + level) / 2]
+    low, high = np.quantile((p * costs).sum(axis=-1) / p.sum(axis=-1), ends).tolist()
+    return low, high
