@@ -189,7 +189,7 @@ def read_workup(document: Mapping[str, Any]) -> dict[str, Any]:
     return _Reader(from_plain(WorkupFile, plain, "")).read() | {"document": plain}
 
 
-def _texts(value: Any) -> tuple[str, ...]:
+def _texts(value: Any) -> Any:
     """A text, or a list of texts; column numbers may be names."""
     return tuple(str(entry) for entry in value) if isinstance(value, tuple) else (str(value),)
 

@@ -72,10 +72,9 @@ class Plan(Shown):
     def _table(self) -> Table:
         """The steps of a search, the alternatives of a work-up."""
         if self.tree is not None:
-            header = ["What can be done now", "It costs", "Expected cost from here"]
+            header, unit = ["What can be done now", "It costs", "Expected cost from here"], self.currency
             options = [
-                (one.name, money(one.cost, self.currency), money(one.expected_cost, self.currency))
-                for one in self.alternatives
+                (one.name, money(one.cost, unit), money(one.expected_cost, unit)) for one in self.alternatives
             ]
             return Table(header, options, self.to_text().splitlines())
         return self.listed(MOST_STEPS)

@@ -60,7 +60,8 @@ class PlanNode:
 
     def to_csv(self) -> str:
         """As a table: one row per step or ending, with the row and the outcome that lead there."""
-        rows, waiting = list[Any](), list[Any]([(None, "", self)])
+        rows = list[Any]()
+        waiting: list[Any] = [(None, "", self)]
         while waiting:
             after, outcome, node = waiting.pop()
             number, likeliest = len(rows) + 1, max(node.posterior, key=node.posterior.__getitem__)
