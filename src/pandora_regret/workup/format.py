@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from msgspec import Meta
@@ -31,7 +31,6 @@ RATES = {  # the ways to say what a step tells, and what goes with each
 
 Amount = Annotated[float, Meta(ge=0, le=1e50)]
 PerClass = Amount | dict[str, Amount]  # one number for all classes, or a table in which `others` may stand
-T = TypeVar("T")
 Text = str | int
 Texts = Text | tuple[Text, ...]
 Pair = tuple[int, int | None]  # numbers of steps and of their outcomes; None for any outcome
@@ -170,7 +169,7 @@ class WorkupFile:
     steps: dict[str, StepTable] = field(default_factory=dict)
     hierarchy: dict[str, Any] = field(default_factory=dict)
     stops: dict[str, StopTable] = field(default_factory=dict)
-    rounds: Rounds = field(default_factory=lambda: Rounds(0.0))
+    rounds: Rounds = Rounds(0.0)
 
     def __post_init__(self) -> None:
         if len(self.classes) < 2 or len(set(map(str, self.classes))) < len(self.classes):
@@ -194,7 +193,7 @@ def _texts(value: Any) -> Any:
     return tuple(str(entry) for entry in value) if isinstance(value, tuple) else (str(value),)
 
 
-def _chosen(value: Any, among: Mapping[str, T], place: str, what: str) -> list[T]:
+def _chosen(value: Any, among: Mapping[str, Any], place: str, what: str) -> list[Any]:
     """What some names stand for, each of them among these."""
     for name in _texts(value):
         if name not in among:
@@ -300,7 +299,7 @@ class _Reader:
             normal,
         )
 
-    def _combine(self, told: Mapping[str, Any], table: StepTable, chances: FloatArray, place: str) -> int:
+    def _combine(self, told: Mapping[str, Any], table: StepTable, chances: FloatArray, place: str) -> Any:
         """Fill in the chances of sets of causes that the step does not name; the number of its normal outcome."""
         if table.tells_apart is not None or len(told) == 1:
             return -1

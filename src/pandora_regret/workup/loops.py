@@ -13,6 +13,7 @@ from pandora_regret.kernels.horn import BETTER
 from pandora_regret.kernels.jit import FAST, njit
 
 LANES = 32
+TINY = 1e-100  # as long as no probability is smaller, no state is impossible
 IN_LANES = {**FAST, "forceinline": True, "fastmath": {*FAST["fastmath"], "nnan"}}  # a minimum is one instruction
 
 
@@ -23,9 +24,10 @@ def graph_costs(p, starts, truths, graph, edge_costs, values, paid):
     `truths` holds the classes that are asked about, those of row n from ``starts[n]`` on.
     """
     n_states, n_classes = graph.likelihood.shape
-    value, choice = np.zeros((n_states + 1, LANES)), np.empty((n_states, LANES), np.int32)
+    value, choice = np.zeros((n_states + 1, LANES)), np.zeros((n_states, LANES), np.int16)
     lanes, stack = np.ones((n_classes, LANES)), np.empty(n_states + 1, np.intp)
-    _sweep(lanes, graph, edge_costs, value, choice)
+    if np.min(p) < TINY:
+        _sweep(lanes, graph, edge_costs, value, choice)
     fallback = choice[:, 0].copy()  # what to do in states that a forecast holds to be impossible
     for first in range(0, len(p), LANES):
         used = min(LANES, len(p) - first)
