@@ -172,6 +172,7 @@ def test_colour_is_for_terminals_that_want_it(tmp_path, env, coloured):
     path = write_csv(tmp_path / "bad.csv", [("y_true", "a", "b"), ("a", 2, 3), ("b", 0.5, 0.5)])
     output = run_on_terminal("validate", path, env=env)
     assert ("\x1b[31m" in output) == coloured
+    assert "\x1b[22m" not in output  # what is not bold needs no mark
     assert "\x1b" not in run("validate", path, env=env).stdout
 
 
