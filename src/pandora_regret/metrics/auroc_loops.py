@@ -12,17 +12,19 @@ def add_aurocs(order, scores, truth, weights, first, last, areas, defined):
     """
     for k in range(len(order)):
         for r in range(first, last):
-            right = above = below = level = tied = 0.0  # the last two: of class k, and of others, at equal scores
+            right = wrong = above = below = level = tied = (
+                0.0  # the last two: of class k, and others, at one score
+            )
             for n in range(len(truth)):
-                if n > 0 and scores[k, n] != scores[k, n - 1]:
-                    right += level * (below + tied / 2)
-                    above, below, level, tied = above + level, below + tied, 0.0, 0.0
                 instance = order[k, n]
                 if truth[instance] == k:
                     level += weights[r, instance]
                 else:
                     tied += weights[r, instance]
-            pairs = (above + level) * (below + tied)
-            if pairs > 0:
-                areas[r] += (right + level * (below + tied / 2)) / pairs
+                if n == len(truth) - 1 or scores[k, n] != scores[k, n + 1]:
+                    right += level * (below + tied / 2)
+                    wrong += tied * (above + level / 2)
+                    above, below, level, tied = above + level, below + tied, 0.0, 0.0
+            if right + wrong > 0:  # not their product: where nothing is wrong, the area is 1 to the last digit
+                areas[r] += right / (right + wrong)
                 defined[r] += 1

@@ -166,7 +166,7 @@ def macro_auroc(truth: IntArray, proba: FloatArray, weights: FloatArray) -> Floa
             starts = np.flatnonzero(np.diff(values, prepend=-1.0))  # of runs of equal scores
             above, beside = (np.add.reduceat(part, starts, axis=1) for part in (above, beside))
             right = (above * (np.cumsum(beside, axis=1) - beside / 2)).sum(axis=1)
-            pairs = above.sum(axis=1) * beside.sum(axis=1)
+            pairs = right + (beside * (np.cumsum(above, axis=1) - above / 2)).sum(axis=1)
             areas += np.divide(right, pairs, out=np.zeros_like(right), where=pairs > 0)
             defined += pairs > 0
     return np.asarray(np.divide(areas, defined, out=np.full(len(weights), NO_SKILL), where=defined > 0))
