@@ -15,14 +15,10 @@ from numpy.testing import assert_allclose
 from pandora_regret import (
     Beta,
     InputError,
-    beta_score,
     expected_search_cost,
     pair_costs,
     pandora_regret,
-    search_cost,
-    search_entropy,
     search_tally,
-    simulate_search,
 )
 from pandora_regret.inputs import read_forecast, read_probabilities
 from pandora_regret.kernels import engine, reference
@@ -117,18 +113,6 @@ def test_loops_count_the_rows_that_they_leave_to_the_reference(loops, dtype):
     assert list(np.flatnonzero(np.isnan(out))) == [699]
 
 
-@pytest.mark.parametrize("shape", [(3000, 4), (4,)])
-@pytest.mark.parametrize("ties", [BROKEN_AT_RANDOM, BROKEN_BY_INDEX])
-def test_logits_that_tie_within_rounding_are_left_to_the_reference(ties, shape):
-    rng = np.random.default_rng(5)
-    parts = rng.multinomial(20, np.ones(4) / 4, 3000) / 20
-    costs = rng.integers(1, 6, shape).astype(float)
-    with np.errstate(divide="ignore"):
-        forecast = read_forecast(rng.integers(0, 4, 3000), np.log(parts), logits=True).with_costs(costs)
-    result = joined(engine.realised_costs(forecast, ties))
-    assert_allclose(result, by_blocks(forecast, reference.realised_costs, ties), rtol=1e-14)
-
-
 def test_threads_keep_their_pair_sums_apart(monkeypatch):
     """A thread is interrupted between making its table and filling it."""
     monkeypatch.setattr(engine, "CHUNK_ELEMENTS", 1000)
@@ -201,44 +185,6 @@ def test_what_is_wrong_is_explained_with_its_row(row, logits, message, truth):
     table[250_000] = row
     with pytest.raises(InputError, match=message):
         pandora_regret(np.full(300_000, truth), table, logits=logits)
-
-
-@pytest.fixture
-def plain(monkeypatch):
-    """The same call without compiled loops."""
-
-    def call(function, *arguments, **options):
-        with monkeypatch.context() as patch:
-            patch.setattr(engine, "WORTH_COMPILING", sys.maxsize)
-            return function(*arguments, **options)
-
-    return call
-
-
-def test_public_functions_say_the_same_with_and_without_numba(plain):
-    rng = np.random.default_rng(1)
-    table, truth, weights = rng.dirichlet(np.ones(6), 500), rng.integers(0, 6, 500), rng.random(500)
-    table[:20] = np.eye(6)[rng.integers(0, 6, 20)]  # impossible truths go to the reference
-    costs = rng.lognormal(0, 1, (500, 6))
-    for function, options in [
-        (pandora_regret, {"alpha": 0.37, "sample_weight": weights}),
-        (pandora_regret, {"per_instance": True}),
-        (beta_score, {"alpha": 0.0, "max_costs": costs[0]}),
-        (expected_search_cost, {"prior": Beta(3.0), "costs": costs, "sample_weight": weights}),
-        (pair_costs, {"prior": Beta(0.5), "costs": costs[0], "sample_weight": weights}),
-        (search_cost, {"costs": costs, "ties": "average"}),
-        (search_cost, {"costs": costs, "ties": "index", "per_instance": True}),
-        (simulate_search, {"costs": costs[0], "draws": 50, "seed": 1, "sample_weight": weights}),
-    ]:
-        expected = plain(function, truth, table, **options)
-        assert_allclose(function(truth, table, **options), expected, rtol=1e-12)
-    tally, expected = search_tally(truth, table), plain(search_tally, truth, table)
-    assert_allclose(
-        [tally.mean, tally.standard_error, tally.realised.mean],
-        [expected.mean, expected.standard_error, expected.realised.mean],
-        rtol=1e-12,
-    )
-    assert_allclose(search_entropy(table), plain(search_entropy, table), rtol=1e-12)
 
 
 @pytest.mark.parametrize("score", [pandora_regret, expected_search_cost, pair_costs, search_tally])

@@ -79,11 +79,6 @@ def by_known_costs(truth, table, costs, logits):
     return pr.search_cost(truth, table, costs, ties="average", logits=logits, per_instance=True)
 
 
-def by_ranks(truth, table, costs, logits):
-    score = pr.beta_score(truth, table, alpha=np.inf, max_costs=costs, logits=logits, per_instance=True)
-    return costs + score / 2
-
-
 def by_pairs(truth, table, costs, logits):
     spent = pr.pair_costs(truth, table, prior=pr.Fixed(), max_costs=costs, logits=logits, per_instance=True)
     return costs + spent.sum(axis=1)
@@ -112,7 +107,6 @@ WAYS = [
     by_fixed_prior,
     by_observed_unit_costs,
     by_known_costs,
-    by_ranks,
     by_pairs,
     by_simulation,
     by_array_api,
