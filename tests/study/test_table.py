@@ -45,14 +45,6 @@ def test_the_paper_s_columns_unless_others_are_asked_for(results):
         study_grid(results, metrics=["unheard"])
 
 
-def test_the_best_of_each_row_is_bold(results):
-    grid = study_grid(results)
-    markdown = grid.render("markdown").splitlines()[2]
-    values = [cell.value for cell in grid.rows[0][2]]
-    bold = [cell.startswith("**") for cell in markdown.strip("| ").split(" | ")[2:]]
-    assert bold == [round(value, 2) == max(round(v, 2) for v in values) for value in values]
-
-
 def test_a_constant_metric_is_starred_and_explained():
     truth, proba = forecasts(0)
     found = agreement(truth, np.repeat(proba[:1], 3, axis=0), costs=[1.0, 2.0, 3.0], conditions=["clinical"])
@@ -133,10 +125,3 @@ def test_csv_keeps_every_digit(results):
     ours = [row for row in rows if row["data"] == "OCT & co_1"]
     assert [float(row["tau"]) for row in ours] == [cell["tau"]["value"] for cell in cells]
     assert [float(row["low"]) for row in ours] == [cell["tau"]["low"] for cell in cells]
-
-
-def test_latex_escapes_names_and_names_a_condition_once(results):
-    latex = study_grid(results).render("latex")
-    assert r"OCT \& co\_1" in latex
-    assert latex.count("Clinical &") == 1
-    assert latex.count(r"\midrule") == 1
