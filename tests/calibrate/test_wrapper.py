@@ -117,6 +117,18 @@ def test_decision_functions_are_read_as_logits(wine, k):
     np.testing.assert_array_equal(model.predict(kept), model.classes_[model.predict_proba(kept).argmax(axis=1)])
 
 
+def test_a_class_of_one_row_and_names_of_classes_reach_the_folds(wine):
+    train, test, y_train, _ = wine
+    names = np.array(["a", "b", "c"], dtype=object)[y_train % 2]
+    names[0] = "c"  # some fold has two classes only
+    for classifier in (LinearSVC(), LogisticRegression(max_iter=5000, class_weight={"a": 2, "b": 1, "c": 1})):
+        forecasts = (
+            CalibratedSearch(make_pipeline(StandardScaler(), classifier)).fit(train, names).predict_proba(test)
+        )
+        assert forecasts.shape == (len(test), 3)
+        assert (forecasts.argmax(axis=1) < 2).all()
+
+
 def test_weights_reach_the_classifier_that_takes_them(wine):
     train, test, y_train, _ = wine
     weights = np.where(y_train == 0, 5.0, 1.0)

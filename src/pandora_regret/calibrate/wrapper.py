@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import PredefinedSplit, check_cv, cross_val_predict
-from sklearn.utils import get_tags, indexable
+from sklearn.model_selection import PredefinedSplit, check_cv
+from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils.metadata_routing import _RoutingNotSupportedMixin
-from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import _check_method_params, check_is_fitted, column_or_1d, has_fit_parameter
 
 from pandora_regret.calibrate.estimators import (
     MatrixScaling,
@@ -51,8 +51,8 @@ class CalibratedSearch(NamesLikeliest, _RoutingNotSupportedMixin, MetaEstimatorM
         As in `TemperatureScaling`; the search objective is one of temperature scaling.
     cv
         A number of folds, into which the rows of every class are dealt in turn (a class with fewer rows than folds
-        is fine), whole groups at a time if `fit` is told of groups; or what scikit-learn's `cross_val_predict`
-        takes: a splitter, or pairs of train and test rows, which test every row once.
+        is fine), whole groups at a time if `fit` is told of groups; or what scikit-learn takes: a splitter, or
+        pairs of train and test rows.
     n_jobs
         How many folds to fit at once.
 
@@ -106,21 +106,28 @@ class CalibratedSearch(NamesLikeliest, _RoutingNotSupportedMixin, MetaEstimatorM
         weights = None if sample_weight is None else np.asarray(sample_weight)
         if weights is not None and has_fit_parameter(self.estimator, "sample_weight"):
             fit_params["sample_weight"] = weights
-        forecasts = None if frozen else self._out_of_fold(X, y, fit_params, groups)
-        self.estimator_ = self.estimator if frozen else clone(self.estimator).fit(X, y, **fit_params)
+        if frozen:
+            self.estimator_, seen, forecasts = (
+                self.estimator,
+                np.arange(len(y)),
+                self._forecasts(self.estimator, X),
+            )
+        else:
+            seen, forecasts = self._out_of_fold(X, y, fit_params, groups)
+            self.estimator_ = clone(self.estimator).fit(X, y, **fit_params)
         method = read_choice(self.method, "method", METHODS)
         objective = read_objective(self.objective, method)
         about: dict[str, Any] = {"labels": self.classes_, "logits": not hasattr(self.estimator_, "predict_proba")}
         if method == "temperature":
             about |= {"objective": objective, "prior": self.prior, "costs": self.costs}
-        forecasts = self._forecasts(X) if forecasts is None else forecasts
-        self.calibrator_ = SCALINGS[method](**about).fit(forecasts, y, weights)
+        of_seen = None if weights is None else weights[seen]
+        self.calibrator_ = SCALINGS[method](**about).fit(forecasts, np.asarray(y)[seen], of_seen)
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Recalibrated forecasts, (N, K)."""
         check_is_fitted(self)
-        return np.asarray(self.calibrator_.predict_proba(self._forecasts(X)))
+        return np.asarray(self.calibrator_.predict_proba(self._forecasts(self.estimator_, X)))
 
     @property
     def n_features_in_(self) -> int:
@@ -128,8 +135,8 @@ class CalibratedSearch(NamesLikeliest, _RoutingNotSupportedMixin, MetaEstimatorM
         check_is_fitted(self)
         return int(self.estimator_.n_features_in_)
 
-    def _out_of_fold(self, X: Any, y: Any, fit_params: dict[str, Any], groups: Any) -> FloatArray:
-        """Forecasts of all rows by models that were fitted without them."""
+    def _out_of_fold(self, X: Any, y: Any, fit_params: dict[str, Any], groups: Any) -> tuple[Any, FloatArray]:
+        """The rows that some fold tests, and forecasts of them by models that were fitted without."""
         if isinstance(self.cv, (int, np.integer)):
             numbered = read_groups(groups, len(y))
             most = len(y) if numbered is None else int(numbered.max()) + 1
@@ -141,29 +148,33 @@ class CalibratedSearch(NamesLikeliest, _RoutingNotSupportedMixin, MetaEstimatorM
             cv, groups = PredefinedSplit(deal(truth, min(int(self.cv), most), groups=numbered)), None
         else:
             cv = check_cv(self.cv, y, classifier=True)
-        method = "predict_proba" if hasattr(self.estimator, "predict_proba") else "decision_function"
-        options: dict[str, Any] = {"groups": groups, "cv": cv, "n_jobs": self.n_jobs, "params": fit_params}
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Number of classes in fold", RuntimeWarning)
-            table = cross_val_predict(self.estimator, X, y, method=method, **options)
-        table[table == np.finfo(table.dtype).min] = -np.inf  # of a class that a fold lacks
-        return self._per_class(table)
+        parts = Parallel(n_jobs=self.n_jobs)(
+            delayed(self._one_fold)(clone(self.estimator), X, y, train, np.arange(len(y))[test], fit_params)
+            for train, test in cv.split(X, y, groups)
+        )
+        tests, forecasts = zip(*parts, strict=True)
+        return np.concatenate(tests), np.concatenate(forecasts)
 
-    def _forecasts(self, X: Any) -> FloatArray:
-        """The classifier's probabilities, or logits."""
-        if hasattr(self.estimator_, "predict_proba"):
-            return np.asarray(self.estimator_.predict_proba(X))
-        return self._per_class(np.asarray(self.estimator_.decision_function(X)))
+    def _one_fold(self, model: Any, X: Any, y: Any, train: Any, test: Any, fit_params: Any) -> tuple[Any, Any]:
+        """Not by `cross_val_predict`, which numbers labels, and refuses decisions where a fold lacks a class."""
+        params = _check_method_params(X, params=fit_params, indices=train)
+        model.fit(_safe_indexing(X, train), _safe_indexing(y, train), **params)
+        return test, self._forecasts(model, _safe_indexing(X, test))
 
-    def _per_class(self, table: FloatArray) -> FloatArray:
-        """One column for every class: of two, the second is the decision function."""
-        if table.ndim == 1:
-            return np.stack([np.zeros_like(table), table], axis=1)
-        if table.shape[1] != len(self.classes_):
-            problem = f"decision_function has {table.shape[1]} columns for {len(self.classes_)} classes"
+    def _forecasts(self, model: Any, X: Any) -> FloatArray:
+        """Probabilities or logits, one column for every class; one that the model does not know is impossible."""
+        if hasattr(model, "predict_proba"):
+            table, impossible = np.asarray(model.predict_proba(X)), 0.0
+        else:
+            table, impossible = np.asarray(model.decision_function(X)), -np.inf
+            table = np.stack([np.zeros_like(table), table], axis=1) if table.ndim == 1 else table
+        if table.shape[1] != len(model.classes_):
+            problem = f"decision_function has {table.shape[1]} columns for {len(model.classes_)} classes"
             fix = "one per class is needed; set decision_function_shape='ovr' if it has that parameter"
             raise InputError(f"the classifier's {problem}", fix=fix)
-        return table
+        every = np.full((len(table), len(self.classes_)), impossible)
+        every[:, [self.classes_.tolist().index(name) for name in np.asarray(model.classes_).tolist()]] = table
+        return every
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

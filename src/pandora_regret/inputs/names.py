@@ -15,7 +15,7 @@ SEPARATORS = re.compile(rf"(?<=[^\W\d_]){BETWEEN}(?=[^\W_])|(?<=\d){BETWEEN}(?=[
 MOST_NAMED = 40  # of names in a message
 
 
-@lru_cache(1 << 17)  # columns are looked up again for every role
+@lru_cache(1 << 17, typed=True)  # columns are looked up again for every role
 def folded(name: Any) -> str:
     """A name without what people write in different ways: case, accents, spaces, hyphens and underscores.
 
