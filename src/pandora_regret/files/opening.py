@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,7 +24,6 @@ from pandora_regret.files.columns import is_missing, texts_of, with_labels
 from pandora_regret.files.formats import only_of, only_source, open_sources, stem_of
 from pandora_regret.files.layout import Layout, ModelFiles
 from pandora_regret.files.predictions import Predictions, Truth, read_all, read_models
-from pandora_regret.files.prices import PriceList
 from pandora_regret.files.source import (
     RAISED,
     AllDone,
@@ -39,6 +38,9 @@ from pandora_regret.files.source import (
 from pandora_regret.inputs import Forecast, InputError
 from pandora_regret.inputs.names import quoted
 from pandora_regret.text import counted, listed
+
+if TYPE_CHECKING:
+    from pandora_regret.files.prices import PriceList
 
 OWN = frozenset({"label", "id", "proba_prefix", "classes"})  # what a file of its own kind may call otherwise
 DESCRIBE = "where files call these differently, describe each in a models.toml"

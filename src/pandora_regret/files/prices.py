@@ -10,7 +10,6 @@ from unicodedata import category
 
 import numpy as np
 
-from pandora_regret.costs import load_costs
 from pandora_regret.files.batch import MOST_NAMED, spelled_otherwise
 from pandora_regret.files.layout import Dialect, Layout
 from pandora_regret.files.source import ROWS_AT_ONCE, FileError, Source, check_readable
@@ -154,6 +153,8 @@ def read_price_list(text: str, unit: str = "", sheet: str | None = None) -> Pric
     else:
         if os.path.exists(path):
             check_readable(path)
+        from pandora_regret.costs import load_costs
+
         pathways = load_costs(path)
         prices = PriceList(pathways.costs, pathways.currency, path)
     if not unit:
