@@ -365,37 +365,41 @@ def largest_pairs(model: ModelResult, classes: Sequence[str], currency: str | No
     return pairs
 
 
-def beyond_the_verdict(
+def against_others(
     models: Sequence[ModelResult],
     differences: Sequence[Difference],
     ranks: Mapping[str, Sequence[float]],
-    pairs: Sequence[LargestPair],
     unit: str | None,
-    by_workup: bool,
-) -> tuple[str, ...]:
-    """What the cheapest model saves against the runner-up, and against what log loss and accuracy would choose.
-
-    And which wrong tests the money goes to.
-    """
-    best, gaps = models[0], {gap.against: gap for gap in differences if gap.model == models[0].name}
-    chosen = _choices(models, {key: ranks[key] for key in ("log_loss", "accuracy") if key in ranks})
-    sentences = []
-    for name in dict.fromkeys([model.name for model in models[1:2]] + [*chosen]):
-        if name in gaps and gaps[name].savings_per_1000 > 0:
+) -> dict[str, list[str]]:
+    """What the cheapest model saves, against those that other metrics would choose and against the runner-up."""
+    best, gaps = models[0].name, {gap.against: gap for gap in differences if gap.model == models[0].name}
+    chosen: dict[str, list[str]] = {}  # by the model that a metric puts first: of several, the cheapest
+    for key in (key for key in ranks if METRICS[key].ranks_as is None):
+        if any(model.scores[key].value is not None for model in models):
+            chosen.setdefault(models[int(np.argmin(ranks[key]))].name, []).append(METRICS[key].wording)
+    told: dict[str, list[str]] = {"choices": [], "runner-up": []}
+    for name, gap in gaps.items():
+        if gap.savings_per_1000 > 0 and (name in chosen or name == models[1].name):
             by = f", which {listed(chosen[name])} would choose" if name in chosen else ""
-            more = gaps[name].more.mapped(lambda amount: 1000 * amount)
-            saved = money_between(gaps[name].savings_per_1000, more.low, more.high, unit)
-            sentences.append(f"Against {name}{by}, {best.name} saves {saved} per 1,000 cases.")
-    if gaps and list(chosen) == [best.name]:
-        sentences.append(f"{capitalised(listed(chosen[best.name]))} would choose {best.name} too.")
+            more = gap.more.mapped(lambda amount: 1000 * amount)
+            saved = money_between(gap.savings_per_1000, more.low, more.high, unit)
+            sentence = f"Against {name}{by}, {best} saves {saved} per 1,000 cases."
+            told["choices" if by else "runner-up"].append(sentence)
+    if gaps and list(chosen) == [best]:
+        told["runner-up"].append(f"Every other metric would choose {best} too.")
+    return told
+
+
+def where_money_goes(best: ModelResult, pairs: Sequence[LargestPair], unit: str | None, by_workup: bool) -> str:
+    """What nobody could save of the cheapest model's cost, and which wrong tests take the most of the rest."""
     if by_workup:
-        return (*sentences, f"Someone who knew the truth would pay {money(best.unavoidable, unit)} per case.")
+        return f"Someone who knew the truth would pay {money(best.unavoidable, unit)} per case."
     named = [f"{ruling_out(p.truth, p.tested)} ({money(p.cost, unit)})" for p in pairs if p.model == best.name]
     wasted = ", and nothing is wasted" if best.pair_costs else ""
     if named:
         wasted = f"; the most expensive wrong test{'s are' if len(named) > 1 else ' is'} {listed(named)}"
     own = f"Of every {money(best.cost, unit)}, testing the truth itself takes {money(best.unavoidable, unit)}"
-    return (*sentences, f"{own}{wasted}.")
+    return f"{own}{wasted}."
 
 
 def per_case(estimate: Estimate, unit: str | None, more: str = "") -> str:
@@ -485,31 +489,6 @@ def recalibrating(model: ModelResult, unit: str | None) -> str | None:
     if saved.low is not None and saved.low <= 0:
         return f"Recalibrating might save {amount}, but these data do not settle whether it would."
     return f"Recalibrating saves {amount}."
-
-
-def disagreements(
-    models: Sequence[ModelResult], ranks: Mapping[str, Sequence[float]], currency: str | None, by_workup: bool
-) -> tuple[str, ...]:
-    """Where another metric would choose another model, and what that costs."""
-    cost = "the cost of the work-up" if by_workup else METRICS["expected_cost"].wording
-    apart = {key: ranks[key] for key in ranks if METRICS[key].ranks_as is None}
-    named, sentences = {model.name: model for model in models}, []
-    for name, wordings in _choices(models, apart).items():
-        if named[name].rank > 1:
-            more = f"{money(named[name].cost - models[0].cost, currency)} per case more than {models[0].name}"
-            chosen = f"{capitalised(listed(wordings))} would choose {name}"
-            sentences.append(f"{chosen}, number {named[name].rank} by {cost}: {more}.")
-    return tuple(sentences)
-
-
-def _choices(models: Sequence[ModelResult], ranks: Mapping[str, Sequence[float]]) -> dict[str, list[str]]:
-    """The models that metrics put first, and which metrics they are; of several, the cheapest to search by."""
-    chosen: dict[str, list[str]] = {}
-    for key, places in ranks.items():
-        if any(model.scores[key].value is not None for model in models):
-            first = models[int(np.argmin(places))].name
-            chosen.setdefault(first, []).append(METRICS[key].wording)
-    return chosen
 
 
 def notes(
@@ -644,8 +623,9 @@ def conclude(
     asked = (data, interval.level, unit, worth or Worth(DEFAULT_WORTH), "work-up" if by_workup else "search")
     judged = Verdict(models, differences, standing, *asked).decide()
     pairs = tuple(pair for model in models for pair in largest_pairs(model, data.classes, unit))
-    beyond = beyond_the_verdict(models, differences, ranks, pairs, unit, by_workup)
-    beyond = () if standing.recalibrated else beyond  # which is about models as they are
+    told = against_others(models, differences, ranks, unit)
+    beyond = [*told["runner-up"], *told["choices"], where_money_goes(models[0], pairs, unit, by_workup)]
+    beyond = [] if standing.recalibrated else beyond  # which is about models as they are
     return Comparison(
         library=f"pandora-regret {__version__}",
         data=data,
@@ -655,7 +635,7 @@ def conclude(
         models=models,
         differences=differences,
         ranks=dict(ranks),
-        disagreements=disagreements(models, ranks, unit, by_workup),
+        disagreements=tuple(told["choices"]),
         largest_pairs=pairs,
         verdict=judged,
         headline=(*judged.sentences, *beyond),
