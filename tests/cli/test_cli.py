@@ -11,7 +11,7 @@ from cli_files import PROGRAM, refused, run, start, wine_file, wine_rows, write_
 
 from pandora_regret import available_costs
 from pandora_regret.cli.commands import COMMANDS
-from pandora_regret.cli.output import bars
+from pandora_regret.cli.output import bars, echo
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals and pipes")
 
@@ -172,8 +172,15 @@ def test_colour_is_for_terminals_that_want_it(tmp_path, env, coloured):
     path = write_csv(tmp_path / "bad.csv", [("y_true", "a", "b"), ("a", 2, 3), ("b", 0.5, 0.5)])
     output = run_on_terminal("validate", path, env=env)
     assert ("\x1b[31m" in output) == coloured
-    assert "\x1b[22m" not in output  # what is not bold needs no mark
     assert "\x1b" not in run("validate", path, env=env).stdout
+
+
+def test_what_is_not_bold_carries_no_mark(monkeypatch, capsys):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    echo("plain", bold=False)
+    echo("bold", bold=True)
+    assert capsys.readouterr().out == "plain\n\x1b[1mbold\x1b[0m\n"
 
 
 def run_on_terminal(*arguments, env):

@@ -198,9 +198,9 @@ def _aligned(lines: Sequence[Sequence[str]], words: int) -> list[str]:
 
 
 def _in_two_lines(title: str) -> list[str]:
-    """Broken at the space that makes it narrowest, unless it is short."""
-    halves = [[title[:at], title[at + 1 :]] for at, letter in enumerate(title) if letter == " "]
-    return min(halves if len(title) >= 10 else [], key=lambda pair: max(map(len, pair)), default=[title])
+    """Broken between words so that it is as narrow as can be, unless it is short."""
+    tried = (wrapped(title, width) for width in range(len(title) // 2, len(title)) if len(title) >= 10)
+    return next((lines for lines in tried if len(lines) == 2 and " ".join(lines) == title), [title])
 
 
 class Shown(ABC):
