@@ -313,6 +313,10 @@ def steps(about=(), **step):
     return Workup(["a", "b"], {"t": {"cost": 1, **step}}, **dict(about))
 
 
+def replay(records, workup=None):
+    return replay_workup(workup or learn_workup(past_cases(200, 8), "fault", FEES, wrong=60.0), records, "fault")
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -328,23 +332,15 @@ def steps(about=(), **step):
             "steps.t.normal contains '', which is no outcome",
         ),
         (lambda: steps(about={"combine": ["a", "c"]}), "combine contains 'c', which is no class"),
+        (lambda: replay({"fault": ["fan"], "noise": ["no"]}), "'fan', which is no class of the work-up"),
+        (lambda: replay({"fault": ["pump"], "noise": [""]}), "no case with all tests"),
+        (lambda: replay({"fault": ["a"]}, steps(tells_apart="all")), "cases are missing"),
+        (lambda: find_stop_loss(steps(tells_apart="all"), past_cases(9, 1), "fault", 5), "between 0 and 1"),
     ],
 )
 def test_mistakes_are_sentences(call, message):
     with pytest.raises(InputError, match=message):
         call()
-
-
-def test_replays_refuse_what_they_cannot_follow():
-    workup = learn_workup(past_cases(200, 8), "fault", FEES, wrong=60.0)
-    with pytest.raises(InputError, match="'fan', which is no class of the work-up"):
-        replay_workup(workup, {"fault": ["fan"], "noise": ["no"]}, "fault")
-    with pytest.raises(InputError, match="no case with all tests"):
-        replay_workup(workup, {"fault": ["pump"], "noise": [""]}, "fault")
-    with pytest.raises(InputError, match="cases are missing"):
-        replay_workup(Workup(["a", "b"], {"look": {"cost": 1, "tells_apart": "all"}}), {"fault": ["a"]}, "fault")
-    with pytest.raises(InputError, match="between 0 and 1"):
-        find_stop_loss(workup, past_cases(9, 1), "fault", 5)
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="no folder workups in the folder that PANDORA_DATA names")

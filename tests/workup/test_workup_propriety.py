@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import minimize
-from workups import names, random_workup
+from workups import random_workup
 
 from pandora_regret import (
     Beta,
@@ -43,48 +42,32 @@ def test_any_workup_is_proper(prior, seed):
         assert expected_score(q, p, workup, **how) >= honest * (1 - 1e-11) - 1e-12
 
 
-@pytest.mark.parametrize("prior", [Uniform(), Exponential(), LogNormal(0.8)], ids=repr)
-def test_a_hierarchy_is_strictly_proper_where_its_searches_are(prior):
-    workup = Workup(
-        ["a", "b", "c", "d"],
-        hierarchy={"ab": {"cost": 2.0, "a": 1.0, "b": 3.0}, "cd": {"cost": 1.0, "c": 1.0, "d": 1.0}},
-    )
-    q = np.array([0.4, 0.1, 0.2, 0.3])
-
-    def score(logits):
-        p = np.exp(logits - logits.max())
-        return expected_score(q, p / p.sum(), workup, prior=prior)
-
-    for start in (np.zeros(4), np.array([2.0, -1.0, 0.0, 1.0])):
-        found = minimize(
-            score, start, method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-13, "maxiter": 4000}
-        )
-        p = np.exp(found.x - found.x.max())
-        assert p / p.sum() == pytest.approx(q, abs=2e-3)
+PANEL = {"cost": 1, "positive_for": ["0", "1"], "sensitivity": 1, "specificity": 1}
+BESIDE = Workup(list("012"), {name: {"cost": 1, "confirms": name} for name in "012"} | {"panel": PANEL})
+NESTED = Workup(
+    list("0123"),
+    hierarchy={"ab": {"cost": 2.0, "0": 1.0, "1": 3.0}, "cd": {"cost": 1.0, "2": 1.0, "3": 1.0}},
+)
 
 
-def test_a_panel_beside_definitive_tests_keeps_the_score_strict():
-    """Costs that may come near zero make every order of definitive tests worth while, whatever the panel costs."""
-    classes = names(3)
-    steps = {f"test {k}": {"cost": 1, "confirms": name} for k, name in enumerate(classes)}
-    panel = {"cost": 1, "positive_for": classes[:2], "sensitivity": 1, "specificity": 1}
-    workup = Workup(classes, steps | {"panel": panel})
-    assert workup.method == "graph"
-    q = np.array([0.5, 0.3, 0.2])
-    angles = np.linspace(0, 2 * np.pi, 13)[:, None]
-    around = np.cos(angles) * np.array([1, -1, 0]) / 2**0.5 + np.sin(angles) * np.array([1, 1, -2]) / 6**0.5
-    p = np.vstack([q, q + 0.1 * around])
-    honest, *others = workup_cost(np.tile(q, (14, 1)), p, workup, prior=Uniform(), draws=4096, per_instance=True)
-    assert min(others) > honest + 1e-4
-
-
-def test_draws_are_shared_and_the_same_every_time():
-    rng = np.random.default_rng(0)
-    workup = random_workup(rng, n_classes=4, n_steps=3)
-    p, y = rng.dirichlet(np.ones(4), 10), rng.integers(4, size=10)
-    together = workup_cost(y, p, workup, prior=Gamma(2.0), draws=32, per_instance=True)
-    alone = [workup_cost(y[i : i + 1], p[i : i + 1], workup, prior=Gamma(2.0), draws=32) for i in range(10)]
-    assert together == pytest.approx(alone, rel=1e-13)
+@pytest.mark.parametrize(
+    ("workup", "method", "prior"),
+    [
+        (NESTED, "hierarchy", Uniform()),
+        (NESTED, "hierarchy", Exponential()),
+        (NESTED, "hierarchy", LogNormal(0.8)),
+        (BESIDE, "graph", Uniform()),
+    ],
+)
+def test_costs_that_may_come_near_zero_keep_the_score_strict(workup, method, prior):
+    """Then every order of definitive tests is worth while, whatever a panel or a group costs."""
+    assert workup.method == method
+    q, away = np.array([0.4, 0.15, 0.2, 0.25]), np.random.default_rng(0).normal(size=(30, 4))
+    q, away = q[: len(workup.classes)] / q[: len(workup.classes)].sum(), away[:, : len(workup.classes)]
+    away -= away.mean(axis=1, keepdims=True)
+    p = np.vstack([q, q + 0.08 * away / np.linalg.norm(away, axis=1, keepdims=True)])
+    paid = workup_cost(np.tile(q, (31, 1)), p, workup, prior=prior, draws=4096, per_instance=True)
+    assert min(paid[1:]) > paid[0] + 1e-4
 
 
 def test_priors_of_single_steps_reach_every_level_of_a_hierarchy():
