@@ -33,8 +33,6 @@ def said(path, **dialect):
         (";", ".", "utf-8", "semicolons between values"),
         ("\t", ",", "utf-16", "tabs between values and decimal commas and the encoding UTF-16"),
         ("|", ".", "latin-1", "pipes between values and the encoding Latin-1"),
-        (",", ".", "utf-16-le", "the encoding UTF-16-LE"),
-        (",", ".", "utf-16-be", "the encoding UTF-16-BE"),
         (",", ".", "utf-32", "the encoding UTF-32"),
     ],
 )

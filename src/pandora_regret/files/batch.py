@@ -69,7 +69,6 @@ class Batch:
     costs: FloatArray | None = None  # (n, K) typical costs of each row's tests
     by: Mapping[str, NDArray[Any]] | None = None  # (n,) each: columns that results are broken down by
     changes: Changes = NO_CHANGES
-    percent: bool = False  # whether the forecasts were percentages, which were divided by 100
     id_column: Any = None  # ids as the file has them, where they are only to be told apart
 
     def __len__(self) -> int:
@@ -177,8 +176,7 @@ class Batch:
             raise source.error(row, **self._about(error)) from None
 
     def _about(self, error: InputError) -> Fields:
-        about = {name: getattr(error, name) for name in ("problem", "value", "fix", "command_fix")}
-        return about | {"problem": f"{error.problem}{', percentages being divided by 100' * self.percent}"}
+        return {name: getattr(error, name) for name in ("problem", "value", "fix", "command_fix")}
 
 
 def _combined(batches: Sequence[Batch], make: Callable[[Sequence[Any]], Any]) -> Batch:

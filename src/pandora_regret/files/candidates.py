@@ -18,10 +18,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from string import ascii_uppercase
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from pandora_regret.files.columns import Rows, explained, kinds_of, with_labels
 from pandora_regret.files.layout import Dialect
@@ -54,11 +53,12 @@ ONE_TRUTH = "tasks with one true option per row can be scored"
 CORRECT = "acc"  # the field that says whether the likeliest option was the true one
 
 
-class Row(NamedTuple):
+@dataclass
+class Row:
     """One line."""
 
     truth: str | None  # the name of an option; of a sample, the target
-    options: Mapping[str, float]  # probabilities or logits of those that it lists
+    options: dict[str, float]  # probabilities or logits of those that it lists
     about: Fields  # other fields: ids, weights, groups
     is_order: bool = False  # whether options come in order only
     readings: tuple[
@@ -119,7 +119,7 @@ def open_json(path: str, head: bytes, said: Dialect, classes: Sequence[str] | No
     is_sample = first.keys() >= SAMPLE_FIELDS
     if is_sample or field_of_lists(first):
         with explained(path, "text"), file.stream() as stream:
-            objects = file.objects(file.records(io.BufferedReader(stream)), each_once=True)
+            objects = file.objects(file.records(io.BufferedReader(stream)))
             records = {f" line {line}": values for line, values in objects}
         if is_sample:
             return _read_samples(file, records, classes or ())
@@ -159,29 +159,22 @@ def _rows(path: str, records: Records, read: Callable[[Fields], Row]) -> dict[st
     return rows
 
 
-def _matrix(rows: dict[str, Row], first: Sequence[str]) -> tuple[Names, Any]:
-    """All options, some before others as they appear; and what each row lists, (rows, options), NaN elsewhere."""
-    options = tuple(dict.fromkeys((*first, *(name for row in rows.values() for name in row.options))))
-    place, listed = {name: k for k, name in enumerate(options)}, np.full((len(rows), len(options)), np.nan)
-    for number, row in enumerate(rows.values()):
-        listed[number, [place[name] for name in row.options]] = list(row.options.values())
-    return options, listed
-
-
 def _table(
-    file: Source, rows: dict[str, Row], options: Names, listed: Any, done: AllDone, logits: bool, **about: Any
+    file: Source, rows: dict[str, Row], first: Sequence[str], done: AllDone, logits: bool, **about: Any
 ) -> ListedRows:
-    """The rows over all options, and over truths that are none, unless one option stands for them."""
-    named = tuple(name for name, of in zip(options, listed.T, strict=True) if not np.isnan(of).all())
-    others = [row.about | {TRUTH: row.truth} for row in rows.values()]
-    table = table_of(others, dict.fromkeys(name for each in others for name in each))
+    """The rows over all options, some before others, and over truths that are none, unless one stands for them."""
+    named = tuple(dict.fromkeys(name for row in rows.values() for name in row.options))
+    options = tuple(dict.fromkeys((*first, *named)))
     if about.get("other") is None:
         options = with_labels(options, dict.fromkeys(row.truth for row in rows.values()))
     if len(options) < 2:
         raise FileError(f"names the options {quoted(options)}", file.path, "list at least two options")
-    unlisted = np.full((len(rows), len(options) - listed.shape[1]), np.nan)
-    columns = zip((f"{PREFIX}{name}" for name in options), np.vstack([listed.T, unlisted.T]), strict=True)
-    table = pa.table(dict(zip(table.column_names, table.columns, strict=True)) | dict(columns))
+    values = [
+        row.about | {TRUTH: row.truth} | {f"{PREFIX}{name}": value for name, value in row.options.items()}
+        for row in rows.values()
+    ]
+    others = (name for row in rows.values() for name in row.about)
+    table = table_of(values, dict.fromkeys((*others, TRUTH, *(f"{PREFIX}{name}" for name in options))))
     layout = {"proba_prefix": PREFIX, "classes": None, "label": TRUTH, "logits": logits}
     about |= {"layout": layout, "done": (*file.done, *done), "row_places": list(rows), "named": named}
     return ListedRows(file.path, kinds_of(table.schema), table=table, **about)
@@ -200,22 +193,25 @@ def read_lists(file: Source, records: Records, other: str | None, classes: Seque
             words = ("an order", "probabilities")[:: 1 if row.is_order else -1]
             problem = "holds {} where other lines hold {}".format(*words)
             raise FileError(problem, path, "write the same on every line", place)
-    options, listed = _matrix(rows, (*classes, *filter(None, [other])))
     sentence = f"{path} lists options in order only: scored by that order, as at known costs (alpha = inf)"
-    done, rest = noted("order only", len(rows), sentence, path), -STEP * (~np.isnan(listed)).sum(axis=1)
+    done, to = noted("order only", len(rows), sentence, path), f"given to {other!r}"
     if not order_only:
-        largest, highest, done = np.nanmax(listed), np.nansum(listed, axis=1).max(), ()
-        if np.nanmin(listed) >= 0 and largest > 1 + ROUNDED and highest <= 100 * (1 + ROUNDED):
-            listed /= 100
-            done = noted("percentages", len(rows), f"percentages of {path} divided by 100", path)
-        rest = left_over(listed)
-        to = "spread evenly over the classes that they do not name" if other is None else f"given to {other!r}"
-        n = int((rest > 0).sum())
+        lists = [list(row.options.values()) for row in rows.values()]
+        largest, least = max(map(max, lists)), min(map(min, lists))
+        is_percent = least >= 0 and largest > 1 + ROUNDED and max(map(math.fsum, lists)) <= 100 * (1 + ROUNDED)
+        for row in rows.values() if is_percent else ():
+            row.options = {name: value / 100 for name, value in row.options.items()}
+        n = sum(math.fsum(row.options.values()) < 1 - TOLERANCE for row in rows.values())
+        to = "spread evenly over the classes that they do not name" if other is None else to
+        done = noted("percentages", len(rows) * is_percent, f"percentages of {path} divided by 100", path)
         done += noted("rest of lists", n, f"what {counted(n, 'list')} of {path} leave is {to}", path)
     if other is not None:  # it has the probability that is left, or comes last
-        own = listed[:, options.index(other)]
-        own[:] = np.where(np.isnan(own), rest, own if order_only else own + rest)
-    return _table(file, rows, options, listed, done, order_only, order_only=order_only, other=other)
+        classes = (*classes, other)
+        for row in rows.values():
+            own, rest = row.options.get(other), max(0.0, 1 - math.fsum(row.options.values()))
+            last = -STEP * len(row.options) if own is None else own
+            row.options[other] = last if order_only else (own or 0.0) + rest
+    return _table(file, rows, classes, done, order_only, order_only=order_only, other=other)
 
 
 def _row(values: Fields, key: str) -> Row:
@@ -254,13 +250,13 @@ def _read_samples(file: Source, records: Records, classes: Sequence[str]) -> Lis
     if fitting[0] != fitting[-1]:
         problem = "has targets that may be numbers or texts of options, which differ"
         raise FileError(problem, path, "log the samples with the metric acc, which tells")
-    for (place, row), truth in zip(rows.items(), fitting[0], strict=True):
-        rows[place] = row._replace(truth=list(row.options)[truth or 0])
+    for row, truth in zip(rows.values(), fitting[0], strict=True):
+        row.truth = list(row.options)[truth or 0]
     words = f"{path} read as samples of lm-evaluation-harness: log-likelihoods of options are the forecasts"
     skipped = len(records) - len(rows)
     others = f"{skipped:,} rows of filters other than {first!r} left out of {path}"
     done = (*noted("format", len(rows), words, path), *noted("rows left out", skipped, others, path))
-    return _table(file, rows, *_matrix(rows, classes), done, logits=True)
+    return _table(file, rows, classes, done, logits=True)
 
 
 def _sample(values: Fields) -> Row:

@@ -237,8 +237,6 @@ class Rows:
             return plain_array(column)
         texts = texts_of(column)
         self.tell("missing", ~texts.astype(bool), name, **NO_VALUE)
-        null = np.array(["\0" in (text or "") for text in texts], bool)
-        self.tell("value", null, name, "holds a null character", "write the text without it")
         return whole_numbers(int(text) if WHOLE.fullmatch(text or "") else text for text in texts)
 
     def values(self, *names: str) -> dict[str, NDArray[Any]]:

@@ -182,7 +182,7 @@ def models_of(model: Predictions) -> list[Predictions]:
     column, names = model.columns.model, dict[str, None]()
     for rows in model.walk([column]) if column else ():
         distinct = texts_of(rows.records.column(column).unique()).tolist()
-        if any(is_missing(name) or "\0" in name for name in distinct):
+        if any(map(is_missing, distinct)):
             rows.names(column or "")
         names |= dict.fromkeys(distinct)
     if model.is_named:

@@ -164,7 +164,7 @@ class Predictions:
         changes = Changes(spelled=frozenset(rows.spelled.items()), outside=outside, other=other or "")
         if self.percent:
             forecasts = tuple(column / column.dtype.type(100) for column in forecasts)
-        fields |= {"truth": truth, "changes": changes, "columns": forecasts, "percent": self.percent}
+        fields |= {"truth": truth, "changes": changes, "columns": forecasts}
         fields["id_column"] = rows.records.column(self.watched) if self.watched else None
         places = np.asarray(rows.numbers) + FILE * self.sources.index(rows.source)
         batch = Batch(columns.classes, first_row=first_row, sources=self.sources, places=places, **fields)

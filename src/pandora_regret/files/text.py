@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-import json
 import os
 import re
 from collections import deque
@@ -30,7 +29,7 @@ from pandora_regret.files.source import (
     check_names,
     unreadable,
 )
-from pandora_regret.inputs import Done, InputError
+from pandora_regret.inputs import Done
 
 SAMPLE_BYTES = 1 << 20  # from which the kinds of the columns are told
 LONGEST_LINE = 1 << 28
@@ -288,35 +287,24 @@ class JsonLines(TextFile):
             while block := [values for _, values in islice(objects, min(rows, ROWS_AT_ONCE))]:
                 yield table_of(block, columns)
 
-    def objects(self, records: Iterable[tuple[int, bytes]], each_once: bool = False) -> Iterator[tuple[int, Any]]:
-        """Rows with the numbers of their lines as objects, which perhaps name nothing twice."""
+    def objects(self, records: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, Any]]:
+        """Rows with the numbers of their lines as objects."""
         from msgspec.json import decode
 
         for number, line in records:
-            values, problem, fix = None, "", ONE_PER_LINE
+            values, problem, fix = None, "is no JSON object ({!r})", ONE_PER_LINE
             try:
                 values = decode(line)
-                if each_once:
-                    json.loads(line, object_pairs_hook=_each_once)
             except RecursionError:
                 problem, fix = "holds lists within lists, too many to read", "flatten them"
             except UnicodeDecodeError:
                 problem, fix = NOT_UTF_8
-            except InputError as error:
-                problem, fix = error.problem, "name each once"
             except ValueError:
-                values = None
-            if problem or not isinstance(values, dict):
-                problem = problem or f"is no JSON object ({line.decode('utf-8', 'replace')[:40]!r})"
+                pass
+            if not isinstance(values, dict):
+                problem = problem.format(line.decode("utf-8", "replace")[:40])
                 raise FileError(problem, self.path, fix, f" line {number}")
             yield number, values
-
-
-def _each_once(pairs: list[tuple[str, Any]]) -> Fields:
-    names = [name for name, _ in pairs]
-    if len(set(names)) < len(names):
-        raise InputError(f"names {max(names, key=names.count)!r:.80} twice")
-    return dict(pairs)
 
 
 def table_of(rows: Sequence[Fields], names: Iterable[str]) -> Any:
@@ -335,10 +323,7 @@ def recognise_encoding(beginning: bytes, path: str) -> str:
     """The encoding of text that begins like this: by its mark, else UTF-8, else Latin-1 or Windows-1252."""
     if marked := next((MARKS[mark] for mark in MARKS if beginning.startswith(mark)), None):
         return marked
-    even, odd = beginning[:64:2].count(0), beginning[1:64:2].count(0)
-    if even or odd:  # UTF-16 without a mark has a zero in every other byte of plain letters
-        if min(even, odd) == 0 and 4 * max(even, odd) > len(beginning[:64]):
-            return "utf-16-le" if odd else "utf-16-be"
+    if b"\0" in beginning[:64]:
         fix = "if it is text, name its encoding (--encoding); else name the file after its format"
         raise FileError("begins with null bytes, as no text does", path, fix)
     try:
