@@ -67,7 +67,7 @@ def opened_source(path, **dialect):
 @pytest.mark.parametrize(
     ("text", "dialect", "says"),
     [
-        ("y_true;a;b\na;0,5;0.5\n", {}, "a decimal comma (column 2) and with a point (column 3): say which"),
+        ("y_true;a;b\na;0,5;0.5\n", {}, "has numbers such as 0,5 and 0.5: say which"),
         (
             "y_true;a;b\nb;0,5;0.5\n",
             {"decimal": ","},

@@ -96,6 +96,5 @@ def test_columns_that_were_asked_for_must_be_there(tmp_path):
     assert "twice" in refused(path, classes=("a", "a", "b"))
     assert "'cost_a' and 'cost_b'" in refused(path, cost_prefix="cost_")
     assert "begin with 'p_'" in refused(path, proba_prefix="p_")
-    assert "both as label and as id" in refused(path, label="y_true", id="y_true")
     with pytest.raises(InputError, match="at least one path"):
         open_predictions([])

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -90,10 +89,6 @@ def find_columns(layout: Layout, source: Source, is_truth: bool = False) -> Colu
     needed -= {LABEL} if layout.unlabelled else set()
     every = {role: _find_column(role, layout, source, role in needed) for role in SINGLE if role in roles}
     single = {role: column for role, column in every.items() if column is not None}
-    for (one, column), (other, same) in combinations(single.items(), 2):
-        if column == same:
-            problem = f"is asked for both as {one.name} and as {other.name}"
-            raise FileError(problem, path, "it can be one", f": column {column!r}", argument=other.name)
     by = tuple(matched(layout.by, source.kinds).values())
     column_of = _forecasts(layout, source, {*single.values(), *by}, is_truth)
     asked = (*layout.by, *_written(layout).values(), *(name for role in single for name in _names(role, layout)))
@@ -376,11 +371,8 @@ def _check_numbers_start_at_zero(model: Predictions) -> None:
     numbers, by_number = (numbers_of(labels, names) for names in (model.classes, tuple(map(str, range(k)))))
     if numbers.min(initial=k) < 1 or 1 not in numbers or by_number.min() < 0:
         return
-    zero, one = (
-        ",".join(map(str, names if k < 5 else [*names[:2], "...", names[-1]]))
-        for names in (model.classes, range(1, k + 1))
-    )
-    otherwise = "; if from 1, write the classes' names as labels" if named else f", {one} if from 1"
     problem = f"holds numbers from 1 to {numbers.max()} for {k} classes, counted from 0 or from 1"
-    fix = f"list the classes (--classes): {zero} if from 0{otherwise}"
+    from_one = f", {','.join(map(str, range(1, k + 1))):.40} if from 1"
+    otherwise = "; if from 1, write the classes' names as labels" if named else from_one
+    fix = f"list the classes (--classes): {','.join(model.classes):.40} if from 0{otherwise}"
     raise FileError(problem, model.path, fix, f": column {label!r}", argument="classes", column=label)

@@ -27,9 +27,9 @@ from pandora_regret.files.source import (
     Source,
     Tables,
     check_names,
+    noted,
     unreadable,
 )
-from pandora_regret.inputs import Done
 
 SAMPLE_BYTES = 1 << 20  # from which the kinds of the columns are told
 LONGEST_LINE = 1 << 28
@@ -47,7 +47,7 @@ MARKS = {  # what a file begins with that says its encoding; longer ones first
 }
 TITLES = {"iso8859-1": "Latin-1", "cp1252": "Windows-1252"}  # what people call encodings
 LOOKED_AT, BYTES_LOOKED_AT = 1000, 1 << 16  # lines from which separator and decimal sign are recognised
-FEWEST_LOOKED_AT, VALUES_LOOKED_AT = 8, 1 << 12  # rows, and values in all, that tell the decimal sign
+FEWEST_LOOKED_AT = 8
 SEPARATOR_LINE = re.compile(rb"sep=([,;\t|])\r?\n")  # how Excel is told, above the header
 UTF_8_LETTER = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 NUMBER = r"[+-]?\d*{}\d+(?:[eE][+-]?\d+)?\s*%?"
@@ -342,7 +342,7 @@ def written_otherwise(path: str, encoding: str, separator: str = "", decimal: st
     words = [f"{SEPARATORS.get(separator, repr(separator))}s between values"] if separator else []
     words += ["decimal commas"] if decimal == "," else []
     words += [f"the encoding {TITLES.get(encoding, encoding.upper())}"] if encoding != UTF_8 else []
-    return (Done("dialect", 1, f"{path} read with {' and '.join(words)}", path),) if words else ()
+    return noted("dialect", int(bool(words)), f"{path} read with {' and '.join(words)}", path)
 
 
 def recognise_marks(sample: bytes, said: Dialect, usual: str, path: str) -> tuple[str, str]:
@@ -352,17 +352,12 @@ def recognise_marks(sample: bytes, said: Dialect, usual: str, path: str) -> tupl
     most = min(LOOKED_AT, max(1 + FEWEST_LOOKED_AT, BYTES_LOOKED_AT // max(1, sample.find(b"\n"))))
     text = b"\n".join(sample.split(b"\n", most)[:most]).decode("utf-8", "replace")
     separator = said.separator or (hint[1].decode() if hint else _separator(text, usual, path))
-    header, *rows = _values(text, separator) or [[]]
-    rows = rows[: max(FEWEST_LOOKED_AT, VALUES_LOOKED_AT // max(1, len(header)))]
-    commas, points = (
-        sorted({number for row in rows for number, value in enumerate(row) if pattern.fullmatch(value.strip())})
-        for pattern in (WITH_COMMA, WITH_POINT)
-    )
-    decimal = said.decimal or ("," if commas and (not points or separator != ",") else ".")
-    if said.decimal is None and decimal == "," and points:  # commas between values would settle it
-        both = f"a decimal comma (column {commas[0] + 1}) and with a point (column {points[0] + 1})"
-        fix = "say which is meant (--decimal comma or point)"
-        raise FileError(f"has numbers with {both}", path, fix, argument="decimal")
+    values = [value.strip() for row in _values(text, separator)[1:] for value in row]
+    comma, point = (next(filter(pattern.fullmatch, values), None) for pattern in (WITH_COMMA, WITH_POINT))
+    decimal = said.decimal or ("," if comma and (not point or separator != ",") else ".")
+    if said.decimal is None and decimal == "," and point:  # commas between values would settle it
+        problem, fix = f"has numbers such as {comma} and {point}", "say which is meant (--decimal comma or point)"
+        raise FileError(problem, path, fix, argument="decimal")
     return separator, decimal
 
 
