@@ -1,4 +1,4 @@
-"""Models in files, opened, inspected, read together, or a single row of one: what their columns and classes are."""
+"""Models in files, opened, inspected, read together, or one row of one: what their columns and classes are."""
 
 from __future__ import annotations
 
