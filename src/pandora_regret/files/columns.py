@@ -145,7 +145,7 @@ class Rows:
     """Some rows of a file, each column as an array of the kind that its role needs."""
 
     source: Source
-    numbers: range | IntArray  # in the file, counted from 0
+    numbers: IntArray  # in the file, counted from 0
     records: Records
     classes: Sequence[str]
     layout: Layout
@@ -154,7 +154,7 @@ class Rows:
 
     def take(self, rows: IntArray) -> Rows:
         """Some of them."""
-        return replace(self, numbers=np.asarray(self.numbers)[rows], records=self.records.take(rows))
+        return replace(self, numbers=self.numbers[rows], records=self.records.take(rows))
 
     def labels(self, name: str) -> IntArray:
         """The column number of each row's label; -1 where there is none that is a class."""
@@ -286,7 +286,7 @@ class Rows:
             rows = np.flatnonzero(bad)
             value = None if values is None else values[rows[:1]].tolist()[0]
             about |= {"column": column, "problem": problem.format(value), "value": value, "fix": fix}
-            self.problems.in_rows(kind, self.source, np.asarray(self.numbers)[rows].tolist(), **about)
+            self.problems.in_rows(kind, self.source, self.numbers[rows].tolist(), **about)
 
 
 def _number(text: str | None, decimal: str) -> float | None:

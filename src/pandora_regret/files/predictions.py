@@ -166,7 +166,7 @@ class Predictions:
             forecasts = tuple(column / column.dtype.type(100) for column in forecasts)
         fields |= {"truth": truth, "changes": changes, "columns": forecasts}
         fields["id_column"] = rows.records.column(self.watched) if self.watched else None
-        places = np.asarray(rows.numbers) + FILE * self.sources.index(rows.source)
+        places = rows.numbers + FILE * self.sources.index(rows.source)
         batch = Batch(columns.classes, first_row=first_row, sources=self.sources, places=places, **fields)
         return batch.normalised() if (self.layout.normalise or self.percent) and not self.logits else batch
 
@@ -178,7 +178,7 @@ class Predictions:
             start, wanted = source.first, self.columns.numbers & {*columns}
             numbers = frozenset(name for name in wanted if source.kinds[name] != "percent")
             for records in regrouped(source.read(columns, numbers, rows), rows):
-                of_file = range(start, start + len(records))
+                of_file = np.arange(start, start + len(records))
                 yield Rows(source, of_file, records, self.classes, self.layout, self.problems)
                 start += len(records)
 
