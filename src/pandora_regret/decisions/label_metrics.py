@@ -20,8 +20,7 @@ from pandora_regret.inputs import (
     read_probabilities,
 )
 from pandora_regret.inputs.numbers import check_each, read_floats, read_number
-from pandora_regret.kernels.engine import realised_costs
-from pandora_regret.kernels.reference import BROKEN_BY_INDEX, probabilities
+from pandora_regret.kernels.reference import probabilities
 from pandora_regret.scores import Score, mean_or_rows
 
 
@@ -110,9 +109,16 @@ def ranking_cost(
     array([0.        , 0.66666667])
     """
     forecast = read_labelled(y_true, y_proba, labels, sample_weight, logits, normalise)
-    places = realised_costs(forecast, BROKEN_BY_INDEX)  # of searches at equal costs of 1
+    places = ((block, place_of_truth(block.truth, block.values)) for block in forecast.blocks())
     rows = ((block, np.asarray(cost_of_place(place), dtype=np.float64)) for block, place in places)
     return mean_or_rows(forecast, rows, per_instance)
+
+
+def place_of_truth(truth: IntArray, proba: FloatArray) -> IntArray:
+    """1 for the class of highest probability, or logit; among equals the lower class number first."""
+    ours = proba[np.arange(len(truth)), truth][:, None]
+    before = (proba > ours) | ((proba == ours) & (np.arange(proba.shape[1]) < truth[:, None]))
+    return np.asarray(1 + before.sum(axis=1))
 
 
 @dataclass(frozen=True)

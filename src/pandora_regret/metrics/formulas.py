@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from pandora_regret.decisions.label_metrics import place_of_truth
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
 from pandora_regret.kernels.engine import in_threads, realised_costs, search_costs, total_losses, worth_compiling
 from pandora_regret.kernels.reference import BROKEN_BY_INDEX, at_mean_costs, at_truth, rank_odds
@@ -99,19 +100,14 @@ def ranked_probability(truth: IntArray, proba: FloatArray) -> FloatArray:
     return np.asarray(((np.cumsum(proba[:, :-1], axis=1) - steps) ** 2).sum(axis=1) / (n_classes - 1))
 
 
-def place_of_truth(forecast: Forecast) -> FloatArray:
-    """1 for the class of highest probability; among equals the lower class number first."""
-    return _joined(realised_costs(forecast.with_costs(None), BROKEN_BY_INDEX))
-
-
-def reciprocal_rank(forecast: Forecast, prior: Prior) -> FloatArray:
+def reciprocal_rank(truth: IntArray, proba: FloatArray) -> FloatArray:
     """One over the place of the truth."""
-    return 1 / place_of_truth(forecast)
+    return 1 / place_of_truth(truth, proba)
 
 
-def found_in_top(k: int, forecast: Forecast, prior: Prior) -> FloatArray:
+def found_in_top(k: int, truth: IntArray, proba: FloatArray) -> FloatArray:
     """Whether the truth is among the k classes of highest probability."""
-    return np.asarray(place_of_truth(forecast) <= k, dtype=np.float64)
+    return np.asarray(place_of_truth(truth, proba) <= k, dtype=np.float64)
 
 
 def macro_f1(occurs: FloatArray, named: FloatArray, right: FloatArray) -> FloatArray:

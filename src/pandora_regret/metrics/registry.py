@@ -37,7 +37,7 @@ def _beta(alpha: float) -> Metric:
 
 
 def _top(k: int) -> Metric:
-    return _share(f"top_{k}", f"Top-{k} accuracy", "higher", of_forecast=partial(formulas.found_in_top, k))
+    return _share(f"top_{k}", f"Top-{k} accuracy", "higher", partial(formulas.found_in_top, k))
 
 
 METRICS: dict[str, Metric] = {
@@ -86,7 +86,7 @@ METRICS: dict[str, Metric] = {
             "macro_f1", "Macro-F1", "higher", counts=formulas.macro_f1, gradient=formulas.macro_f1_gradient,
             wording="macro-F1", by_order=True, shown_in=EVERYWHERE,
         ),
-        _score("mrr", "Mean reciprocal rank", "higher", of_forecast=formulas.reciprocal_rank),
+        _score("mrr", "Mean reciprocal rank", "higher", formulas.reciprocal_rank),
         _share("auroc", "AUROC (macro, one-vs-rest)", "higher", values=formulas.macro_auroc),
         _share(
             "ece", "Calibration error (ECE)", "lower", formulas.top_label_errors,
