@@ -72,7 +72,7 @@ def single_shot_cost(
 def ranking_cost(
     y_true: Labels,
     y_proba: Table,
-    cost_of_place: Callable[[FloatArray], Any],
+    cost_of_place: Callable[[IntArray], Any],
     *,
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
