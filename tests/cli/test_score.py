@@ -113,7 +113,7 @@ def test_the_bill_is_said_in_tests_or_in_money(tmp_path):
     path = wine_file(tmp_path, "tree")
     excess = pair_costs(truth, chances["tree"], labels=CLASSES, costs=[1, 1, 1]).sum()
     bill = run("score", path).stdout.splitlines()[1]
-    assert re.fullmatch(rf"1\.\d+ tests per case \(1\.\d+ to 1\.\d+\), {excess:.3g} wasted\.", bill)
+    assert re.fullmatch(rf"1\.\d+ tests per case \(1\.\d+ to 1\.\d+\), {excess:.3g} of it wasted\.", bill)
     excess = pair_costs(truth, chances["tree"], labels=CLASSES, costs=[90, 60, 30]).sum()
     bill = run("score", path, "--costs", COSTS, "--currency", "USD").stdout.splitlines()[1]
     assert re.search(rf" per case \(.*\), \${excess:.0f} of it wasted\.$", bill)

@@ -25,7 +25,6 @@ from pandora_regret.text import (
     money_between,
     percent,
     shortened,
-    wasted,
     without_controls,
     wrapped,
 )
@@ -65,7 +64,8 @@ def print_scores(comparison: Comparison) -> None:
     cost = model.scores["expected_cost"]
     heading(model.name, f"{tables.cases}, {tables.level}", dim=True)
     bill = money_between(model.cost, cost.low, cost.high, unit, per="per case")
-    echo(f"{bill}, {wasted(model.cost - model.unavoidable, unit, cost.low, cost.high)}.", bold=True)
+    wasted, *_ = money_between(model.cost - model.unavoidable, cost.low, cost.high, unit or "").split(" (")
+    echo(f"{bill}, {wasted} of it wasted.", bold=True)
     print_table(tables.scores())
     bullets([f"{cost.warning}."] if cost.warning else [], mark="!")
     echo()

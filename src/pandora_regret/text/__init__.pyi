@@ -17,7 +17,6 @@ from pandora_regret.text.names import class_name as class_name
 from pandora_regret.text.names import listed as listed
 from pandora_regret.text.names import ruling_out as ruling_out
 from pandora_regret.text.names import shortened as shortened
-from pandora_regret.text.names import wasted as wasted
 from pandora_regret.text.names import without_direction_marks as without_direction_marks
 from pandora_regret.text.table import Cell as Cell
 from pandora_regret.text.table import Content as Content

@@ -3,8 +3,6 @@
 import re
 from collections.abc import Iterable
 
-from pandora_regret.text.amounts import money_between
-
 DIRECTION_MARKS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
@@ -30,22 +28,6 @@ def class_name(label: str) -> str:
 def ruling_out(truth: str, tested: str) -> str:
     """A wrong test."""
     return f"ruling out {class_name(tested)} when it is {class_name(truth)}"
-
-
-def wasted(amount: float, unit: str | None, low: float | None = None, high: float | None = None) -> str:
-    """What goes to wrong tests, after a bill in the same unit, with as many digits as its interval leaves it.
-
-    Examples
-    --------
-    >>> wasted(85.2, "USD"), wasted(0.4, None), wasted(-1e-17, None)
-    ('$85.20 of it wasted', '0.4 wasted', 'nothing wasted')
-    >>> wasted(85.2, "USD", 570.4, 621.9)
-    '$85 of it wasted'
-    """
-    if amount < 1e-12:
-        return "nothing wasted"
-    text, *_ = money_between(amount, low, high, unit or "").split(" (")
-    return f"{text} of it wasted" if unit else f"{text} wasted"
 
 
 def shortened(name: str, length: int) -> str:
