@@ -410,9 +410,7 @@ def per_case(estimate: Estimate, unit: str | None, more: str = "") -> str:
     >>> per_case(Estimate(21.6, 4.2, 49.1), "USD", " more")
     '$22 per case more (4 to 49)'
     """
-    assert estimate.value is not None
-    amount, space, interval = money_between(estimate.value, estimate.low, estimate.high, unit).rpartition(" (")
-    return f"{amount} per case{more}{space}{interval}" if space else f"{interval} per case{more}"
+    return money_between(estimate.value or 0.0, estimate.low, estimate.high, unit, per=f"per case{more}")
 
 
 def price_sentences(break_even: Sequence[BreakEven], leader: str, unit: str | None) -> tuple[str, ...]:
