@@ -32,7 +32,7 @@ WHY = {  # as far as it is known
     ("Random Distractor Temperature", "Derm"): "σ",
     ("Random Distractor Temperature", "OCT"): f"{WEAK}, so distractors decide more; σ",
 }
-NARROW = {"cardiotocography": "cardio", "dermatology": "skin"}  # names in the head of a narrow column
+NARROW = {"cardiotocography": "cardio"}  # names in the head of a narrow column
 DRAWN = tuple(name for name in CONDITIONS if name != "shared_steps")  # which most zoos lack
 
 

@@ -63,13 +63,6 @@ def test_another_study_is_not_mixed_with_it(finished, study_file):
         begin(study_file, finished)
 
 
-def test_predictions_that_are_gone_are_made_again(finished):
-    before = (finished / RESULTS).read_bytes()
-    sorted((finished / DATA).glob("model-*"))[3].unlink()
-    run_study(reopen(finished), finished)
-    assert (finished / RESULTS).read_bytes() == before
-
-
 class StopsAfterTwo(Nobody):
     seen = 0
 

@@ -17,21 +17,7 @@ pytest.importorskip("safetensors")
 
 TRUTH, CLASSES = np.array([0, 2, 1, 0]), ("a", "b", "c")
 WRITER = Path(__file__).parents[1] / "helpers" / "store_writer.py"
-ODD_NAMES = [
-    "a/b",
-    "A/B",
-    "a:b",
-    "..",
-    "../../etc",
-    "x" * 5000,
-    "übergroß",
-    "con",
-    "\ud800",
-    "nul\0",
-    " ",
-    "-",
-    "猫",
-]
+ODD_NAMES = ["a/b", "A/B", "a:b", "../../etc", "x" * 5000, "übergroß", "con", "\ud800", "nul\0", " ", "猫"]
 
 
 def probabilities(seed, dtype=np.float64):

@@ -123,11 +123,9 @@ class TestTimmZoo:
             assert outcome.failure is None
             assert outcome.prediction.logits
             assert outcome.prediction.values.shape == (12, 3)
-            assert outcome.prediction.metadata["pooling"] == "avg"
-            assert outcome.prediction.metadata["width"] > 0
-            assert outcome.prediction.metadata["images_per_second"] > 0  # what the progress bar shows
-            assert json.dumps(outcome.prediction.metadata)
-            assert len(outcome.prediction.metadata["weights"]) == 64, name
+            metadata = json.loads(json.dumps(outcome.prediction.metadata))
+            assert (metadata["pooling"], len(metadata["weights"])) == ("avg", 64), name
+            assert min(metadata["width"], metadata["images_per_second"]) > 0  # what the progress bar shows
         assert zoo.target().truth.tolist() == [0, 1] * 5 + [0, 2]
 
     def test_gives_the_same_predictions_again_in_a_copy(self, images, weights):
