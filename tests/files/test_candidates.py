@@ -19,6 +19,8 @@ from pandora_regret.files import (
     open_predictions,
     read_all,
     read_models,
+    read_models_argument,
+    read_together,
 )
 from pandora_regret.files.layout import Dialect
 from pandora_regret.kernels import engine
@@ -273,3 +275,16 @@ def test_every_model_that_is_scored_by_order_alone_is_named(tmp_path):
     assert done[0]["sentence"] == "one and two scored by order alone, too, because order has no probabilities"
     assert [each["count"] for each in done] == [2, len(TRUTHS)]
     assert len([each for each in compared(order)["done"] if each["what"] == "order only"]) == 1
+
+
+def test_what_lists_leave_is_not_said_to_be_zero(tmp_path):
+    (tmp_path / "a.csv").write_text("id,label,flu,cold,covid\n1,flu,0.5,0.3,0.2\n2,cold,0.2,0.5,0.3\n")
+    lines = (
+        '{"id": 1, "truth": "flu", "forecast": {"flu": 0.6}}',
+        '{"id": 2, "truth": "cold", "forecast": {"cold": 0.6}}',
+    )
+    (tmp_path / "b.jsonl").write_text("\n".join(lines))
+    files = read_models_argument([str(tmp_path / "a.csv"), str(tmp_path / "b.jsonl")], Layout())
+    together = read_together(open_models(files, ["flu", "cold", "covid"]))
+    np.testing.assert_allclose(together.batches[1].values, [[0.6, 0.2, 0.2], [0.2, 0.6, 0.2]])
+    assert not any(done.what == "classes taken as 0" for done in together.done)

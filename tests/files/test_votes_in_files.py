@@ -92,3 +92,28 @@ def test_votes_of_every_class_are_needed_and_a_label_beside_them_is_not(case, tm
     pd.read_csv(path).drop(columns="votes_nevus").to_csv(path, index=False)
     with pytest.raises(FileError, match=r"has no columns of votes 'votes_nevus': write one for each class"):
         open_predictions(path, Layout(votes_prefix="votes_"))
+
+
+def test_votes_of_their_own_file_go_to_their_classes(case, tmp_path):
+    """To those that both files have; a class without votes has none, and cases without votes are none."""
+    votes, table, _ = case
+    votes = votes * [1, 1, 0] + [0, 1, 0]
+    forecasts, truth = pd.DataFrame(table, columns=NAMES), pd.DataFrame(votes, columns=[f"v_{of}" for of in NAMES])
+    for name, frame in (("a", forecasts), ("b", forecasts[::-1]), ("votes", truth)):
+        frame.rename_axis("id").to_csv(tmp_path / f"{name}.csv")
+    truth[:50].drop(columns="v_keratosis").rename_axis("id").to_csv(tmp_path / "few.csv")
+    truth.assign(v_wart=votes[:, 0]).rename_axis("id").to_csv(tmp_path / "more.csv")
+
+    def cost(*files, of):
+        arguments = ("--votes-prefix", "v_", "--costs", PRICES, *files)
+        printed = run_json("compare", tmp_path / "a.csv", tmp_path / "b.csv", "--truth", tmp_path / of, *arguments)
+        return printed["models"][0]["scores"]["expected_cost"]["value"]
+
+    about = {"costs": COSTS, "labels": NAMES}
+    assert cost(of="votes.csv") == pytest.approx(expected_search_cost(votes, table, **about))
+    few = expected_search_cost(votes[:50], table[:50], **about)
+    assert cost("--common-rows", of="few.csv") == pytest.approx(few)
+    with pytest.raises(FileError, match="holds the label 'wart', which has no forecast column"):
+        read_all(
+            open_predictions(tmp_path / "a.csv", Layout(truth=str(tmp_path / "more.csv"), votes_prefix="v_"))[0]
+        )

@@ -379,8 +379,8 @@ def unique_names(opened: Sequence[Predictions]) -> list[str]:
 
 def _zeros(name: str, model: Predictions, batch: Batch) -> AllDone:
     """The classes that were taken as probability 0 because a file lacks them, and how often they are true."""
-    buckets = {source.other for source in batch.sources}
-    absent = [each for each, column in model.columns.column_of.items() if not column and each not in buckets]
+    columns = {} if isinstance(batch.sources[0], ListedRows) else model.columns.column_of  # lists may leave a rest
+    absent = [each for each, column in columns.items() if not column]
     n = int(np.isin(batch.truth, [batch.classes.index(each) for each in absent]).sum())
     sentence = f"{name} has no {listed(absent)}: taken as probability 0, the truth of {counted(n, 'case')}"
     return noted("classes taken as 0", len(absent), sentence, name)

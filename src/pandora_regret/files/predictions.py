@@ -22,7 +22,7 @@ from pandora_regret.files.batch import (
 )
 from pandora_regret.files.candidates import ListedRows
 from pandora_regret.files.classes import Columns
-from pandora_regret.files.columns import Rows, numbers_of, regrouped, texts_of
+from pandora_regret.files.columns import Rows, regrouped, texts_of
 from pandora_regret.files.layout import Layout
 from pandora_regret.files.roles import KEPT
 from pandora_regret.files.source import RAISED, AllDone, Fields, FileError, Names, Problems, Source, noted
@@ -63,11 +63,15 @@ class Truth:
         cases, labels = self.rows.take(at), (*self.rows.classes, None)
         parts = ((role.field, getattr(cases, role.field)) for role in KEPT)
         fields: Fields = {name: part for name, part in parts if part is not None}
-        if cases.votes is not None:
-            fields["votes"] = cases.votes[:, numbers_of(rows.classes, cases.classes)]
-        truth = np.append(rows.class_numbers(cases.classes, by_place=False), -1)[cases.truth]
-        unknown = (truth < 0) & (at >= 0) & (cases.truth >= 0)
-        rows.no_such_class(unknown, None, np.array(labels, dtype=object)[cases.truth])
+        numbers = rows.class_numbers(cases.classes, by_place=False)
+        named, truth = cases.truth, np.append(numbers, -1)[cases.truth]
+        if cases.votes is not None:  # a class that only the forecasts have got none
+            fields["votes"] = cases.votes @ (numbers[:, None] == np.arange(len(rows.classes)))
+            lost = cases.votes * (numbers < 0)
+            named = np.where(lost.any(axis=1), lost.argmax(axis=1), -1)
+            truth = np.where(named < 0, fields["votes"].argmax(axis=1), -1)
+        unknown = (truth < 0) & (at >= 0) & (named >= 0)
+        rows.no_such_class(unknown, None, np.array(labels, dtype=object)[named])
         return fields | {"truth": np.where(at < 0, -1, truth), "ids": ids}
 
 
@@ -153,7 +157,7 @@ class Predictions:
         fields: Fields = {role.field: getattr(rows, role.reads)(*names) for role, names in named if names}
         if self.truth is not None:
             fields |= self.truth.of(fields["ids"], rows)
-        if "votes" in fields:
+        elif "votes" in fields:
             fields["truth"] = fields["votes"].argmax(axis=1)
         truth, absent = fields.get("truth", np.full(len(rows.numbers), -1)), -np.inf if self.logits else 0.0
         if isinstance(rows.source, ListedRows):
