@@ -175,8 +175,8 @@ def score(
         doubtful[low : low + n] = weight[:n] == 0
         if len(weights):
             weight[:n] *= weights[low : low + n]
-        prices = (loss if simple else priced, own, spent, before, mean, share, free)
-        _finish(weight[:n], p, squares, loss, *prices, likeliest, label, lane)
+        _finish(weight, p, squares, loss, likeliest, label, lane, n)
+        _finish_costs(weight, own, loss if simple else priced, spent, before, mean, share, free, lane, n)
         _add_up(weight, doubtful[low : low + n], lane, low == start, of_rows, of_metrics)
         predicted[low : low + n] = likeliest[:n]
         if table.size:
@@ -244,9 +244,8 @@ def _weigh(total, p, merit, least, tolerance, weight):
 
 
 @njit(**FAST)
-def _finish(weight, p, squares, loss, costly, own, spent, before, mean, share, free, likeliest, label, lane):
-    """Sums into metrics. Rows without weight get zeros, so that nothing infinite is multiplied by it."""
-    n = len(weight)
+def _finish(weight, p, squares, loss, likeliest, label, lane, n):
+    """Rows without weight get zeros, so that nothing infinite is multiplied by it."""
     for r in range(n):
         lane[LOSS, r] = loss[r] if weight[r] > 0 else 0.0
     for r in range(n):
@@ -256,8 +255,12 @@ def _finish(weight, p, squares, loss, costly, own, spent, before, mean, share, f
         lane[LOG_LOSS, r] = surprise if surprise > 0 and weight[r] > 0 else 0.0
     for r in range(n):
         lane[RIGHT, r] = likeliest[r] == label[r]
+
+
+@njit(**FAST)
+def _finish_costs(weight, own, losses, spent, before, mean, share, free, lane, n):
     for r in range(n):
-        lane[COST, r] = mean * (own[r] + share * costly[r]) if weight[r] > 0 else 0.0
+        lane[COST, r] = mean * (own[r] + share * losses[r]) if weight[r] > 0 else 0.0
     for r in range(n):
         lane[TESTS, r] = 1.0 + before[r]
     for r in range(n):
