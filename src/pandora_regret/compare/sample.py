@@ -60,7 +60,7 @@ class Sample:
     @property
     def units(self) -> str:
         """What is independent of each other, in words."""
-        return "groups" if self.grouped else "cases"
+        return "clusters" if self.grouped else "cases"
 
     def of(self, forecast: Forecast) -> Forecast:
         """A model's forecasts of these rows, each of which stands for itself."""

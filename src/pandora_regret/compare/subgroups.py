@@ -90,8 +90,7 @@ class _Split:
         self.grouping, self.names = grouping, [model.name for model in models]
         self.level, self.currency = measurements.interval.level, measurements.currency
         self.order_only = models[0].order_only
-        self.partition = Partition(sample.weights, sample.cluster_of, grouping.codes)
-        self.units = "clusters" if sample.grouped else "cases"
+        self.partition, self.units = Partition(sample.weights, sample.cluster_of, grouping.codes), sample.units
         costs = np.stack([model.rows[COST] for model in models])
         predicted = np.stack([model.rows["predicted_cost"] for model in models])
         predicted = costs if self.order_only else predicted  # an order predicts nothing of its own

@@ -518,7 +518,7 @@ def notes(
 
 
 def few_carriers(carriers: Carriers, what: str, units: str) -> str | None:
-    """A warning if a handful of units, "cases" or "groups", makes up most of `what`."""
+    """A warning if a handful of units, "cases" or "clusters", makes up most of `what`."""
     if not carriers.few:
         return None
     if carriers.number == 0:
@@ -550,7 +550,7 @@ class Background:
     class_weights: FloatArray  # (K,) of the true class
     typical: FloatArray  # (K,) what testing each class costs, on average over instances
     currency: str | None
-    units: str  # "cases" or "groups"
+    units: str  # "cases" or "clusters"
     effective: float  # so many units of equal weight would say as much
     level: float
 
