@@ -106,6 +106,13 @@ def test_the_commands_from_run_to_figure(study_folder):
         return done.stdout
 
     out = study_folder / "out"
+    assert pandora_study("plan", study_folder / "study.toml").splitlines()[1].split()[:5] == [
+        "d",
+        "6",
+        "0",
+        "80",
+        "3",
+    ]
     printed = pandora_study("run", study_folder / "study.toml", "--out", out)
     assert "Pandora's Regret" in printed
     assert pandora_study("resume", out) == printed == pandora_study("table", out)
