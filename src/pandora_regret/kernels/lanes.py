@@ -172,7 +172,7 @@ def score(
                 cost = 1.0 if free else costs[j]
                 _add_pairs(column, number, own, cost, False, alpha, kind, label[:n], merit, tie, AT_RANDOM, priced)
         _weigh(total, p, merit, LEAST_TRUTH, tolerance if bad == 0 else -1.0, weight[:n])
-        doubtful[low : low + n] = weight[:n] == 0
+        _mark(weight, doubtful[low : low + n])
         if len(weights):
             weight[:n] *= weights[low : low + n]
         _finish(weight, p, squares, loss, likeliest, label, lane, n)
@@ -241,6 +241,12 @@ def _weigh(total, p, merit, least, tolerance, weight):
         weight[r] = 1.0 if sure else 0.0
         sound += sure
     return sound
+
+
+@njit(**FAST)
+def _mark(weight, doubtful):
+    for r in range(len(doubtful)):
+        doubtful[r] = weight[r] == 0
 
 
 @njit(**FAST)
