@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from prediction_files import pa, pq, refused, text_file, write
 
-from pandora_regret.files import open_predictions
+from pandora_regret.files import Layout, open_predictions
+from pandora_regret.files.opening import read_truth
 from pandora_regret.inputs import InputError
 
 
@@ -98,3 +99,5 @@ def test_columns_that_were_asked_for_must_be_there(tmp_path):
     assert "begin with 'p_'" in refused(path, proba_prefix="p_")
     with pytest.raises(InputError, match="at least one path"):
         open_predictions([])
+    with pytest.raises(InputError, match="no label column"):
+        read_truth(Layout(truth=write(tmp_path / "b.csv", {"id": [1], "truth": ["a"]}), unlabelled=True))

@@ -86,14 +86,18 @@ def find_columns(layout: Layout, source: Source, is_truth: bool = False) -> Colu
         if layout.label is not None:
             problem = f"is read with votes ({layout.votes_prefix!r}) and with the label {layout.label!r}"
             raise FileError(problem, path, "say one of them (--votes-prefix, --label)", argument=LABEL.option)
-    needed -= {LABEL} if layout.unlabelled else set()
-    every = {role: _find_column(role, layout, source, role in needed) for role in SINGLE if role in roles}
+    needed -= {LABEL} if layout.unlabelled and not is_truth else set()
+    every = {role.name: _find_column(role, layout, source, role in needed) for role in SINGLE if role in roles}
     single = {role: column for role, column in every.items() if column is not None}
     by = tuple(matched(layout.by, source.kinds).values())
     column_of = _forecasts(layout, source, {*single.values(), *by}, is_truth)
-    asked = (*layout.by, *_written(layout).values(), *(name for role in single for name in _names(role, layout)))
+    asked = (
+        *layout.by,
+        *_written(layout).values(),
+        *(name for role in SINGLE if role in roles for name in _names(role, layout)),
+    )
     meant = matched(asked, source.kinds).items()
-    about: Fields = {LABEL.name: ""} | {role.name: column for role, column in single.items()}
+    about: Fields = {LABEL.name: "", **single}
     about |= {role.name: _of_each_class(role, layout, column_of, source) for role in (VOTES, COSTS)}
     about |= {"by": by, "spelled": tuple((column, name) for name, column in meant if column != name)}
     about |= {
