@@ -109,8 +109,8 @@ def _by_id(first: Batch, other: Batch, tell: Tell) -> tuple[IntArray, IntArray]:
     ours, theirs = ([] if of.ids is None else of.ids.tolist() for of in (first, other))
     position = {name: index for index, name in enumerate(theirs)}
     order = np.array([position.pop(name, -1) for name in ours], dtype=np.intp)
-    about = ids_written_otherwise(other.ids, first.ids, other.path) if (order < 0).all() else {}
-    about = about or ONLY_ONE_HAS
+    hint = ids_written_otherwise(other.ids, first.ids, other.path) if (order < 0).all() else {}
+    about = hint or ONLY_ONE_HAS
     if n := int((order < 0).sum()):
         row, others = int(np.argmin(order)), f", nor of {n - 1} others" * (n > 1)
         tell("ids", f"has no row of id {ours[row]!r} ({first.place(row)}){others}", n, **about)
@@ -188,10 +188,10 @@ def common_rows(batches: Sequence[Batch], names: Sequence[str]) -> tuple[list[Ba
         problem = f"has no id in common with {' and '.join(batch.path for batch in batches[:-1])}"
         about = next(filter(None, hints), {"fix": "say which column holds the ids (--id)"})
         raise FileError(problem, batches[-1].path, **about)
-    kept = [
-        batch.take(np.flatnonzero([name in in_all for name in of])) for batch, of in zip(batches, ids, strict=True)
-    ]
-    kept = [replace(of, changes=replace(of.changes, outside=int(_is_other(of).sum()))) for of in kept]
+    kept = list[Batch]()
+    for batch, of in zip(batches, ids, strict=True):
+        some = batch.take(np.flatnonzero([name in in_all for name in of]))
+        kept.append(replace(some, changes=replace(some.changes, outside=int(_is_other(some).sum()))))
     lacking = [name for name, of in zip(names, true, strict=True) if len(of) < len(in_any)]
     who = f"{lacking[0]} lacks" if len(lacking) == 1 < len(names) else "not all files have"
     lost = {name: len(of) - len(in_all) for name, of in zip(names, ids, strict=True)}
