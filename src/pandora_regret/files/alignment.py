@@ -78,7 +78,8 @@ def _tell(
 
 def _with_classes_of(first: Batch, other: Batch) -> Batch:
     """The other with its classes in the order of the first."""
-    order = np.array([other.classes.index(label) for label in first.classes])
+    place = {label: k for k, label in enumerate(other.classes)}
+    order = np.array([place[label] for label in first.classes])
     votes, costs = (None if of is None else of[:, order].copy() for of in (other.votes, other.costs))
     columns = tuple(other.columns[k] for k in order)
     truth = np.where(other.truth < 0, -1, np.argsort(order)[other.truth])
