@@ -7,7 +7,7 @@ from prediction_files import CLASSES, opened, table, write
 from pandora_regret.files import ModelFiles, open_models
 from pandora_regret.files.layout import Layout
 from pandora_regret.files.source import FileError
-from pandora_regret.stream import score_stream
+from pandora_regret.stream import score, score_stream
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -43,3 +43,13 @@ def test_a_missing_id_is_said_where_it_is_missing(tmp_path):
     names = [f"p{n}" for n in range(19)] + [""]
     with pytest.raises(FileError, match=r"line 21 has no id"):
         score_stream(opened(write(tmp_path / "a.csv", {"id": names, **table()})))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_rows_that_come_again_are_noticed_far_down_in_a_file(tmp_path, monkeypatch, jobs):
+    monkeypatch.setattr(score, "MANY", 100)
+    monkeypatch.setattr(score, "SPARSE", 10)
+    columns = {name: np.tile(values, 20) for name, values in table().items()}
+    path = write(tmp_path / "a.csv", {"id": [*range(200)] * 2, **columns})
+    with pytest.raises(FileError, match=r"has the id '\d+', which occurred before"):
+        score_stream(opened(path), rows=150, jobs=jobs)

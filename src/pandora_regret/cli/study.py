@@ -44,7 +44,7 @@ def run(asked: Asked) -> None:
 
 @command(STUDY_FILE, TRUST)
 def plan(asked: Asked) -> None:
-    """What a study takes: models, images, hours, and what it would download; nothing is."""
+    """What a study takes: models, images, hours, and what it would download. Nothing is downloaded."""
     from pandora_regret.study import read_study, study_plan
 
     echo(study_plan(read_study(asked.study_file, trust=asked.trust)).to_text())

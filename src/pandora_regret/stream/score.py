@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pandora_regret.compare.result import Comparison, Costs, Data, IntervalMethod, ModelResult
 from pandora_regret.compare.sample import are_stated, as_tuple, in_tests
 from pandora_regret.compare.verdict import Background, conclude, costs_of_workup, read_interval
-from pandora_regret.files.batch import NO_CHANGES, Batch, twice
+from pandora_regret.files.batch import FILE, NO_CHANGES, Batch, twice
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import MOST_CLASSES, ROUNDING, effective_of_sums, suitable_interval
 from pandora_regret.inference.joint import MANY, Figure
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pandora_regret.workup import Workup
 
 PIECES = 32  # for a cluster: enough that no worker waits long for the last
+SPARSE = 1000  # of ids far down in a file, one in so many is looked at
 OTHER_FILE = "files that are scored together are parts of one table; if these are two models: use compare"
 
 Progress: TypeAlias = Callable[[int], object]
@@ -219,7 +220,9 @@ class StreamSums:
         self.settings, self.compiled, self.cases, self.changes = settings, compiled, 0, NO_CHANGES
         self.means, self.by_class = Means((n_means,)), k <= MOST_CLASSES
         self.kept: list[FloatArray] = []  # (1 + means, n) each: weights and scores of all rows while they are few
-        self.ids: dict[str | None, tuple[Source, int]] = {}  # of each file's first rows, and where they stand
+        self.ids: dict[
+            str | None, tuple[Source, int]
+        ] = {}  # of each file's first rows and some others, and where they stand
         self.clusters: set[int] = set()  # the lowest and highest key of each batch
         shapes: dict[str, tuple[int, ...]] = {
             "fourth powers": (),  # of weights
@@ -247,7 +250,9 @@ class StreamSums:
         if batch.id_column is not None:
             from pandora_regret.files.columns import texts_of
 
-            for index, name in enumerate(texts_of(batch.id_column[:MANY]).tolist()):
+            near = int(np.searchsorted(batch.places % FILE, MANY))
+            looked_at = np.append(np.arange(near), np.arange(near, len(batch), SPARSE))
+            for index, name in zip(looked_at.tolist(), texts_of(batch.id_column.take(looked_at)), strict=True):
                 self._see(name, *batch.origin(index))
         self._count(batch, predicted, table, rows)
         if settings.with_pairs:
@@ -285,15 +290,14 @@ class StreamSums:
         return means, np.asarray(forecast.values.argmax(axis=1)), table, forecast
 
     def _see(self, name: str | None, source: Source, row: int) -> None:
-        """An id, unless it stands far down in its file: a file that comes twice is noticed nevertheless."""
+        """An id: all of a file's first rows, and some further down, so that rows that come again are noticed."""
         if not name:
             raise source.error(row, "has no id", fix="fill it in, or drop the row", argument="ids")
         if name in self.ids:
             about = twice(name, *self.ids[name])
             about |= {"fix": OTHER_FILE} if source.path != self.ids[name][0].path else {}
             raise source.error(row, **about)
-        if row < MANY:
-            self.ids[name] = source, row
+        self.ids[name] = source, row
 
     def _count(self, batch: Batch, predicted: NDArray[Any], table: FloatArray, rows: Forecast | None) -> None:
         """Which class is true, which is predicted, and which is taken for which; and all of it in replicates."""

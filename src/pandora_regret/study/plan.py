@@ -42,7 +42,7 @@ def study_plan(study: Study) -> Table:
     if any(hasattr(data.zoo, "recipes") for data in study.data):
         below += [
             f"To download: {_gigabytes(sum(weights.values()) + images)} at most: the weights of {len(weights)} "
-            "encoders (float32, once) and images as bytes before compression. Nothing was for this plan.",
+            "encoders (float32, once) and images as bytes before compression. This plan downloaded nothing.",
             f"Hours: every encoder looks at every image once, {PACE:,} images per second on one NVIDIA H200, as "
             "benchmarks/zoo.py measured, downloads and probes not counted. The paper took about a day of a GPU.",
             f"Encoders of the hub are those of timm {LISTED}, unless another version is installed.",
