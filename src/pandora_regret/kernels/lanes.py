@@ -62,9 +62,10 @@ def total_losses(values, logits, truth, costs, alpha, tie, worth, tolerance, out
             bad += _add_to_sums(column, logits, total)
             _add_pairs(column, j, own, cost, logits, alpha, kind, label, merit, tie, worth, loss)
         limits = (-np.inf, np.inf) if logits else (LEAST_TRUTH, tolerance)
-        doubtful += n - _weigh(total, merit, merit, limits[0], limits[1] if bad == 0 else -1.0, sure[:n])
+        _weigh(total, merit, merit, limits[0], limits[1] if bad == 0 else -1.0, sure[:n])
         for r in range(n):
             out[low + r] = loss[r] if sure[r] > 0 else np.nan
+            doubtful += sure[r] == 0
     return doubtful
 
 
@@ -165,9 +166,9 @@ def score(
             _add_losses(column, number, label, p, total, squares, loss)
             bad += _add_likeliest(column, number, best, likeliest)
             if free:
-                _add_ahead(column, number, None, label, ours, ours.dtype.type(tie), before, spent)
+                _add_before(column, number, label, ours, ours.dtype.type(tie), before)
             else:
-                _add_ahead(column, number, costs[j], label, merit, tie, before, spent)
+                _add_spent(column, number, costs[j], label, merit, tie, before, spent)
             if not simple:
                 cost = 1.0 if free else costs[j]
                 _add_pairs(column, number, own, cost, False, alpha, kind, label[:n], merit, tie, AT_RANDOM, priced)
@@ -220,27 +221,31 @@ def _add_likeliest(column, number, best, likeliest):
     return negative
 
 
-@njit(**EXACT)
-def _add_ahead(column, number, cost, label, merit, tie, before, spent):
-    """Classes tested before the truth, and what they cost, if not all the same; ties go to the lower number."""
+@njit(**FAST)
+def _add_before(column, number, label, ours, tie, before):
+    """Classes tested before the truth; ties go to the lower number."""
     for r in range(len(column)):
-        theirs = column[r] if cost is None else types.float64(column[r]) / cost
-        lead, width = theirs - merit[r], tie * merit[r]
+        lead, width = column[r] - ours[r], tie * ours[r]
         ahead = lead > width or (lead >= -width and number < label[r])
         before[r] += np.int32(1) if ahead else np.int32(0)
-        if cost is not None:
-            spent[r] += cost if ahead else 0.0
+
+
+@njit(**EXACT)
+def _add_spent(column, number, cost, label, merit, tie, before, spent):
+    """What is spent before the truth is found, and on how many tests."""
+    for r in range(len(column)):
+        lead, width = types.float64(column[r]) / cost - merit[r], tie * merit[r]
+        ahead = lead > width or (lead >= -width and number < label[r])
+        before[r] += np.int32(1) if ahead else np.int32(0)
+        spent[r] += cost if ahead else 0.0
 
 
 @njit(**FAST)
 def _weigh(total, p, merit, least, tolerance, weight):
-    """1 for sound rows, 0 for those in doubt, as one whose sum is NaN always is; how many are sound."""
-    sound = 0
+    """1 for sound rows, 0 for those in doubt, as one whose sum is NaN always is."""
     for r in range(len(weight)):
         sure = (abs(total[r] - 1) <= tolerance) & (p[r] > least) & (merit[r] > least)
         weight[r] = 1.0 if sure else 0.0
-        sound += sure
-    return sound
 
 
 @njit(**FAST)
@@ -298,3 +303,10 @@ def _add_up(weight, doubtful, lane, is_first, of_rows, of_metrics):
         of_metrics[TOTAL, m] += total
         of_metrics[DRIFT, m] += drift
         of_metrics[SPREAD, m] += spread
+
+
+@njit(**FAST)
+def add_counts(truth, predicted, weights, counts):
+    """Add ``w`` to ``counts[truth, predicted]``."""
+    for r in range(len(truth)):
+        counts[truth[r], predicted[r]] += weights[r] if len(weights) else 1.0

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.inputs import FloatArray, IntArray
+from pandora_regret.kernels.engine import worth_compiling
 from pandora_regret.priors import Beta
 from pandora_regret.tally import Means
 
@@ -70,11 +71,15 @@ def score_columns(
     factor_of = {"pandora_regret": 1 / (3 * n_wrong), "excess_burden": 1 / 3}  # of the loss
     factor_of |= {"expected_cost": scale, "realised_cost": scale}
     factors = np.array([factor_of.get(key, 1.0) for key in keys])
-    means = Means(factors.shape)
-    for (count, weight, squared_weight), sums in parts:
-        total, centre, drift, spread = sums[:, lane] * factors ** [[1], [1], [1], [2]]
-        moments = np.array([np.full_like(drift, squared_weight), drift, spread])
-        means.merge(Means.of_sums(int(count), weight, total, centre, moments))
+    of_rows, of_metrics = (np.array(sums).swapaxes(0, 1) for sums in zip(*parts, strict=True))
+    count, weight, squared_weight = of_rows
+    total, centre, drift, spread = of_metrics[:, :, lane]
+    middle, w = centre[0], np.broadcast_to(squared_weight[:, None], drift.shape)  # all threads' sums at one centre
+    shift = centre - middle
+    moments = np.array([w, drift + shift * w, spread + shift * (2 * drift + shift * w)]).sum(axis=1)
+    moments *= factors ** np.arange(3)[:, None]
+    totals = total.sum(axis=0) * factors
+    means = Means.of_sums(int(count.sum()), float(weight.sum()), totals, middle * factors, moments)
     return FusedScores(means, predicted, np.flatnonzero(doubtful), table[lane] * factors[:, None])
 
 
@@ -83,6 +88,12 @@ def _or_empty(values: FloatArray | None) -> FloatArray:
 
 
 def confusion(truth: IntArray, predicted: NDArray[Any], weights: FloatArray | None, n_classes: int) -> FloatArray:
-    """The weight of the rows of class i that are taken for class j, (K, K)."""
-    cells = np.bincount(truth * n_classes + predicted, weights, n_classes**2)
-    return cells.reshape(n_classes, n_classes).astype(np.float64)
+    """The weight of the rows of class i that are taken for class j, (K, K), by a compiled loop where that pays."""
+    if not worth_compiling(len(truth)):
+        cells = np.bincount(truth * n_classes + predicted, weights, n_classes**2)
+        return cells.reshape(n_classes, n_classes).astype(np.float64)
+    from pandora_regret.kernels import lanes
+
+    counts = np.zeros((n_classes, n_classes))
+    lanes.add_counts(truth, predicted, _or_empty(weights), counts)
+    return counts

@@ -303,7 +303,6 @@ class StreamSums:
         """Which class is true, which is predicted, and which is taken for which; and all of it in replicates."""
         about: Any = rows or batch  # of cases that were voted on, the votes
         truth, weights, k, interval = about.truth, about.weights, self.settings.n_classes, self.settings.interval
-        right = predicted == truth
         if self.by_class:
             cells = squared = confusion(truth, predicted, weights, k)
             if weights is not None:
@@ -313,7 +312,7 @@ class StreamSums:
             self.sums["taken for"].add(squared)
         else:
             each = np.ones(len(truth)) if weights is None else weights
-            seen = ((truth, each), (predicted, each), (truth, each * right))
+            seen = ((truth, each), (predicted, each), (truth, each * (predicted == truth)))
             self.sums["counts"].add(np.stack([np.bincount(column, by, k) for column, by in seen]))
         if not interval.replicates:
             return
@@ -324,7 +323,9 @@ class StreamSums:
             from scipy.sparse import csr_array
 
             places = np.tile(np.arange(len(truth)), 3), np.concatenate([truth, k + predicted, 2 * k + truth])
-            sums.append(csr_array((np.concatenate([each, each, each * right]), places), (len(truth), 3 * k)))
+            sums.append(
+                csr_array((np.concatenate([each, each, each * (predicted == truth)]), places), (len(truth), 3 * k))
+            )
         names = batch.ids if batch.groups is None else batch.groups  # else rows are drawn by their numbers
         keys = keys_of(np.arange(batch.first_row, batch.first_row + len(batch)) if names is None else names)
         keys = keys if rows is None else rows.per_row(keys)
