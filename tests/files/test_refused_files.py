@@ -101,3 +101,9 @@ def test_columns_that_were_asked_for_must_be_there(tmp_path):
         open_predictions([])
     with pytest.raises(InputError, match="no label column"):
         read_truth(Layout(truth=write(tmp_path / "b.csv", {"id": [1], "truth": ["a"]}), unlabelled=True))
+
+
+def test_a_damaged_file_is_to_be_written_again(tmp_path):
+    (tmp_path / "a.parquet").write_bytes(b"PAR1junkPAR1")
+    with pytest.raises(InputError, match=r"It may be incomplete or damaged; write it again\."):
+        open_predictions(tmp_path / "a.parquet")

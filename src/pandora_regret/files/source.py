@@ -266,8 +266,7 @@ def check_readable(path: str) -> None:
 def unreadable(path: str, format_name: str, error: BaseException, where: str = "") -> FileError:
     """The error for bytes that are not what they should be."""
     reason = str(error).strip().split("\n")[0].rstrip(".")[:200]
-    is_text = isinstance(error, UnicodeError)
-    advice = (
-        f"It may {'have another encoding, which --encoding names,' if is_text else 'be incomplete'} or be damaged"
-    )
+    advice = "It may be incomplete or damaged; write it again"
+    if isinstance(error, UnicodeError):
+        advice = "It may have another encoding, which --encoding names, or be damaged"
     return FileError(f"cannot be read as {format_name}: {reason}. {advice}", path, where=where)
