@@ -163,6 +163,9 @@ def test_what_is_wrong_with_a_list_is_said_with_its_line(tmp_path, row, says):
 
 
 def test_repeated_names_are_refused(tmp_path):
+    path = tmp_path / "twice.jsonl"
+    path.write_text('{"truth": "a", "forecast": {"a": 0.5, "b": 0.5, "a": 0.5}}\n')
+    assert "line 1 names 'a' twice" in refused(path)
     assert "each once" in refused(lists(tmp_path, [{"truth": "a", "forecast": ["a", "a"]}]))
     assert "at least two options" in refused(lists(tmp_path, [{"truth": "a", "forecast": ["a"]}]))
 

@@ -119,7 +119,7 @@ def open_json(path: str, head: bytes, said: Dialect, classes: Sequence[str] | No
     is_sample = first.keys() >= SAMPLE_FIELDS
     if is_sample or field_of_lists(first):
         with explained(path, "text"), file.stream() as stream:
-            objects = file.objects(file.records(io.BufferedReader(stream)))
+            objects = file.objects(file.records(io.BufferedReader(stream)), each_once=True)
             records = {f" line {line}": values for line, values in objects}
         if is_sample:
             return _read_samples(file, records, classes or ())

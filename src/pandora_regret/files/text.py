@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import json
 import os
 import re
 from collections import deque
@@ -30,6 +31,7 @@ from pandora_regret.files.source import (
     noted,
     unreadable,
 )
+from pandora_regret.inputs import InputError
 
 SAMPLE_BYTES = 1 << 20  # from which the kinds of the columns are told
 LONGEST_LINE = 1 << 28
@@ -287,14 +289,18 @@ class JsonLines(TextFile):
             while block := [values for _, values in islice(objects, min(rows, ROWS_AT_ONCE))]:
                 yield table_of(block, columns)
 
-    def objects(self, records: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, Any]]:
-        """Rows with the numbers of their lines as objects."""
+    def objects(self, records: Iterable[tuple[int, bytes]], each_once: bool = False) -> Iterator[tuple[int, Any]]:
+        """Rows with the numbers of their lines as objects, which perhaps name nothing twice."""
         from msgspec.json import decode
 
         for number, line in records:
             values, problem, fix = None, "is no JSON object ({!r})", ONE_PER_LINE
             try:
                 values = decode(line)
+                if each_once:
+                    json.loads(line, object_pairs_hook=_each_once)
+            except InputError as error:
+                values, problem, fix = None, error.problem, "name each once"
             except RecursionError:
                 problem, fix = "holds lists within lists, too many to read", "flatten them"
             except UnicodeDecodeError:
@@ -302,9 +308,16 @@ class JsonLines(TextFile):
             except ValueError:
                 pass
             if not isinstance(values, dict):
-                problem = problem.format(line.decode("utf-8", "replace")[:40])
+                problem = problem.replace("{!r}", repr(line.decode("utf-8", "replace")[:40]))
                 raise FileError(problem, self.path, fix, f" line {number}")
             yield number, values
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> Fields:
+    names = [name for name, _ in pairs]
+    if len(set(names)) < len(names):
+        raise InputError(f"names {max(names, key=names.count)!r:.80} twice")
+    return dict(pairs)
 
 
 def table_of(rows: Sequence[Fields], names: Iterable[str]) -> Any:
