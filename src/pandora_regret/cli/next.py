@@ -179,7 +179,8 @@ def read_case(
     elif "=" in forecast:
         pairs = read_pairs(forecast, "FORECAST")
         whole = pairs if classes is None or asked.logits else completed(pairs, classes)
-        zero = [name for name in whole if name not in matched(whole, pairs)]
+        named = matched(whole, pairs)
+        zero = [name for name in whole if name not in named]
         words = f"{listed(zero)} not named: taken as probability 0" if zero else ""
         done = (Done("classes taken as 0", len(zero), words),) if zero else ()
         one = OneRow(tuple(whole), np.array(list(whole.values())), "FORECAST", done=done)
