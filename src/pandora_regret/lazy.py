@@ -1,7 +1,6 @@
 """Names of a package that load when first asked for (PEP 562), so that importing it costs next to nothing."""
 
 import os
-import re
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -10,7 +9,6 @@ from typing import Any
 from pandora_regret.optional import import_optional
 
 NOTHING: Mapping[str, tuple[str, str]] = {}
-EXPORTED = re.compile(r"^from (\S+) import (\w+) as \2$", re.MULTILINE)
 
 
 def lazy_exports(
@@ -23,7 +21,8 @@ def lazy_exports(
     """
     loaded = sys.modules[package]
     with open(f"{os.path.splitext(str(loaded.__file__))[0]}.pyi", encoding="utf-8") as stub:
-        module_of = {name: module for module, name in EXPORTED.findall(stub.read())}
+        imports = [line.split() for line in stub if line.startswith("from ")]  # from module import name as name
+    module_of = {words[3]: words[1] for words in imports}
 
     def load(name: str) -> Any:
         if name not in module_of:

@@ -1,7 +1,6 @@
 """Libraries that only some functions need: imported there, and missed in one line."""
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 
@@ -56,9 +55,3 @@ def failed_import(error: BaseException) -> str | None:
 
 def _broken(library: str, error: BaseException) -> str:
     return f"{library} cannot be imported ({type(error).__name__}: {' '.join(str(error).split())})"
-
-
-def check_installed(module: str, *, extra: str) -> None:
-    """The same without importing it."""
-    if find_spec(module) is None:
-        raise MissingLibraryError(f"{module} is not installed: pip install 'pandora-regret[{extra}]'.")

@@ -18,7 +18,7 @@ import sys
 import threading
 from typing import NoReturn
 
-from pandora_regret.optional import MissingLibraryError, check_installed
+from pandora_regret.optional import MissingLibraryError, import_optional
 
 
 class Terminated(SystemExit):
@@ -32,7 +32,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _terminate)
     sys.unraisablehook = _end_all_the_same
     try:
-        check_installed("click", extra="cli")
+        import_optional("click", extra="cli")
         from pandora_regret.cli.commands import pandora, register_ascii_fallback
 
         register_ascii_fallback()

@@ -142,7 +142,19 @@ def register_ascii_fallback() -> None:
         sys.stdout.reconfigure(errors="spelt_out")
 
 
-@click.command(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+def help_width() -> int:
+    """As click has it, without loading the compressors that `shutil` brings along."""
+    try:
+        columns = int(os.environ.get("COLUMNS") or os.get_terminal_size().columns)
+    except (OSError, ValueError):  # no terminal
+        columns = 80
+    return max(min(columns, 80) - 2, 50)
+
+
+SETTINGS = {"help_option_names": ["-h", "--help"], "terminal_width": help_width()}
+
+
+@click.command(cls=Commands, epilog=EPILOG, context_settings=SETTINGS)
 @click.version_option(__version__, prog_name="pandora")
 def pandora() -> None:
     r"""Score forecasts by what the search they order will cost.

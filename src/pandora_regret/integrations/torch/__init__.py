@@ -4,8 +4,8 @@ Names load when first asked for: the loss does not need torchmetrics.
 """
 
 from pandora_regret.lazy import lazy_exports
-from pandora_regret.optional import check_installed
+from pandora_regret.optional import import_optional
 
-check_installed("torch", extra="torch")
+import_optional("torch", extra="torch")
 
 __all__, __getattr__, __dir__ = lazy_exports(__name__, {"metrics": ("torchmetrics", "torch")})
