@@ -1,11 +1,10 @@
 """Columns of odd types: labels of narrow integers, labels that may count from 0 or 1, nested and damaged data."""
 
 import datetime
-import json
 
 import numpy as np
 import pytest
-from prediction_files import pa, pq, refused, text_file, whole
+from prediction_files import pa, pq, refused, whole
 
 BASE = {"y_true": ["a", "b"], "a": [0.5, 0.5], "b": [0.5, 0.5]}
 
@@ -57,13 +56,3 @@ def test_names_of_models_are_all_there(tmp_path):
 )
 def test_arrays_of_odd_types_are_refused(tmp_path, arrays, says):
     assert says in refused(npz(tmp_path, **arrays))
-
-
-@pytest.mark.parametrize("index", [0, 1])
-def test_deeply_nested_json_is_refused(tmp_path, index):
-    lines = [json.dumps(dict(zip(BASE, row, strict=True))) for row in zip(*BASE.values(), strict=True)]
-    lines[index] = '{"y_true": "a", "a": ' + "[" * 100_000 + "]" * 100_000 + ', "b": 0.5}'
-    path = text_file(tmp_path, "\n".join(lines), ".jsonl")
-    assert f"line {index + 1} holds lists within lists" in refused(path)
-    lines[index] = json.dumps({"y_true": "ab"[index], "a": 0.5, "b": 0.5, "note": "[" * 1000})
-    assert len(whole(text_file(tmp_path, "\n".join(lines), ".jsonl"))) == 2

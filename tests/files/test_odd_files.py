@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prediction_files import CLASSES, opened, pa, pq, refused, table, text_file, whole
 
-from pandora_regret.files import open_predictions, read_all, read_models
+from pandora_regret.files import open_predictions, read_models
 from pandora_regret.files.columns import numbers_of
 
 
@@ -35,9 +35,6 @@ def test_values_may_hold_line_ends_within_quotes(tmp_path):
     batch = whole(path)
     assert (len(batch), batch.place(1)) == (40, f"{path} line 4")
     assert opened(path).count() == 40
-    pieces = [read_all(piece) for piece in opened(path).fragments(7)]
-    assert [len(pieces), sum(map(len, pieces))] == [7, 40]
-    np.testing.assert_array_equal(np.concatenate([piece.truth for piece in pieces]), batch.truth)
 
 
 @given(st.permutations(["1.0", "2.0", "3.0"]))

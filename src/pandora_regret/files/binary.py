@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from tokenize import TokenError
 from typing import Any, Self
 
@@ -26,7 +26,6 @@ from pandora_regret.files.source import (
     Source,
     TableInMemory,
     check_names,
-    even_cuts,
     unreadable,
 )
 from pandora_regret.files.text import table_of
@@ -83,8 +82,10 @@ class ParquetFile(Source):
 
     def pieces(self, n: int) -> list[Source]:
         """Whole row groups."""
-        ends, cuts = list(accumulate((rows for _, rows in self.groups), initial=0)), even_cuts(len(self.groups), n)
-        return [replace(self.part(ends[a], ends[b]), groups=self.groups[a:b]) for a, b in cuts]
+        starts = list(accumulate((rows for _, rows in self.groups), initial=0))
+        cuts = pairwise(dict.fromkeys(len(self.groups) * part // n for part in range(n + 1)))
+        pieces = ((self.groups[a:b], starts[a], starts[b] - starts[a]) for a, b in cuts)
+        return [replace(self, groups=groups, first=first, n_rows=rows) for groups, first, rows in pieces] or [self]
 
 
 @dataclass(frozen=True)
@@ -106,12 +107,12 @@ class ArrowFile(Source):
         return (ipc.open_stream if self.is_stream else ipc.open_file)(self.path, **options)
 
     def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
-        """Record batches as they were written, cut to this source's rows."""
+        """Record batches as they were written."""
         position = {name: index for index, name in enumerate(self.kinds)}
         options = ipc.IpcReadOptions(included_fields=[position[name] for name in columns])
         with explained(self.path, "Arrow"), self._reader(options=options) as reader:
             batches = reader if self.is_stream else map(reader.get_batch, range(reader.num_record_batches))
-            yield from valid_rows(batches, self.first, self.n_rows)
+            yield from valid_rows(batches)
 
 
 def open_archive(path: str, _: bytes, __: Dialect, classes: Sequence[str] | None) -> dict[str, Source]:

@@ -105,19 +105,14 @@ def regrouped(batches: Iterable[Any], rows: int) -> Iterator[Any]:
         yield from (whole.slice(start, rows) for start in range(0, len(whole), rows))
 
 
-def valid_rows(batches: Iterable[Records], first: int = 0, n_rows: int | None = None) -> Tables:
-    """The rows from `first` on, `n_rows` of them or all.
-
-    Offsets lie within the batches and text is UTF-8, as Arrow believes without looking.
-    """
+def valid_rows(batches: Iterable[Records], skipped: int = 0) -> Tables:
+    """The rows, perhaps without the first; offsets lie within batches and text is UTF-8, which Arrow believes."""
     for batch in batches:
         batch.validate(full=True)
-        kept = batch.slice(min(first, len(batch)), n_rows)
-        first, n_rows = max(0, first - len(batch)), None if n_rows is None else n_rows - len(kept)
+        kept = batch.slice(min(skipped, len(batch)))
+        skipped -= len(batch) - len(kept)
         if len(kept):
             yield kept
-        if n_rows == 0:
-            return
 
 
 def is_missing(value: Any) -> bool:

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pandora_regret.inputs import Done, InputError
 
@@ -164,12 +163,8 @@ class Source:
         raise NotImplementedError
 
     def pieces(self, n: int) -> list[Source]:
-        """Consecutive parts that together are all rows: at most n of them, fewer where a file cannot be cut."""
-        return [self.part(*cut) for cut in even_cuts(self.count(), n)]
-
-    def part(self, start: int, stop: int) -> Self:
-        """Some of the rows."""
-        return replace(self, first=self.first + start, n_rows=stop - start)
+        """Consecutive parts that together are all rows: about n of them, one where a file is not quick to cut."""
+        return [self]
 
     def in_layout(self, layout: Layout) -> Layout:
         """The layout, with what the format leaves no choice about; a label that is asked for goes first."""
@@ -210,19 +205,9 @@ class TableInMemory(Source):
         """All at once; text where numbers must be is found by who reads it."""
         yield self.table.select(list(columns))
 
-    def part(self, start: int, stop: int) -> Self:
-        """Some of the rows, copied: a slice would take the whole table along to another process."""
-        return replace(super().part(start, stop), table=self.table.take(list(range(start, stop))))
-
     def places(self, rows: Iterable[int]) -> dict[int, str]:
         """As the file's own format counts."""
         return {row: self.row_places[row] for row in rows} if self.row_places else super().places(rows)
-
-
-def even_cuts(n_rows: int, n: int) -> list[tuple[int, int]]:
-    """At most n ranges of nearly equal length that cover so many rows; one at least."""
-    n = max(1, min(n, n_rows))
-    return list(pairwise(n_rows * index // n for index in range(n + 1)))
 
 
 def check_names(names: Sequence[str], path: str) -> None:

@@ -48,8 +48,7 @@ MARKS = {  # what a file begins with that says its encoding; longer ones first
     codecs.BOM_UTF16_BE: "utf-16",
 }
 TITLES = {"iso8859-1": "Latin-1", "cp1252": "Windows-1252"}  # what people call encodings
-LOOKED_AT, BYTES_LOOKED_AT = 1000, 1 << 16  # lines from which separator and decimal sign are recognised
-FEWEST_LOOKED_AT = 8
+BYTES_LOOKED_AT, FEWEST_LOOKED_AT = 1 << 16, 8  # or lines, from which separator and decimal sign are recognised
 SEPARATOR_LINE = re.compile(rb"sep=([,;\t|])\r?\n")  # how Excel is told, above the header
 UTF_8_LETTER = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 NUMBER = r"[+-]?\d*{}\d+(?:[eE][+-]?\d+)?\s*%?"
@@ -66,7 +65,6 @@ class TextFile(Source):
     location: str = ""  # where the bytes lie, if not at `path`, as it is called
     encoding: str = UTF_8  # of the file
     content: bytes | None = field(default=None, compare=False, repr=False)  # all of a small file
-    expected_lines: float = 0  # as if all rows were like the first, and all compressed as well
 
     header_rows: ClassVar[int] = 0
 
@@ -77,27 +75,23 @@ class TextFile(Source):
         And whole lines from the beginning, a header and a row at least, and whether they are all there are.
         """
         file = cls(path, {}, location=location or path, content=head if len(head) < HEAD_BYTES else None)
-        with explained(path, "text"), file.stream() as stream:
-            encoding = said.encoding or recognise_encoding(stream.read(SAMPLE_BYTES), path)
-        file = replace(file, encoding=encoding)
-        with (
-            explained(path, "text"),
-            open(file.location, "rb") if file.content is None else io.BytesIO(head) as raw,
-            io.BufferedReader(file.stream(raw)) as reader,
-        ):
-            content = reader.read(SAMPLE_BYTES) + reader.readline(LONGEST_LINE) + reader.readline(LONGEST_LINE)
-            complete = not reader.peek(1)
-            share = 1 if complete else raw.tell() / os.path.getsize(file.location)
-        if not complete and not content.endswith(b"\n"):
+        with explained(path, "text"):
+            with file.stream() as stream:
+                encoding = said.encoding or recognise_encoding(stream.read(SAMPLE_BYTES), path)
+            file = replace(file, encoding=encoding)
+            with file.lines() as lines:
+                sample = lines.read(SAMPLE_BYTES) + lines.readline(LONGEST_LINE) + lines.readline(LONGEST_LINE)
+                complete = not lines.peek(1)
+        if not complete and not sample.endswith(b"\n"):
             problem = f"begins with a line of more than {LONGEST_LINE >> 20} megabytes"
             raise FileError(problem, path, "write one row per line")
-        file = replace(file, expected_lines=content.count(b"\n") / share)
-        return file, content.removeprefix(BYTE_ORDER_MARK), complete
+        return file, sample.removeprefix(BYTE_ORDER_MARK), complete
 
     @property
     def compression(self) -> str | None:
         """How the bytes are compressed, if they are."""
-        return pa.Codec.detect(self.location).name if self.location.endswith(COMPRESSED) else None
+        name = self.location.lower()
+        return pa.Codec.detect(name).name if name.endswith(COMPRESSED) else None
 
     def stream(self, raw: Any = None) -> Any:
         """The whole file, decompressed and in UTF-8."""
@@ -105,13 +99,18 @@ class TextFile(Source):
         stream = pa.input_stream(source, compression=self.compression)
         return stream if self.encoding == UTF_8 else pa.transcoding_input_stream(stream, self.encoding, UTF_8)
 
-    def expected_rows(self) -> int:
-        """By the size of the file."""
-        return round(self.expected_lines) - self.header_rows
+    def lines(self) -> io.BufferedReader:
+        """The same, line by line."""
+        return io.BufferedReader(self.stream(), SAMPLE_BYTES)
 
-    def pieces(self, n: int) -> list[Source]:
-        """About as many rows each; what takes long to decode stays in one piece, as each reads up to its rows."""
-        return [self] if self.compression or self.encoding != UTF_8 else super().pieces(n)
+    def expected_rows(self) -> int:
+        """By the size of the file: as if all rows were like the first, and all compressed as well."""
+        with (
+            io.BytesIO(self.content) if self.content else open(self.location, "rb") as raw,
+            self.stream(raw) as text,
+        ):
+            lines, read = int(text.read(SAMPLE_BYTES).count(b"\n")), raw.tell()
+            return round(lines * raw.seek(0, os.SEEK_END) / read) - self.header_rows
 
     def records(self, lines: Iterable[bytes], whole: bool = True) -> Iterator[tuple[int, Any]]:
         """The rows of lines: number of the first line, and content; `whole`: there are no lines after these."""
@@ -119,8 +118,8 @@ class TextFile(Source):
 
     def rows(self) -> Iterator[tuple[int, tuple[int, Any]]]:
         """The same of the file, each with the number of the row before it; the header's is -1."""
-        with explained(self.path, "text"), self.stream() as stream:
-            yield from enumerate(self.records(io.BufferedReader(stream, 1 << 20)), -self.header_rows)
+        with explained(self.path, "text"), self.lines() as lines:
+            yield from enumerate(self.records(lines), -self.header_rows)
 
     def places(self, rows: Iterable[int]) -> dict[int, str]:
         """The lines on which rows stand, found in one pass."""
@@ -137,7 +136,6 @@ class DelimitedFile(TextFile):
     header_lines: int = 1  # up to the end of the header: empty lines may stand before it
     longest_line: int = 0  # of the first ones, in bytes
     broken_lines: bool = False  # whether values may hold line ends; reading them costs speed
-    has_rows: bool = True
 
     header_rows: ClassVar[int] = 1
 
@@ -152,10 +150,7 @@ class DelimitedFile(TextFile):
         file, sample, complete = cls.begun(path, head, said, location)
         separator, decimal = recognise_marks(sample, said, usual, path)
         file = replace(file, delimiter=separator, decimal=decimal)
-        lines = file.records(io.BytesIO(sample), complete)
-        (line, names), *rows = list(
-            lines if b'"' in sample[sample.find(b"\n") :] else islice(lines, 2)  # line ends in quotes
-        ) or [(1, [])]
+        (line, names), *rows = list(file.records(io.BytesIO(sample), complete)) or [(1, [])]
         if not names:
             raise FileError("has no header", path, "name the columns on the first line")
         if len(names) == 1:
@@ -168,11 +163,13 @@ class DelimitedFile(TextFile):
             header_lines=line + sum(name.count("\n") for name in names),
             longest_line=max(map(len, sample.split(b"\n"))),
             broken_lines=any("\n" in value for _, values in rows for value in values),
-            has_rows=bool(rows) or not complete,
+            n_rows=None if rows or not complete else 0,
             done=written_otherwise(path, file.encoding, separator if separator != usual else "", decimal),
         )
         try:
-            return replace(file, kinds=kinds_of(next(file._reader(io.BytesIO(sample))))) if file.has_rows else file
+            return (
+                file if file.n_rows == 0 else replace(file, kinds=kinds_of(next(file._reader(io.BytesIO(sample)))))
+            )
         except pa.ArrowException as error:
             file._check_lines()
             raise unreadable(path, "text", error) from None
@@ -218,25 +215,23 @@ class DelimitedFile(TextFile):
             yield "" if number == 1 and SEPARATOR_LINE.fullmatch(text.encode()) else text
         yield END
 
-    def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Tables:
+    def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int, skipped: int = 0) -> Tables:
         """Numbers as numbers, all else as it is written.
 
         From the first block on in which some are no numbers, they come as text: whoever reads it says where.
         """
-        first, n_rows = self.first, self.n_rows
         try:
-            for records in valid_rows(self._parsed(columns, numbers, rows), first, n_rows):
+            for records in valid_rows(self._parsed(columns, numbers, rows), skipped):
                 yield records
-                first, n_rows = first + len(records), None if n_rows is None else n_rows - len(records)
+                skipped += len(records)
         except (pa.ArrowException, UnicodeError, OSError) as error:
             self._check_lines()
             if not numbers:
                 raise unreadable(self.path, "text", error) from None
-            with explained(self.path, "text"):
-                yield from valid_rows(self._parsed(columns, frozenset(), rows), first, n_rows)
+            yield from self.read(columns, frozenset(), rows, skipped)
 
     def _parsed(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Tables:
-        if not self.has_rows:
+        if self.n_rows == 0:
             return
         types, n_rows = {name: pa.float64() if name in numbers else pa.string() for name in columns}, 0
         with self.stream() as stream:
@@ -283,32 +278,27 @@ class JsonLines(TextFile):
 
     def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Tables:
         """Text where numbers must be is found by who reads it."""
-        with explained(self.path, "text"), self.stream() as stream:
-            end = None if self.n_rows is None else self.first + self.n_rows
-            objects = self.objects(islice(self.records(io.BufferedReader(stream, 1 << 20)), self.first, end))
-            while block := [values for _, values in islice(objects, min(rows, ROWS_AT_ONCE))]:
-                yield table_of(block, columns)
+        objects = self.objects(record for _, record in self.rows())
+        while block := [values for _, values in islice(objects, min(rows, ROWS_AT_ONCE))]:
+            yield table_of(block, columns)
 
     def objects(self, records: Iterable[tuple[int, bytes]], each_once: bool = False) -> Iterator[tuple[int, Any]]:
         """Rows with the numbers of their lines as objects, which perhaps name nothing twice."""
         from msgspec.json import decode
 
         for number, line in records:
-            values, problem, fix = None, "is no JSON object ({!r})", ONE_PER_LINE
+            values, problem, fix = None, "is no JSON object", ONE_PER_LINE
             try:
                 values = decode(line)
                 if each_once:
                     json.loads(line, object_pairs_hook=_each_once)
             except InputError as error:
                 values, problem, fix = None, error.problem, "name each once"
-            except RecursionError:
-                problem, fix = "holds lists within lists, too many to read", "flatten them"
             except UnicodeDecodeError:
                 problem, fix = NOT_UTF_8
-            except ValueError:
-                pass
+            except (ValueError, RecursionError):
+                problem += f" ({line.decode('utf-8', 'replace')[:40]!r})"
             if not isinstance(values, dict):
-                problem = problem.replace("{!r}", repr(line.decode("utf-8", "replace")[:40]))
                 raise FileError(problem, self.path, fix, f" line {number}")
             yield number, values
 
@@ -359,13 +349,25 @@ def written_otherwise(path: str, encoding: str, separator: str = "", decimal: st
 
 
 def recognise_marks(sample: bytes, said: Dialect, usual: str, path: str) -> tuple[str, str]:
-    """Separator and decimal sign of whole lines of UTF-8 text, as said or as recognised; `usual` for the name."""
+    """Separator and decimal sign of whole lines of UTF-8 text, as said or as recognised; `usual` for the name.
+
+    The separator is one that the header holds; of several, the one by which most rows are as long as the header.
+    """
     hint = SEPARATOR_LINE.match(sample)
     sample = sample[hint.end() if hint else 0 :]
-    most = min(LOOKED_AT, max(1 + FEWEST_LOOKED_AT, BYTES_LOOKED_AT // max(1, sample.find(b"\n"))))
-    text = b"\n".join(sample.split(b"\n", most)[:most]).decode("utf-8", "replace")
-    separator = said.separator or (hint[1].decode() if hint else _separator(text, usual, path))
-    values = [value.strip() for row in _values(text, separator)[1:] for value in row]
+    end = max(BYTES_LOOKED_AT, FEWEST_LOOKED_AT * sample.find(b"\n"))
+    sample = sample if len(sample) <= end else sample[: sample.rfind(b"\n", 0, end)]
+    certain = said.separator or (hint[1].decode() if hint else None)
+    tables = {mark: _values(sample, mark) for mark in ([certain] if certain else SEPARATORS)}
+    headed = {mark: rows for mark, rows in tables.items() if rows and len(rows[0]) > 1}
+    fits = {mark: sum(len(row) == len(rows[0]) for row in rows[1:]) for mark, rows in headed.items()}
+    best = [mark for mark in fits if fits[mark] == max(fits.values())] or [certain or usual]
+    if len(best) > 1 and any(len(rows) > 1 for rows in headed.values()):
+        problem = f"fits {' and '.join(map(repr, best))} as separators equally well"
+        fix = f"say which (--separator {' or '.join(SEPARATORS[mark] for mark in best)})"
+        raise FileError(problem, path, fix, argument="separator")
+    separator = usual if usual in best else best[0]
+    values = [value.strip() for row in tables[separator][1:] for value in row]
     comma, point = (next(filter(pattern.fullmatch, values), None) for pattern in (WITH_COMMA, WITH_POINT))
     decimal = said.decimal or ("," if comma and (not point or separator != ",") else ".")
     if said.decimal is None and decimal == "," and point:  # commas between values would settle it
@@ -374,20 +376,9 @@ def recognise_marks(sample: bytes, said: Dialect, usual: str, path: str) -> tupl
     return separator, decimal
 
 
-def _values(text: str, separator: str) -> list[list[str]]:
+def _values(sample: bytes, separator: str) -> list[list[str]]:
+    text = io.StringIO(sample.decode("utf-8", "replace"), newline="")
     try:
-        return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if row]
+        return [row for row in csv.reader(text, delimiter=separator) if row]
     except csv.Error:  # what is wrong is said by who reads the file
         return []
-
-
-def _separator(text: str, usual: str, path: str) -> str:
-    """The one that the header holds; of several, the one by which most rows have as many values as the header."""
-    tables = {mark: rows for mark in SEPARATORS if (rows := _values(text, mark)) and len(rows[0]) > 1}
-    fits = {mark: sum(len(row) == len(rows[0]) for row in rows[1:]) for mark, rows in tables.items()}
-    best = [mark for mark in fits if fits[mark] == max(fits.values())] or [usual]
-    if len(best) > 1 and any(len(rows) > 1 for rows in tables.values()):
-        problem = f"fits {' and '.join(map(repr, best))} as separators equally well"
-        fix = f"say which (--separator {' or '.join(SEPARATORS[mark] for mark in best)})"
-        raise FileError(problem, path, fix, argument="separator")
-    return usual if usual in best else best[0]
