@@ -27,6 +27,8 @@ def read_labels(labels: Any, argument: str = "labels", place: str | None = None)
     if listed.ndim != 1:
         problem = f"must be a flat list with one label per column, got {labels!r:.200}; join tuples into text"
         raise InputError(problem, argument=argument, value=labels, place=place)
+    if {*map(type, listed)} == {str} and len({*listed}) == len(listed):  # the usual case, of any number of classes
+        return list(listed)
     seen: set[Any] = set()
     for index, label in enumerate(listed):
         if not _is_label(label):
