@@ -205,7 +205,7 @@ def predicted_expenditure(
     """
     forecast = read_probabilities(y_proba, labels, sample_weight, logits, normalise)
     tests = read_tests(tests, forecast)
-    rows = ((block, _predicted_bills(block, tests, search)) for block in forecast.blocks())
+    rows = ((block, predicted_bills(block, tests, search)) for block in forecast.blocks())
     return mean_or_rows(forecast, rows, per_instance)
 
 
@@ -266,7 +266,7 @@ def _mean_bills(race: Race) -> FloatArray:
     return np.asarray(fruitless.sum(axis=1) + race.found(race.mean_misses()) * race.tests.finding_cost[race.truth])
 
 
-def _predicted_bills(block: Forecast, tests: Tests, search: SearchName) -> FloatArray:
+def predicted_bills(block: Forecast, tests: Tests, search: SearchName) -> FloatArray:
     """The mean over every class that might be the truth; impossible ones do not count, however expensive."""
     p, total = probabilities(block), np.zeros(len(block))
     if search != "adaptive":

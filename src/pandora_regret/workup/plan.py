@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pandora_regret.atomic import write_atomically
-from pandora_regret.imperfect import imperfect_order, predicted_expenditure
-from pandora_regret.imperfect.searches import searched
+from pandora_regret.imperfect.expenditure import predicted_bills
+from pandora_regret.imperfect.searches import order_of_tests, searched
 from pandora_regret.inputs import InputError
 from pandora_regret.inputs.forecast import read_case
 from pandora_regret.inputs.names import completed
+from pandora_regret.inputs.numbers import read_count
 from pandora_regret.inputs.tests import SearchName, Tests, read_tests
 from pandora_regret.kernels.reference import probabilities
 from pandora_regret.text import Formats, Shown, Table, decimals_for, fixed, money, money_between, percent
@@ -228,11 +229,12 @@ def plan_search(
         problem = "pass either costs, for tests that are always right, or tests, and not both"
         raise InputError(problem, argument="tests", place="")
     used = read_tests(Tests(cost=costs, labels=forecast.labels) if tests is None else tests, forecast)
-    how: dict[str, Any] = {"search": search, "labels": forecast.labels, "logits": logits}
-    order = imperfect_order(forecast.values, used, steps=steps, **how)[0]
-    along = searched(probabilities(next(forecast.blocks()))[0], order, used).tolist()
+    n_steps = forecast.n_classes if steps is None else read_count(steps, "steps")
+    block = next(forecast.blocks())
+    order = order_of_tests(search, block, used, n_steps)[0]
+    along = searched(probabilities(block)[0], order, used).tolist()
     line = tuple(PlanStep(forecast.labels[k], *values) for k, values in zip(order, along, strict=True))
-    expected = float(predicted_expenditure(forecast.values, used, **how))
+    expected = float(predicted_bills(block, used, search)[0])
     return Plan(line[0].test, expected, line, method=search)
 
 
