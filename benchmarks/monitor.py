@@ -26,7 +26,7 @@ from pandora_regret import expected_search_cost, search_entropy
 from pandora_regret.inference.sequential import EProcess
 from pandora_regret.inputs import read_probabilities
 from pandora_regret.monitor import Monitor
-from pandora_regret.monitor.possible_costs import overpaid, possible_costs
+from pandora_regret.monitor.streams import overpaid, possible_costs
 from pandora_regret.priors import Uniform
 
 PRICES = {

@@ -126,3 +126,12 @@ def test_costs_of_each_row_can_have_a_unit(tmp_path):
     assert run_json("score", path, *options)["costs"]["currency"] == ""
     assert run_json("score", path, *options, "--unit", "minutes")["costs"]["currency"] == "min"
     assert run_json("compare", path, *options, "--currency", "usd")["costs"]["currency"] == "USD"
+
+
+@pytest.mark.parametrize(("command", "has_option"), [("score", False), ("recalibrate", False), ("compare", True)])
+def test_rows_that_the_truth_lacks_are_left_out_by_commands_that_can(tmp_path, command, has_option):
+    write_csv(tmp_path / "p.csv", [["id", "a", "b"], [1, 0.5, 0.5], [2, 0.3, 0.7], [3, 0.2, 0.8]])
+    write_csv(tmp_path / "truth.csv", [["id", "label"], [1, "a"], [2, "b"]])
+    result = run(command, tmp_path / "p.csv", "--truth", tmp_path / "truth.csv")
+    assert "complete it, or leave such rows out" in result.stderr
+    assert ("--common-rows" in result.stderr) == has_option

@@ -124,3 +124,16 @@ def test_rows_of_a_period_that_was_bet_on_are_late():
     assert (late.summary().increments, late.summary().late) == (2, 10)
     assert overpaid_so_far(late) == overpaid_so_far(punctual)
     assert late.paid.ranks.state() == punctual.paid.ranks.state()
+
+
+@pytest.mark.parametrize("dependent", [False, True])
+def test_noticed_is_when_the_alarm_came(dependent):
+    """Not the period of the cases that raised it, where these waited behind one without a label."""
+    monitor, first = Monitor(costs=COSTS, dependent=dependent), None
+    for week in range(1, 24):
+        y, p = cases(100, seed=week, power=1.0 if week < 9 else 6.0)
+        labels = [None if week % 4 == 1 and not row else y[row] for row in range(100)]
+        monitor.update(labels, p, ids=[f"{week}/{row}" for row in range(100)], time=f"week {week}")
+        if monitor.summary().alarmed and first is None:
+            first = week
+    assert monitor.summary().alarm.noticed == f"week {first}"

@@ -23,7 +23,7 @@ from pandora_regret import (
 )
 from pandora_regret.inputs import read_probabilities
 from pandora_regret.monitor import Monitor
-from pandora_regret.monitor.possible_costs import overpaid, possible_costs
+from pandora_regret.monitor.streams import overpaid, possible_costs
 from pandora_regret.monitor.summary import sentences
 
 COSTS = [100.0, 200.0, 40.0]

@@ -4,7 +4,7 @@ The JSON (schema "pandora-monitored/2")::
 
     schema, library, sentences [...], summary {increments, dependent, timed, first, last {name, cases, paid,
     promised}, overpaid {value, low, high}, since, likely, evidence, alarm {noticed, above, stands}, note, saved,
-    predicted, drift, waiting, held, late, late_share, needed_wait, at_best},
+    drift, waiting, held, late, late_share, needed_wait, at_best},
     taken {counted, waiting, skipped, unknown, differing}, done [{what, count, sentence}]
 """
 
@@ -121,7 +121,7 @@ def monitor(asked: Asked) -> None:
     summary = watched.summary()
     lines = sentences(summary, asked.cost_unit, asked.challenger)
     if asked.json:
-        about = {"sentences": lines, "summary": to_plain(summary), "taken": to_plain(taken)}
+        about = {"sentences": lines, "summary": to_plain(summary), "taken": taken._asdict()}
         print_json(about | {"done": to_plain(done)}, "pandora-monitored/2")
     else:
         echo("\n".join(lines))
@@ -160,17 +160,18 @@ def _updated(asked: Asked) -> tuple[Monitor, Taken, tuple[Done, ...]]:
         watched, new, done = _read_forecasts(asked, watched)
     if watched is None:
         raise InputError(f"{asked.state} does not exist yet: give files of forecasts first.")
-    by_name, taken = _labels_by_name(watched), Taken()
+    by_name, parts = _labels_by_name(watched), [Taken()]
     with watched.together():
         if new is not None:
-            taken += watched.update(**new)
+            parts.append(watched.update(**new))
         if asked.labels is not None:
             labels = read_truth(asked.layout(truth=asked.labels, unlabelled=True), tuple(by_name)).rows
             there = labels.truth >= 0  # the others are not known yet
             names = [list(by_name.values())[k] for k in labels.truth[there]]
-            taken += watched.label(np.asarray(labels.ids)[there], names)
+            parts.append(watched.label(np.asarray(labels.ids)[there], names))
     if asked.close:
         watched.close()
+    taken = Taken(*map(sum, zip(*parts, strict=True)))
     left_out = (
         ("labels that came late", watched.queue.late - late, "label", "too late: left out"),
         ("rows seen before", taken.skipped, "row", "seen before skipped"),

@@ -128,7 +128,7 @@ class Layout:
     missing_class_zero
         Whether a class for which a file has no forecasts has probability 0 there.
     common_rows
-        Whether rows that not all files have are left out.
+        Whether rows that not all files have are left out; None where nobody could say so.
     classes
         The names of the classes. Without them, and without a prefix, every column of numbers that is nothing else
         must be a class that occurs among the labels.
@@ -156,7 +156,7 @@ class Layout:
     truth: str | Source | None = None
     ids_as_numbers: bool = False
     missing_class_zero: bool = False
-    common_rows: bool = False
+    common_rows: bool | None = None
 
 
 @dataclass(frozen=True)

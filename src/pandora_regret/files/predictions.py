@@ -56,7 +56,8 @@ class Truth:
         """What is known of rows, by the names of the fields of `Batch`; cases that it lacks are told."""
         at = np.array([self._position.get(name, -1) for name in ids.tolist()], dtype=np.intp)
         if not rows.layout.common_rows and (at < 0).any():
-            about: Fields = {"fix": "complete it, or leave such rows out (--common-rows)", "argument": "id"}
+            option = "" if rows.layout.common_rows is None else " (--common-rows)"  # `score` has no such option
+            about: Fields = {"fix": f"complete it, or leave such rows out{option}", "argument": "id"}
             about |= ids_written_otherwise(ids, self.rows.ids, rows.source.path)
             path = self.rows.path.replace("{", "{{").replace("}", "}}")
             rows.tell("id", at < 0, None, f"has the id {{!r}}, which {path} lacks", values=ids, **about)

@@ -1,11 +1,10 @@
 """Forecasters over time, with guarantees at every moment; docs/theory/monitoring.md states them.
 
-possible_costs.py  what each forecast may cost, what it promises, what it did cost
-queue.py           cases in the order of their forecasts, until their labels are known
-streams.py         the two streams: paid beyond the promise, and the promises themselves, each an e-process
-history.py         what was paid and promised over time, in a few hundred points
-monitor.py         `Monitor`: forecasts and labels come in, in batches of any size, and alarms come out
-summary.py         where a monitor stands, in numbers and in sentences
+queue.py      cases in the order of their forecasts, until their labels are known
+streams.py    what forecasts may cost, and what they promise: two streams, paid beyond the promise and the promises
+              themselves, each an e-process; and their history, in a few hundred points
+monitor.py    `Monitor`: forecasts and labels come in, in batches of any size, and alarms come out
+summary.py    where a monitor stands, in numbers and in sentences
 """
 
 from pandora_regret.monitor.monitor import Monitor, Taken

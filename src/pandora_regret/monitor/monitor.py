@@ -6,16 +6,15 @@ import json
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from hashlib import blake2b
 from itertools import groupby
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from pandora_regret._version import __version__
 from pandora_regret.inputs import (
-    FloatArray,
     Forecast,
     InputError,
     InputTypeError,
@@ -27,9 +26,8 @@ from pandora_regret.inputs import (
 from pandora_regret.inputs.errors import renamed
 from pandora_regret.inputs.labels import is_missing, read_truth
 from pandora_regret.inputs.numbers import read_array, read_count, read_number
-from pandora_regret.monitor.possible_costs import possible_costs
 from pandora_regret.monitor.queue import Cases, Queue, as_columns, natural_key
-from pandora_regret.monitor.streams import Paid
+from pandora_regret.monitor.streams import Paid, possible_costs
 from pandora_regret.monitor.summary import MonitorSummary, Period, summarise
 from pandora_regret.priors import Prior
 from pandora_regret.priors.names import read_prices, spelled_prior
@@ -43,8 +41,7 @@ ASKED = ("level", "two_sided", "wait", "dependent")
 SEEN = np.dtype([("key", "<u8"), ("label", "u1")])
 
 
-@dataclass(frozen=True)
-class Taken:
+class Taken(NamedTuple):
     """What became of the rows of one update."""
 
     counted: int = 0  # cases whose labels are known, and were not before; late ones too, though left out
@@ -52,9 +49,6 @@ class Taken:
     skipped: int = 0  # cases that were seen before
     unknown: int = 0  # labels of ids without a forecast
     differing: int = 0  # skipped cases whose label is not the one that was counted
-
-    def __add__(self, other: Taken) -> Taken:
-        return Taken(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
 
 
 @renamed("typical_costs", "costs")
@@ -123,7 +117,6 @@ class Monitor:
         self.seen: dict[int, int] = {}  # labelled cases: the label of each id's key
         self.queue = Queue()
         self.newest = Period()
-        self.timed: bool | None = None  # whether cases have times; None before the first
         self._paid: Paid | None = None
         self._put_off: list[Forecast] = []
         self._together = False
@@ -169,20 +162,18 @@ class Monitor:
             prior, costs = read_prices(*self._asked, names)
             possible_costs(tables[0].rows(slice(1)).with_costs(costs), prior, self.workup)  # that they fit
             self._prepare(names, prior, costs, compares)
-        self.timed = times is not None  # nothing can go wrong any more
         if keys is None and times is None and not (compares or self._together or self.queue.cases):
-            copied = replace(tables[0], values=tables[0].values.copy(), truth=truth.copy())
-            self._put_off.append(copied)  # its owner may change it
+            self._put_off.append(replace(tables[0], values=tables[0].values.copy(), truth=truth.copy()))
             if len(self._put_off) == AT_ONCE or n >= AT_ONCE:
                 self._work_off()
             return Taken(n)
         with self.together():
             new = self._cases(tables, truth, keys, times).take(self._order(keys, times, n))
-            labelled = self._resolve(keys or [], truth)
+            labelled, differing = self._resolve(keys or [], truth)
             if len(new.truth):
                 self._take(new)
-        waiting = int((new.truth < 0).sum())
-        return Taken(len(new.truth) - waiting, waiting, n - len(new.truth) - labelled.counted) + labelled
+        waiting, seen = int((new.truth < 0).sum()), n - len(new.truth) - labelled
+        return Taken(len(new.truth) - waiting + labelled, waiting, seen, differing=differing)
 
     def label(self, ids: Any, y_true: Labels) -> Taken:
         """Labels of forecasts that waited for them."""
@@ -191,8 +182,8 @@ class Monitor:
         truth = read_truth(y_true, self.labels, len(keys)) if keys else np.empty(0, np.intp)
         skipped = sum(key in self.seen for key in keys)
         with self.together():
-            labelled = self._resolve(keys, truth)
-        return labelled + Taken(skipped=skipped, unknown=len(keys) - labelled.counted - skipped)
+            labelled, differing = self._resolve(keys, truth)
+        return Taken(labelled, 0, skipped, len(keys) - labelled - skipped, differing)
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -226,10 +217,9 @@ class Monitor:
             "library": f"pandora-regret {__version__}",
             "classes": [int(c) if isinstance(c, (int, np.integer)) else str(c) for c in self.labels],
             "prior": spelled_prior(self.prior),
-            "typical_costs": costs and (self.costs * self.prior.mean).tolist(),  # for people
             "base_costs": costs,
             "workup": None if self.workup is None else self.workup.document,
-            **{name: getattr(self, name) for name in (*ASKED, "timed", "compares")},
+            **{name: getattr(self, name) for name in (*ASKED, "compares")},
             "paid": begun.state(),
             "queue": to_plain(self.queue),
             "newest": to_plain(self.newest),
@@ -256,7 +246,7 @@ class Monitor:
         labels = range(len(classes)) if classes == list(range(len(classes))) else classes
         monitor._prepare(labels, prior, base and np.array(base), told["compares"])
         monitor._begun().restore(told["paid"])
-        monitor.timed, monitor.newest = told["timed"], from_plain(Period, told["newest"], "state.newest")
+        monitor.newest = from_plain(Period, told["newest"], "state.newest")
         monitor.queue = from_plain(Queue, told["queue"], "state.queue")
         monitor.seen = dict(np.frombuffer(b64decode(told["seen"]), SEEN).tolist())
         return monitor
@@ -281,8 +271,9 @@ class Monitor:
         if self.dependent and not timed:
             fix = "pass the period of each row: cases of one period are one bet"
             raise InputError("is not given", argument="time", fix=fix)
-        for name, had, has in (("time", self.timed, timed), ("challenger", self.compares, compares)):
-            if self._paid is not None and had != has:
+        kinds = ("time", self.queue.newest is not None, timed), ("challenger", self.compares, compares)
+        for name, had, has in kinds:
+            if had != has and (self._put_off or self.queue.count):
                 problem = "is given now and was not before" if has else "was given before and is not now"
                 raise InputError(problem, argument=name, fix="give it always or never")
 
@@ -297,16 +288,16 @@ class Monitor:
 
     def _work_off(self) -> None:
         """Count rows that were put off; those of the last update by themselves, as what came last."""
-        for part in (self._put_off[:-1], self._put_off[-1:]):
+        put_off, self._put_off = self._put_off, []
+        for part in (put_off[:-1], put_off[-1:]):
             self.newest.fresh |= bool(part)
             for _, alike in groupby(part, key=lambda table: (table.logits, table.values.dtype)):
-                tables = list(alike)
+                first, *others = alike
                 values, truth = (
-                    np.concatenate([getattr(each, of) for each in tables]) for of in ("values", "truth")
+                    np.concatenate([getattr(each, of) for each in (first, *others)]) for of in ("values", "truth")
                 )
-                whole = replace(tables[0], values=values, numbers=range(len(values)))
+                whole = replace(first, values=values, numbers=range(len(values)))
                 self._take(self._cases([whole], truth, None, None))
-        self._put_off.clear()
 
     def _cases(self, tables: Sequence[Forecast], truth: IntArray, keys: Any, times: Any) -> Cases:
         rows = (table.with_costs(self.costs) for table in tables)
@@ -319,45 +310,41 @@ class Monitor:
         if keys is not None:
             rows = [row for row in rows if not (keys[row] in self.seen or self.queue.expects(keys[row]))]
         if times is not None:
-            rows.sort(key=lambda row: (natural_key(times[row]), 0 if keys is None else keys[row]))
+            rows.sort(key=lambda row: (natural_key(times[row]), keys and keys[row]))
         return np.array(rows, np.intp)
 
     def _take(self, cases: Cases) -> None:
         """New forecasts, in order: all are promises; those with labels need not wait, where none waits before."""
-        assert self._paid is not None
         labelled = np.flatnonzero(cases.truth >= 0)
         self._note(cases if len(labelled) == len(cases.truth) else cases.take(labelled))
         if not self.dependent:
-            self._paid.promise(self._promises(cases), cases.times)
+            self._begun().promise(cases.possible[:, len(self.labels)], cases.times)
         if free := self.queue.add(cases, self.dependent):
-            self._paid.add(cases if free == len(cases.truth) else cases.take(np.arange(free)))
+            self._begun().add(cases if free == len(cases.truth) else cases.take(np.arange(free)), "")
 
-    def _resolve(self, keys: list[int], truth: IntArray) -> Taken:
-        """Labels of forecasts that waited, and of some that were given up; and those that are not as counted."""
+    def _resolve(self, keys: list[int], truth: IntArray) -> tuple[int, int]:
+        """Take labels of forecasts that waited or were given up: how many, and how many are not as counted."""
         pairs = [(key, label) for key, label in zip(keys, truth.tolist(), strict=False) if label >= 0]
         differing = sum(self.seen.get(key, label % LABELS) != label % LABELS for key, label in pairs)
         awaited = [(key, label) for key, label in pairs if self.queue.expects(key)]
         self.seen.update((key, label % LABELS) for key, label in awaited)
         if cases := [case for key, label in awaited if (case := self.queue.label(key, label)) is not None]:
             self._note(as_columns(cases))
-        return Taken(len(awaited), differing=differing)
+        return len(awaited), differing
 
     def _note(self, cases: Cases) -> None:
         """Cases whose labels have come."""
         if cases.keys is not None:
             self.seen.update(zip(cases.keys, (cases.truth % LABELS).tolist(), strict=True))
         paid = cases.possible[np.arange(len(cases.truth)), cases.truth]
-        self.newest.add(cases.times, np.stack([paid, self._promises(cases)]))
-
-    def _promises(self, cases: Cases) -> FloatArray:
-        return cases.possible[:, len(self.labels)]
+        self.newest.add(cases.times, np.stack([paid, cases.possible[:, len(self.labels)]]))
 
     def _bet(self) -> None:
         """Bet on the cases whose turn has come."""
         for period in self.queue.complete() if self.dependent else ():
-            self._begun().promise(self._promises(period), period.times)
+            self._begun().promise(period.possible[:, len(self.labels)], period.times)
         for part in self.queue.ready(self.wait, self.dependent):
-            self._begun().add(part)
+            self._begun().add(part, self.queue.newest or f"case {self.queue.count:,}")
 
 
 def _check_lengths(n: int, **columns: Any) -> None:
@@ -398,17 +385,15 @@ def _read_prior_name(name: str) -> Prior:
 
 def _read_known(y_true: Labels, labels: Sequence[Any], n: int) -> IntArray:
     """The column of each true class, -1 where it is not known."""
-    truth = np.full(n, -1, dtype=np.intp)
-    if y_true is None:
-        return truth
-    given = read_array(y_true, "y_true")
-    if given.dtype.kind in "biu" or given.shape != (n,):
+    y_true = [None] * n if y_true is None else y_true
+    read = read_array(y_true, "y_true")
+    if read.dtype.kind in "biu" or read.shape != (n,):
         return read_truth(y_true, labels, n)
-    listed = np.asarray(y_true, dtype=object)
+    truth, listed = np.full(n, -1), np.asarray(y_true, dtype=object)
     there = np.flatnonzero([not is_missing(label) for label in listed])
-    whole = given.dtype.kind == "f" and not (given[there] % 1).any()  # NaN made floats of whole numbers
+    whole = read.dtype.kind == "f" and not (read[there] % 1).any()  # NaN made floats of whole numbers
     if len(there):
-        truth[there] = read_truth(given[there].astype(int) if whole else listed[there], labels, len(there))
+        truth[there] = read_truth(read[there].astype(int) if whole else listed[there], labels, len(there))
     return truth
 
 
@@ -416,9 +401,8 @@ def _read_times(time: Any, n: int) -> list[str] | None:
     """The time of each of n rows, from one name or one per row."""
     if time is None:
         return None
-    time = [time] * n if np.ndim(time) == 0 else time
-    for each in time:
+    times = [time] * n if np.ndim(time) == 0 else time
+    for each in times:
         if is_missing(each) or not str(each):
-            problem, fix = f"is {each!r}, which is no name", "name every row's time"
-            raise InputTypeError(problem, argument="time", fix=fix)
-    return [str(each) for each in time]
+            raise InputTypeError(f"is {each!r}, which is no name", argument="time", fix="name every row's time")
+    return [str(each) for each in times]

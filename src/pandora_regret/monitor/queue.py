@@ -47,7 +47,7 @@ class Cases(NamedTuple):
     truth: IntArray  # -1 where it is not known
     keys: list[int] | None  # of their ids
     times: list[str] | None
-    known: str | None = None  # the newest time when a label came after its forecast
+    waited: bool = False  # whether later forecasts came before they were bet on
 
     def take(self, rows: IntArray) -> Cases:
         """Some of them."""
@@ -65,7 +65,6 @@ class Waiting:
     time: str | None
     came: int  # the number of its period, or its own
     files: int = 0  # how many came after it
-    known: str | None = None  # the newest time when its label came, if that was after the forecast
 
 
 @dataclass
@@ -122,12 +121,14 @@ class Queue:
     def label(self, key: int, truth: int) -> Waiting | None:
         """The case of which this is the label, where one waits for it; None where it was given up."""
         case = self.unlabelled.pop(key, None)
-        delay = _rounded(self.count - (self.given_up.pop(str(key)) if case is None else case.came))
-        self.delays[delay] = self.delays.get(delay, 0) + 1
+        delay = self.count - (self.given_up.pop(str(key)) if case is None else case.came)
+        unit = 10 ** max(len(str(delay)) - 2, 0)  # two digits, so that there are few of them
+        rounded = str(-(-delay // unit) * unit)
+        self.delays[rounded] = self.delays.get(rounded, 0) + 1
         if case is None:
             self.late += 1
         else:
-            case.truth, case.known = truth, self.newest
+            case.truth = truth
         return case
 
     def ready(self, wait: int | None, dependent: bool) -> Iterator[Cases]:
@@ -164,23 +165,13 @@ class Queue:
 
     def needed_wait(self) -> int | None:
         """The wait that would have kept 99 % of labels, in periods or cases."""
-        needed, so_far = ceil(KEPT * sum(self.delays.values())), 0
-        for delay in sorted(map(int, self.delays)):
-            so_far += self.delays[str(delay)]
-            if so_far >= needed:
-                return delay
-        return None
+        delays = sorted((int(delay), labels) for delay, labels in self.delays.items())
+        kept = np.cumsum([labels for _, labels in delays])
+        return delays[int(np.searchsorted(kept, ceil(KEPT * kept[-1])))][0] if delays else None
 
 
 def as_columns(cases: list[Waiting]) -> Cases:
     """Cases as arrays."""
     times = None if cases[0].time is None else [case.time or "" for case in cases]
-    known = max((case.known for case in cases if case.known), key=natural_key, default=None)
-    truth = np.array([case.truth for case in cases], np.intp)
-    return Cases(np.array([case.possible for case in cases]), truth, [case.key for case in cases], times, known)
-
-
-def _rounded(delay: int) -> str:
-    """Up to two digits, so that there are few of them."""
-    unit = 10 ** max(len(str(delay)) - 2, 0)
-    return str(-(-delay // unit) * unit)
+    possible, truth, keys = ([getattr(case, name) for case in cases] for name in ("possible", "truth", "key"))
+    return Cases(np.array(possible), np.array(truth, np.intp), keys, times, any(case.files for case in cases))

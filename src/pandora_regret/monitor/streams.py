@@ -1,24 +1,134 @@
-"""What a monitor bets on: costs beyond the promise, what a challenger saves, and the promises themselves."""
+"""What a monitor bets on: costs beyond the promise, what a challenger saves, and the promises themselves.
+
+Forecasts come as tables (n, K + 1) of possible costs: what a row's search costs if class k is the truth, and in
+the last column the mean of that under the forecast itself, which is its promise.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from itertools import pairwise
 from math import log10
 from typing import Any
 
 import numpy as np
 
+from pandora_regret.entropy import costs_for_every_truth
 from pandora_regret.inference.sequential import EProcess, Ranks
-from pandora_regret.inputs import FloatArray
-from pandora_regret.monitor.history import History
-from pandora_regret.monitor.possible_costs import overpaid, realised
+from pandora_regret.inputs import FloatArray, Forecast, IntArray
+from pandora_regret.kernels.reference import probabilities
 from pandora_regret.monitor.queue import Cases, later, natural_key
+from pandora_regret.priors import Prior
 from pandora_regret.records import from_plain, to_plain
+from pandora_regret.workup import Workup
+from pandora_regret.workup.scores import WorkupRows
 
-OVERPAID, PROMISED = 0, 1  # rows of the history's totals
+OVERPAID, PROMISED = 0, 1  # rows of a history's totals
+MOST_POINTS = 256
 LEAST_EVIDENCE = 1e-300
 CASES, PERIODS = (32, 1.0), (1, 4.0)  # after how many of them a change may begin, and how boldly to bet
+
+
+def possible_costs(forecast: Forecast, prior: Prior, workup: Workup | None = None) -> FloatArray:
+    """Of forecasts with base costs (K,), or None, whose numbers are checked here; (n, K + 1)."""
+    parts = [np.empty((0, forecast.n_classes + 1))]
+    searches = ((block, costs_for_every_truth(block, prior)) for block in forecast.blocks())
+    for block, costs in searches if workup is None else WorkupRows(workup, forecast).costs_for_every_truth():
+        p = probabilities(block)
+        promised = np.einsum("nk,nk->n", p, costs) / np.einsum("nk->n", p)  # a row may sum to 1 only nearly
+        parts.append(np.column_stack([costs, promised]))
+    return np.concatenate(parts)
+
+
+def realised(table: FloatArray, truth: IntArray) -> FloatArray:
+    """The entry of each row, (n, K), at its truth, and the smallest and largest, (3, n)."""
+    ends = (reduce(smaller, table.T) for smaller in (np.minimum, np.maximum))  # of few classes, fast
+    return np.stack([table[np.arange(len(table)), truth], *ends])
+
+
+def overpaid(rows: FloatArray, truth: IntArray) -> FloatArray:
+    """What was paid beyond the promise, and the least and most that it could have been, (3, n)."""
+    beyond = realised(rows[:, :-1] - rows[:, -1:], truth)
+    np.minimum(beyond[1], 0.0, out=beyond[1])  # rounding may miss 0
+    np.maximum(beyond[2], 0.0, out=beyond[2])
+    return beyond
+
+
+@dataclass(frozen=True)
+class Point:
+    """Some increments in a row: those of one period, or one case; or of a power of two of them.
+
+    Sums are those since the beginning, added up in order: so they have the same digits however rows are cut.
+    """
+
+    first: str | None  # the name of the first of their periods
+    last: str | None
+    units: int  # how many periods or cases
+    increments: int
+    cases: int
+    totals: tuple[float, ...]  # sums of the increments
+    after: tuple[float, ...] = ()  # where the monitor stood after the last of them; empty where that is to come
+
+
+@dataclass
+class History:
+    """What was paid and promised over time, in points of `stride` periods or cases; the last may go on."""
+
+    stride: int = 1
+    points: list[Point] = field(default_factory=list)
+
+    def add(
+        self,
+        names: Sequence[str] | None,
+        cases: int | None,
+        columns: FloatArray,
+        marks: Callable[[], tuple[float, ...]],
+    ) -> Iterator[slice]:
+        """Take increments in, (m, n), of periods with these names, a point at a time; `cases` in all, or one each.
+
+        Each slice of them is to be learnt from when it comes; `marks` is called after the last of a point.
+        """
+        starts, n = self._starts(names, columns.shape[1]), columns.shape[1]
+        units = self.points[-1].units if self.points else 0
+        while (units + len(starts) - 1) // self.stride >= MOST_POINTS:
+            self.stride *= 2
+            pairs = (self.points[place : place + 2] for place in range(0, len(self.points), 2))
+            self.points = [replace(pair[-1], first=pair[0].first) for pair in pairs]
+        opens = starts[(units + np.arange(len(starts))) % self.stride == 0].tolist()
+        for start, end in pairwise(sorted({0, *opens, n})):
+            rows = slice(start, end)
+            now = self.points[-1] if self.points else Point(None, None, 0, 0, 0, (0.0,) * len(columns))
+            if start in opens:
+                self.points[-1:] = [replace(each, after=marks()) for each in self.points[-1:]]
+                name = None if names is None else names[start]
+                now = replace(now, first=name, last=name)
+                self.points.append(now)
+            yield rows
+            last = now.last and max((now.last, *set((names or ())[rows])), key=natural_key)
+            units = now.units + int(np.searchsorted(starts, end) - np.searchsorted(starts, start))
+            counts = units, now.increments + end - start, now.cases + (cases or end - start)
+            totals = np.cumsum(np.column_stack([now.totals, columns[:, rows]]), axis=1)[:, -1].tolist()
+            self.points[-1] = Point(now.first, last, *counts, tuple(totals))
+
+    def _starts(self, names: Sequence[str] | None, n: int) -> Any:
+        """The rows with which a later period begins, or each."""
+        if names is None:
+            return np.arange(n)
+        newest, starts = self.points[-1].last if self.points else None, []
+        for row, name in enumerate(names):
+            if (not row or name != names[row - 1]) and later(name, newest):
+                starts.append(row)
+                newest = name
+        return np.array(starts, np.int64)
+
+    def name_of(self, number: int) -> str:
+        """The period of an increment, or about where it was, in words."""
+        point = next(point for point in self.points if point.increments > number)
+        if point.first is None:
+            return f"case {number + 1:,}"
+        return point.first if point.first == point.last else f"{point.first} to {point.last}"
 
 
 @dataclass
@@ -26,10 +136,9 @@ class Book:
     """What is kept beside the evidence; plain data, as a state stores it."""
 
     history: History = field(default_factory=History)
-    known: str | None = None  # the newest time when a label came after its forecast
     noticed: list[str | None] = field(
         default_factory=lambda: [None, None]
-    )  # that time at the alarms of both sides
+    )  # the newest time at the alarms of both sides, where the cases that raised them had waited
     last: str | None = None  # the last period whose promises were counted
     drift: str | None = None  # when drift was noticed
 
@@ -69,26 +178,22 @@ class Paid:
         """The sum of promises, of whose mean so far bets are fractions."""
         return self.book.history.points[-1].totals[PROMISED] if self.n else 0.0
 
-    def add(self, part: Cases) -> None:
-        """Bet on cases, all with labels, in their order; or on their mean."""
+    def add(self, part: Cases, now: str) -> None:
+        """Bet on cases, all with labels, in their order, or on their mean; `now` is when that happens."""
         rows, *challenger = np.hsplit(part.possible, 1 + (self.saved is not None))
         others = [realised(rows[:, :-1] - other[:, :-1], part.truth) for other in challenger]  # what it saves
         columns = np.concatenate([overpaid(rows, part.truth), rows[:, -1][None], *others])
-        names, cases, book = part.times, None, self.book
+        names, cases, quiet = part.times, None, self.overpaid.noticed < 0
         if self.dependent:
             columns, cases, names = columns.mean(axis=1, keepdims=True), len(part.truth), names and names[:1]
         promises = np.cumsum(np.append(self.promised, columns[3]))[1:]
         scale = promises / np.arange(self.n + 1, self.n + 1 + len(promises))
-        book.known, quiet = part.known or book.known, self.overpaid.noticed < 0
-
-        def learn(rows: slice) -> None:
-            self.overpaid.update(columns[:3, rows], scale[rows])
+        for block in self.book.history.add(names, cases, columns[[0, 3, 4][: 2 + len(others)]], self.marks):
+            self.overpaid.update(columns[:3, block], scale[block])
             if self.saved is not None:
-                self.saved.update(columns[4:, rows], scale[rows])
-
-        book.history.add(names, cases, columns[[0, 3, 4][: 2 + len(others)]], learn, self.marks)
+                self.saved.update(columns[4:, block], scale[block])
         for side in np.flatnonzero(quiet & (self.overpaid.noticed >= 0)):
-            book.noticed[side] = book.known
+            self.book.noticed[side] = now if part.waited else None
 
     def promise(self, promises: FloatArray, times: Sequence[str] | None) -> None:
         """Bet on the ranks of promises among those before; they need no labels."""
@@ -105,11 +210,8 @@ class Paid:
 
     def noticed_in(self, above: bool) -> str | None:
         """When there was evidence enough on a side for the first time: the period, or the case."""
-        at, known = self.overpaid.noticed_at(above), self.book.noticed[int(not above)]
-        if at is None:
-            return None
-        own = self.book.history.name_of(at)
-        return own if known is None else max(own, known, key=natural_key)
+        at = self.overpaid.noticed_at(above)
+        return None if at is None else self.book.noticed[not above] or self.book.history.name_of(at)
 
     def marks(self) -> tuple[float, ...]:
         """The logarithm of the evidence, then the mean and the interval that are claimed now, of each process."""

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pandora_regret.monitor import Monitor
-from pandora_regret.monitor.history import Point
-from pandora_regret.monitor.streams import OVERPAID, PROMISED, Paid
+from pandora_regret.monitor.streams import OVERPAID, PROMISED, Paid, Point
 from pandora_regret.monitor.summary import sentences
 from pandora_regret.report.charts import Axis, chart_over_time
 from pandora_regret.report.page import render_page, write_page
