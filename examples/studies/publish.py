@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pandora_regret.plots.tau_gaps import draw_tau_gaps
+from pandora_regret.plots.paper import draw_tau_gaps
 from pandora_regret.study import PAPER_METRICS, Cell, read_results, study_grid
 
 ROOT = Path(__file__).parents[2]

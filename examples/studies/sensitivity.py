@@ -17,8 +17,8 @@ from matplotlib.figure import Figure
 
 from pandora_regret.metrics import METRICS as KNOWN
 from pandora_regret.metrics import read_metrics
+from pandora_regret.plots.paper import plot_sensitivity
 from pandora_regret.plots.style import save_figure
-from pandora_regret.plots.tau_gaps import plot_sensitivity
 from pandora_regret.study import (
     PAPER_CONDITIONS,
     Cell,

@@ -8,7 +8,7 @@ from typing import Any
 
 from zoo_results import CONDITIONS, LIMIT, METRICS, RIVALS, STUDIES, ZOOS, ZooRow, all_rows, ranked_rows
 
-from pandora_regret.plots.tau_gaps import draw_tau_gaps
+from pandora_regret.plots.paper import draw_tau_gaps
 from pandora_regret.study import Cell, Grid, read_results, study_grid
 
 IN_THE_PAPER = {  # its Table 1: Pandora's Regret, log loss, accuracy, macro-F1

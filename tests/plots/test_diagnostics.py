@@ -17,8 +17,9 @@ from pandora_regret.plots import (
     plot_tau_gaps,
     plot_ternary,
 )
-from pandora_regret.plots.simplex import to_plane
-from pandora_regret.plots.style import COLOURS, LEAST_SHOWN, QUIET
+from pandora_regret.plots.decision_regions import to_plane
+from pandora_regret.plots.instance_scores import LEAST_SHOWN
+from pandora_regret.plots.style import COLOURS, QUIET
 from pandora_regret.study.results import Cell, Grid
 
 CLASSES = ["melanoma", "nevus", "actinic keratoses and intraepithelial carcinoma"]
@@ -26,9 +27,8 @@ rng = np.random.default_rng(0)
 TRUTH = rng.integers(0, 3, 120)
 
 
-def forecasts(skill, temperature=1.0):
-    logits = (rng.normal(size=(120, 3)) + skill * np.eye(3)[TRUTH]) / temperature
-    odds = np.exp(logits)
+def forecasts(skill, temperature):
+    odds = np.exp((rng.normal(size=(120, 3)) + skill * np.eye(3)[TRUTH]) / temperature)
     return odds / odds.sum(axis=1, keepdims=True)
 
 
@@ -36,7 +36,7 @@ MODELS = {f"model {number}": forecasts(1 + number / 4, 0.5 + number / 8) for num
 
 
 @pytest.fixture(scope="module")
-def found():
+def comparison():
     names = np.array(CLASSES)[TRUTH]
     return compare(names, MODELS, labels=CLASSES, costs=[384, 75, 180], currency="USD")
 
@@ -49,15 +49,15 @@ def texts(drawn):
     return [text.get_text() for text in drawn.texts]
 
 
-def test_the_heat_map_holds_the_pair_costs_and_writes_them(found):
-    drawn = plot_pair_costs(found, "model 3", ax=axes())
-    costs = next(np.array(model.pair_costs) for model in found.models if model.name == "model 3")
-    order = sorted(range(3), key=lambda k: -spent_on(costs, k))
+def test_the_heat_map_holds_the_pair_costs_and_writes_them(comparison):
+    drawn = plot_pair_costs(comparison, "model 3", ax=axes())
+    costs = next(np.array(model.pair_costs) for model in comparison.models if model.name == "model 3")
+    order = sorted(range(3), key=lambda k: -costs[k].sum() - costs[:, k].sum())  # as a truth and as a wrong test
     costs = costs[order][:, order]
     np.testing.assert_array_equal(drawn.collections[0].get_array(), costs)
-    written = {(text.get_position()[1], text.get_position()[0]): float(text.get_text()) for text in drawn.texts}
+    written = {text.get_position(): float(text.get_text()) for text in drawn.texts}
     assert len(written) == 6  # nothing is wasted on the truth
-    for (i, j), cost in written.items():
+    for (j, i), cost in written.items():
         assert cost == pytest.approx(costs[int(i), int(j)], abs=0.05)
     assert drawn.get_ylim() == (3, 0)  # as a matrix is read
     assert drawn.get_title() == "model 3\ncost per case (USD)"
@@ -66,18 +66,12 @@ def test_the_heat_map_holds_the_pair_costs_and_writes_them(found):
         assert [label.get_text() for label in labels] == [names[k] for k in order]
 
 
-def spent_on(costs, k):
-    """As a truth and as a wrong test."""
-    return costs[k].sum() + costs[:, k].sum()
-
-
 def test_many_classes_have_a_colour_bar_instead_of_numbers_and_perfect_forecasts_no_numbers():
     many = compare(np.arange(12), {"all alike": np.full((12, 12), 1 / 12)}, currency="$")
     drawn = plot_pair_costs(many, ax=axes())
-    assert texts(drawn) == []
     assert [each.get_ylabel() for each in drawn.figure.axes] == ["truth", "cost per case ($)"]
     perfect = plot_pair_costs(compare([0, 1], {"sure": np.eye(2)}), ax=axes())
-    assert texts(perfect) == []
+    assert texts(drawn) == texts(perfect) == []
 
 
 def test_curves_hold_the_scores_at_all_alphas_and_both_limits_have_a_place():
@@ -88,13 +82,11 @@ def test_curves_hold_the_scores_at_all_alphas_and_both_limits_have_a_place():
     assert drawn.lines[0].get_xdata()[[0, 6, -1]].tolist() == [0, 0.5, 1]
     assert [label.get_text() for label in drawn.get_xticklabels()] == ["0", "0.1", "0.3", "1", "3", "10", "∞"]
     assert [line.get_color() for line in drawn.lines] == [*COLOURS, QUIET, QUIET]
-    named = [text.get_text() for text in drawn.get_legend().get_texts()]
-    assert named == list(MODELS)[:6]
+    assert [text.get_text() for text in drawn.get_legend().get_texts()] == list(MODELS)[:6]
 
 
 def test_relative_curves_touch_one_and_infinite_scores_are_left_out():
-    sure = np.array([[1.0, 0.0], [1.0, 0.0]])
-    models = {"sure": sure, "vague": np.array([[0.6, 0.4]] * 2)}
+    models = {"sure": [[1.0, 0.0]] * 2, "vague": [[0.6, 0.4]] * 2}
     drawn = plot_alpha_curve([0, 1], models, relative=True, ax=axes())
     scores = np.array([line.get_ydata() for line in drawn.lines], dtype=float)
     assert np.isnan(scores).sum() == 1  # the sure model's, as alpha tends to 0
@@ -102,19 +94,18 @@ def test_relative_curves_touch_one_and_infinite_scores_are_left_out():
 
 
 @pytest.mark.parametrize("numbers", [(0, 6), (7, 0)])
-def test_calibration_shows_every_bin_with_its_interval_and_models_share_axes(found, numbers):
-    drawn, models = axes(), [found.models[number] for number in numbers]
+def test_calibration_shows_every_bin_with_its_interval_and_models_share_axes(comparison, numbers):
+    drawn, models = axes(), [comparison.models[number] for number in numbers]
     for model in models:
-        plot_cost_calibration(found, model.name, ax=drawn)
+        plot_cost_calibration(comparison, model.name, ax=drawn)
     for container, model in zip(drawn.containers, models, strict=True):
         line, _, (bars,) = container.lines
         bins = model.calibration
-        np.testing.assert_array_equal(line.get_xdata(), [each.predicted for each in bins])
-        np.testing.assert_array_equal(line.get_ydata(), [each.observed for each in bins])
+        np.testing.assert_array_equal(line.get_xydata(), [(each.predicted, each.observed) for each in bins])
         ends = [segment[:, 1] for segment in bars.get_segments()]
         np.testing.assert_allclose(ends, [(each.low, each.high) for each in bins])
         low, high = drawn.get_ylim()
-        assert all(low <= limit <= high for segment in ends for limit in segment)
+        assert low <= np.min(ends) <= np.max(ends) <= high
     assert drawn.get_xlim() == drawn.get_ylim()
     assert [line.get_transform() for line in drawn.lines].count(drawn.transAxes) == 1  # the diagonal
     assert (drawn.get_xlabel(), drawn.get_ylabel()) == ("predicted cost (USD)", "cost of the search (USD)")
@@ -122,11 +113,11 @@ def test_calibration_shows_every_bin_with_its_interval_and_models_share_axes(fou
     assert [text.get_color() for text in drawn.texts] == [line.lines[0].get_color() for line in drawn.containers]
 
 
-def test_ranks_are_the_comparison_s_with_the_best_on_top(found):
+def test_ranks_are_the_comparison_s_with_the_best_on_top(comparison):
     keys = ["expected_cost", "log_loss", "macro_f1"]
-    drawn = plot_ranks(found, keys, ax=axes())
+    drawn = plot_ranks(comparison, keys, ax=axes())
     for number, line in enumerate(drawn.lines):
-        assert list(line.get_ydata()) == [found.ranks[key][number] for key in keys]
+        assert list(line.get_ydata()) == [comparison.ranks[key][number] for key in keys]
     assert drawn.get_ylim() == (8.5, 0.5)
     assert [label.get_text() for label in drawn.get_xticklabels()] == [
         "Expected search cost",
@@ -137,10 +128,10 @@ def test_ranks_are_the_comparison_s_with_the_best_on_top(found):
     for side, key in ends.items():
         names = [text for text in drawn.texts if text.get_ha() == side]
         in_order = [text.get_text() for text in sorted(names, key=lambda text: text.get_position()[1])]
-        by_rank = sorted(range(8), key=lambda number: found.ranks[key][number])
-        assert in_order == [found.models[number].name for number in by_rank]
+        by_rank = sorted(range(8), key=lambda number: comparison.ranks[key][number])
+        assert in_order == [comparison.models[number].name for number in by_rank]
     with pytest.raises(InputError, match="metric is 'luck'"):
-        plot_ranks(found, ["luck"], ax=axes())
+        plot_ranks(comparison, ["luck"], ax=axes())
 
 
 def test_names_of_tied_models_do_not_lie_on_each_other_and_of_many_only_the_cheapest_are_named():
@@ -206,7 +197,7 @@ def test_the_ternary_plot_places_forecasts_and_shades_them_by_regret():
     assert texts(drawn)[:3] == ["● melanoma", "■ nevus", "◆ actinic…cinoma"]
     assert drawn.figure.axes[1].get_ylabel() == "Pandora’s Regret"
     for points in drawn.collections:
-        assert list(points.get_array()) == sorted(points.get_array())  # the dearest on top
+        assert list(points.get_array()) == sorted(points.get_array())  # the most expensive on top
 
 
 def test_the_ternary_plot_takes_logits_and_three_classes_only():

@@ -1,5 +1,6 @@
 """The paper's figures show what the library computes."""
 
+from itertools import pairwise
 from math import inf
 
 import numpy as np
@@ -20,8 +21,7 @@ from pandora_regret.plots import (
     plot_gradient_profile,
     plot_pair_loss,
 )
-from pandora_regret.plots.decision_regions import LEVELS, RULES, _shades, read_case
-from pandora_regret.plots.simplex import area, to_plane
+from pandora_regret.plots.decision_regions import LEVELS, RULES, Case, _shades, to_plane
 from pandora_regret.plots.style import COLOURS, tint
 
 costs_of_three = st.lists(st.floats(0.05, 0.9), min_size=3, max_size=3)
@@ -48,13 +48,11 @@ def classes_that(rule, p, c, truth):
 @pytest.mark.parametrize("rule", RULES)
 @given(costs=costs_of_three, truth=classes)
 def test_regions_cover_the_simplex_and_each_tests_what_the_rule_says(rule, costs, truth):
-    regions = read_case(rule, [0.2, 0.3, 0.5], costs, truth, None).regions()
-    parts = [(tested, corners) for tested, corners in regions]
-    assert sum(area(corners) for _, corners in parts) == pytest.approx(1)
-    for tested, corners in parts:
-        centre = corners.mean(axis=0)
-        said = read_case(rule, centre, costs, truth, None).tested
-        assert tested == said == classes_that(rule, centre, np.array(costs), truth)
+    covered = 0.0
+    for tested, corners in Case(rule, np.array(costs), truth).regions():
+        covered += sum(np.linalg.det([corners[0], a, b]) for a, b in pairwise(corners[1:]))
+        assert tested == classes_that(rule, corners.mean(axis=0), np.array(costs), truth)
+    assert abs(covered) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -109,8 +107,8 @@ def test_the_pair_loss_is_the_library_s_and_its_limits_are_the_paper_s():
     np.testing.assert_allclose(drawn.lines[0].get_ydata()[ahead], 1 / odds[ahead])
     assert set(drawn.lines[3].get_ydata()[behind]) == {2}
     assert set(drawn.lines[3].get_ydata()[ahead]) == {0}
-    said = [text.get_text() for text in drawn.get_legend().get_texts()]
-    assert said[1:] == ["α = 0.3", "α = 1: Pandora’s Regret", "α → ∞: ranks alone"]
+    words = [text.get_text() for text in drawn.get_legend().get_texts()]
+    assert words[1:] == ["α = 0.3", "α = 1: Pandora’s Regret", "α → ∞: ranks alone"]
     assert [line.get_linestyle() == "-" for line in drawn.lines[:4]] == [False, False, True, False]
 
 
@@ -131,24 +129,18 @@ def shade(score):
 
 def colours_at(drawn, forecast):
     """The colours of what is drawn over a forecast, the last on top."""
-    x, y = to_plane(np.array(forecast))
-    found = [patch.get_facecolor() for patch in drawn.patches if patch.get_path().contains_point((x, y))]
+    shapes = [(patch.get_path(), patch.get_facecolor()) for patch in drawn.patches]
     for filled in drawn.collections[:1]:
-        paths = zip(filled.get_paths(), filled.get_facecolors(), strict=True)
-        found += [tuple(colour) for path, colour in paths if path.contains_point((x, y))]
-    return found
-
-
-@pytest.mark.parametrize("alpha", [0, 0.5, 1, 4, inf])
-@pytest.mark.parametrize("forecast", [[0.55, 0.25, 0.2], [0.2, 0.65, 0.15], [0.12, 0.48, 0.4]])
-def test_the_beta_simplex_is_shaded_by_the_score(alpha, forecast):
-    score = pandora_regret([0], [forecast], alpha=alpha)
-    drawn = plot_beta_simplex(alpha, colorbar=False, ax=axes())
-    assert colours_at(drawn, forecast)[-1] == pytest.approx(shade(score))
+        shapes += zip(filled.get_paths(), map(tuple, filled.get_facecolors()), strict=True)
+    return [colour for path, colour in shapes if path.contains_point(to_plane(np.array(forecast)))]
 
 
 @pytest.mark.parametrize("forecast", [[0.55, 0.25, 0.2], [0.2, 0.65, 0.15], [0.12, 0.48, 0.4]])
-def test_with_costs_the_simplex_is_shaded_by_what_wrong_tests_cost(forecast):
+def test_the_beta_simplex_is_shaded_by_the_score_or_by_what_wrong_tests_cost(forecast):
+    for alpha in (0, 0.5, 1, 4, inf):
+        drawn = plot_beta_simplex(alpha, colorbar=False, ax=axes())
+        score = pandora_regret([0], [forecast], alpha=alpha)
+        assert colours_at(drawn, forecast)[-1] == pytest.approx(shade(score)), alpha
     costs = [1.0, 3.0, 0.5]
     wasted = expected_search_cost([0], [forecast], max_costs=costs) - costs[0] / 2  # b_1 = 1 / 6, L_1 at most 3
     drawn = plot_beta_simplex(costs=costs, colorbar=False, ax=axes())
@@ -164,9 +156,9 @@ def test_surfaces_are_shaded_by_the_score_of_each_decision(forecast):
         "top1": float(first < max(forecast)),
         "sequential": pandora_regret([0], [forecast]),
     }
-    for rule in RULES:
+    for rule, score in scores.items():
         drawn = plot_decision_surface(rule, ax=axes())
-        assert colours_at(drawn, forecast)[-1] == pytest.approx(shade(scores[rule])), rule
+        assert colours_at(drawn, forecast)[-1] == pytest.approx(shade(score)), rule
 
 
 def test_the_beta_simplex_says_what_shades_mean_and_means_the_same_at_every_alpha():

@@ -24,42 +24,28 @@ FORECASTS = np.random.default_rng(1).dirichlet([1.0, 1.0, 1.0], 8)
 
 
 @pytest.fixture(scope="module")
-def found():
+def comparison():
     blunt = (FORECASTS + 1 / 3) / 2
     return compare(TRUTH, {"_sharp": FORECASTS, "$a and $b": blunt}, costs=[90, 60, 30], currency="US$")
 
 
-def every_plot(found):
-    plan = plan_search({"a": 0.6, "b": 0.4}, costs={"a": 2.0, "b": 1.0})
-    return {
-        "plot_alpha_curve": lambda ax: plots.plot_alpha_curve(
-            TRUTH, {"_sharp": FORECASTS, "$a": FORECASTS}, ax=ax
-        ),
-        "plot_beta_simplex": lambda ax: plots.plot_beta_simplex(0.5, ax=ax),
-        "plot_decision_surface": lambda ax: plots.plot_decision_surface(ax=ax),
-        "plot_bills": lambda ax: plots.plot_bills({"x": {"a": 0.6, "b": 0.4}}, "a", {"a": 2.0, "b": 1.0}, ax=ax),
-        "plot_cost_calibration": lambda ax: plots.plot_cost_calibration(found, ax=ax),
-        "plot_decision_plane": lambda ax: plots.plot_decision_plane(ax=ax),
-        "plot_decision_simplex": lambda ax: plots.plot_decision_simplex(ax=ax),
-        "plot_gradient_profile": lambda ax: plots.plot_gradient_profile(ax=ax),
-        "plot_pair_costs": lambda ax: plots.plot_pair_costs(found, ax=ax),
-        "plot_pair_loss": lambda ax: plots.plot_pair_loss(ax=ax),
-        "plot_ranks": lambda ax: plots.plot_ranks(found, ax=ax),
-        "plot_score_histograms": lambda ax: plots.plot_score_histograms(TRUTH, FORECASTS, ax=ax),
-        "plot_search_trace": lambda ax: plots.plot_search_trace(plan, ax=ax),
-        "plot_ternary": lambda ax: plots.plot_ternary(TRUTH, FORECASTS, ax=ax),
-    }
-
-
-def test_every_plot_draws_on_the_axes_it_is_given_and_changes_no_setting(found):
+def test_every_plot_draws_on_the_axes_it_is_given_and_changes_no_setting(comparison):
     before = dict(matplotlib.rcParams)
-    drawn = every_plot(found)
-    assert {*drawn, "plot_tau_gaps", "plot_sensitivity"} == {
-        name for name in plots.__all__ if name.startswith("plot_")
+    forecast, prices = {"a": 0.6, "b": 0.4}, {"a": 2.0, "b": 1.0}
+    arguments = {
+        "plot_alpha_curve": (TRUTH, {"_sharp": FORECASTS, "$a": FORECASTS}),
+        "plot_bills": ({"x": forecast}, "a", prices),
+        "plot_cost_calibration": (comparison,),
+        "plot_pair_costs": (comparison,),
+        "plot_ranks": (comparison,),
+        "plot_score_histograms": (TRUTH, FORECASTS),
+        "plot_search_trace": (plan_search(forecast, costs=prices),),
+        "plot_ternary": (TRUTH, FORECASTS),
     }
-    for name, draw in drawn.items():
+    of_studies = {"plot_tau_gaps", "plot_sensitivity"}
+    for name in {name for name in plots.__all__ if name.startswith("plot_")} - of_studies:
         axes = Figure(layout="constrained").subplots()
-        assert draw(axes) is axes, name
+        assert getattr(plots, name)(*arguments.get(name, ()), ax=axes) is axes
         axes.figure.draw_without_rendering()
         assert axes.get_children(), name
     assert dict(matplotlib.rcParams) == before

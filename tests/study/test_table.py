@@ -73,7 +73,7 @@ def test_every_panel_of_the_figure_has_the_same_metrics(results, tmp_path):
     pytest.importorskip("matplotlib")
     from matplotlib.figure import Figure
 
-    from pandora_regret.plots.tau_gaps import draw_tau_gaps, plot_tau_gaps
+    from pandora_regret.plots.paper import draw_tau_gaps, plot_tau_gaps
 
     grid = study_grid(results, "gap", ())
     axes = plot_tau_gaps(grid, "Clinical", Figure().subplots())

@@ -95,7 +95,7 @@ def _grid(asked: Asked, what: str) -> Grid:
 @command(FOLDER, click.Argument(["file"], type=PATH), *METRICS, FORCE)
 def figure(asked: Asked) -> None:
     """Draw the intervals of the gaps to Pandora's Regret into FILE: SVG, PDF or PNG."""
-    from pandora_regret.plots.tau_gaps import draw_tau_gaps
+    from pandora_regret.plots.paper import draw_tau_gaps
 
     check_output(asked.file, asked.force)
     echo(str(draw_tau_gaps(_grid(asked, "gap"), asked.file)))
@@ -115,12 +115,12 @@ def figures(asked: Asked) -> None:
     with --study the intervals of the gaps to Pandora's Regret.
     """
     from pandora_regret.inputs import InputError
-    from pandora_regret.plots import draw_paper_figures
-    from pandora_regret.plots.paper import paper_files
+    from pandora_regret.plots.paper import FIGURES, draw_paper_figures
 
     if asked.out.exists() and not asked.out.is_dir():
         raise InputError(f"{asked.out} is a file: name a directory with --out.")
-    for path, _ in paper_files(asked.out, asked.format, asked.study):
+    for name in FIGURES if asked.study is None else (*FIGURES, "tau_gaps"):
+        path = asked.out / f"{name}.{asked.format}"
         check_output(path if path.exists() else None, asked.force)
     for path in draw_paper_figures(asked.out, kind=asked.format, width=asked.width, study=asked.study):
         echo(str(path))

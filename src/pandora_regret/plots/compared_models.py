@@ -17,8 +17,6 @@ from pandora_regret.plots.style import (
     SHADES,
     Style,
     axes_of,
-    model_line,
-    model_of,
     name_lines,
     open_frame,
     with_unit,
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from pandora_regret.compare import Comparison
+    from pandora_regret.compare.result import ModelResult
 
 LONGEST_NAME = 16
 MOST_NAMED = 25  # models whose names have a line each
@@ -69,21 +68,18 @@ def plot_ranks(comparison: Comparison, metrics: Sequence[str] | None = None, *, 
         scores = [each.key for each in comparison.metrics if each.unit in ("score", "share")]
         metrics = ["expected_cost", *(key for key in scores if not ranks_as_another(key))]
     ranks = [comparison.ranks[read_choice(key, "metric", titles)] for key in metrics]
+    n_models, shown = len(comparison.models), [titles[key] for key in metrics]
     ends = [(-APART, "right", places(ranks[0])), (len(ranks) - 1 + APART, "left", places(ranks[-1]))]
     for number, model in enumerate(comparison.models):
         style = model_line(number, linewidth=1.6, markersize=4, zorder=3 - number / 10)  # the cheaper on top
-        name, colour = shortened(model.name, LONGEST_NAME), style["color"]
         axes.plot([each[number] for each in ranks], clip_on=False, **style)
-        for x, side, rows in ends if number < len(COLOURS) or len(comparison.models) <= MOST_NAMED else ():
-            axes.text(
-                x, rows[number], name, ha=side, va="center", color=colour, fontsize="small", parse_math=False
-            )
-    shown = [titles[key] for key in metrics]
+        words: Style = {"color": style["color"], "va": "center", "fontsize": "small", "parse_math": False}
+        for x, side, rows in ends if number < len(COLOURS) or n_models <= MOST_NAMED else ():
+            axes.text(x, rows[number], shortened(model.name, LONGEST_NAME), ha=side, **words)
     axes.set_xticks(range(len(shown)), shown, rotation=40, ha="left", rotation_mode="anchor")
     axes.tick_params(axis="x", top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
     axes.grid(axis="x", color="0.9", linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.set(ylim=(len(comparison.models) + 0.5, 0.5), yticks=[])
+    axes.set(ylim=(n_models + 0.5, 0.5), yticks=[], axisbelow=True)
     axes.spines[:].set_visible(False)
     return axes
 
@@ -96,7 +92,6 @@ def places(ranks: Sequence[float | None]) -> list[int]:
 
 ALPHAS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, np.inf)
 TICKS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, np.inf)
-LONGEST_IN_LEGEND = 18
 
 
 def plot_alpha_curve(
@@ -144,12 +139,12 @@ def plot_alpha_curve(
     lines = [axes.plot(across, row, **model_line(n, **style))[0] for n, row in enumerate(scores)]
     axes.set_xticks(ticks, ["∞" if tick == np.inf else f"{tick:g}" for tick in TICKS])
     axes.set(xlim=(0, 1), xlabel="α", ylabel="score $S_α$ / least" if relative else "score $S_α$")
-    names = [shortened(name, LONGEST_IN_LEGEND) for name in list(models)[: len(COLOURS)]]
+    names = [shortened(name, LONGEST_NAME) for name in list(models)[: len(COLOURS)]]
     name_lines(axes, lines[: len(COLOURS)], names, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
     return open_frame(axes)
 
 
-LONGEST_AT_END = 24
+LONGEST_LINE = 24  # of a name at the end of a line, or above the axes
 NAME = "name"  # what words are called in an SVG file
 LINE_HEIGHT = 0.06  # of a name, as a share of the axes
 
@@ -183,17 +178,16 @@ def plot_cost_calibration(comparison: Comparison, model: str | None = None, *, a
     'predicted cost (EUR)'
     """
     shown, axes = model_of(comparison, model), axes_of(ax)
-    predicted, observed = np.array([(each.predicted, each.observed) for each in shown.calibration]).T
-    limits = np.array([(each.low, each.high) for each in shown.calibration], dtype=np.float64)  # undefined: NaN
-    limits = np.where(np.isnan(limits), observed[:, None], limits)
-    cycle, colour = divmod(comparison.models.index(shown), len(COLOURS))  # every six, markers and dashes change
-    style: Style = {"color": COLOURS[colour], "marker": MARKERS[(colour + cycle) % len(MARKERS)]}
-    style |= {"linestyle": ("-", *DASHES)[cycle % (1 + len(DASHES))]}
+    bins = [(each.predicted, each.observed, each.low, each.high) for each in shown.calibration]
+    predicted, observed, *limits = np.array(bins, np.float64).T
+    bars = np.nan_to_num(np.abs(limits - observed))  # undefined: none
+    cycle, colour = divmod(comparison.models.index(shown), 6)  # every six, markers and dashes change
+    style: Style = {"color": COLOURS[colour], "marker": MARKERS[(colour + cycle) % 6], "markersize": 4}
+    style |= {"linestyle": ("-", *DASHES)[cycle % 7], "linewidth": 1.0, "elinewidth": 0.6, "label": shown.name}
     style |= {"markerfacecolor": "white"} if cycle else {}
-    style |= {"linewidth": 1.0, "elinewidth": 0.6, "markersize": 4, "label": shown.name}
     if not axes.containers:  # both axes reach as far, so the diagonal is theirs
         axes.plot([0, 1], [0, 1], transform=axes.transAxes, color=QUIET, linewidth=0.8, zorder=0)
-    axes.errorbar(predicted, observed, yerr=np.abs(limits - observed[:, None]).T, **style)
+    axes.errorbar(predicted, observed, yerr=bars, **style)
     axes.autoscale()  # to all models on these axes
     reach = *axes.get_xlim(), *axes.get_ylim()
     ends = max(0.0, min(reach)), max(reach)
@@ -208,9 +202,9 @@ def _name_lines_at_their_ends(axes: Axes) -> None:
     """Beside the axes, level with the line's last point or as near as other names allow."""
     for word in [text for text in axes.texts if text.get_gid() == NAME]:
         word.remove()
-    ends = [container[0].get_xydata()[-1] for container in axes.containers]  # of a line, not of its bars
+    ends = np.array([container[0].get_xydata()[-1] for container in axes.containers])  # of a line, not of its bars
     (low, high), steps = axes.get_ylim(), LINE_HEIGHT * np.arange(len(ends))
-    wanted = (np.array([y for _, y in ends]) - low) / (high - low)
+    wanted = (ends[:, 1] - low) / (high - low)
     order = np.argsort(wanted, kind="stable")
     apart = np.maximum.accumulate(wanted[order] - steps) + steps
     heights = np.minimum(apart, 1 - steps[::-1])[np.argsort(order)]  # none above the axes
@@ -219,12 +213,11 @@ def _name_lines_at_their_ends(axes: Axes) -> None:
         leader = {"arrowstyle": "-", "color": colour, "linewidth": 0.5, "alpha": 0.6, "shrinkB": 3}
         leader |= {"relpos": (0, 0.5)}  # from the left of the name
         words = {"color": colour, "fontsize": "small", "parse_math": False, "gid": NAME, "va": "center"}
-        name, place = shortened(str(container.get_label()), LONGEST_AT_END), (1.03, height)
+        name, place = shortened(str(container.get_label()), LONGEST_LINE), (1.03, height)
         axes.annotate(name, end, place, "data", "axes fraction", leader, annotation_clip=False, **words)
 
 
 MOST_WRITTEN = 10  # classes whose numbers fit into their cells
-LONGEST_OF_CLASS, LONGEST_TITLE = 16, 26
 DARK = 0.55  # of the largest, from where numbers are white
 
 
@@ -261,9 +254,8 @@ def plot_pair_costs(comparison: Comparison, model: str | None = None, *, ax: Axe
     shown, axes = model_of(comparison, model), axes_of(ax)
     spent, measured = np.array(shown.pair_costs), with_unit("cost per case", comparison.costs.currency)
     order = np.argsort(-(spent.sum(axis=0) + spent.sum(axis=1)), kind="stable")
-    costs, n = spent[np.ix_(order, order)], len(order)
+    costs, n, title = spent[np.ix_(order, order)], len(order), shortened(shown.name, LONGEST_LINE)
     cells = axes.pcolormesh(costs, cmap=SHADES, vmin=0, edgecolors="white", linewidth=0.5)
-    title = shortened(shown.name, LONGEST_TITLE)
     if n > MOST_WRITTEN:
         axes.figure.colorbar(cells, ax=axes).set_label(measured, parse_math=False)
     else:  # three digits of the largest, as many decimals for all; what rounds to nothing stays blank
@@ -275,7 +267,7 @@ def plot_pair_costs(comparison: Comparison, model: str | None = None, *, ax: Axe
                 text = fixed(float(cost), decimals)
                 axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=size, color=colour)
     axes.set_title(title, parse_math=False)
-    names = [shortened(comparison.data.classes[k], LONGEST_OF_CLASS) for k in order]
+    names = [shortened(comparison.data.classes[k], LONGEST_NAME) for k in order]
     oblique: Style = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if max(map(len, names)) > 3 else {}
     axes.set_xticks(np.arange(n) + 0.5, names, parse_math=False, **oblique)
     axes.set_yticks(np.arange(n) + 0.5, names, parse_math=False)
@@ -283,3 +275,19 @@ def plot_pair_costs(comparison: Comparison, model: str | None = None, *, ax: Axe
     axes.set(xlabel="tested", ylabel="truth", ylim=(n, 0))
     axes.spines[:].set_visible(False)
     return axes
+
+
+def model_line(number: int, **emphasis: Any) -> Style:
+    """How the line of one of several models is drawn, the cheapest first: the seventh and later ones are grey."""
+    if number >= len(COLOURS):
+        return {"color": QUIET, "linewidth": 0.8, "zorder": 1}
+    return {"color": COLOURS[number], "marker": MARKERS[number], **emphasis}
+
+
+def model_of(comparison: Comparison, name: str | None) -> ModelResult:
+    """A model by its name, or else the cheapest."""
+    if name is None:
+        return comparison.best
+    choices = {model.name: f"number {model.rank}" for model in comparison.models}
+    read_choice(name, "model", choices)
+    return comparison.models[list(choices).index(name)]

@@ -1,38 +1,32 @@
-"""The paper's first two figures: what four decision rules test, and the Beta family of scores, on the simplex."""
+"""The simplex of three classes: what four decision rules test, and the Beta family; the paper's first figures."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise, permutations, product
-from pathlib import Path
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pandora_regret.atomic import Place
-from pandora_regret.inputs import FloatArray, read_alpha, read_choice, read_costs, read_probabilities
-from pandora_regret.inputs.labels import read_truth
-from pandora_regret.plots.simplex import (
-    LONGEST_NAME,
-    WHOLE,
-    area,
-    clipped,
-    frame,
-    three_classes,
-    to_plane,
+from pandora_regret.inputs import (
+    FloatArray,
+    Forecast,
+    InputError,
+    read_alpha,
+    read_choice,
+    read_costs,
+    read_probabilities,
 )
+from pandora_regret.inputs.labels import read_truth
 from pandora_regret.plots.style import (
     COLOURS,
-    COLUMN,
-    MIDDLE,
     QUIET,
     SHADES,
     Style,
     axes_of,
     beside,
     open_frame,
-    sheet,
     tint,
 )
 from pandora_regret.priors.beta import beta_loss
@@ -42,6 +36,36 @@ from pandora_regret.text import alpha_name, shortened
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.cm import ScalarMappable
+    from matplotlib.figure import Figure
+
+CORNERS = np.array([[0.5, np.sqrt(0.75)], [0.0, 0.0], [1.0, 0.0]])  # of a certain class 0, 1, 2
+WHOLE = np.eye(3)  # the triangle's corners as forecasts, and its edges as sides
+ROOM = 0.02  # around it
+LONGEST_NAME = 14  # of a corner
+
+
+def three_classes(forecast: Forecast) -> Forecast:
+    """The forecast, if a triangle can show it."""
+    if forecast.n_classes != 3:
+        raise InputError(f"{forecast.name} has {forecast.n_classes} classes: a triangle shows three.")
+    return forecast
+
+
+def to_plane(forecasts: FloatArray) -> FloatArray:
+    """Where forecasts (n, 3) lie, (n, 2)."""
+    return np.asarray(forecasts @ CORNERS)
+
+
+def frame(axes: Axes, names: Sequence[str], colours: Sequence[str] = ("black",) * 3) -> None:
+    """The triangle's outline and the names of its corners, on axes without scales."""
+    axes.plot(*CORNERS[[0, 1, 2, 0]].T, color="black", linewidth=0.8, solid_joinstyle="round", zorder=3)
+    below = -3 if len(names[1]) + len(names[2]) <= LONGEST_NAME else -14  # on a line of its own
+    places = [(0, 3, "center", "bottom"), (-3, -3, "left", "top"), (3, below, "right", "top")]
+    for corner, name, colour, place in zip(CORNERS, names, colours, places, strict=True):
+        beside(axes, name, corner, place, color=colour)
+    axes.set(xlim=(-ROOM, 1 + ROOM), ylim=(-ROOM, CORNERS[0, 1] + ROOM), aspect="equal")
+    axes.set_axis_off()
+
 
 RULES = {
     "simultaneous": "tests every class with p > c",
@@ -50,77 +74,66 @@ RULES = {
     "sequential": "tests by falling p / c until it finds the truth",
 }
 COSTS, FORECAST = (0.25, 0.2, 0.35), (0.35, 0.5, 0.15)  # of the paper's figure as it is drawn here
-NOTHING = 1e-12  # a part of the simplex so small is rounding
+NOTHING = 1e-9  # rounding
 
 Tested: TypeAlias = tuple[int, ...]  # classes, in the order of the tests, where there is one
 
 
 class Case(NamedTuple):
-    """A rule, and one instance it is applied to."""
+    """A rule, and what it is applied to."""
 
     rule: str
-    forecast: FloatArray  # (3,)
     costs: FloatArray  # (3,)
-    truth: int
-    names: tuple[str, ...]
+    truth: int = 0
 
     @property
-    def rival(self) -> int:
-        """The class that the truth is compared with, in a pairwise comparison."""
-        return (self.truth + 1) % 3
+    def compared(self) -> Tested:
+        """The classes that the rule compares: the truth and the next, or all."""
+        return (self.truth, (self.truth + 1) % 3) if self.rule == "pairwise" else (0, 1, 2)
 
-    def cuts(self) -> Iterator[tuple[Tested, Sequence[FloatArray]]]:
-        """What is tested, where every ``side @ p >= 0`` of these sides."""
-        merit = np.eye(3) / self.costs  # p_k / c_k
-        others = [k for k in range(3) if k != self.truth]
+    def tested(self, forecast: FloatArray) -> Tested:
+        """What the rule tests by a forecast, (3,)."""
         if self.rule == "simultaneous":
-            above = np.eye(3) - self.costs[:, None]  # p_k - c_k, as p adds up to 1
-            for signs in product([1.0, -1.0], repeat=3):
-                yield tuple(k for k in range(3) if signs[k] > 0), list(np.array(signs)[:, None] * above)
-        elif self.rule == "pairwise":
-            for first, second in permutations((self.truth, self.rival)):
-                yield (first,), [merit[first] - merit[second]]
-        elif self.rule == "top1":
-            for first in range(3):
-                yield (first,), [merit[first] - merit[k] for k in range(3) if k != first]
-        else:
-            for before in (order for n in range(3) for order in permutations(others, n)):
-                tests = (*before, self.truth)
-                pairs = [*pairwise(tests), *((self.truth, k) for k in others if k not in before)]
-                yield tests, [merit[a] - merit[b] for a, b in pairs]
-
-    @property
-    def tested(self) -> Tested:
-        """What the rule tests: that of the part of the simplex where the forecast lies deepest."""
-        return max(self.cuts(), key=lambda cut: min(side @ self.forecast for side in cut[1]))[0]
+            return tuple(k for k in range(3) if forecast[k] > self.costs[k])
+        order = sorted(self.compared, key=lambda k: -forecast[k] / self.costs[k])
+        return tuple(order[: order.index(self.truth) + 1 if self.rule == "sequential" else 1])
 
     def regions(self) -> Iterator[tuple[Tested, FloatArray]]:
-        """What is tested, and the corners, (n, 3), of all parts of the simplex that the rule tells apart."""
-        for tested, sides in self.cuts():
-            corners = WHOLE
-            for side in sides:
-                corners = clipped(corners, side)
-            if area(corners) > NOTHING:
-                yield tested, corners
+        """What is tested, and the corners, (n, 3), of all convex parts of the simplex that the rule tells apart.
+
+        A comparison turns where ``side @ p = 0``, and two such lines, or edges, cross in their cross product.
+        """
+        merit = np.eye(3) / self.costs  # p_k / c_k
+        sides = np.array([merit[a] - merit[b] for a, b in combinations(self.compared, 2)])
+        if self.rule == "simultaneous":
+            sides = np.eye(3) - self.costs[:, None]  # p_k - c_k, as p adds up to 1
+        crossings = np.array([np.cross(a, b) for a, b in combinations([*WHOLE, *sides], 2)])
+        crossings = crossings[np.abs(crossings.sum(axis=1)) > NOTHING]  # the others are parallel
+        points = crossings / crossings.sum(axis=1, keepdims=True)
+        points = points[(points > -NOTHING).all(axis=1)]
+        parts: dict[Tested, list[FloatArray]] = {}
+        for signs in product([1, -1], repeat=len(sides)):
+            corners = points[(signs * (points @ sides.T) > -NOTHING).all(axis=1)]
+            if len(corners) and np.linalg.matrix_rank(corners, NOTHING) == 3:  # no mere line or point
+                parts.setdefault(self.tested(corners.mean(axis=0)), []).extend(corners)
+        for tested, together in parts.items():
+            corners = np.array(together)
+            x, y = to_plane(corners - corners.mean(axis=0)).T
+            yield tested, corners[np.argsort(np.arctan2(y, x))]
 
 
-def read_case(rule: str, forecast: Any, costs: Any, truth: Any, labels: ArrayLike | None) -> Case:
-    """A rule and an instance of three classes, checked."""
+def read_case(
+    rule: str, forecast: Any, costs: Any, truth: Any, labels: ArrayLike | None
+) -> tuple[Case, FloatArray, list[str]]:
+    """A rule, a forecast (3,), and the names of its classes, checked."""
     read_choice(rule, "rule", RULES)
-    case = three_classes(read_probabilities([forecast], labels=labels, name="forecast")).check()
-    prices = np.broadcast_to(read_costs(costs, case.labels, len(case)), (1, 3))[0]
-    number = 0 if truth is None else int(read_truth([truth], case.labels, 1)[0])
-    given = ("1", "2", "3") if labels is None else case.labels
-    names = tuple(shortened(str(label), LONGEST_NAME) for label in given)
-    return Case(rule, case.values[0].astype(np.float64), prices, number, names)
+    table = three_classes(read_probabilities([forecast], labels=labels, name="forecast")).check()
+    number = 0 if truth is None else int(read_truth([truth], table.labels, 1)[0])
+    names = [shortened(str(name), LONGEST_NAME) for name in ((1, 2, 3) if labels is None else table.labels)]
+    return Case(rule, read_costs(costs, table.labels), number), table.values[0].astype(np.float64), names
 
 
-TITLES = {
-    "simultaneous": "A  Simultaneous",
-    "pairwise": "B  Pairwise",
-    "top1": "C  Top-1",
-    "sequential": "D  Sequential",
-}
+TITLES = ("A  Simultaneous", "B  Pairwise", "C  Top-1", "D  Sequential")
 OTHER: Style = {"linestyle": "", "marker": "o", "markersize": 5}
 TRUTH: Style = {"linestyle": "", "marker": "*", "markersize": 8}
 ALL_THREE, BEYOND, STRIPES = "0.75", "0.93", "/////"
@@ -166,9 +179,9 @@ def plot_decision_simplex(
     >>> from matplotlib.figure import Figure
     >>> axes = plot_decision_simplex("top1", costs=[1, 2, 1], ax=Figure().subplots())
     >>> [text.get_text() for text in axes.texts]
-    ['1', '2', '3', '1', '2', '3']
+    ['1', '3', '2', '1', '2', '3']
     """
-    case, axes = read_case(rule, forecast, costs, truth, labels), axes_of(ax)
+    (case, mark, names), axes = read_case(rule, forecast, costs, truth, labels), axes_of(ax)
     for tested, corners in case.regions():
         colours = [tint(COLOURS[k]) for k in tested]
         ground: Any = {0: "white", 3: ALL_THREE}.get(len(tested)) or colours[0]
@@ -177,14 +190,13 @@ def plot_decision_simplex(
             ground = "none"
         axes.fill(*to_plane(corners).T, facecolor=ground, edgecolor="black", linewidth=0.5)
         if len(tested) == 1:
-            _name(axes, case.names[tested[0]], corners, case.forecast)
+            _name(axes, names[tested[0]], corners, mark)
     if rule == "pairwise":  # forecasts that give the truth as much lie on both sides of the comparison
-        ends = np.zeros((2, 3))
-        ends[:, case.truth] = case.forecast[case.truth]
-        ends[[0, 1], [k for k in range(3) if k != case.truth]] = 1 - case.forecast[case.truth]
+        share, corner = mark[case.truth], WHOLE[case.truth]
+        ends = share * corner + (1 - share) * np.delete(WHOLE, case.truth, axis=0)
         axes.plot(*to_plane(ends).T, color="black", linestyle=(0, (2, 2)), linewidth=0.8)
-    axes.plot(*to_plane(case.forecast), "o", color="black", markersize=3, zorder=4)
-    frame(axes, case.names, COLOURS[:3])
+    axes.plot(*to_plane(mark), "o", color="black", markersize=3, zorder=4)
+    frame(axes, names, COLOURS[:3])
     return axes
 
 
@@ -231,64 +243,59 @@ def plot_decision_plane(
     >>> plot_decision_plane("simultaneous", ax=Figure().subplots()).get_xlabel()
     'probability p'
     """
-    case, axes = read_case(rule, forecast, costs, truth, labels), axes_of(ax)
-    points = np.stack([case.forecast, case.costs])
+    (case, chances, names), axes = read_case(rule, forecast, costs, truth, labels), axes_of(ax)
+    points, tested = np.stack([chances, case.costs]), case.tested(chances)
     wide, high = 1.3 * points.max(axis=1)
     axes.set(xlim=(0, wide), ylim=(0, high), xlabel="probability p", ylabel="cost c")
 
-    if rule == "simultaneous":
-        axes.axline((0, 0), slope=1, color="black", linewidth=0.8)
-    else:
-        for k in (case.truth, case.rival) if rule == "pairwise" else case.tested:
-            axes.axline((0, 0), tuple(points[:, k]), color=COLOURS[k], linewidth=0.8, zorder=1)
-    p, c = (1.0, 1.0) if rule == "simultaneous" else points[:, case.tested[-1]]
+    rays = [(*points[:, k], COLOURS[k]) for k in (case.compared if rule == "pairwise" else tested)]
+    for p, c, colour in [(1.0, 1.0, "black")] if rule == "simultaneous" else rays:
+        axes.axline((0, 0), (p, c), color=colour, linewidth=0.8, zorder=1)
+    p, c = (1.0, 1.0) if rule == "simultaneous" else points[:, tested[-1]]
     axes.fill_between([0, wide], [0, wide * c / max(p, NOTHING)], color=BEYOND, linewidth=0, zorder=0)
     if rule == "sequential":  # nearly a circle's arc, from the lower right to the ray of the truth
         end = np.arctan2(c / high, p / wide)
-        bend = {"arrowstyle": "-|>", "connectionstyle": f"arc3,rad={np.tan(end / 2) / 2}"}
-        arrow: Style = {"color": "black", "linewidth": 0.8, "shrinkB": 0, **bend}
+        arrow: Style = {"color": "black", "linewidth": 0.8, "shrinkB": 0, "arrowstyle": "-|>"}
+        arrow["connectionstyle"] = f"arc3,rad={np.tan(end / 2) / 2}"
         tip = 0.97 * np.cos(end), 0.97 * np.sin(end)
         axes.annotate("", tip, (0.97, 0), "axes fraction", "axes fraction", arrow)
     for k, (p, c) in enumerate(points.T):
-        idle = rule == "pairwise" and k not in (case.truth, case.rival)
-        colour: Any = QUIET if idle else COLOURS[k]
-        face = colour if k in case.tested else "white"
+        colour = COLOURS[k] if k in case.compared else QUIET
+        face = colour if k in tested else "white"
         style = (TRUTH if k == case.truth else OTHER) | {"color": colour, "markerfacecolor": face}
         axes.plot(p, c, clip_on=False, zorder=3, **style)
-        left = len(case.names[k]) > 1 and k == case.forecast.argmax()
+        left = len(names[k]) > 1 and k == chances.argmax()
         place = (-4, -3, "right", "top") if left else (4, -3, "left", "top")
-        beside(axes, case.names[k], (p, c), place, color=colour, in_layout=False)
+        beside(axes, names[k], (p, c), place, color=colour, in_layout=False)
     return open_frame(axes)
 
 
-def draw_decision_regions(path: Place, width: float = COLUMN) -> Path:
-    """All four rules, A to D, into a file: what they test, why, and what that costs in expectation over costs."""
-    narrow = width < MIDDLE
-    with sheet(path, width, 6.3 if narrow else 5.2) as figure:
-        from matplotlib.lines import Line2D
-        from matplotlib.patches import Patch
+def draw_decision_regions(figure: Figure, narrow: bool) -> None:
+    """All four rules, A to D: what they test, why, and what that costs in expectation over costs."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
 
-        room: Style = {"width_ratios" if narrow else "height_ratios": [1.15, 1, 1.15]}
-        panels = figure.subplots(*((4, 3) if narrow else (3, 4)), squeeze=False, **room)
-        for rule, (simplex, plane, surface) in zip(RULES, panels if narrow else panels.T, strict=True):
-            plot_decision_simplex(rule, ax=simplex).set_title(TITLES[rule], loc="left", fontweight="bold", pad=14)
-            plot_decision_plane(rule, ax=plane)
-            plot_decision_surface(rule, labels=("1", "2", "3"), ax=surface)
-            if narrow and rule != "sequential":
-                plane.set_xlabel("")
-            if not narrow and rule != "simultaneous":
-                plane.set_ylabel("")
-                plane.tick_params(labelleft=False)
-        marks: Style = {
-            "tested": Line2D([], [], color="0.3", **OTHER),
-            "not tested": Line2D([], [], color="0.3", markerfacecolor="white", **OTHER),
-            "truth": Line2D([], [], color="0.3", **TRUTH),
-            "two tested": Patch(facecolor="white", edgecolor="0.5", hatch=STRIPES, linewidth=0),
-            "all three tested": Patch(facecolor=ALL_THREE),
-        }
-        columns = 3 if narrow else 5
-        figure.legend(marks.values(), marks, loc="outside lower center", ncols=columns, frameon=False)
-    return Path(path)
+    room: Style = {"width_ratios" if narrow else "height_ratios": [1.15, 1, 1.15]}
+    panels = figure.subplots(*((4, 3) if narrow else (3, 4)), squeeze=False, **room)
+    rows = panels if narrow else panels.T
+    for rule, title, (simplex, plane, surface) in zip(RULES, TITLES, rows, strict=True):
+        plot_decision_simplex(rule, ax=simplex).set_title(title, loc="left", fontweight="bold", pad=14)
+        plot_decision_plane(rule, ax=plane)
+        plot_decision_surface(rule, labels=("1", "2", "3"), ax=surface)
+        if narrow and rule != "sequential":
+            plane.set_xlabel("")
+        if not narrow and rule != "simultaneous":
+            plane.set_ylabel("")
+            plane.tick_params(labelleft=False)
+    marks: Style = {
+        "tested": Line2D([], [], color="0.3", **OTHER),
+        "not tested": Line2D([], [], color="0.3", markerfacecolor="white", **OTHER),
+        "truth": Line2D([], [], color="0.3", **TRUTH),
+        "two tested": Patch(facecolor="white", edgecolor="0.5", hatch=STRIPES, linewidth=0),
+        "all three tested": Patch(facecolor=ALL_THREE),
+    }
+    columns = 3 if narrow else 5
+    figure.legend(marks.values(), marks, loc="outside lower center", ncols=columns, frameon=False)
 
 
 ALPHAS = (0.0, 0.3, 1.0, 3.0, np.inf)
@@ -332,18 +339,18 @@ def plot_beta_simplex(
     'α = 1'
     """
     alpha, axes = read_alpha(alpha), axes_of(ax)
-    prices = np.broadcast_to(read_costs(costs, range(3), 1), (1, 3))[0]
+    prices = read_costs(costs, range(3))
 
     def scores(forecasts: FloatArray) -> Any:
-        truth: Any = np.zeros(len(forecasts), np.intp)
-        weighted: Any = beta_score(truth, forecasts, alpha=alpha, max_costs=prices, per_instance=True)
+        truth = np.zeros(len(forecasts), np.intp)
+        weighted = beta_score(truth, forecasts, alpha=alpha, max_costs=prices, per_instance=True)
         return weighted / (3 * prices[1:].sum())
 
-    _shade(axes, scores, Case("sequential", WHOLE.mean(axis=0), prices, 0, ()) if alpha == np.inf else None)
+    _shade(axes, scores, Case("sequential", prices) if alpha == np.inf else None)
     axes.set_title(alpha_name(alpha), pad=14)  # above the name of the corner
     frame(axes, labels)
     if colorbar:
-        _explain(_shades(), [axes])
+        _explain([axes])
     return axes
 
 
@@ -385,8 +392,8 @@ def plot_decision_surface(
     ['truth', 'j', 'k']
     """
     read_choice(rule, "rule", RULES)
-    axes, middle = axes_of(ax), WHOLE.mean(axis=0)
-    _shade(axes, SURFACES[rule], Case(rule, middle, np.ones(3), 0, ()) if rule == "top1" else None)
+    axes = axes_of(ax)
+    _shade(axes, SURFACES[rule], Case(rule, np.ones(3)) if rule == "top1" else None)
     frame(axes, labels)
     return axes
 
@@ -416,19 +423,16 @@ def _shades() -> ScalarMappable:
     return ScalarMappable(BoundaryNorm(LEVELS, colours.N, extend="max"), colours)
 
 
-def _explain(shades: ScalarMappable, panels: Sequence[Axes], **where: Any) -> None:
-    panels[0].figure.colorbar(shades, ax=panels, label="score $S_α$", ticks=LEVELS, format="%g", **where)
+def _explain(panels: Sequence[Axes], **where: Any) -> None:
+    """What shades mean."""
+    panels[0].figure.colorbar(_shades(), ax=panels, label="score $S_α$", ticks=LEVELS, format="%g", **where)
 
 
-def draw_beta_simplex(path: Place, width: float = COLUMN) -> Path:
-    """The family from alpha = 0 to inf, into a file: in two rows in a column, in one on a page."""
-    narrow = width < MIDDLE
-    with sheet(path, width, 3.2 if narrow else 1.6) as figure:
-        panels = list(figure.subplots(*((2, 3) if narrow else (1, 5))).flat)
-        for alpha, panel in zip(ALPHAS, panels, strict=False):
-            plot_beta_simplex(alpha, colorbar=False, ax=panel)
-        for panel in panels[len(ALPHAS) :]:
-            panel.set_axis_off()
-        place = {"location": "bottom", "aspect": 40} if narrow else {"location": "right", "aspect": 15}
-        _explain(_shades(), panels, **place)
-    return Path(path)
+def draw_beta_simplex(figure: Figure, narrow: bool) -> None:
+    """The family from alpha = 0 to inf: in two rows in a column, in one on a page."""
+    panels = list(figure.subplots(*((2, 3) if narrow else (1, 5))).flat)
+    for alpha, panel in zip(ALPHAS, panels, strict=False):
+        plot_beta_simplex(alpha, colorbar=False, ax=panel)
+    for panel in panels[len(ALPHAS) :]:
+        panel.set_axis_off()
+    _explain(panels, location="bottom" if narrow else "right", aspect=40 if narrow else 15)

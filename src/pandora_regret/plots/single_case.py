@@ -114,8 +114,7 @@ def plot_bills(
             fix = f"name one of {list(forecast)}"
             raise InputError(f"truth is {truth!r}, which forecast {name!r} does not know: {fix}.")
         steps = plan_search(forecast, costs).steps
-        last = next(number for number, step in enumerate(steps) if step.test == truth)
-        bills.append(list(steps[: last + 1]))
+        bills.append(list(steps[: [step.test for step in steps].index(truth) + 1]))
     letters = 72 * axes.bbox.width / axes.figure.dpi / (LETTER * float(axes.xaxis.label.get_fontsize()))  # across
     longest = max((bill[-1].total_cost for bill in bills), default=0.0)
     for row, bill in enumerate(bills):

@@ -8,17 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pandora_regret.atomic import Place, write_atomically
-from pandora_regret.inputs import FloatArray, Forecast, Labels, Table, read_choice, read_labelled
+from pandora_regret.inputs import read_choice
 from pandora_regret.optional import import_optional
-from pandora_regret.scores import pandora_regret
-from pandora_regret.text import alpha_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from pandora_regret.compare import Comparison
-    from pandora_regret.compare.result import ModelResult
 
 Style: TypeAlias = dict[str, Any]  # keywords of matplotlib
 
@@ -52,12 +47,9 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # 
 MARKERS = "osD^vP"
 DASHES: tuple[Any, ...] = ("--", "-.", (0, (2, 1)), (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)))
 QUIET = "0.6"  # what is there but not looked at
-LEAST_SHOWN = 1e-3  # of a score on a logarithmic scale, which has no place for 0: lower ones are shown here
 SHADES = "Blues"  # of areas, where nothing is white
-SHADES_OF_POINTS = "cividis_r"  # all of them seen on white
 
 COLUMN, PAGE = 3.3, 6.8  # inches: the width of a column, and of a page
-MIDDLE = (COLUMN + PAGE) / 2  # narrower than this, panels stand below one another
 PRINT = {
     "font.size": 8,
     "axes.titlesize": 8,
@@ -98,26 +90,6 @@ def open_frame(axes: Axes) -> Axes:
     return axes
 
 
-def curve(number: int, alpha: float) -> Style:
-    """How the curve of one of several alphas is drawn: that of Pandora's Regret is solid."""
-    return {"color": COLOURS[number % 6], "linestyle": "-" if alpha == 1 else DASHES[number % 6], "linewidth": 1.4}
-
-
-def model_line(number: int, **emphasis: Any) -> Style:
-    """How the line of one of several models is drawn, the cheapest first: the seventh and later ones are grey."""
-    if number >= len(COLOURS):
-        return {"color": QUIET, "linewidth": 0.8, "zorder": 1}
-    return {"color": COLOURS[number], "marker": MARKERS[number], **emphasis}
-
-
-def scored(y_true: Labels, y_proba: Table, alpha: float, **options: Any) -> tuple[Forecast, FloatArray, str]:
-    """Labelled forecasts, the score of each, and what that is called."""
-    forecast = read_labelled(y_true, y_proba, **options).check()
-    how: Style = {"alpha": alpha, "logits": forecast.logits}
-    scores = pandora_regret(forecast.truth, forecast.values, per_instance=True, **how)
-    return forecast, scores, "Pandora’s Regret" if alpha == 1 else f"score $S_α$, {alpha_name(alpha)}"
-
-
 def tint(colour: str) -> tuple[float, ...]:
     """The colour mixed with white, a little more than half of it."""
     from matplotlib.colors import to_rgb
@@ -143,12 +115,3 @@ def name_lines(axes: Axes, handles: Sequence[Any], names: Sequence[str], **where
     legend = axes.legend(handles, [" "] * len(handles), frameon=False, **where)
     for text, name in zip(legend.get_texts(), names, strict=True):
         text.set(text=name, parse_math=False)
-
-
-def model_of(comparison: Comparison, name: str | None) -> ModelResult:
-    """A model by its name, or else the cheapest."""
-    if name is None:
-        return comparison.best
-    choices = {model.name: f"number {model.rank}" for model in comparison.models}
-    read_choice(name, "model", choices)
-    return comparison.models[list(choices).index(name)]
