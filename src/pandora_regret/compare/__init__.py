@@ -4,8 +4,7 @@
     estimates.py    a number per row and metric of each model; every estimate with its interval, differences, ranks
     verdict.py      numbers, of rows or of sums, into a Comparison: warnings, what to do, how many more cases,
                     in sentences
-    grouping.py     which group each case is in, by columns such as site, age:10, site*sex
-    subgroups.py    models group by group, and what stands out beyond chance
+    grouping.py     models by columns such as site, age:10, site*sex, and what stands out beyond chance
     break_even.py   what one test must cost before another model is the cheapest
     embedded.py     a few cases that travel with a comparison, for a page's live prices
     result.py       Comparison: frozen, and its JSON (schema "pandora-comparison/3")

@@ -20,7 +20,7 @@ from pandora_regret.compare.estimates import (
     recalibrated,
     typical_case,
 )
-from pandora_regret.compare.grouping import SMALLEST_GROUP, columns_of, read_by, values_of
+from pandora_regret.compare.grouping import SMALLEST_GROUP, broken_down, columns_of, read_by, values_of
 from pandora_regret.compare.result import Comparison, Costs, Data, Scenario
 from pandora_regret.compare.sample import (
     are_stated,
@@ -31,7 +31,6 @@ from pandora_regret.compare.sample import (
     read_sample,
     read_scenarios,
 )
-from pandora_regret.compare.subgroups import broken_down
 from pandora_regret.compare.verdict import (
     DEFAULT_WORTH,
     Worth,

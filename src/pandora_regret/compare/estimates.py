@@ -303,14 +303,13 @@ class Measurements:
     def gap(self, first: Figure, second: Figure) -> Estimate:
         """One figure less another, paired; rounding is no difference."""
         gap, scale = first - second, max(first.value, second.value)
-        estimate = gap.estimate(self.interval.level).mapped(lambda x: x if abs(x) > ROUNDING * scale else 0.0)
-        carriers, units = gap.carriers(scale), self.sample.units
+        estimate, carriers = gap.estimate(self.interval.level, scale), gap.carriers(scale)
         if not carriers.few or estimate.low is None:
             return estimate
-        warning = few_carriers(carriers, "the difference", units)
+        warning = few_carriers(carriers, "the difference", self.sample.units)
         if carriers.number == 0 and estimate.value:
-            all_tests = float(self.typical.sum())
-            warning = same_in_all(estimate.value, carriers, units, self.background.effective, all_tests)
+            about = (self.sample.units, gap.effective, float(self.typical.sum()))
+            warning = same_in_all(estimate.value, carriers, *about)
         return replace(estimate, warning=warning)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Which group each case belongs to, by columns such as a site, a sex, an age: categories, bins, and both crossed.
+"""Models group by group, by columns such as a site, a sex, an age: categories, bins, and both crossed.
 
 ::
 
@@ -9,53 +9,66 @@
     site*age:18|65  every pair of groups
 
 Small groups are pooled, and cases without a value are a group of their own.
+
+All questions about all groups, of all columns together, are adjusted by Holm's method as one family: whether a
+model costs as much as the leader in a group, and whether it costs there what it costs elsewhere. So the chance
+that anything is flagged where nothing differs is at most one less the level of the intervals.
+
+A group may cost more because its cases are harder. So a model that costs more there than elsewhere is blamed only
+if it does so compared with the other models on the same cases, too; of a single model, compared with what its own
+forecasts predict. These questions, about all groups and models, are a second family.
+
+As all models are scored on the same cases, a model that costs more in every group costs more on all cases
+(Simpson's paradox cannot happen); but one group may settle the order against most cases: that is flagged.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pandora_regret.compare.estimates import COST, NO_PREDICTION, Measurements
+from pandora_regret.compare.result import Breakdown, Comparison, GroupModel, Subgroup
 from pandora_regret.compare.sample import Sample
+from pandora_regret.compare.verdict import few_carriers
+from pandora_regret.inference.joint import Figure, contrast, holm
 from pandora_regret.inputs import FloatArray, InputError, InputTypeError, IntArray
 from pandora_regret.inputs.labels import is_missing
 from pandora_regret.inputs.names import matched
 from pandora_regret.inputs.numbers import read_array
 from pandora_regret.inputs.tables import is_frame, read_columns
+from pandora_regret.text import count, counted, listed, money
 
 SMALLEST_GROUP = 30  # cases: costs are skewed, and below this size Student's intervals of their means fall short
 FEW_VALUES = 12  # a column of no more different numbers is taken as categories
 USUAL_BINS, MOST_BINS = 5, 100
 MOST_GROUPS = 50  # of a column; what is beyond is pooled, the smallest first
 MISSING, OTHER = "missing", "other"
-BINS = re.compile(r"(?P<name>.+):(?P<how>each|\d+|[-+.\de]*(\|[-+.\de]*)+)", re.DOTALL)
+CUT = re.compile(r"(?P<name>.+?)(:(?P<how>each|\d+|[-+.\de]*(\|[-+.\de]*)+))?", re.DOTALL)
 CROSS = "*"
+MOST_CASES = 0.5  # of all weight
+MOST_NAMES = 3  # in one sentence
+IN_PERCENT = 1.1  # ratios below it are said in percent
+PREPOSITIONS = {
+    "At": "site hospital clinic centre center ward practice lab location station school branch store shop",
+    "In": "country region city state canton county department year month quarter season league",
+}  # before the values of columns that are called so
 Columns: TypeAlias = tuple[NDArray[Any], ...]
-
-
-@dataclass(frozen=True)
-class Cut:
-    """How one column is divided."""
-
-    column: str
-    bins: int | None = None
-    edges: tuple[float, ...] = ()
-    each: bool = False
+How: TypeAlias = str | int | list[float] | None  # a column is cut: "each" value, so many bins, edges, or as usual
 
 
 @dataclass(frozen=True)
 class Grouping:
-    """The groups of one breakdown, and which of them each case is in."""
+    """The groups of one breakdown, and which of them each row is in."""
 
-    name: str  # "site", "age", "site*sex"
     columns: tuple[str, ...]
-    labels: tuple[tuple[str, ...], ...]  # of each group, one for each column; (OTHER,) comes last
+    labels: tuple[tuple[str, ...], ...]  # of each group, one for each column; that of pooled ones comes last
     codes: IntArray  # (N,) the number of each row's group
     sizes: IntArray  # how many cases each group has
     pooled: int  # so many groups were too small to stand alone
@@ -65,33 +78,29 @@ class Grouping:
         return self.pooled > 0 and group == len(self.labels) - 1
 
 
-def read_cuts(text: str) -> tuple[Cut, ...]:
-    """One breakdown as it is written, "site*age:10": a cut for each of its columns."""
-    return tuple(_cut(part.strip(), text) for part in text.split(CROSS))
-
-
-def _cut(text: str, whole: str) -> Cut:
-    match, fix = BINS.fullmatch(text), "write a column, such as site, age:10 or site*sex"
-    if text and (match is None or match["how"] == "each"):
-        return Cut(text) if match is None else Cut(match["name"], each=True)
-    if match is not None and "|" in match["how"]:
-        fix = "write rising numbers between bars, such as age:18|65"
-        with suppress(ValueError):
-            edges = tuple(float(edge) for edge in match["how"].split("|") if edge)
-            if edges and list(edges) == sorted(set(edges)) and np.isfinite(edges).all():
-                return Cut(match["name"], edges=edges)
-    elif match is not None:
-        bins = int(match["how"])
-        fix = f"ask for 2 to {MOST_BINS} bins; a single edge is written such as {bins}|"
-        if 2 <= bins <= MOST_BINS:
-            return Cut(match["name"], bins=bins)
-    raise InputError(argument="by", value=whole, fix=fix)
+def read_cuts(text: str) -> list[tuple[str, How]]:
+    """One breakdown as it is written, "site*age:10": its columns, and how each is cut."""
+    cuts: list[tuple[str, How]] = []
+    for match in (CUT.fullmatch(part.strip()) for part in text.split(CROSS)):
+        how: Any = match and match["how"]
+        fix = "" if match else "write a column, such as site, age:10 or site*sex"
+        if how and "|" in how:
+            with suppress(ValueError):
+                how = [float(edge) for edge in how.split("|") if edge]
+            if not how or how != sorted({*how}):
+                fix = "write rising numbers between bars, such as age:18|65"
+        elif how and how != "each" and not 2 <= (how := int(how)) <= MOST_BINS:
+            fix = f"ask for 2 to {MOST_BINS} bins; a single edge is written such as {how}|"
+        if match is None or fix:
+            raise InputError(argument="by", value=text, fix=fix)
+        cuts.append((match["name"], how))
+    return cuts
 
 
 def columns_of(breakdowns: str | Iterable[str]) -> dict[str, Sequence[str]]:
     """The columns of breakdowns as they are written, such as ``site*age:10``."""
     texts = [breakdowns] if isinstance(breakdowns, str) else breakdowns
-    return {text: [cut.column for cut in read_cuts(text)] for text in texts}
+    return {text: [column for column, _ in read_cuts(text)] for text in texts}
 
 
 def values_of(breakdowns: Mapping[str, Sequence[str]], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -138,7 +147,7 @@ def group(name: str, columns: Columns, sample: Sample, smallest: int) -> Groupin
     cuts = read_cuts(name)
     codes, labels = np.zeros(sample.n_cases, dtype=np.intp), list[tuple[str, ...]]([()])
     for cut, column in zip(cuts, columns, strict=True):
-        more, names = _divide(cut, column[sample.cases].tolist())
+        more, names = _divide(*cut, column[sample.cases].tolist())
         codes = codes * len(names) + more
         labels = [(*label, another) for label in labels for another in names]
     sizes, of_rows = np.bincount(codes, minlength=len(labels)), codes[sample.case_of]
@@ -153,62 +162,246 @@ def group(name: str, columns: Columns, sample: Sample, smallest: int) -> Groupin
         other += f", {lacking} missing" if lacking else ""
         only_missing = lacking == sizes[~kept].sum() and (MISSING,) not in named
         named.append((MISSING if only_missing else other,))
-    sizes, divided = np.bincount(number[codes], minlength=len(named)), tuple(cut.column for cut in cuts)
-    return Grouping(CROSS.join(divided), divided, tuple(named), number[of_rows], sizes, pooled)
+    sizes = np.bincount(number[codes], minlength=len(named))
+    return Grouping(tuple(column for column, _ in cuts), tuple(named), number[of_rows], sizes, pooled)
 
 
-def _divide(cut: Cut, values: list[Any]) -> tuple[IntArray, list[str]]:
-    """Each value's group, (N,), and what groups are called; those that lack a value come last."""
-    times = Counter(value for value in values if not (is_missing(value) or str(value).isspace() or value == ""))
-    numbers = {value: _number(value) for value in times}
-    texts = [value for value, number in numbers.items() if number is None]
-    if texts and (cut.bins or cut.edges):
-        about: dict[str, Any] = {"place": f"column {cut.column!r}", "value": texts[0]}
+def _divide(column: str, how: How, values: list[Any]) -> tuple[IntArray, list[str]]:
+    """Each value's group, (N,), and what groups are called; those that lack a value come last.
+
+    Numbers come in their order, names by falling number of cases; values that read the same are the same.
+    """
+    written = {value: _written(value) for value in set(values)}
+    texts = [written[value] for value in values]
+    times = Counter(text for text in texts if text)
+    numbers = {text: number for text in times if (number := _number(text)) is not None}
+    name, is_binned = next((text for text in times if text not in numbers), None), isinstance(how, int | list)
+    if name and is_binned:
+        about: dict[str, Any] = {"place": f"column {column!r}", "value": name}
         fix = "only numbers can be binned: name the column alone"
-        raise InputError(f"holds {texts[0]!r:.60}", argument="by", fix=fix, **about)
-    if not texts and (cut.bins or cut.edges or (len(times) > FEW_VALUES and not cut.each)):
-        distinct = np.array(list(numbers.values()), dtype=np.float64)
-        codes, names = _binned(cut, distinct, np.array(list(times.values()), dtype=np.intp))
+        raise InputError(f"holds {name!r:.60}", argument="by", fix=fix, **about)
+    if times and (is_binned or (not name and len(times) > FEW_VALUES and not how)):
+        codes, names = _binned(how, np.array([*numbers.values()]), [*times.values()])
         group_of = dict(zip(times, codes, strict=True))
-    else:  # numbers in their order, names by falling number of cases; values that read the same are the same
-        written = {value: _written(value) for value in times}
-        cases = Counter(written[value] for value in times.elements())
-        names = sorted(cases, key=lambda text: (-cases[text], text))
-        if not texts:
-            names = list(
-                dict.fromkeys(written[value] for value in sorted(times, key=lambda value: numbers[value] or 0))
-            )
-        group_of = {value: names.index(written[value]) for value in times}
-    groups = np.array([group_of.get(value, len(names)) for value in values], dtype=np.intp)
+    else:
+        names = sorted(times, key=lambda text: (-times[text], text) if name else (numbers[text], text))
+        group_of = {text: number for number, text in enumerate(names)}
+    groups = np.array([group_of.get(text, len(names)) for text in texts], dtype=np.intp)
     return groups, names if len(names) > groups.max() else [*names, MISSING]
 
 
-def _number(value: Any) -> float | None:
-    """What can be binned; True and False are names."""
-    with suppress(TypeError, ValueError):
-        if not isinstance(value, bool) and np.isfinite(float(value)):
-            return float(value)
+def _written(value: Any) -> str:
+    """A value as people read it; nothing where it is missing."""
+    whole = isinstance(value, float) and value.is_integer()
+    return "" if is_missing(value) else str(int(value) if whole else value).strip()
+
+
+def _number(text: str) -> float | None:
+    """What can be binned."""
+    with suppress(ValueError):
+        return number if np.isfinite(number := float(text)) else None
     return None
 
 
-def _written(value: Any) -> str:
-    return str(int(value) if isinstance(value, float) and value.is_integer() else value).strip()
-
-
-def _binned(cut: Cut, numbers: FloatArray, times: IntArray) -> tuple[list[int], list[str]]:
+def _binned(how: How, numbers: FloatArray, times: Sequence[int]) -> tuple[list[int], list[str]]:
     """The bins of different numbers, each of which occurs so many times; equal values stay together."""
-    if cut.edges:
-        written = [f"{edge:.10g}" for edge in cut.edges]
+    if isinstance(how, list):
+        written = [f"{edge:.10g}" for edge in how]
         between = [f"{low} to under {high}" for low, high in pairwise(written)]
         names = [f"under {written[0]}", *between, f"{written[-1]} and over"]
-        return np.searchsorted(cut.edges, numbers, side="right").tolist(), names
-    every, bins = np.repeat(numbers, times), cut.bins or USUAL_BINS
+        return np.searchsorted(how, numbers, side="right").tolist(), names
+    every, bins = np.repeat(numbers, times), how or USUAL_BINS
     edges = np.unique(np.quantile(every, np.arange(1, bins) / bins, method="higher"))
     codes = np.searchsorted(edges[edges > every.min()], numbers, side="right")
-    parts = [numbers[codes == code] for code in range(codes.max() + 1)]
-    ends = [(part.min(), part.max()) for part in parts]
-    short, exact = (
-        [f"{low:.{digits}g}" if low == high else f"{low:.{digits}g} to {high:.{digits}g}" for low, high in ends]
-        for digits in (6, 17)
+    ends = [{numbers[codes == code].min(), numbers[codes == code].max()} for code in range(codes.max() + 1)]
+    short, exact = ([" to ".join(f"{end:.{n}g}" for end in sorted(each)) for each in ends] for n in (6, 17))
+    return codes.tolist(), short if len({*short}) == len(ends) else exact
+
+
+def broken_down(
+    result: Comparison, measurements: Measurements, columns: Mapping[str, Columns], smallest: int
+) -> Comparison:
+    """The comparison with its breakdowns, and the verdict with what stands out in them."""
+    parts = breakdowns(
+        columns, smallest, measurements, result.verdict.margin, [each.name for each in result.models]
     )
-    return codes.tolist(), short if len(set(short)) == len(parts) else exact
+    flags = [flag for part in parts for flag in part.all_flags]
+    more = f" {counted(len(flags) - 1, 'more finding')} by group." if len(flags) > 1 else ""
+    sentences = tuple(f"{flag}{more}" for flag in flags[:1])
+    verdict = replace(result.verdict, sentences=(*result.verdict.sentences, *sentences))
+    return replace(result, by=parts, verdict=verdict, headline=(*result.headline, *flags))
+
+
+def breakdowns(
+    columns: Mapping[str, Columns],
+    smallest: int,
+    measurements: Measurements,
+    margin: float = 0.0,
+    order: Sequence[str] = (),
+) -> tuple[Breakdown, ...]:
+    """Models, in this order or the cheapest first, group by group; differences up to the margin go unsaid."""
+    splits = [
+        _Split(group(name, of_cases, measurements.sample, smallest), measurements, margin)
+        for name, of_cases in columns.items()
+    ]
+    every = [each for split in splits for models in split.groups for each in models]
+    for family in (slice(0, 2), slice(2, 3)):
+        p = np.array([each.p[family] for each in every])
+        p[~np.isnan(p)] = holm(p[~np.isnan(p)].tolist())
+        for each, adjusted in zip(every, p, strict=True):
+            each.p[family] = adjusted
+    return tuple(split.breakdown(smallest, order) for split in splits)
+
+
+class _InGroup:
+    """One model on the cases of a group: its cost, that of the others, what it predicts; and of all other cases.
+
+    P-values, (3,), are that it costs what the leader does, what it costs elsewhere, and compared with the other
+    models still does so; NaN where nothing is asked or known.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        rows: Sequence[FloatArray],
+        sample: Sample,
+        inside: NDArray[np.bool_],
+        leader: Figure | None,
+    ) -> None:
+        self.name, self.is_all = name, bool(inside.all())
+        here, rest = (
+            [Figure.of_mean(values, sample.weights * where, sample.unit_of) for values in rows]
+            for where in (inside, ~inside | self.is_all)
+        )
+        self.cost, self.others, self.predicted = here
+        self.elsewhere, self.others_elsewhere, _ = (each.value for each in rest)
+        self.leader = leader or self.cost
+        self.gap, self.away = self.cost - self.leader, contrast(here[0], rest[0])
+        self.beyond = contrast(here[0] - here[1], rest[0] - rest[1])
+        self.scale = max(self.cost.value, self.leader.value)
+        asked = (leader and self.gap, *([None] * 2 if self.is_all else [self.away, self.beyond]))
+        self.p = np.array([each and each.p_value(self.scale) for each in asked], dtype=np.float64)
+
+    def is_settled(self, question: int, level: float) -> bool:
+        """Whether an answer is beyond chance, and not carried by a handful of cases."""
+        carriers = (self.gap, self.cost)[question].carriers(self.scale)
+        return bool(self.p[question] < 1 - level) and (not carriers.few or carriers.number == 0)
+
+
+class _Split:
+    """The groups of a breakdown, and all models in each."""
+
+    def __init__(self, grouping: Grouping, measurements: Measurements, margin: float) -> None:
+        self.grouping, self.measurements, self.margin = grouping, measurements, margin
+        self.level, sample, models = measurements.interval.level, measurements.sample, measurements.models
+        costs, predicted = (np.stack([each.rows[key] for each in models]) for key in (COST, "predicted_cost"))
+        others = (costs.sum(axis=0) - costs) / (len(models) - 1) if len(models) > 1 else predicted
+        self.groups: list[list[_InGroup]] = []
+        self.weights = np.bincount(grouping.codes, sample.weights)
+        for number in range(len(grouping.labels)):
+            inside, leader = grouping.codes == number, None
+            self.groups.append([])
+            for model, *rows in zip(models, costs, others, predicted, strict=True):
+                each = _InGroup(model.name, rows, sample, inside, leader)
+                each.p[:] = np.nan if grouping.is_other(number) else each.p
+                self.groups[-1].append(each)
+                leader = leader or each.cost
+
+    def breakdown(self, smallest: int, order: Sequence[str]) -> Breakdown:
+        """The groups as results, with what is to be said of them."""
+        grouping, groups, flags = self.grouping, [], tuple(self._reversals())
+        column = CROSS.join(grouping.columns)
+        if grouping.is_other(0):
+            flags = (
+                f"No group by {column} has {count(smallest)} {self.measurements.sample.units} "
+                f"({count(grouping.pooled)} smaller ones are pooled): lower --smallest-group (smallest_group), or "
+                "cut numbers into fewer bins, such as age:4.",
+            )
+        for number, models in enumerate(self.groups):
+            about = (self._name(number), int(grouping.sizes[number]), float(self.weights[number]))
+            results = {each.name: self._result(each) for each in models}
+            leader = min(models, key=lambda each: each.cost.value).name
+            in_order = tuple(results[name] for name in order or results)
+            groups.append(Subgroup(*about, in_order, leader, tuple(self._flags(number))))
+        return Breakdown(column, tuple(groups), grouping.pooled, flags)
+
+    def _result(self, each: _InGroup) -> GroupModel:
+        measurements, figures = self.measurements, (each.cost, each.predicted)
+        cost, predicted = (of.estimate(self.level).mapped(lambda end: max(end, 0.0)) for of in figures)
+        if cost.low is not None and (carriers := each.cost.carriers(each.scale)).number > 0:
+            cost = replace(cost, warning=few_carriers(carriers, "the spread", measurements.sample.units))
+        gap, rest = measurements.gap(each.cost, each.leader), each.away.estimate(self.level, each.scale)
+        gap = replace(gap, warning=None) if each.leader is each.cost else gap
+        predicted = NO_PREDICTION if measurements.models[0].order_only else predicted
+        p_holm, p_rest = (None if np.isnan(p) else float(p) for p in each.p[:2])
+        return GroupModel(each.name, cost, gap, p_holm, predicted, None if each.is_all else rest, p_rest)
+
+    def _name(self, group: int) -> str:
+        return ", ".join(self.grouping.labels[group])
+
+    def _against_leader(self, each: _InGroup) -> int:
+        """-1 or 1 where a model costs less or more than the leader by the margin and beyond chance, else 0."""
+        gap = each.gap.value
+        return int(np.sign(gap)) * (abs(gap) > self.margin and each.is_settled(0, self.level))
+
+    def _flags(self, group: int) -> Iterator[str]:
+        """Who is cheaper than the leader here, and who costs more here than elsewhere, due to the cases or not."""
+        models, where = self.groups[group], in_group(self.grouping.columns, self.grouping.labels[group])
+        leader, unit = models[0], self.measurements.currency
+
+        def amounts(first: float, word: str, second: float) -> str:
+            return f"{money(first, unit)} {word} {money(second, unit)}"
+
+        cheaper = [each for each in models if self._against_leader(each) < 0]
+        if cheaper:
+            best = min(cheaper, key=lambda each: each.cost.value)
+            costs = amounts(best.cost.value, "against", leader.cost.value)
+            yield f"{where}, {best.name} is cheaper than {leader.name}: {costs} per case."
+        higher = [each for each in models if each.away.value > self.margin and each.is_settled(1, self.level)]
+        blamed = [each for each in higher if each.p[2] < 1 - self.level and each.beyond.value > 0]
+        for each in blamed:
+            ratio, others = each.cost.value / each.elsewhere, each.others.value
+            times = f"{ratio:.1f} times what it costs"
+            times = times if ratio >= IN_PERCENT else f"{100 * (ratio - 1):.2g} % more than"
+            costs = f"{money(each.cost.value, unit)} per case, {times} elsewhere ({money(each.elsewhere, unit)})"
+            expected = f"the other models cost {amounts(others, 'there and', each.others_elsewhere)} elsewhere"
+            expected = expected if len(models) > 1 else f"it predicted {money(others, unit)}"
+            yield f"{where}, {each.name} costs {costs}; {expected}."
+        if len(higher) == len(models) > len(blamed) + 1:
+            costs = amounts(leader.cost.value, "against", leader.elsewhere)
+            yield (
+                f"{where}, every model costs more than elsewhere ({leader.name} {costs}): the cases there are "
+                "more expensive."
+            )
+
+    def _reversals(self) -> Iterator[str]:
+        """Models that are cheaper than the leader, beyond chance, in groups that make up most cases."""
+        leader = self.groups[0][0].name
+        for of_groups in zip(*self.groups, strict=True):
+            signs = np.array([self._against_leader(each) for each in of_groups])
+            share = self.weights[signs < 0].sum() / self.weights.sum()
+            if share > MOST_CASES and max(signs) > 0:
+                names = (
+                    [self._name(group) for group in np.flatnonzero(signs == sign).tolist()] for sign in (-1, 1)
+                )
+                there, due = (listed(some, MOST_NAMES) for some in names)
+                yield (
+                    f"{of_groups[0].name} is cheaper than {leader} on {100 * share:.0f} % of cases ({there}); "
+                    f"that {leader} is cheaper on all of them is due to {due}."
+                )
+
+
+def in_group(columns: Sequence[str], labels: Sequence[str]) -> str:
+    """A group as people say it.
+
+    Examples
+    --------
+    >>> in_group(["Site"], ["Sion"]), in_group(["year", "age"], ["2024", "under 18"]), in_group(["a"], ["missing"])
+    ('At Sion', 'In 2024 and for age under 18', 'Where a is missing')
+    """
+    parts = []
+    for column, label in zip(columns, labels, strict=False):
+        usual = next((word for word, names in PREPOSITIONS.items() if column.lower() in names.split()), None)
+        words = f"{usual} {label}" if usual else f"For {column} {label}"
+        parts.append(f"Where {column} is missing" if label == MISSING else words)
+    return " and ".join([parts[0], *(part[0].lower() + part[1:] for part in parts[1:])])

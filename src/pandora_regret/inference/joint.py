@@ -88,9 +88,10 @@ class Figure:
             *about, replicates=self.replicates, acceleration=skew, is_proportion=is_proportion
         )
 
-    def estimate(self, level: float) -> Estimate:
-        """The number with its interval."""
-        return Estimate(self.value, *self.limits(level))
+    def estimate(self, level: float, scale: float = 0.0) -> Estimate:
+        """The number with its interval; what is below `scale` times 1e-12 is rounding."""
+        estimate = Estimate(self.value, *self.limits(level))
+        return estimate.mapped(lambda part: part if abs(part) > ROUNDING * scale else 0.0)
 
     def p_value(self, scale: float) -> float | None:
         """Two-sided, of the hypothesis that the value is 0; the larger of Student's and that of the replicates.
@@ -106,8 +107,10 @@ class Figure:
         return max(student, corrected_p_value(*about, ROUNDING * scale))
 
     def carriers(self, scale: float) -> Carriers:
-        """How many units carry the number."""
-        return carriers_of(self.influence / self.shares, self.shares, ROUNDING * scale)
+        """How many units carry the number, of those that have any weight."""
+        weigh = self.shares > 0
+        shares = self.shares[weigh]
+        return carriers_of(self.influence[weigh] / shares, shares, ROUNDING * scale)
 
 
 def effective_number(shares: FloatArray) -> float:
@@ -148,101 +151,30 @@ def at_stake(draws: FloatArray) -> float:
 
 
 @dataclass(frozen=True)
-class PartMeans:
-    """A number of each of some parts of a sample, such as hospitals, and how far each may be off, (P,) each."""
+class Contrast(Figure):
+    """The mean of some rows less that of all others, whose degrees of freedom are Welch's."""
 
-    value: FloatArray
-    error: FloatArray  # NaN where one unit has all the weight
-    effective: FloatArray  # so many units of equal weight would say as much
-    acceleration: FloatArray
-
-    def estimate(self, part: int, level: float) -> Estimate:
-        """One of them with Student's interval."""
-        parts = (self.value, self.error, self.effective, self.acceleration)
-        value, error, effective, skew = (float(each[part]) for each in parts)
-        return Estimate(value, *suitable_interval(value, error, effective, level, acceleration=skew))
-
-    def p_values(self, scale: FloatArray) -> FloatArray:
-        """Two-sided, of the hypotheses that each is 0, (P,); NaN where that is not known."""
-        return student_p_values(self.value, self.error, self.effective, scale, self.acceleration)
+    error: float = math.nan
+    effective: float = math.nan
 
 
-class Partition:
-    """A sample in parts: weights, units and parts of its rows, (N,) each, numbered from 0, none of them empty.
+def contrast(here: Figure, rest: Figure) -> Contrast:
+    """One mean less another, of other rows of the same units: a unit with rows in both moves both.
 
-    The rows of a unit in a part are one cell; sums over cells are all that is needed.
+    Units that are all alike say nothing of how others vary: they are taken to vary as those of the rest do.
     """
-
-    def __init__(self, weights: FloatArray, unit_of: IntArray, part_of: IntArray) -> None:
-        self._order = np.lexsort((unit_of, part_of))
-        part, unit = part_of[self._order], unit_of[self._order]
-        self._cells = np.flatnonzero((np.diff(part, prepend=-1) != 0) | (np.diff(unit, prepend=-1) != 0))
-        self.part, self.unit = part[self._cells], unit[self._cells]
-        self._starts = np.flatnonzero(np.diff(self.part, prepend=-1))
-        self._row_weights = weights
-        self.weight = np.add.reduceat(weights[self._order], self._cells)  # of each cell
-        self.size = self._by_part(self.weight)
-        self.shares = self.weight / self.size[self.part]
-        self._of_unit = within(self.weight, self.unit)
-
-    def _by_part(self, of_cells: FloatArray) -> FloatArray:
-        return np.asarray(np.add.reduceat(of_cells, self._starts))
-
-    def means(self, values: FloatArray) -> tuple[PartMeans, PartMeans, FloatArray]:
-        """The weighted means of each part; less those of all other rows; and what each cell adds to its part's.
-
-        A unit with rows in both moves both. The degrees of freedom are Welch's. Units of a part that are all alike
-        say nothing of how others vary: they are taken to vary as those of the rest do. Sums over the rest are
-        those over all units less those over the part's, so that all parts together take one pass.
-        """
-        part, unit, whole = self.part, self.unit, self._row_weights.sum()
-        every = (self._row_weights * values).sum() / whole
-        total = np.add.reduceat((self._row_weights * (values - every))[self._order], self._cells)
-        mean = self._by_part(total) / self.size  # like all that follows, measured from that of all rows
-        influence = (total - mean[part] * self.weight) / self.size[part]
-        second, fourth = (self._by_part(self.shares**power) for power in (2, 4))
-        spread, skewed = (self._by_part(influence**power) for power in (2, 3))
-        variance, skew = spread / _free(second), acceleration_of(spread, skewed)
-        here = PartMeans(every + mean, np.sqrt(variance), effective_of_sums(1.0, second, fourth), skew)
-        rest = whole - self.size
-        with np.errstate(invalid="ignore", divide="ignore"):  # of a part that is all there is, no rest is known
-            shift, of_unit = -self._by_part(total) / rest, within(total, unit)
-            along = of_unit[unit] - shift[part] * self._of_unit[unit]
-            left = along - (total - shift[part] * self.weight)
-            outside = [  # powers of what units without rows in the part add to the rest
-                sum(
-                    math.comb(power, j) * (-shift) ** j * (of_unit ** (power - j) * self._of_unit**j).sum()
-                    for j in range(power + 1)
-                )
-                - self._by_part(along**power)
-                for power in (2, 3)
-            ]
-            left_second, left_fourth = (
-                (
-                    (self._of_unit**power).sum()
-                    + self._by_part((self._of_unit[unit] - self.weight) ** power - self._of_unit[unit] ** power)
-                )
-                / rest**power
-                for power in (2, 4)
-            )
-            theirs = np.maximum(outside[0] + self._by_part(left**2), 0.0) / rest**2 / _free(left_second)
-            alike = here.error <= ROUNDING * np.abs(here.value)
-            ours = np.where(alike, theirs * second / left_second, variance)
-            both = self._by_part(influence * left) / rest / np.sqrt(_free(second) * _free(left_second))
-            error = np.sqrt(np.maximum(ours + theirs - 2 * both, 0.0))
-            freedom = here.effective - 1, effective_of_sums(1.0, left_second, left_fourth) - 1
-            welch = (ours + theirs) ** 2 / (ours**2 / freedom[0] + theirs**2 / freedom[1])
-            inside = influence - left / rest[part]
-            skew = acceleration_of(
-                self._by_part(inside**2) + outside[0] / rest**2, self._by_part(inside**3) - outside[1] / rest**3
-            )
-        effective = 1 + np.where(np.isfinite(welch), welch, sum(freedom))
-        return here, PartMeans(mean - shift, error, effective, skew), influence
-
-    def carriers(self, influence: FloatArray, part: int, scale: float) -> Carriers:
-        """How many units carry a part's mean."""
-        cells = slice(*np.append(self._starts, len(self.part))[part : part + 2])
-        return carriers_of(influence[cells] / self.shares[cells], self.shares[cells], ROUNDING * scale)
+    squares = [(part.shares**2).sum() for part in (here, rest)]
+    ours, theirs = here.error**2, rest.error**2
+    if here.error <= ROUNDING * abs(here.value):
+        ours = theirs * squares[0] / squares[1]
+    together = (here.influence * rest.influence).sum() / math.sqrt(_free(squares[0]) * _free(squares[1]))
+    error = math.sqrt(max(ours + theirs - 2 * together, 0.0))
+    freedom = np.array([here.effective, rest.effective]) - 1
+    with np.errstate(invalid="ignore", divide="ignore"):
+        welch = (ours + theirs) ** 2 / (ours**2 / freedom[0] + theirs**2 / freedom[1])
+    effective = 1 + float(welch if np.isfinite(welch) else freedom.sum())
+    about = (here.value - rest.value, here.influence - rest.influence, here.shares)
+    return Contrast(*about, error=error, effective=effective)
 
 
 def _free(squares: FloatArray) -> FloatArray:
