@@ -5,7 +5,7 @@ Where no layout says which are classes, those are that are priced, that all mode
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,18 +25,19 @@ if TYPE_CHECKING:
 
 SAMPLE_ROWS, SAMPLE_VALUES = 1 << 12, 1 << 16
 OF_FORECASTS = ("proba_prefix", "classes", "columns", "cost_prefix")  # what a layout says of files of predictions
-OF_TRUTHS = ("label", "votes_prefix", "cost_prefix")  # and of the truth's, where that has a file of its own
+OF_TRUTHS = ("label", "votes_prefix", "cost_prefix", "by")  # and of the truth's, where that has a file of its own
 SETTLING = ("proba_prefix", "classes", "columns", "votes_prefix")  # what says which columns hold forecasts
 ROUGHLY = 1e-2  # how far off 1 a sum may be, and still say which columns are meant
+Find = Callable[[Iterable[str], Iterable[str]], dict[str, str]]  # columns of some names, among others
 
 
 @dataclass(frozen=True)
 class Columns:
     """The columns that are read, by name."""
 
-    label: str  # empty where there are votes, or where there need be none
     classes: Names  # the classes' names
     forecasts: Names  # the column of each class; empty where there is none, and the class has probability 0
+    label: str = ""  # empty where there are votes, or where there need be none
     votes: Names = ()  # the column of each class's votes
     costs: Names = ()  # the column of each class's cost
     id: str | None = None
@@ -75,39 +76,50 @@ def find_columns(layout: Layout, source: Source, is_truth: bool = False) -> Colu
 
     Where the truth has a file of its own, that has no forecasts, and the others have only ids and forecasts.
     """
-    layout, path, roles, needed = source.in_layout(layout), source.path, {*SINGLE}, {LABEL}
+    layout, roles, needed, spelled = source.in_layout(layout), {*SINGLE}, {LABEL}, Fields()
     if layout.truth is not None:
-        needed = {ID, LABEL}
-        roles = roles - {MODEL} if is_truth else {ID, MODEL}
+        needed, roles = {ID, LABEL}, roles - {MODEL} if is_truth else {ID, MODEL}
         nothing: Fields = dict.fromkeys(OF_FORECASTS if is_truth else OF_TRUTHS)
-        layout = replace(layout, **nothing, by=layout.by if is_truth else ())
+        layout = replace(layout, **nothing)
     if layout.votes_prefix is not None:
         roles -= {LABEL}
         if layout.label is not None:
             problem = f"is read with votes ({layout.votes_prefix!r}) and with the label {layout.label!r}"
-            raise FileError(problem, path, "say one of them (--votes-prefix, --label)", argument=LABEL.option)
-    needed -= {LABEL} if layout.unlabelled and not is_truth else set()
-    every = {role.name: _find_column(role, layout, source, role in needed) for role in SINGLE if role in roles}
-    single = {role: column for role, column in every.items() if column is not None}
-    by = tuple(matched(layout.by, source.kinds).values())
-    column_of = _forecasts(layout, source, {*single.values(), *by}, is_truth)
-    asked = (
-        *layout.by,
-        *_written(layout).values(),
-        *(name for role in SINGLE if role in roles for name in _names(role, layout)),
-    )
-    meant = matched(asked, source.kinds).items()
-    about: Fields = {LABEL.name: "", **single}
-    about |= {role.name: _of_each_class(role, layout, column_of, source) for role in (VOTES, COSTS)}
-    about |= {"by": by, "spelled": tuple((column, name) for name, column in meant if column != name)}
-    about |= {
-        "certain": any(getattr(layout, of) is not None for of in SETTLING),
-        "listed": layout.classes is not None,
+            fix = "say one of them (--votes-prefix, --label)"
+            raise FileError(problem, source.path, fix, argument=LABEL.option)
+    if layout.unlabelled and not is_truth:
+        needed -= {LABEL}
+
+    def find(names: Iterable[str], among: Iterable[str]) -> dict[str, str]:
+        columns = matched(names, among)
+        spelled.update({column: name for name, column in columns.items() if column != name})
+        return columns
+
+    named, prefix = layout.columns or {}, layout.proba_prefix or ""
+    written = {name: named.get(name, f"{prefix}{name}") for name in layout.classes or named}
+    others = source.kinds.keys() - written.values()
+    single: Fields = {
+        role.name: column
+        for role in SINGLE
+        if role in roles and (column := _find_column(role, layout, source, role in needed, others, find))
     }
-    columns = Columns(classes=tuple(column_of), forecasts=() if is_truth else tuple(column_of.values()), **about)
+    by = tuple(find(layout.by or (), source.kinds).values())
+    taken = {*single.values(), *by}
+    column_of = _listed(layout, source, written, find) if written else _unlisted(layout, source, taken, is_truth)
+    columns = Columns(
+        tuple(column_of),
+        () if is_truth else tuple(column_of.values()),
+        votes=_of_each_class(VOTES, layout, column_of, source),
+        costs=_of_each_class(COSTS, layout, column_of, source),
+        by=by,
+        spelled=tuple(spelled.items()),
+        certain=any(getattr(layout, of) is not None for of in SETTLING),
+        listed=layout.classes is not None,
+        **single,
+    )
     if nested := next((name for name in columns.wanted if source.kinds.get(name) == "nested"), None):
         fix = "write one number or text per row"
-        raise FileError("holds lists or structures", path, fix, f": column {nested!r}", column=nested)
+        raise FileError("holds lists or structures", source.path, fix, f": column {nested!r}", column=nested)
     return columns
 
 
@@ -122,37 +134,25 @@ def _of_each_class(role: Role, layout: Layout, classes: Iterable[str], source: S
     return tuple(columns.values())
 
 
-def _names(role: Role, layout: Layout) -> Names:
-    """What the column of a role may be called."""
+def _find_column(
+    role: Role, layout: Layout, source: Source, needed: bool, others: Collection[str], find: Find
+) -> str | None:
+    """The column that was asked for, which must be there, or one of a usual name among the `others`."""
     asked: str | None = getattr(layout, role.option)
-    return role.usual if asked is None else (asked,)
-
-
-def _find_column(role: Role, layout: Layout, source: Source, needed: bool) -> str | None:
-    """The column that was asked for, which must be there, or one of a usual name that is no class's."""
-    names, is_usual = _names(role, layout), getattr(layout, role.option) is None
-    columns = matched(names, source.kinds.keys() - ({*_written(layout).values()} if is_usual else {}))
-    if columns or (is_usual and not needed):
+    names = role.usual if asked is None else (asked,)
+    columns = find(names, others if asked is None else source.kinds)
+    if columns or (asked is None and not needed):
         return next(iter(columns.values()), None)
-    problem, fix = f"has no column {names[0]!r} (asked for as {role.name})", did_you_mean(names[0], source.kinds)
-    if is_usual:
-        usual = " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-        problem = f"has no {role.name} column ({usual}) among {quoted(source.kinds)}"
+    problem, fix = f"has no column {asked!r} (asked for as {role.name})", did_you_mean(names[0], source.kinds)
+    if asked is None:
+        problem = f"has no {role.name} column ({', '.join(names)}) among {quoted(source.kinds)}"
         values = "true classes" if role is LABEL else role.title
         fix = f"say which one holds the {values} ({role.option}, --{role.option})"
     raise FileError(problem, source.path, fix, argument=role.option)
 
 
-def _written(layout: Layout) -> dict[str, str]:
-    """The column of each class that a layout lists, as it is called there."""
-    named, prefix = layout.columns or {}, layout.proba_prefix or ""
-    return {name: named.get(name, f"{prefix}{name}") for name in layout.classes or named}
-
-
-def _forecasts(layout: Layout, source: Source, taken: set[str], is_truth: bool) -> dict[str, str]:
+def _unlisted(layout: Layout, source: Source, taken: set[str], is_truth: bool) -> dict[str, str]:
     """The column of each class, in file order; of a file of truths, those of votes."""
-    if layout.classes is not None or layout.columns:
-        return _listed(layout, source)
     if prefix := (layout.votes_prefix if is_truth else layout.proba_prefix) or "":
         names = [name for name in source.kinds if name.startswith(prefix) and name not in (*taken, prefix)]
         _check_several(names, source, f" whose names begin with {prefix!r}")
@@ -166,21 +166,20 @@ def _forecasts(layout: Layout, source: Source, taken: set[str], is_truth: bool) 
     return {name: name for name in numbers if not name.startswith(others)}
 
 
-def _listed(layout: Layout, source: Source) -> dict[str, str]:
-    """The columns of the classes that were listed, in file order."""
-    written, names = _written(layout), list(layout.classes or layout.columns or ())
-    meant = matched(written.values(), source.kinds)
-    columns = [meant[written[name]] for name in names if written[name] in meant]
+def _listed(layout: Layout, source: Source, written: Mapping[str, str], find: Find) -> dict[str, str]:
+    """The columns of the classes that were listed, in file order; they are called as `written`."""
+    meant = find(written.values(), source.kinds)
+    columns = [meant[written[name]] for name in layout.classes or written if written[name] in meant]
     missing = {name: column for name, column in written.items() if column not in meant}
     if missing and not (layout.missing_class_zero and columns):
         words = listed([f"{column!r} for the class {name!r}" for name, column in missing.items()])
         fix = f"it has {quoted(source.kinds)}; --missing-class-zero takes the class as probability 0"
         raise FileError(f"has no column {words}", source.path, fix, argument="classes")
-    if len(set(columns)) < len(columns):
+    class_of = {meant[column]: name for name, column in written.items() if column in meant}
+    if len(class_of) < len(columns):
         twice = max(columns, key=columns.count)
         raise InputError(f"contain {twice!r} twice", argument="classes", fix="name each class once")
     _check_several(written, source)
-    class_of = {meant[column]: name for name, column in written.items() if column in meant}
     return {class_of[column]: column for column in source.kinds if column in class_of} | dict.fromkeys(missing, "")
 
 
@@ -199,27 +198,19 @@ class FirstRows:
     def __init__(self, model: Predictions) -> None:
         label, column_of = model.columns.label, model.columns.column_of
         self.labels, self.numbers = set(filter(None, model.labels_apart)), Fields()
-        self._totals = () if model.logits else (1.0, 100.0)  # logits sum to anything
         some_rows = max(64, min(SAMPLE_ROWS, SAMPLE_VALUES // max(1, len(column_of))))
         for rows in replace(model, problems=Collected()).walk([label, *column_of.values()], some_rows):
             self.labels |= set(filter(None, texts_of(rows.records.column(label)))) if label else set()
             self.numbers = dict(zip(column_of, rows.forecasts(model.columns.forecasts), strict=True))
             break
 
-    def share(self, names: Collection[str], totals: Sequence[float] | None = None) -> float:
-        """Of rows that sum to 1, or to 100, over some columns, none of them negative."""
+    def sum_to(self, names: Collection[str], *totals: int) -> bool:
+        """Whether most rows sum to one of these over some columns, none of them negative."""
         columns = [self.numbers[name] for name in names if name in self.numbers]
         if not columns or not len(columns[0]):
-            return 0.0
+            return False
         sums, possible = np.sum(columns, axis=0, dtype=np.float64), np.min(columns, axis=0) >= 0
-        totals = self._totals if totals is None else totals
-        return max((float((possible & (np.abs(sums / of - 1) < ROUGHLY)).mean()) for of in totals), default=0.0)
-
-    def allow(self, names: Collection[str]) -> bool:
-        """Whether rows do not speak against two columns or more: by a label, or a sum, of one that is left out."""
-        left_out = self.numbers.keys() - set(names)
-        told = left_out and (matched(self.labels, left_out) or self.share(names) < self.share(self.numbers))
-        return len(names) > 1 and not told
+        return any((possible & (np.abs(sums / of - 1) < ROUGHLY)).mean() > 0.5 for of in totals)
 
 
 def with_known_classes(models: Sequence[Predictions], priced: Collection[str] | None = None) -> list[Predictions]:
@@ -234,15 +225,13 @@ def with_known_classes(models: Sequence[Predictions], priced: Collection[str] | 
     for number, model in enumerate(models):
         if model.columns.certain or not (priced or len(shared) > 1):
             continue
-        rows = FirstRows(model)
-        choices = [shared] if rows.share(shared) > 0.5 else []
-        if priced:  # a label without a price is a class, too: whoever reads prices says that it has none
-            of_list, of_labels = ({*matched(of, model.classes).values()} for of in (priced, rows.labels))
-            choices = [of_list, *choices, of_list | of_labels]
-        kept = ([name for name in model.classes if name in choice] for choice in choices)
-        if names := next(filter(rows.allow, kept), None):
-            every = model.columns.column_of
-            column_of = {name: every[name] for name in names}
+        rows = FirstRows(
+            model
+        )  # a label without a price is a class, too: whoever reads prices says that it has none
+        meant = {*matched([*(priced or shared), *rows.labels], model.classes).values()}
+        column_of = {name: column for name, column in model.columns.column_of.items() if name in meant}
+        fits = rows.sum_to(column_of, 1, 100) or (priced and not rows.sum_to(model.classes, 1, 100))
+        if fits and len(column_of) > 1:
             models[number] = _with_classes(model, column_of, certain=True, listed=True)
     return models
 
@@ -269,12 +258,11 @@ def over_all_options(models: Sequence[Predictions]) -> list[Predictions]:
     """
     buckets = {source.other for model in models for source in model.sources} - {None}
     options = tuple(dict.fromkeys(name for model in models for name in model.classes))
-    for model in models:
-        bucketed = any(source.other is not None for source in model.sources)
-        if (model.layout.missing_class_zero or model.truth is not None) and not bucketed:
-            options = with_labels(options, labels_of(model))
-        _check_other(model, {name for other in models if other is not model for name in other.classes} - buckets)
     whole: list[Predictions] = []
+    for model in models:
+        if (model.layout.missing_class_zero or model.truth is not None) and model.sources[0].other is None:
+            options = with_labels(options, labels_of(model))
+        _check_lists(model, {name for other in models if other is not model for name in other.classes} - buckets)
     for model in models:
         every = model.layout.missing_class_zero or isinstance(model.sources[0], ListedRows)
         column_of = model.columns.column_of
@@ -289,29 +277,25 @@ def _with_classes(model: Predictions, column_of: Mapping[str, str], **about: Any
     return replace(model, columns=replace(model.columns, classes=classes, forecasts=forecasts, **about))
 
 
-def _check_other(model: Predictions, others: Collection[str]) -> None:
+def _check_lists(model: Predictions, others: Collection[str]) -> None:
     """What stands for all that lists do not name is a class of nobody, and lists name some of what is true."""
-    for source in model.sources:
-        if not isinstance(source, ListedRows):
-            continue
-        labels = [str(label) for label in labels_of(model) if label is not None]
-        if source.other is not None and (clash := matched([source.other], [*labels, *others])):
-            true = matched([source.other], labels)
-            whose = "is the truth of some cases" if true else "is a class of another model"
-            fix = "name something that is no class, or leave it out: what lists leave is then spread evenly"
-            raise FileError(f"is read with --other {clash[source.other]!r}, which {whose}", model.path, fix)
-        if labels and numbers_of(labels, source.named).max() < 0:
-            problem = f"lists {quoted(source.named)}, none of which is ever true ({quoted(labels)})"
-            raise FileError(problem, model.path, "write the classes' names in the same way")
+    lists = [source for source in model.sources if isinstance(source, ListedRows)]
+    if not lists:
+        return
+    other, named = lists[0].other, tuple(name for source in lists for name in source.named)
+    labels = [str(label) for label in labels_of(model) if label is not None]
+    if other is not None and (clash := matched([other], [*labels, *others])):
+        whose = "is the truth of some cases" if matched([other], labels) else "is a class of another model"
+        fix = "name something that is no class, or leave it out: what lists leave is then spread evenly"
+        raise FileError(f"is read with --other {clash[other]!r}, which {whose}", model.path, fix)
+    if labels and numbers_of(labels, named).max() < 0:
+        problem = f"lists {quoted(named)}, none of which is ever true ({quoted(labels)})"
+        raise FileError(problem, model.path, "write the classes' names in the same way")
 
 
 def settled(model: Predictions) -> Predictions:
     """The model, once labels have settled what names of columns leave open, and rows what is a percentage."""
     columns = model.columns
-    if not (columns.votes or columns.label or columns.certain or model.truth is not None):
-        problem = "has no labels that say which columns are classes"
-        fix = "list the classes (--classes), or say what the forecasts' names begin with (--proba-prefix)"
-        raise FileError(problem, model.path, fix, argument="classes")
     if not columns.certain:
         model = _by_labels(model)
     elif not (columns.votes or model.layout.unlabelled or columns.listed or model.truth):
@@ -321,7 +305,7 @@ def settled(model: Predictions) -> Predictions:
 
 def scaled(model: Predictions) -> Predictions:
     """The model, which knows whether its forecasts are percentages: most rows sum to 100, the others are wrong."""
-    percent = not isinstance(model.sources[0], ListedRows) and FirstRows(model).share(model.classes, [100.0]) > 0.5
+    percent = not isinstance(model.sources[0], ListedRows) and FirstRows(model).sum_to(model.classes, 100)
     if percent and model.logits:
         problem = "is read as logits, but holds numbers from 0 to 100 that sum to 100 in each row"
         raise FileError(problem, model.path, "are these percentages? Then leave --logits out", argument="logits")
@@ -333,14 +317,16 @@ def _by_labels(model: Predictions) -> Predictions:
     columns, source, labels = model.columns, model.sources[0], labels_of(model, until_all=True)
     if model.layout.unlabelled:
         labels.pop(None, None)
-    if not labels and not model.count():
-        raise model.no_rows()
-    number_of = dict(zip(labels, numbers_of(labels, model.classes).tolist(), strict=True))
-    others = {str(label) for label, number in number_of.items() if number < 0 and label is not None}
+    if not labels:
+        fix = "list the classes (--classes), or say what the forecasts' names begin with (--proba-prefix)"
+        about: Fields = {"fix": fix, "argument": "classes"}
+        problem = "has no labels that say which columns are classes"
+        raise FileError(problem, model.path, **about) if model.count() else model.no_rows()
+    numbers = numbers_of(labels, model.classes).tolist()
+    others = {str(label) for label, at in zip(labels, numbers, strict=True) if at < 0 and label is not None}
     texts = (name for name in others - {*columns.wanted} if source.kinds.get(name, "nested") != "nested")
     class_of = {column: name for name, column in columns.column_of.items()} | {name: name for name in texts}
-    numbers = set(number_of.values())
-    unseen = [name for number, name in enumerate(model.classes) if number not in numbers]
+    unseen = [name for at, name in enumerate(model.classes) if at not in numbers]
     if unseen and not others and None not in labels and len(class_of) > 1:  # else whoever reads the rows says it
         where = repr(columns.label) if model.truth is None else model.truth.rows.path
         problem = f"hold numbers but never occur as a label in {where}"
@@ -359,7 +345,7 @@ def labels_of(model: Predictions, until_all: bool = False) -> dict[Any, None]:
     column = model.columns.label
     for rows in model.walk([column]) if column else ():
         distinct, codes = coded(rows.records.column(column))
-        occurring = (distinct[code] for code in np.flatnonzero(np.bincount(codes)).tolist())
+        occurring = (distinct[code] for code in np.unique(codes).tolist())
         labels |= dict.fromkeys(None if is_missing(label) else label for label in occurring)
         if until_all and len({*numbers_of(labels, model.classes)} - {-1}) == len(model.classes) > 1:
             break
@@ -368,10 +354,10 @@ def labels_of(model: Predictions, until_all: bool = False) -> dict[Any, None]:
 
 def _check_numbers_start_at_zero(model: Predictions) -> None:
     """Labels 1, 2, ... of columns without names may count from 0 or from 1; if 0 or K occurs, it is clear."""
-    named = all(source.names_classes for source in model.sources)
+    named, k = all(source.names_classes for source in model.sources), len(model.classes)
     if named and any_number(model.classes):
         return
-    labels, k, label = labels_of(model, until_all=True), len(model.classes), model.columns.label
+    labels = labels_of(model, until_all=True)
     numbers, by_number = (numbers_of(labels, names) for names in (model.classes, tuple(map(str, range(k)))))
     if numbers.min(initial=k) < 1 or 1 not in numbers or by_number.min() < 0:
         return
@@ -379,4 +365,5 @@ def _check_numbers_start_at_zero(model: Predictions) -> None:
     from_one = f", {','.join(map(str, range(1, k + 1))):.40} if from 1"
     otherwise = "; if from 1, write the classes' names as labels" if named else from_one
     fix = f"list the classes (--classes): {','.join(model.classes):.40} if from 0{otherwise}"
-    raise FileError(problem, model.path, fix, f": column {label!r}", argument="classes", column=label)
+    column = model.columns.label
+    raise FileError(problem, model.path, fix, f": column {column!r}", argument="classes", column=column)

@@ -254,7 +254,7 @@ def _read_observed_costs(path: str) -> tuple[FloatArray, list[str]]:
     columns = tuple(name for name, kind in source.kinds.items() if kind == "number" and name.startswith(prefix))
     if len(columns) < 2:
         raise FileError(f"has {len(columns)} columns of numbers", path, "write one column of costs for each class")
-    samples = [batch.values for batch in Predictions(path, (source,), Columns("", columns, columns)).batches()]
+    samples = [batch.values for batch in Predictions(path, (source,), Columns(columns, columns)).batches()]
     if not samples:
         raise FileError("has no rows", path, "write one observed cost vector per row")
     return np.concatenate(samples).astype(np.float64), [name.removeprefix(prefix) for name in columns]
