@@ -9,7 +9,7 @@ import pytest
 from prediction_files import CLASSES, opened, refused, table, text_file, whole, write_xlsx
 
 from pandora_regret.files import Layout, inspect_file, open_predictions
-from pandora_regret.files.formats import open_sources
+from pandora_regret.files.formats import open_source
 from pandora_regret.files.layout import Dialect
 from pandora_regret.inputs import InputError
 
@@ -49,19 +49,14 @@ def test_how_text_is_written_is_recognised_and_said(tmp_path, separator, decimal
 def test_options_overrule_what_would_be_recognised(tmp_path):
     path = text_file(tmp_path, "y_true;a,b\na;0.5,0.5\nb;0.5,0.5\n")
     assert "--separator comma or semicolon" in refused(path)
-    assert list(opened_source(path, separator=";").kinds) == ["y_true", "a,b"]
-    assert list(opened_source(path, separator="comma").kinds) == ["y_true;a", "b"]
+    assert list(open_source(path, said=Dialect(separator=";")).kinds) == ["y_true", "a,b"]
+    assert list(open_source(path, said=Dialect(separator="comma")).kinds) == ["y_true;a", "b"]
     latin = text_file(tmp_path, csv_text().encode("latin-1"))
     assert whole(latin, dialect=Dialect(encoding="mac-roman")).classes == ("Grippe", "Erk‰ltung")
     assert "cannot be read" in refused(latin, dialect=Dialect(encoding="ascii"))
     message = refused(latin, dialect=Dialect(encoding="utf-16"))  # which needs a mark
     assert "cannot be read" in message
     assert "--encoding" in message
-
-
-def opened_source(path, **dialect):
-    [source] = open_sources(path, None, Dialect(**dialect)).values()
-    return source
 
 
 @pytest.mark.parametrize(

@@ -61,12 +61,11 @@ def test_a_name_that_is_no_text_is_refused(tmp_path):
 
 @pytest.mark.parametrize("ending", ["", ".gz", ".bz2", ".zst"])
 def test_rows_of_a_large_text_are_expected_without_reading_it(tmp_path, ending):
-    from pandora_regret.files.formats import open_sources
+    from pandora_regret.files.formats import open_source
 
     numbers, rows = np.random.default_rng(0).random(100_000), 100_000
     content = "y_true,a,b\n" + "".join(f"a,{p:.9f},{1 - p:.9f}\n" for p in numbers)
     path = tmp_path / f"large.csv{ending}"
     with pa.output_stream(str(path), compression="detect") as stream:
         stream.write(content.encode())
-    (source,) = open_sources(str(path), None).values()
-    assert 0.5 * rows < source.expected_rows() < 1.1 * rows
+    assert 0.5 * rows < open_source(str(path)).expected_rows() < 1.1 * rows

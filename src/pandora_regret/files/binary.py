@@ -7,7 +7,6 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import accumulate, pairwise
 from tokenize import TokenError
 from typing import Any, Self
 
@@ -26,10 +25,10 @@ from pandora_regret.files.source import (
     Source,
     TableInMemory,
     check_names,
+    noted,
     unreadable,
 )
 from pandora_regret.files.text import table_of
-from pandora_regret.inputs import Done
 from pandora_regret.inputs.names import matched, quoted
 from pandora_regret.optional import import_optional
 from pandora_regret.text import counted
@@ -82,10 +81,12 @@ class ParquetFile(Source):
 
     def pieces(self, n: int) -> list[Source]:
         """Whole row groups."""
-        starts = list(accumulate((rows for _, rows in self.groups), initial=0))
-        cuts = pairwise(dict.fromkeys(len(self.groups) * part // n for part in range(n + 1)))
-        pieces = ((self.groups[a:b], starts[a], starts[b] - starts[a]) for a, b in cuts)
-        return [replace(self, groups=groups, first=first, n_rows=rows) for groups, first, rows in pieces] or [self]
+        pieces, size = list[Source](), -(-len(self.groups) // n) or 1
+        for start in range(0, len(self.groups), size):
+            before, groups = self.groups[:start], self.groups[start : start + size]
+            first, n_rows = (sum(rows for _, rows in some) for some in (before, groups))
+            pieces.append(replace(self, groups=groups, first=first, n_rows=n_rows))
+        return pieces or [self]
 
 
 @dataclass(frozen=True)
@@ -115,55 +116,50 @@ class ArrowFile(Source):
             yield from valid_rows(batches)
 
 
-def open_archive(path: str, _: bytes, __: Dialect, classes: Sequence[str] | None) -> dict[str, Source]:
-    """The tables of forecasts by name: `y_proba`, which needs none, or every other table of numbers.
+def open_archive(path: str, _: bytes, __: Dialect, classes: Sequence[str] | None) -> TableInMemory:
+    """The forecasts in `y_proba`, or else the costs in `costs`; arrays of one value per row are columns.
 
-    Arrays of one value per row are columns; the forecasts' columns are ``y_proba:cat``, after the array and the
-    class, and those of an array of costs ``costs:cat``. `classes` name them where the archive does not, else
-    numbers do.
+    Columns of forecasts are called ``y_proba:cat``, after the array and the class, those of costs ``costs:cat``.
+    `classes` name them where the archive does not, else numbers do.
     """
     arrays, key = dict[str, NDArray[Any]](), ""
     try:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
             for key in archive.files:
-                if isinstance(array := archive[key], np.ndarray):
-                    arrays[key] = array
+                arrays[key] = np.asarray(archive[key])
     except BAD_ARCHIVE as error:
         raise unreadable(path, "NPZ", error, where=f": array {key!r}" if key else "") from None
-    names, tables = arrays.pop(CLASSES, None), [key for key, array in arrays.items() if array.ndim == 2]
-    models = [FORECASTS] if FORECASTS in tables else [key for key in tables if key != COSTS] or tables
-    if not models:
+    tables = [key for key in (FORECASTS, COSTS) if key in arrays and arrays[key].ndim == 2]
+    if not tables:
         problem = f"holds the arrays {quoted(sorted(arrays))}"
         raise FileError(problem, path, "save the forecasts as y_proba, shape (rows, classes)")
-    if names is not None:
-        classes = [str(name) for name in _plain(names.ravel(), path, CLASSES).tolist()]
-        for key in models:
-            if not len(set(classes)) == len(classes) == arrays[key].shape[1]:
-                problem = f"holds {quoted(classes)} but {key} has {arrays[key].shape[1]} columns"
-                raise FileError(problem, path, "name each column once", f": {CLASSES}")
-    return {"" if key == FORECASTS else key: _open_model(path, key, arrays, classes) for key in models}
-
-
-def _open_model(
-    path: str, model: str, arrays: dict[str, NDArray[Any]], classes: Sequence[str] | None
-) -> TableInMemory:
-    shape, columns = arrays[model].shape, Fields()
+    shape, titles = arrays[tables[0]].shape, arrays.pop(CLASSES, None)
+    if titles is not None:
+        classes = [str(name) for name in _plain(titles.ravel(), path, CLASSES).tolist()]
+        if not len(set(classes)) == len(classes) == shape[1]:
+            problem = f"holds {quoted(classes)} but {tables[0]} has {shape[1]} columns"
+            raise FileError(problem, path, "name each column once", f": {CLASSES}")
     names = classes if classes and len(classes) == shape[1] else list(map(str, range(shape[1])))
-    for key, array in arrays.items():
-        needed = shape if key in (model, COSTS) else shape[:1]
-        if array.shape != needed and (key in USUAL_NAMES or needed == shape):
-            problem = f"has shape {array.shape} but {model} has shape {shape}"
-            fix = f"every array needs one entry per row, shape {shape[:1]}, and costs one per class too"
-            raise FileError(problem, path, fix, f": {key}", column=key)
-        if needed == shape:
-            table = np.ascontiguousarray(_plain(array, path, key).T)
-            columns |= {f"{key}:{name}": of for name, of in zip(names, table, strict=True)}
-        elif key in USUAL_NAMES or (array.shape == needed and array.dtype.kind in PLAIN):
-            columns[key] = _plain(array, path, key)
-    table = pa.table(columns)
-    layout = {"proba_prefix": f"{model}:", "cost_prefix": f"{COSTS}:" if COSTS in arrays else None}
+    table = pa.table(_columns(path, arrays, shape, names))
+    layout = {"proba_prefix": f"{tables[0]}:", "cost_prefix": f"{COSTS}:" if COSTS in tables else None}
     named = classes is not None
     return TableInMemory(path, kinds_of(table.schema), layout=layout, names_classes=named, table=table)
+
+
+def _columns(path: str, arrays: dict[str, NDArray[Any]], shape: tuple[int, ...], names: Sequence[str]) -> Fields:
+    """Of arrays of one value per row, or per row and class; what has another shape or is no data is left out."""
+    columns = Fields()
+    for key, array in arrays.items():
+        if array.shape == shape and key in (FORECASTS, COSTS):
+            table = np.ascontiguousarray(_plain(array, path, key).T)
+            columns |= {f"{key}:{name}": of for name, of in zip(names, table, strict=True)}
+        elif array.shape == shape[:1] and (key in USUAL_NAMES or array.dtype.kind in PLAIN):
+            columns[key] = _plain(array, path, key)
+        elif key in USUAL_NAMES or key == COSTS:
+            problem = f"has shape {array.shape} but forecasts have shape {shape}"
+            fix = f"every array needs one entry per row, shape {shape[:1]}, and costs one per class too"
+            raise FileError(problem, path, fix, f": {key}", column=key)
+    return columns
 
 
 def _plain(array: NDArray[Any], path: str, key: str) -> NDArray[Any]:
@@ -187,23 +183,23 @@ def open_sheet(path: str, _: bytes, said: Dialect, *__: Any) -> TableInMemory:
     try:
         with calamine.CalamineWorkbook.from_path(path) as book:
             titles = book.sheet_names
-            number = _sheet_number(said.sheet, titles, path)
+            number = _sheet_number(str(said.sheet or 1), titles, path)
             cells = book.get_sheet_by_index(number).to_python(skip_empty_area=False)
     except (calamine.CalamineError, OSError) as error:
         raise unreadable(path, "Excel", error) from None
-    rows = [(at, [_value(cell) for cell in row]) for at, row in enumerate(cells, 1) if any(map(str, row))]
+    rows = {at: [_value(cell) for cell in row] for at, row in enumerate(cells, 1) if any(map(str, row))}
     if not rows:
         raise FileError("has an empty sheet", path, "name another (--sheet), or fill it")
-    width = max(at for _, row in rows for at, cell in enumerate(row, 1) if cell is not None)
-    wide = [(*row, *[None] * width)[:width] for _, row in rows]
+    width = max(at for row in rows.values() for at, cell in enumerate(row, 1) if cell is not None)
+    wide = [row[:width] for row in rows.values()]
     above = next((at for at, row in enumerate(wide) if None not in row[min(1, width - 1) :]), 0)  # titles
     names = ["" if cell is None else str(cell) for cell in wide[above]]
     check_names(names, path)
     table = table_of([dict(zip(names, row, strict=True)) for row in wide[above + 1 :]], names)
     words = [f"sheet {titles[number]!r} read, of {len(titles)}"] if len(titles) > 1 else []
     words += [f"{counted(above, 'row')} above the names of columns left out"] if above else []
-    done = (Done("sheet", len(titles) - 1, f"{path}: {'; '.join(words)}", path),) if words else ()
-    places = [f" row {at}" for at, _ in rows[above + 1 :]]
+    done = noted("sheet", len(words), f"{path}: {'; '.join(words)}", path)
+    places = [f" row {at}" for at in rows][above + 1 :]
     return TableInMemory(path, kinds_of(table), done=done, table=table, row_places=places)
 
 
@@ -224,19 +220,18 @@ def _check_extent(path: str) -> None:
         raise unreadable(path, "Excel", error) from None
     for cells in sheets:
         rows = max((int(row) for _, row in cells), default=0)
-        last = max((letters for letters, _ in cells), key=lambda letters: (len(letters), letters), default=b"")
-        columns = reduce(lambda number, letter: 26 * number + letter - ord("A") + 1, last, 0)  # AA is 27
+        last = max((letters.rjust(3, b"@") for letters, _ in cells), default=b"")
+        columns = reduce(lambda number, letter: 26 * number + letter - ord("@"), last, 0)  # AA is 27
         if rows * columns > max(SMALL, SPARSEST * len(cells)):
             problem = f"has a sheet of {len(cells):,} cells in {rows:,} rows and {columns:,} columns"
             raise FileError(problem, path, "delete cells that lie far away from the table")
 
 
-def _sheet_number(sheet: str | int | None, names: Sequence[str], path: str) -> int:
+def _sheet_number(sheet: str, names: Sequence[str], path: str) -> int:
     """Which sheet is asked for, by its name or its number from 1, counted from 0."""
-    number = "1" if sheet is None else str(sheet)
-    if meant := matched([number], names):
-        return names.index(meant[number])
-    if number.isdecimal() and 1 <= int(number) <= len(names):
-        return int(number) - 1
-    problem = f"has no sheet {number!r} among {quoted(names)}"
+    if meant := matched([sheet], names):
+        return names.index(meant[sheet])
+    if sheet.isdecimal() and 1 <= int(sheet) <= len(names):
+        return int(sheet) - 1
+    problem = f"has no sheet {sheet!r} among {quoted(names)}"
     raise FileError(problem, path, "name one, or its number (--sheet)", argument="sheet")

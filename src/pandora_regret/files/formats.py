@@ -1,13 +1,14 @@
-"""Which format a file has: said by its name, checked against its first bytes. `open_sources` opens them all."""
+"""Which format a file has: said by its name, checked against its first bytes. `open_source` opens them all."""
 
 from __future__ import annotations
 
 import atexit
+import io
 import os
+import re
 import shutil
 import sys
 import tempfile
-import zipfile
 from ast import literal_eval
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -22,6 +23,7 @@ from pandora_regret.files.layout import RECOGNISED, Dialect
 from pandora_regret.files.source import (
     ROWS_AT_ONCE,
     AnyPath,
+    Fields,
     FileError,
     Source,
     TableInMemory,
@@ -31,7 +33,7 @@ from pandora_regret.files.source import (
 from pandora_regret.files.text import COMPRESSED, DelimitedFile, JsonLines
 
 STANDARD_INPUT, NAME = "-", "standard input"
-Open = Callable[[str, bytes, Dialect, Sequence[str] | None], Source | dict[str, Source]]
+Open = Callable[[str, bytes, Dialect, Sequence[str] | None], Source]
 
 FORMATS: dict[str, tuple[str, Open]] = {
     ending: (name, opened)
@@ -55,53 +57,49 @@ BEGINNINGS = {
     b"\x1f\x8b": ("gzip", ".csv.gz"),
     b"\x28\xb5\x2f\xfd": ("zstd", ".csv.zst"),
 }
+EXCEL = re.compile(rb"xl/work|\[Content_Types\]")  # names of what is in a workbook
 NEVER_TEXT = ("Parquet", "NPZ", "Excel")  # which begin as nothing else does
 
 
-def open_sources(
+def open_source(
     path: AnyPath | Source, classes: Sequence[str] | None = None, said: Dialect = RECOGNISED
-) -> dict[str, Source]:
-    """The tables of a file, each under the name that its model has unless a column says otherwise.
-
-    `classes` name the columns of an archive that does not; `-` is standard input.
-    """
+) -> Source:
+    """The table of a file; `classes` name the columns of an archive that does not, and `-` is standard input."""
     if isinstance(path, Source):
-        return {path.path: path}
+        return path
     path = os.fspath(path)
     if path == STANDARD_INPUT:
-        return {NAME: _open_standard_input(said, classes)}
-    head, stem = head_of(path), stem_of(path)
-    compression = next((ending for ending in COMPRESSED if path.lower().endswith(ending)), "")
-    ending = Path(path).name[len(stem) :].removesuffix(compression).lower()
+        return _with_lists(_open_standard_input(said, classes), said, classes)
+    head, compression = head_of(path), _compression_of(path)
+    ending = os.path.splitext(path[: len(path) - len(compression)])[1].lower()
     format_name, open_table = FORMATS.get(ending, ("", None))
-    real, called = _format_of(path, head)
+    real, called = _format_of(head)
     if open_table is None or (compression and format_name != "text"):
         hint = f"; it holds {real}, so call it {called}" if real else ""
         formats = f"{', '.join(FORMATS)}, text also compressed ({', '.join(COMPRESSED)})"
-        raise FileError(
-            f"has the ending {Path(path).suffix!r}", path, f"predictions are read from {formats}{hint}"
-        )
+        problem, fix = f"has the ending {Path(path).suffix!r}", f"predictions are read from {formats}{hint}"
+        raise FileError(problem, path, fix)
     if not compression and real != format_name and (real or format_name in NEVER_TEXT):
         problem = f"is called {ending} but {f'holds {real}' if real else f'does not begin as {format_name} does'}"
         fix = "it may be incomplete or damaged; write it again, or rename it to what it is"
         raise FileError(problem, path, f"rename it to end in {called}" if real else fix)
-    opened = open_table(path, head, said, classes)
-    if isinstance(opened, Source):
-        return {stem: _with_lists(opened, said, classes)}
-    return {key or stem: table for key, table in opened.items()}
+    return _with_lists(open_table(path, head, said, classes), said, classes)
+
+
+def _compression_of(path: str) -> str:
+    return next((ending for ending in COMPRESSED if path.lower().endswith(ending)), "")
 
 
 def stem_of(path: str) -> str:
     """A file's name without what says its format, by which its model is called."""
-    name = Path(path).name
-    compression = next((ending for ending in COMPRESSED if name.lower().endswith(ending)), "")
-    return os.path.splitext(name[: len(name) - len(compression)])[0]
+    name = os.path.basename(path)
+    return os.path.splitext(name[: len(name) - len(_compression_of(name))])[0]
 
 
 def _with_lists(source: Source, said: Dialect, classes: Sequence[str] | None) -> Source:
     """The source; its rows as lists of candidates, where cells of a column are such lists, or the text of such."""
     columns, kinds = list(source.kinds), list(source.kinds.values())
-    if isinstance(source, JsonLines) or ("nested" not in kinds and kinds.count("number") > 1):
+    if "nested" not in kinds and kinds.count("number") > 1:
         return source
     with explained(source.path, "a table"):
         first: Any = next((part[:1].to_pylist() for part in source.read(columns, frozenset(), 1)), [])
@@ -112,7 +110,7 @@ def _with_lists(source: Source, said: Dialect, classes: Sequence[str] | None) ->
     return read_lists(source, {f" row {n}": row for n, row in enumerate(rows, 1)}, said.other, classes or ())
 
 
-def _unwritten(row: dict[str, Any]) -> dict[str, Any]:
+def _unwritten(row: Fields) -> Fields:
     """The row, with lists of candidates that were written out as text, by JSON or by Python, as lists."""
     for name, value in row.items():
         if isinstance(value, str) and value.startswith("[{"):
@@ -130,19 +128,6 @@ def source_of(frame: Any, name: str) -> Source:
     return TableInMemory(name, kinds_of(table), table=table)
 
 
-def only_source(path: AnyPath | Source, said: Dialect = RECOGNISED) -> Source:
-    """The table of a file that holds one."""
-    return only_of(open_sources(path, said=said))
-
-
-def only_of(tables: dict[str, Source]) -> Source:
-    """The only table of a file."""
-    source, *others = tables.values()
-    if others:
-        raise FileError("holds several tables", source.path, "write one")
-    return source
-
-
 def read_table(path: AnyPath, said: Dialect = RECOGNISED) -> Any:
     """All rows and columns of a file of any format, as one Arrow table: numbers as numbers, all else as text.
 
@@ -151,36 +136,27 @@ def read_table(path: AnyPath, said: Dialect = RECOGNISED) -> Any:
     """
     import pyarrow as pa
 
-    source = only_source(path, said)
+    source = open_source(path, said=said)
     columns = list(source.kinds)
     numbers = frozenset(name for name, kind in source.kinds.items() if kind == "number")
     with explained(source.path, "a table"):
         return pa.concat_tables(regrouped(source.read(columns, numbers, ROWS_AT_ONCE), ROWS_AT_ONCE))
 
 
-def _format_of(path: str, head: bytes) -> tuple[str, str]:
-    """By its first bytes; of the formats that are zip files, one that cannot be opened is what it is called."""
+def _format_of(head: bytes) -> tuple[str, str]:
+    """What the first bytes tell: a format, and what such a file is called."""
     real = next((real for mark, real in BEGINNINGS.items() if head.startswith(mark)), ("", ""))
-    if real[0] != "NPZ":
-        return real
-    try:
-        with zipfile.ZipFile(path) as archive:
-            is_excel = any(name.startswith(("xl/", "[Content_Types]")) for name in archive.namelist())
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
-        is_excel = path.lower().endswith((".xlsx", ".xlsm"))
-    return ("Excel", ".xlsx") if is_excel else real
+    return ("Excel", ".xlsx") if real[0] == "NPZ" and EXCEL.search(head) else real
 
 
 def _open_standard_input(said: Dialect, classes: Sequence[str] | None) -> Source:
     """CSV or JSON lines, as its content tells."""
-    if sys.stdin is None:
-        raise FileError("is closed", NAME, "name a file instead of -")
     location = _spooled(sys.stdin)
     try:
         head = head_of(location)
     except FileError:
         raise FileError("is empty (0 bytes)", NAME, "pipe predictions into the command") from None
-    real, ending = _format_of(location, head)
+    real, ending = _format_of(head)
     if real not in ("", "gzip"):
         raise FileError(f"holds {real}", NAME, f"save it as a file that ends in {ending}, and pass that")
     _, sample, _ = JsonLines.begun(NAME, head, said, location)
@@ -191,11 +167,11 @@ def _open_standard_input(said: Dialect, classes: Sequence[str] | None) -> Source
 @cache
 def _spooled(stdin: Any) -> str:
     """A file that holds all of standard input, kept while the program runs, because files are read repeatedly."""
-    folder = tempfile.mkdtemp(prefix="pandora-")
+    folder, content = tempfile.mkdtemp(prefix="pandora-"), io.BytesIO() if stdin is None else stdin.buffer
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    beginning = stdin.buffer.read(2)
+    beginning = content.read(2)
     path = os.path.join(folder, "input.gz" if beginning == b"\x1f\x8b" else "input")
     with open(path, "wb") as file:
         file.write(beginning)
-        shutil.copyfileobj(stdin.buffer, file)
+        shutil.copyfileobj(content, file)
     return path

@@ -25,7 +25,7 @@ from pandora_regret.files.classes import (
     with_known_classes,
 )
 from pandora_regret.files.columns import is_missing, texts_of, with_labels
-from pandora_regret.files.formats import only_of, only_source, open_sources, stem_of
+from pandora_regret.files.formats import open_source, stem_of
 from pandora_regret.files.layout import Layout, ModelFiles
 from pandora_regret.files.predictions import Predictions, Truth, read_all, read_models
 from pandora_regret.files.source import (
@@ -157,24 +157,17 @@ def _understood(
 
 def tables_of(files: ModelFiles) -> list[Predictions]:
     """The tables in the files of a model, as far as names of columns tell what they are."""
-    layout, tables = files.layout, list[Predictions]()
-    first, *others = (open_sources(path, layout.classes, layout.dialect) for path in files.paths)
-    parts = [only_of(part) for part in others]
-    for name, source in first.items():
-        _check_one_model(files.name, list(first), source.path)
-        columns, sources = find_columns(layout, source), (source, *parts)
-        for part in parts:
-            theirs = find_columns(layout, part)
-            differ = sorted(set(columns.forecasts) ^ set(theirs.forecasts))
-            missing = sorted(set(columns.wanted) - set(theirs.wanted))
-            if differ or missing:
-                lacks = f"lacks the columns {quoted(missing)} that {source.path} has"
-                problem = f"and {source.path} differ in the columns {quoted(differ)}" if differ else lacks
-                raise FileError(problem, part.path, PARTS)
-        of_format = replace(layout, logits=any(part.in_layout(layout).logits for part in sources))
-        named = files.name is not None
-        tables.append(Predictions(files.name or name, sources, columns, of_format, is_named=named))
-    return tables
+    layout, named = files.layout, files.name is not None
+    sources = tuple(open_source(path, layout.classes, layout.dialect) for path in files.paths)
+    source, *parts = sources
+    columns = find_columns(layout, source)
+    for part in parts:
+        theirs = find_columns(layout, part)
+        lacking = {*columns.wanted} - {*theirs.wanted}
+        if differ := sorted({*columns.forecasts} ^ {*theirs.forecasts} | lacking):
+            raise FileError(f"and {source.path} differ in the columns {quoted(differ)}", part.path, PARTS)
+    of_format = replace(layout, logits=any(part.in_layout(layout).logits for part in sources))
+    return [Predictions(files.name or stem_of(source.path), sources, columns, of_format, is_named=named)]
 
 
 def _check_one_model(name: str | None, models: Sequence[str], path: str) -> None:
@@ -198,7 +191,7 @@ def models_of(model: Predictions) -> list[Predictions]:
 
 def read_truth(layout: Layout, classes: Names | None = None) -> Truth:
     """The truth of a layout that names a file of its own for it; `classes` are all that may be true, if given."""
-    source = only_source(layout.truth or "", layout.dialect)
+    source = open_source(layout.truth or "", said=layout.dialect)
     columns = find_columns(layout, source, is_truth=True)
     model = Predictions(source.path, (source,), columns, layout)
     if not columns.votes:

@@ -206,11 +206,10 @@ def _read_price_table(
     """The cost of each class, from columns that are named, or called as such columns are."""
     import_optional("pyarrow", extra="cli")
     from pandora_regret.files.columns import texts_of
-    from pandora_regret.files.formats import only_source
+    from pandora_regret.files.formats import open_source
 
-    source = only_source(
-        path, Dialect(decimal=".", sheet=sheet)
-    )  # commas stay: `read_amounts` tells what they mean
+    said = Dialect(decimal=".", sheet=sheet)  # commas stay: `read_amounts` tells what they mean
+    source = open_source(path, said=said)
     columns = [_column(source, NAMES, name_column), _column(source, COSTS, cost_column)]
     columns += [name for name in matched(UNITS, source.kinds).values() if name not in columns][:1]
     parts = source.read(columns, frozenset(), ROWS_AT_ONCE)
@@ -246,10 +245,10 @@ def _read_observed_costs(path: str) -> tuple[FloatArray, list[str]]:
     """Observed cost vectors, (n, K), and the classes: every column of numbers is a class."""
     import_optional("pyarrow", extra="cli")
     from pandora_regret.files.classes import Columns
-    from pandora_regret.files.formats import only_source
+    from pandora_regret.files.formats import open_source
     from pandora_regret.files.predictions import Predictions
 
-    source = only_source(path)
+    source = open_source(path)
     prefix = source.in_layout(Layout()).proba_prefix or ""
     columns = tuple(name for name, kind in source.kinds.items() if kind == "number" and name.startswith(prefix))
     if len(columns) < 2:

@@ -51,12 +51,6 @@ def write_shuffled_parquet_each(folder):
     return [folder / "forest.parquet", folder / "naïve.parquet"], MODELS[1:]
 
 
-def write_npz(folder):
-    arrays = {name: forecasts(name) for name in MODELS[1:]}
-    np.savez(folder / "zoo.npz", y_true=TRUTH, classes=np.array(CLASSES), **arrays)
-    return folder / "zoo.npz", MODELS[1:]
-
-
 def write_long_csv(folder):
     long_table().to_csv(folder / "zoo.csv", index=False)
     return folder / "zoo.csv", MODELS
@@ -73,7 +67,7 @@ def stored(paths, folder):
     return predict_all(DataSet("zoo", FilesZoo(named)), folder / "store")
 
 
-WAYS = [write_csv_each, write_shuffled_parquet_each, write_npz, write_long_csv, write_long_parquet]
+WAYS = [write_csv_each, write_shuffled_parquet_each, write_long_csv, write_long_parquet]
 
 
 @pytest.mark.parametrize("write", WAYS)
