@@ -70,7 +70,7 @@ def test_options_that_a_row_lacks_cost_nothing_even_where_the_truth_is_held_impo
         with tempfile.TemporaryDirectory() as folder:
             path = lists(Path(folder), rows)
             [model] = open_predictions(path, Layout(classes=tuple(names)))
-            forecast = read_all(model).forecast(model.logits)
+            forecast = read_all(model).forecast()
             costs = METRICS["expected_cost"].of_rows(forecast, Beta(alpha))
     finally:
         engine.WORTH_COMPILING = before
@@ -207,7 +207,7 @@ def test_samples_of_a_language_model_are_recognised(tmp_path, as_text):
     assert batch.values[0].tolist() == [-3.5, -1.25, -8.0, -np.inf]
     [done] = predictions.done
     assert done.sentence.startswith(f"{path} read as samples of lm-evaluation-harness")
-    losses = METRICS["log_loss"].of_rows(batch.forecast(logits=True), Uniform())
+    losses = METRICS["log_loss"].of_rows(batch.forecast(), Uniform())
     assert np.isfinite(losses).all()  # -900 would underflow as a probability
     assert inspect_file(path, Layout())[0].fine
 

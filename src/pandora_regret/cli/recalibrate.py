@@ -95,7 +95,7 @@ def recalibrate(asked: Asked) -> None:
     stated = are_stated(prior, charged or None)
     unit = charged.get("currency", "" if stated else None)
     typical = charged.get("costs") if stated else in_tests(len(opened.classes))
-    prior, forecast = priced(batch.forecast(opened.logits).check(), prior, typical)
+    prior, forecast = priced(batch.forecast().check(), prior, typical)
     new = None if asked.apply is None else _open_new(asked, opened.classes)
     shifted = new is not None and asked.method == "prior"
     judged: Recalibration | None = None
@@ -207,7 +207,7 @@ def _shifted(
     from pandora_regret.files import read_all
 
     batch, costs = read_all(opened), labelled.costs
-    new = batch.forecast(opened.logits).check()
+    new = batch.forecast().check()
     map_ = shifted_frequencies(labelled, new)
     if batch.truth.min() < 0 or (costs is not None and costs.ndim == 2):
         return map_, None
@@ -223,7 +223,7 @@ def _write(opened: Predictions, out: str, map_: RecalibrationMap) -> int:
     columns = [map_.classes.index(name) for name in opened.classes]
 
     def new_forecasts(batch: Batch) -> FloatArray:
-        table = map_.apply(batch.forecast(opened.logits).check())[:, columns]
+        table = map_.apply(batch.forecast().check())[:, columns]
         with np.errstate(divide="ignore"):
             return np.log(table) if opened.logits else table
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pandora_regret.files.batch import Batch, ids_written_otherwise
 from pandora_regret.files.roles import BY, KEPT, LABEL
@@ -17,7 +15,7 @@ from pandora_regret.inputs import IntArray
 from pandora_regret.inputs.names import quoted
 from pandora_regret.text import count, counted
 
-SINGLE_PRECISION = 1e-6
+SINGLE_PRECISION = 1e-6  # in which weights and costs of one file may have been written
 SAME_CLASSES = {
     "fix": "compare models of the same classes",
     "command_fix": "--missing-class-zero takes a class that a file lacks as probability 0",
@@ -47,126 +45,82 @@ def align(batches: Sequence[Batch], names: Sequence[str], problems: Problems = R
     list of Batch
         One for each model, with the same rows and classes in the same order.
     """
-    aligned, first = [batches[0]], batches[0]
+    first, aligned = batches[0], [batches[0]]
     for name, other in zip(names[1:], batches[1:], strict=True):
-        tell = partial(_tell, problems, first, other)
-        rows = _same_rows(first, other, tell)
-        ours, theirs = set(first.classes), set(other.classes)
+        tell = partial(_tell, problems, (first.path, other.path))
+        ours, theirs, rows = set(first.classes), set(other.classes), _same_rows(first, other, tell)
         if ours != theirs:
             lists = (("lacks", sorted(ours - theirs)), ("has", sorted(theirs - ours)))
             differences = " and ".join(f"{verb} {quoted(labels)}" for verb, labels in lists if labels)
             problem = f"(model {name!r}) {differences}, unlike {first.path} (model {names[0]!r})"
             tell("classes", problem, len(ours ^ theirs), **SAME_CLASSES)
         elif rows is not None:
-            aligned.append(_with_classes_of(first, other).take(rows[1]))
-            _check_equal(first if len(rows[0]) == len(first) else first.take(rows[0]), aligned[-1], tell)
+            there = np.flatnonzero(rows >= 0)
+            aligned.append(other.with_classes(first.classes).take(rows[there]))
+            _check_equal(first if len(there) == len(first) else first.take(there), aligned[-1], tell)
     return aligned
 
 
 def _tell(
-    problems: Problems,
-    first: Batch,
-    other: Batch,
-    kind: str,
-    problem: str,
-    n: int = 1,
-    path: str = "",
-    **about: Any,
+    problems: Problems, paths: tuple[str, str], kind: str, problem: str, n: int = 1, path: str = "", **about: Any
 ) -> None:
-    problems.in_file(kind, FileError(problem, path or other.path, **about), n, (first.path, other.path))
+    problems.in_file(kind, FileError(problem, path or paths[1], **about), n, paths)
 
 
-def _with_classes_of(first: Batch, other: Batch) -> Batch:
-    """The other with its classes in the order of the first."""
-    place = {label: k for k, label in enumerate(other.classes)}
-    order = np.array([place[label] for label in first.classes])
-    votes, costs = (None if of is None else of[:, order].copy() for of in (other.votes, other.costs))
-    columns = tuple(other.columns[k] for k in order)
-    truth = np.where(other.truth < 0, -1, np.argsort(order)[other.truth])
-    return replace(other, classes=first.classes, columns=columns, truth=truth, votes=votes, costs=costs)
-
-
-def _same_rows(first: Batch, other: Batch, tell: Tell) -> tuple[IntArray, IntArray] | None:
-    """The rows of the first, and those of the other that belong to them; None where that cannot be told."""
-    if first.ids is not None and other.ids is not None:
-        return _by_id(first, other, tell)
-    if first.ids is not None or other.ids is not None:
-        without, having = (first, other) if first.ids is None else (other, first)
+def _same_rows(first: Batch, other: Batch, tell: Tell) -> IntArray | None:
+    """The row of the other for each of the first, -1 where only one has it; None where that cannot be told."""
+    without, having = (first, other) if first.ids is None else (other, first)
+    if without.ids is not None:
+        rows = other.rows_of(first.ids)
+        hint = {} if rows.max(initial=-1) >= 0 else ids_written_otherwise(other.ids, first.ids, other.path)
+        for one, lacking in ((first, other), (other, first)):
+            only = np.flatnonzero(lacking.rows_of(one.ids) < 0).tolist()
+            if n := len(only):
+                name, others = np.asarray(one.ids).tolist()[only[0]], f", nor of {n - 1} others" * (n > 1)
+                problem = f"has no row of id {name!r} ({one.place(only[0])}){others}"
+                tell("ids", problem, n, lacking.path, **hint or ONLY_ONE_HAS)
+        return rows
+    if having.ids is not None:
         problem = f"has no ids but {having.path} has, so that rows cannot be matched"
         fix = f"say which column holds them (--id, or id in models.toml), or drop those of {having.path}"
         tell("ids", problem, path=without.path, argument="id", fix=fix)
-        return None
-    if len(first) != len(other):
+    elif n := abs(len(first) - len(other)):
         problem = f"has {len(other)} rows but {first.path} has {len(first)}"
-        tell(
-            "ids", problem, abs(len(first) - len(other)), fix=f"{SAME_ROWS}; an id column in each would match them"
-        )
-        return None
-    return np.arange(len(first)), np.arange(len(first))
-
-
-def _by_id(first: Batch, other: Batch, tell: Tell) -> tuple[IntArray, IntArray]:
-    """The rows whose ids both have, in the order of the first; ids that only one has are told."""
-    ours, theirs = ([] if of.ids is None else of.ids.tolist() for of in (first, other))
-    position = {name: index for index, name in enumerate(theirs)}
-    order = np.array([position.pop(name, -1) for name in ours], dtype=np.intp)
-    hint = ids_written_otherwise(other.ids, first.ids, other.path) if (order < 0).all() else {}
-    about = hint or ONLY_ONE_HAS
-    if n := int((order < 0).sum()):
-        row, others = int(np.argmin(order)), f", nor of {n - 1} others" * (n > 1)
-        tell("ids", f"has no row of id {ours[row]!r} ({first.place(row)}){others}", n, **about)
-    if n := len(position):
-        name, index = next(iter(position.items()))
-        problem = f"id {name!r}{f' (and {n - 1} others)' * (n > 1)} is not in {first.path}"
-        tell("ids", problem, n, path=f"{other.place(index)}:", **about)
-    kept = np.flatnonzero(order >= 0)
-    return kept, order[kept]
+        tell("ids", problem, n, fix=f"{SAME_ROWS}; an id column in each would match them")
+    else:
+        return np.arange(len(first))
+    return None
 
 
 def _check_equal(first: Batch, other: Batch, tell: Tell) -> None:
     """What both say about a row must be the same."""
-    pairs = {
-        role.title.removesuffix("s"): (role.option, getattr(first, role.field), getattr(other, role.field))
-        for role in KEPT
-        if role.must_agree and not role.many
-    }
-    if first.votes is not None and other.votes is not None:
-        del pairs[LABEL.name]  # votes say more
-    mine, theirs = first.by or {}, other.by or {}
-    pairs |= {name: (BY.option, mine[name], theirs[name]) for name in mine if name in theirs}
-    for title, (argument, ours, others) in pairs.items():
-        if ours is None or others is None:
+    facts = [
+        {(role.option, role.title[:-1]): getattr(batch, role.field) for role in KEPT if role.must_agree}
+        | {(BY.option, name): values for name, values in (batch.by or {}).items()}
+        for batch in (first, other)
+    ]
+    for (option, title), ours in facts[0].items():
+        theirs, is_label = facts[1].get((option, title)), option == LABEL.option
+        if ours is None or theirs is None or (is_label and first.votes is not None):  # votes say more
             continue
-        differ, is_label = _differ(ours, others), argument == LABEL.option
+        differ = ours != theirs
+        if ours.dtype.kind == "f":
+            differ = ~np.isclose(ours, theirs, rtol=SINGLE_PRECISION, atol=0)
         if is_label:  # a truth may be missing yet, or outside the list of one model
-            differ &= ~(_is_other(first) | _is_other(other)) & (ours >= 0) & (others >= 0)
-        if n := int(differ.sum()):
-            index = int(np.argmax(differ))
-            a, b = (of[index : index + 1].tolist()[0] for of in (ours, others))
+            differ &= ~(first.outside | other.outside) & (ours >= 0) & (theirs >= 0)
+        rows = np.flatnonzero(differ.any(axis=tuple(range(1, differ.ndim))))
+        if n := len(rows):
+            a, b = (of[rows[:1]].tolist()[0] for of in (ours, theirs))
             a, b = (first.classes[a], first.classes[b]) if is_label else (a, b)
             more = f" ({counted(n, 'row')} differ)" if n > 1 else ""
-            problem = f"has the {title} {b!r} but {first.place(index)} has {a!r} for the same row{more}"
+            problem = f"has the {title} {b!r} but {first.place(rows[0])} has {a!r} for the same row{more}"
             fix = f"correct one of them{' or match rows by an id column' if other.ids is None else ''}"
-            kind = "truth" if is_label else argument
-            tell(kind, problem, n, path=other.place(index), argument=argument, fix=fix)
-
-
-def _differ(ours: Any, theirs: Any) -> NDArray[np.bool_]:
-    """The rows that do; weights and costs of one file may have been written by single precision."""
-    if ours.dtype.kind == "f":
-        same = np.isclose(ours, theirs, rtol=SINGLE_PRECISION, atol=0).reshape(len(ours), -1)
-        return np.asarray(~same.all(axis=1))
-    return np.asarray(ours != theirs, dtype=np.bool_)
-
-
-def _is_other(batch: Batch) -> NDArray[np.bool_]:
-    """Rows whose truth their list does not name."""
-    names = {source.other for source in batch.sources}
-    return np.isin(batch.truth, [k for k, name in enumerate(batch.classes) if name in names])
+            kind = "truth" if is_label else option
+            tell(kind, problem, n, other.place(rows[0]), argument=option, fix=fix)
 
 
 def common_rows(batches: Sequence[Batch], names: Sequence[str]) -> tuple[list[Batch], AllDone]:
-    """Only the rows whose ids all models have, as they stand in each; and what was left out.
+    """Only the rows whose ids all models have, in the order of the first; and what was left out.
 
     Parameters
     ----------
@@ -178,26 +132,23 @@ def common_rows(batches: Sequence[Batch], names: Sequence[str]) -> tuple[list[Ba
     tuple
         The batches, and what was left out, counted.
     """
-    if without := next((batch.path for batch in batches if batch.ids is None), None):
+    ids = [batch.ids for batch in batches if batch.ids is not None]
+    if len(ids) < len(batches):
         fix = "rows that all files have are found by id; say which column it is (--id)"
-        raise FileError("has no ids", without, fix, argument="ids")
-    ids = [np.asarray(batch.ids).tolist() for batch in batches]
-    true = [{*np.asarray(batch.ids)[batch.truth >= 0].tolist()} for batch in batches]
-    in_all, in_any = set.intersection(*true), set().union(*ids)
-    if not in_all:
-        hints = (ids_written_otherwise(batch.ids, batches[0].ids, batch.path) for batch in batches)
+        path = next(batch.path for batch in batches if batch.ids is None)
+        raise FileError("has no ids", path, fix, argument="ids")
+    rows = [batch.rows_of(ids[0]) for batch in batches]
+    true = [np.append(batch.truth, -1)[of] >= 0 for batch, of in zip(batches, rows, strict=True)]
+    in_all = np.flatnonzero(np.all(true, axis=0))
+    if not len(in_all):
+        hints = (ids_written_otherwise(batch.ids, ids[0], batch.path) for batch in batches)
         problem = f"has no id in common with {' and '.join(batch.path for batch in batches[:-1])}"
         about = next(filter(None, hints), {"fix": "say which column holds the ids (--id)"})
         raise FileError(problem, batches[-1].path, **about)
-    kept = list[Batch]()
-    for batch, of in zip(batches, ids, strict=True):
-        some = batch.take(np.flatnonzero([name in in_all for name in of]))
-        kept.append(replace(some, changes=replace(some.changes, outside=int(_is_other(some).sum()))))
-    lacking = [name for name, of in zip(names, true, strict=True) if len(of) < len(in_any)]
+    n_any, named = len({name for of in ids for name in of.tolist()}), list(zip(names, batches, strict=True))
+    lacking = [name for name, batch in named if (batch.truth >= 0).sum() < n_any]
     who = f"{lacking[0]} lacks" if len(lacking) == 1 < len(names) else "not all files have"
-    lost = {name: len(of) - len(in_all) for name, of in zip(names, ids, strict=True)}
-    of_each, n = (
-        ", ".join(f"{name} lost {count(times)}" for name, times in lost.items() if times),
-        len(in_any - in_all),
-    )
-    return kept, noted("rows left out", n, f"{counted(n, 'row')} that {who} left out ({of_each})")
+    lost = [f"{name} lost {count(n)}" for name, batch in named if (n := len(batch) - len(in_all))]
+    sentence = f"{counted(n_any - len(in_all), 'row')} that {who} left out ({', '.join(lost)})"
+    kept = [batch.take(of[in_all]) for batch, of in zip(batches, rows, strict=True)]
+    return kept, noted("rows left out", n_any - len(in_all), sentence)

@@ -7,18 +7,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.files.roles import KEPT
-from pandora_regret.files.source import RAISED, AllDone, Fields, FileError, Names, Problems, Source, noted
+from pandora_regret.files.source import AllDone, Fields, FileError, Names, Source, noted
 from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray
-from pandora_regret.inputs.tables import NOTHING_RESCALED, Rescaled, rescale_rows, row_sum_tolerance
+from pandora_regret.inputs.tables import NOTHING_RESCALED, Rescaled, refusal, rescale_rows, row_sum_tolerance
 from pandora_regret.text import counted, listed
 
-PADDED = re.compile(r"0*([0-9]{1,18})(?:\.0+)?")  # a whole number with zeros that say nothing
+if TYPE_CHECKING:
+    from pandora_regret.files.predictions import Predictions
+
+WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,17}))")
+PADDED = re.compile(r"(-?0*[0-9]{1,18})(?:\.0+)?")  # a whole number with zeros that say nothing
 MOST_NAMED = 5  # of what was done to a file
 FILE = 1 << 44  # more rows than any file has
 
@@ -56,11 +60,11 @@ def spelled_otherwise(pairs: Sequence[tuple[str, str]], what: str, where: str) -
 class Batch:
     """Some rows of one model's predictions."""
 
+    model: Predictions
     classes: Names
     truth: IntArray  # (n,) column numbers; the class of most votes where there are votes
     columns: tuple[NDArray[Any], ...]  # K arrays (n,), all float16, float32 or float64, contiguous
     first_row: int  # the number of the first row among those of the model
-    sources: tuple[Source, ...]
     places: IntArray  # (n,) the number of a row's file times `FILE`, and its number there, both counted from 0
     ids: NDArray[Any] | None = None  # (n,)
     weights: FloatArray | None = None  # (n,)
@@ -68,7 +72,8 @@ class Batch:
     votes: FloatArray | None = None  # (n, K) each class's share of a row's votes
     costs: FloatArray | None = None  # (n, K) typical costs of each row's tests
     by: Mapping[str, NDArray[Any]] | None = None  # (n,) each: columns that results are broken down by
-    changes: Changes = NO_CHANGES
+    rescaled: Rescaled = NOTHING_RESCALED
+    spelled: frozenset[tuple[str, str]] = frozenset()
     id_column: Any = None  # ids as the file has them, where they are only to be told apart
 
     def __len__(self) -> int:
@@ -77,7 +82,12 @@ class Batch:
     @property
     def dtype(self) -> np.dtype[Any]:
         """The precision of the forecasts."""
-        return self.columns[0].dtype if self.columns else np.dtype(np.float64)
+        return self.columns[0].dtype
+
+    @property
+    def tolerance(self) -> float:
+        """How far a row of probabilities may be off 1."""
+        return row_sum_tolerance(self.dtype)
 
     @cached_property
     def values(self) -> NDArray[Any]:
@@ -87,117 +97,133 @@ class Batch:
     @property
     def path(self) -> str:
         """The file, or the first of them."""
-        return self.sources[0].path
+        return self.model.path
+
+    @property
+    def outside(self) -> NDArray[np.bool_]:
+        """Which truths their lists do not name, (n,)."""
+        other = self.model.sources[0].other
+        return np.equal(self.truth, -2 if other is None else self.classes.index(other))
+
+    @property
+    def changes(self) -> Changes:
+        """What was done to the rows."""
+        other = self.model.sources[0].other or ""
+        return Changes(self.rescaled, self.spelled, int(self.outside.sum()), other)
 
     def origin(self, index: int) -> tuple[Source, int]:
         """The file in which a row stands, and its number there, counted from 0."""
         file, row = divmod(int(self.places[index]), FILE)
-        return self.sources[file], row
+        return self.model.sources[file], row
 
     def place(self, index: int) -> str:
         """Where a row stands, in the words of an error message: a file, and a line or row of it."""
         source, row = self.origin(index)
         return f"{source.path}{source.place(row)}"
 
-    @property
-    def tolerance(self) -> float:
-        """How far a row of probabilities may be off 1."""
-        return row_sum_tolerance(self.dtype)
+    @cached_property
+    def _row_of(self) -> dict[Any, int]:
+        names = () if self.ids is None else self.ids.tolist()
+        return {name: row for row, name in reversed([*enumerate(names)]) if name not in (None, "")}
 
-    def normalised(self) -> Batch:
-        """The same with rows divided by their sums where these are off 1 by at most 1 %, and counted."""
-        values, rescaled = rescale_rows(self.values, self.tolerance)
-        columns = tuple(np.ascontiguousarray(values.T)) if rescaled.rows else self.columns
-        return replace(self, columns=columns, changes=replace(self.changes, rescaled=rescaled))
+    def rows_of(self, ids: Any) -> IntArray:
+        """The (first) rows of these ids, -1 where there is none."""
+        return np.array([self._row_of.get(name, -1) for name in ids.tolist()], dtype=np.intp)
 
-    def forecast(self, logits: bool, rows: IntArray | None = None) -> Forecast:
+    def forecast(self, rows: IntArray | None = None) -> Forecast:
         """All rows, or some, as the kernels take them; `blamed` makes their errors name the file."""
-        labels, some = list(self.classes), self if rows is None else self.take(rows)
+        model, labels, some = self.model, list(self.classes), self if rows is None else self.take(rows)
         numbers = range(len(self)) if rows is None else rows
-        about: Fields = {"weights": some.weights, "rescaled": some.changes.rescaled, "order_only": self.order_only}
-        forecast = Forecast(some.values, logits, labels, some.truth, numbers, self.tolerance, **about)
+        about: Fields = {"weights": some.weights, "rescaled": self.rescaled, "order_only": model.order_only}
+        forecast = Forecast(some.values, model.logits, labels, some.truth, numbers, self.tolerance, **about)
         return forecast if some.votes is None else forecast.with_votes(some.votes)
 
     def take(self, rows: IntArray) -> Batch:
         """Some of the rows, in this order."""
-        return _combined([self], lambda parts: parts[0][rows])
+        return _combined(lambda parts: parts[0][rows], self)
 
-    @property
-    def order_only(self) -> bool:
-        """Whether forecasts say in which order to look, not how likely anything is."""
-        return any(source.order_only for source in self.sources)
+    def normalised(self) -> Batch:
+        """The same with rows divided by their sums where these are off 1 by at most 1 %, and counted."""
+        values, rescaled = rescale_rows(self.values, self.tolerance)
+        return replace(self, columns=tuple(np.ascontiguousarray(values.T)), rescaled=rescaled)
 
-    def check(self, logits: bool, problems: Problems = RAISED) -> None:
-        """No id occurs twice and forecasts can be scored, or it is told of all rows. What is nan was told."""
-        first, names = dict[Any, int](), enumerate(() if self.ids is None else self.ids.tolist())
-        again = {row: name for row, name in names if first.setdefault(name, row) != row and name not in (None, "")}
-        if again:
-            name = next(iter(again.values()))
-            self._tell(problems, "id", list(again), twice(name, *self.origin(first[name])))
+    def with_classes(self, classes: Names) -> Batch:
+        """The same with its classes in another order."""
+        place = {label: k for k, label in enumerate(self.classes)}
+        order = np.array([place[label] for label in classes])
+        votes, costs = (None if of is None else of.take(order, axis=1) for of in (self.votes, self.costs))
+        columns, truth = tuple(self.columns[k] for k in order), np.append(np.argsort(order), -1)[self.truth]
+        return replace(self, classes=classes, columns=columns, truth=truth, votes=votes, costs=costs)
+
+    def check(self) -> Batch:
+        """The same; ids that occur twice, forecasts that cannot be scored, no weight at all are told."""
+        if self.ids is not None:
+            first = self.rows_of(self.ids)
+            again = np.flatnonzero((first >= 0) & (first != np.arange(len(self))))
+            if len(again):
+                name = self.ids[again[:1]].tolist()[0]
+                self._tell("id", again, twice(name, *self.origin(first[again[0]])))
         try:
-            with self.blamed():
-                if self.columns:
-                    self.forecast(logits).check()
-        except FileError as error:
-            if not self._tell_kinds(logits, problems) and not np.isnan(self.values).any():
-                problems.in_file("file", error)
+            if self.columns:
+                self.forecast().check()
+        except InputError:
+            self._tell_kinds()
+        if self.weights is not None and not (self.weights > 0).any():
+            fix = "give at least one row a positive weight"
+            error = FileError("has weights that add up to nothing", self.path, fix)
+            self.model.problems.in_file("weight", error)
+        return self
 
-    def _tell_kinds(self, logits: bool, problems: Problems) -> bool:
-        """All rows that cannot be scored, each kind in the words that its first row is refused with; if any."""
-        values, told = self.values.astype(np.float64), False
+    def _tell_kinds(self) -> None:
+        """All rows that cannot be scored, each kind in the words that its first row is refused with."""
+        values, logits = self.values.astype(np.float64), self.model.logits
         high, total = values.max(axis=1), values.sum(axis=1)
-        large, off = high > 1 + self.tolerance, np.abs(total - 1) > self.tolerance
-        conditions = [values.min(axis=1) < 0, large & (np.abs(total - 100) < 1), large, off]
-        kinds = np.select(conditions, ["negative", "percent", "large", "sum"], "")
-        kinds = np.where(np.isinf(high), "value", "") if logits else kinds
+        large = high > 1 + self.tolerance
+        conditions = {"negative": values.min(axis=1) < 0, "percent": large & (np.abs(total - 100) < 1)}
+        conditions |= {"large": large, "sum": np.abs(total - 1) > self.tolerance}
+        conditions = {"value": np.isinf(high)} if logits else conditions
+        kinds = np.select([*conditions.values()], [*conditions], "")
         for kind in filter(None, dict.fromkeys(kinds.tolist())):
             rows = np.flatnonzero(kinds == kind)
-            try:
-                self.take(rows[:1]).forecast(logits).check()
-            except InputError as error:
-                told = True
-                self._tell(problems, kind, rows, self._about(error))
-        return told
+            error = refusal(values[rows[0]], self.tolerance, logits)
+            about = {name: getattr(error, name) for name in ("problem", "value", "fix", "command_fix")}
+            self._tell(kind, rows, about)
 
-    def _tell(self, problems: Problems, kind: str, rows: Any, about: Fields) -> None:
+    def _tell(self, kind: str, rows: IntArray, about: Fields) -> None:
         files, numbers = np.divmod(self.places[rows], FILE)
         for file in dict.fromkeys(files.tolist()):
-            problems.in_rows(kind, self.sources[file], numbers[files == file].tolist(), **about)
-
-    @contextmanager
-    def blamed(self) -> Iterator[None]:
-        """Errors about rows of this batch's `forecast` name file, line and, where it is one number, column."""
-        try:
-            yield
-        except InputError as error:
-            if error.argument != "y_proba" or error.row is None:
-                raise
-            source, row = self.origin(error.row)
-            raise source.error(row, **self._about(error)) from None
-
-    def _about(self, error: InputError) -> Fields:
-        return {name: getattr(error, name) for name in ("problem", "value", "fix", "command_fix")}
+            of_file = numbers[files == file].tolist()
+            self.model.problems.in_rows(kind, self.model.sources[file], of_file, **about)
 
 
-def _combined(batches: Sequence[Batch], make: Callable[[Sequence[Any]], Any]) -> Batch:
+def _combined(make: Callable[[Sequence[Any]], Any], *batches: Batch) -> Batch:
     """The batch whose arrays are made of those of some batches."""
 
-    def of(parts: Sequence[Any]) -> Any:
+    def of(*parts: Any) -> Any:
         if isinstance(parts[0], Mapping):
             return {name: make([part[name] for part in parts]) for name in parts[0]}
-        if isinstance(parts[0], tuple):
-            return tuple(map(make, zip(*parts, strict=True)))
-        return None if parts[0] is None else make(parts)
+        return parts[0] and tuple(map(of, *parts)) if isinstance(parts[0], tuple | None) else make(parts)
 
     names = ("columns", "places", *(role.field for role in KEPT))
-    return replace(batches[0], **{name: of([getattr(batch, name) for batch in batches]) for name in names})
+    return replace(batches[0], **{name: of(*(getattr(batch, name) for batch in batches)) for name in names})
 
 
 def concatenated(batches: Sequence[Batch]) -> Batch:
     """Batches of one model, one after the other, as one."""
-    whole, coarsest = _combined(batches, np.concatenate), min(batch.dtype for batch in batches)
-    columns = tuple(column.astype(coarsest, copy=False) for column in whole.columns)  # how far sums may be off
-    return replace(whole, columns=columns, changes=sum((batch.changes for batch in batches), NO_CHANGES))
+    rescaled, spelled = sum((batch.rescaled for batch in batches), NOTHING_RESCALED), frozenset[tuple[str, str]]()
+    spelled = spelled.union(*(batch.spelled for batch in batches))
+    return replace(_combined(np.concatenate, *batches), rescaled=rescaled, spelled=spelled)
+
+
+@contextmanager
+def blamed(place: Callable[[int], str]) -> Iterator[None]:
+    """Errors about rows of forecasts say where these stand."""
+    try:
+        yield
+    except InputError as error:
+        if error.argument != "y_proba" or error.row is None:
+            raise
+        raise error.replace(place=place(error.row)) from None
 
 
 def twice(name: Any, source: Source, row: int) -> Fields:
@@ -207,27 +233,22 @@ def twice(name: Any, source: Source, row: int) -> Fields:
     return {"problem": problem, "argument": "id", "value": name, "fix": fix}
 
 
-def whole_numbers(values: Iterable[Any]) -> NDArray[Any]:
-    """Names as an array: of whole numbers, where all of them are."""
-    array = np.array(list(values), dtype=object)
-    return array.astype(np.int64) if len(array) and all(isinstance(value, int) for value in array) else array
-
-
-def as_numbers(names: NDArray[Any]) -> NDArray[Any]:
-    """Ids, those that are whole numbers as such.
+def with_numbers(names: Iterable[Any], pattern: re.Pattern[str]) -> NDArray[Any]:
+    """Names, those that a pattern knows as whole numbers as such; an array of numbers where all of them are.
 
     Examples
     --------
-    >>> as_numbers(np.array(["007", "12.0", "A7"], dtype=object)).tolist()
+    >>> with_numbers(["007", "12.0", "A7"], PADDED).tolist()
     [7, 12, 'A7']
     """
-    padded = ((name, PADDED.fullmatch(str(name))) for name in names.tolist())
-    return whole_numbers(name if match is None else int(match[1]) for name, match in padded)
+    matches = [(name, pattern.fullmatch(str(name))) for name in names]
+    array = np.array([name if match is None else int(match[1]) for name, match in matches], dtype=object)
+    return array.astype(np.int64) if matches and all(match for _, match in matches) else array
 
 
 def ids_written_otherwise(ids: Any, others: Any, path: str) -> Fields:
     """What to do about ids of a file that another writes with leading zeros, or as other numbers; or nothing."""
-    plain, theirs = ({*as_numbers(each).tolist()} for each in (ids, others))
+    plain, theirs = ({*with_numbers(each.tolist(), PADDED).tolist()} for each in (ids, others))
     if {*ids.tolist()} & {*others.tolist()} or not plain & theirs:
         return {}
     why = f"{path} writes ids in another way"

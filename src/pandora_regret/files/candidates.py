@@ -84,18 +84,18 @@ class ListedRows(TableInMemory):
         values = np.stack(listed, axis=1)
         absent, each = np.isnan(values), np.arange(len(truth))
         share = left_over(values) / np.maximum(1, absent.sum(axis=1))
-        if rows.layout.logits:
+        if rows.model.logits:
             values[absent] = -np.inf
         else:
             values = np.where(absent, share[:, None], np.where(values == 0, LEAST_NORMAL, values))
         outside = (truth >= 0) & absent[each, truth]
         if self.other is not None:
-            truth = np.where(outside, rows.classes.index(self.other), truth)
+            truth = np.where(outside, rows.model.classes.index(self.other), truth)
         elif outside.any():
             impossible = outside & (values[each, truth] <= 0)
             problem = "has the truth {!r}, which its list does not name"
             fix = "name a class for truths that lists do not name (--other NAME)"
-            rows.tell("label", impossible, None, problem, fix, np.array(rows.classes, dtype=object)[truth])
+            rows.tell("label", impossible, None, problem, fix, np.array(rows.model.classes, dtype=object)[truth])
         return truth, tuple(np.ascontiguousarray(values.T))
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pandora_regret.files.candidates import ListedRows
-from pandora_regret.files.columns import any_number, coded, is_missing, numbers_of, texts_of, with_labels
+from pandora_regret.files.columns import any_number, coded, numbers_of, texts_of, with_labels
 from pandora_regret.files.layout import Layout
 from pandora_regret.files.roles import COSTS, ID, LABEL, MODEL, ROLES, SINGLE, VOTES, Role
 from pandora_regret.files.source import Collected, Fields, FileError, Names, Source
@@ -345,8 +345,7 @@ def labels_of(model: Predictions, until_all: bool = False) -> dict[Any, None]:
     column = model.columns.label
     for rows in model.walk([column]) if column else ():
         distinct, codes = coded(rows.records.column(column))
-        occurring = (distinct[code] for code in np.unique(codes).tolist())
-        labels |= dict.fromkeys(None if is_missing(label) else label for label in occurring)
+        labels |= dict.fromkeys(distinct[code] for code in np.unique(codes).tolist())
         if until_all and len({*numbers_of(labels, model.classes)} - {-1}) == len(model.classes) > 1:
             break
     return labels

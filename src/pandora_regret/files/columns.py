@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,25 +16,26 @@ import pyarrow.csv as arrow_csv
 import pyarrow.types as types
 from numpy.typing import NDArray
 
-from pandora_regret.files.batch import as_numbers, whole_numbers
-from pandora_regret.files.layout import Layout
-from pandora_regret.files.source import FileError, Kind, Names, Problems, Records, Source, Tables, unreadable
+from pandora_regret.files.batch import PADDED, WHOLE, with_numbers
+from pandora_regret.files.source import FileError, Kind, Names, Records, Source, Tables, unreadable
 from pandora_regret.inputs import FloatArray, IntArray
 from pandora_regret.inputs.names import did_you_mean, folded, matched
 from pandora_regret.inputs.numbers import LARGEST, SMALLEST, in_range
 
+if TYPE_CHECKING:
+    from pandora_regret.files.predictions import Predictions
+
 NO_VALUE = {"problem": "has no value", "fix": "fill it in, or drop the row"}
 FEW_ROWS = 1 << 13
-TEXTS = (types.is_string, types.is_large_string, types.is_string_view)
 KINDS: dict[Kind, Any] = {
     "number": (types.is_floating, types.is_integer, types.is_decimal),
     "nested": (types.is_nested,),
-    "text": (*TEXTS, types.is_binary, types.is_large_binary),
+    "text": (types.is_string, types.is_large_string, types.is_string_view, types.is_binary, types.is_large_binary),
 }
 COMMA_NUMBER = re.compile(r"^([+-]?\d*),(\d+(?:[eE][+-]?\d+)?)$")
 PERCENTAGE = re.compile(r"\d*[.,]?\d+\s*%?")
 LOOKED_AT = 1000  # cells of a column, to tell what it holds
-WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
+WHOLE_LABEL = re.compile(r"(-?[0-9]+)(?:\.0+)?")
 MISSING_NUMBERS = frozenset(arrow_csv.ConvertOptions().null_values)  # what Arrow takes for none
 
 
@@ -81,13 +83,15 @@ def plain_array(column: Any) -> NDArray[Any]:
 
 
 def texts_of(column: Any) -> NDArray[Any]:
-    """A column as text, whatever its type; None where there is nothing."""
+    """A column as text, whatever its type; None where there is nothing, however a format says so."""
     try:
         is_plain = types.is_string(column.type) or types.is_integer(column.type)  # what casts takes long to import
-        listed = (column if is_plain else column.cast(pa.string())).to_pylist()
+        values = (column if is_plain else column.cast(pa.string())).to_pylist()
     except pa.ArrowException:  # bytes that are no UTF-8
-        listed = column.to_pylist()
-    return np.array([value if value is None else str(value) for value in listed], dtype=object)
+        values = column.to_pylist()
+    missing = ("", "nan" if types.is_floating(column.type) else "")
+    texts = ("" if value is None else str(value) for value in values)
+    return np.array([None if text in missing or text.isspace() else text for text in texts], dtype=object)
 
 
 def regrouped(batches: Iterable[Any], rows: int) -> Iterator[Any]:
@@ -115,36 +119,28 @@ def valid_rows(batches: Iterable[Records], skipped: int = 0) -> Tables:
             yield kept
 
 
-def is_missing(value: Any) -> bool:
-    """Whether there is nothing, however a format says so: null, NaN, or empty text."""
-    return value is None or value != value or (isinstance(value, str) and not value.strip())
-
-
 def coded(column: Any) -> tuple[list[Any], IntArray]:
-    """The distinct values of a column, and None; and which of them each row has.
+    """The distinct values of a column as text, and None; and which of them each row has.
 
     Few are counted here: Arrow's functions take longer to import.
     """
-    if len(column) <= FEW_ROWS and (types.is_string(column.type) or types.is_integer(column.type)):
-        values = column.to_pylist()
-        numbers = {value: number for number, value in enumerate(dict.fromkeys([*values, None]))}
-        return list(numbers), np.array([numbers[value] for value in values], dtype=np.intp)
+    if len(column) <= FEW_ROWS:
+        texts = texts_of(column).tolist()
+        numbers = {text: number for number, text in enumerate(dict.fromkeys([*texts, None]))}
+        return list(numbers), np.array([numbers[text] for text in texts], dtype=np.intp)
     encoded = (column if types.is_dictionary(column.type) else column.dictionary_encode()).combine_chunks()
-    labels, codes = [*encoded.dictionary.to_pylist(), None], encoded.indices
-    codes = codes.fill_null(len(labels) - 1) if codes.null_count else codes
-    return labels, plain_array(codes)
+    codes = encoded.indices.fill_null(len(encoded.dictionary)) if column.null_count else encoded.indices
+    return [*texts_of(encoded.dictionary), None], plain_array(codes)
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Some rows of a file, each column as an array of the kind that its role needs."""
+    """Some rows of a model, each column as an array of the kind that its role needs."""
 
+    model: Predictions
     source: Source
     numbers: IntArray  # in the file, counted from 0
     records: Records
-    classes: Sequence[str]
-    layout: Layout
-    problems: Problems
     spelled: dict[str, str] = field(default_factory=dict)  # labels that are classes but for their spelling
 
     def take(self, rows: IntArray) -> Rows:
@@ -153,42 +149,36 @@ class Rows:
 
     def labels(self, name: str) -> IntArray:
         """The column number of each row's label; -1 where there is none that is a class."""
-        labels, codes = coded(self.records.column(name))
-        truth = self.class_numbers(labels)[codes]
-        if len(truth) and truth.min() < 0:
-            missing = np.array([is_missing(label) for label in labels])[codes]
-            self.tell("missing", missing & (not self.layout.unlabelled), name, **NO_VALUE)
-            plain = [label if isinstance(label, (str, int, float)) else str(label) for label in labels]
-            self.no_such_class((truth < 0) & ~missing, name, np.array(plain, dtype=object)[codes])
-        return np.asarray(truth)
+        texts, codes = coded(self.records.column(name))
+        truth = self.class_numbers(texts)[codes]
+        if truth.min(initial=0) < 0:
+            labels = np.array(texts, dtype=object)[codes]
+            missing = ~labels.astype(bool)
+            self.tell("missing", missing & (not self.model.layout.unlabelled), name, **NO_VALUE)
+            self.no_such_class((truth < 0) & ~missing, name, labels)
+        return truth
 
-    def class_numbers(self, labels: Sequence[Any], by_place: bool = True) -> IntArray:
+    def class_numbers(self, labels: Sequence[str | None], by_place: bool = True) -> IntArray:
         """As `numbers_of`; what is no class may be one of those that lists of candidates do not name."""
-        numbers, other = numbers_of(labels, self.classes, by_place), self.source.other
+        classes, other = self.model.classes, self.source.other
+        numbers = numbers_of(labels, classes, by_place)
         for place, label in enumerate(labels):
-            if numbers[place] < 0 and other is not None and not is_missing(label):
-                numbers[place] = self.classes.index(other)
-            name = self.classes[numbers[place]]
-            if numbers[place] >= 0 and name != str(label) and folded(name) == folded(label):
-                self.spelled[str(label)] = name
+            if numbers[place] < 0 and other is not None and label is not None:
+                numbers[place] = classes.index(other)
+            name = classes[numbers[place]]
+            if label not in (name, None) and numbers[place] >= 0 and folded(name) == folded(label):
+                self.spelled[label] = name
         return numbers
 
     def no_such_class(self, unknown: NDArray[np.bool_], column: str | None, labels: Any) -> None:
         """Rows have labels that are no class of the forecasts, if any have."""
-        nearest = did_you_mean(str(labels[unknown.argmax()]), self.classes) if unknown.any() else ""
+        nearest = did_you_mean(str(labels[unknown.argmax()]), self.model.classes) if unknown.any() else ""
         fix = (
             f"{nearest}; correct the label, add the column, say what the forecasts' names begin with "
             "(--proba-prefix), or take the class as probability 0 (--missing-class-zero)"
         )
-        self.tell(
-            "label",
-            unknown,
-            column,
-            "holds the label {!r}, which has no forecast column",
-            fix,
-            labels,
-            argument="proba_prefix",
-        )
+        problem = "holds the label {!r}, which has no forecast column"
+        self.tell("label", unknown, column, problem, fix, labels, argument="proba_prefix")
 
     def forecasts(self, names: Sequence[str], absent: float = 0.0) -> tuple[NDArray[Any], ...]:
         """Columns of numbers, of the one float type that all have or else double; not copied where possible.
@@ -198,8 +188,8 @@ class Rows:
         kinds = {self.records.column(name).type for name in names if name}
         narrow = {pa.float16(): np.float16, pa.float32(): np.float32}
         dtype = narrow.get(kinds.pop(), np.float64) if len(kinds) == 1 else np.float64
-        none = np.full(len(self.numbers), absent, dtype)
-        columns = (self._numbers(name, bool(np.isnan(absent))) if name else none for name in names)
+        none, may_lack = np.full(len(self.numbers), absent, dtype), bool(np.isnan(absent))
+        columns = (self._numbers(name, may_lack) if name else none for name in names)
         return tuple(column.astype(dtype, copy=False) for column in columns)
 
     def weights(self, name: str, rule: str = "0, or a positive number") -> FloatArray:
@@ -222,27 +212,22 @@ class Rows:
 
     def ids(self, name: str) -> NDArray[Any]:
         """As `names`; perhaps as numbers, however they are written."""
-        values = self.names(name)
-        return as_numbers(values) if self.layout.ids_as_numbers else values
+        return self.names(name, PADDED if self.model.layout.ids_as_numbers else WHOLE)
 
-    def names(self, name: str) -> NDArray[Any]:
+    def names(self, name: str, numbers: re.Pattern[str] = WHOLE) -> NDArray[Any]:
         """Groups: text, or whole numbers, also where these are written as text, as some formats do."""
         column = self.records.column(name)
         if types.is_integer(column.type) and not column.null_count:
             return plain_array(column)
         texts = texts_of(column)
         self.tell("missing", ~texts.astype(bool), name, **NO_VALUE)
-        return whole_numbers(int(text) if WHOLE.fullmatch(text or "") else text for text in texts)
+        return with_numbers(texts, numbers)
 
     def values(self, *names: str) -> dict[str, NDArray[Any]]:
         """Any text, and None where there is nothing; a number is the same text in every format."""
-        columns = {}
-        for name in names:
-            texts = columns[name] = texts_of(self.records.column(name))
-            if types.is_floating(self.records.column(name).type):
-                texts[texts == "nan"] = None
-            if self.source.decimal == ",":
-                texts[:] = [text and COMMA_NUMBER.sub(r"\1.\2", text) for text in texts]
+        columns = {name: texts_of(self.records.column(name)) for name in names}
+        for texts in columns.values() if self.source.decimal == "," else ():
+            texts[:] = [text and COMMA_NUMBER.sub(r"\1.\2", text) for text in texts]
         return columns
 
     def _numbers(self, name: str, may_lack: bool = False) -> NDArray[Any]:
@@ -250,94 +235,87 @@ class Rows:
         column, told = self.records.column(name), np.False_
         if not types.is_floating(column.type):
             column, told = self._cast(column, name)
-        array = plain_array(column.fill_null(np.nan) if column.null_count else column)
-        array = array if array.flags.aligned else array.copy()
-        if not may_lack and len(array) and np.isnan(array.min()):
+        array = np.require(plain_array(column.fill_null(np.nan) if column.null_count else column), None, "A")
+        if not may_lack and np.isnan(array.min(initial=0)):
             self.tell("missing", np.isnan(array) & ~told, name, **NO_VALUE)
         return array
 
     def _cast(self, column: Any, name: str) -> tuple[Any, Any]:
         """Numbers that are written as text, or of another type; and which were told to be none."""
-        is_text = any(is_kind(column.type) for is_kind in TEXTS)
-        try:
-            if not is_text:
+        decimal, other = self.source.decimal, "," if self.source.decimal == "." else "."
+        with suppress(pa.ArrowException):
+            if decimal == ".":
                 return column.cast(pa.float64()), np.False_
-        except pa.ArrowException:
-            pass
-        texts, decimal = texts_of(column), self.source.decimal
-        read = [_number(text, decimal) if is_text or text is None else None for text in texts]
+        texts = texts_of(column)
+        read = [_number(text, decimal) for text in texts]
         bad = np.array([number is None for number in read], bool)
         if bad.any():
-            otherwise = _number(texts[bad.argmax()], "," if decimal == "." else ".") is not None
             sign = f" with a decimal {'point' if decimal == '.' else 'comma'}, or say which sign it is (--decimal)"
-            self.tell("number", bad, name, "holds {!r:.80}", f"write a number{sign * otherwise}", texts)
+            fix = f"write a number{sign if _number(texts[bad.argmax()], other) is not None else ''}"
+            self.tell("number", bad, name, "holds {!r:.80}", fix, texts)
         return pa.array(read, pa.float64()), bad
 
     def tell(
         self, kind: str, bad: Any, column: str | None, problem: str, fix: str, values: Any = None, **about: Any
     ) -> None:
         """The rows that have a problem; what is said is about the value of the first."""
-        if bad.any():
-            rows = np.flatnonzero(bad)
+        rows = np.flatnonzero(bad)
+        if len(rows):
             value = None if values is None else values[rows[:1]].tolist()[0]
             about |= {"column": column, "problem": problem.format(value), "value": value, "fix": fix}
-            self.problems.in_rows(kind, self.source, self.numbers[rows].tolist(), **about)
+            self.model.problems.in_rows(kind, self.source, self.numbers[rows].tolist(), **about)
 
 
 def _number(text: str | None, decimal: str) -> float | None:
     """The number, nan if it is missing as Arrow understands that, None if it is no number."""
-    if text is None or text.strip() in MISSING_NUMBERS:
+    digits = (text or "").strip().rstrip("%")  # percentages are known by their sums
+    if digits in MISSING_NUMBERS:
         return float("nan")
-    written = text.strip()
-    try:
-        digits = written.rstrip("%")  # percentages are known by their sums
+    with suppress(ValueError):
         return float(digits if decimal == "." else digits.replace(".", "?").replace(",", "."))
-    except ValueError:
-        return None
+    return None
 
 
-def numbers_of(labels: Iterable[Any], names: Sequence[str], by_place: bool = True) -> IntArray:
+def numbers_of(labels: Collection[str | None], names: Sequence[str], by_place: bool = True) -> IntArray:
     """The columns of labels: by name, or by number where no class is named by a number; -1 where there is none.
 
     A name may be spelled otherwise, as `matched` understands that. Without `by_place`, numbers are names only.
 
     Examples
     --------
-    >>> numbers_of(["dog", 1, "cow", None], ("cat", "dog")).tolist()
+    >>> numbers_of(["dog", "1", "cow", None], ("cat", "dog")).tolist()
     [1, 1, -1, -1]
-    >>> numbers_of([1, 1.0, "0"], ("1", "2")).tolist()
+    >>> numbers_of(["1", "1.0", "0"], ("1", "2")).tolist()
     [0, 0, -1]
     """
+    places = _places(tuple(names), by_place)
+    spelled = {label: label if label in places else _plain(label) for label in filter(None, labels)}
+    unknown = [label for label, text in spelled.items() if text not in places]
+    spelled |= matched(unknown, names) if unknown else {}
+    return np.array([places.get(spelled.get(label or "", ""), -1) for label in labels], np.intp)
+
+
+@lru_cache(4)  # asked for by every batch
+def _places(names: Names, by_place: bool) -> dict[str, int]:
+    """The number of each class by what may be said of it: its number, the number that it is, its name."""
     places = {} if not by_place or any_number(names) else {str(index): index for index in range(len(names))}
-    places |= {text: index for index, name in enumerate(names) for text in reversed(_spellings(name))}
-    places |= {name: index for index, name in enumerate(names)}  # as it is written, first of all
-    spelled = [() if label is None else _spellings(label) for label in labels]
-    unknown = (texts[0] for texts in spelled if texts and not places.keys() & {*texts})
-    meant = matched([text for text in unknown if not _is_integer(text)], names)
-    places |= {label: places[name] for label, name in meant.items()}
-    return np.array([next((places[text] for text in texts if text in places), -1) for texts in spelled], np.intp)
+    places |= {_plain(name): index for index, name in enumerate(names)}
+    return places | {name: index for index, name in enumerate(names)}
 
 
-def with_labels(classes: Names, labels: Iterable[Any]) -> Names:
+def with_labels(classes: Names, labels: Iterable[str | None]) -> Names:
     """Classes, and those labels that are none of them."""
-    texts = [str(label) for label in labels if label is not None]
+    texts = list(filter(None, labels))
     numbers = numbers_of(texts, classes).tolist()
     return (*classes, *(label for label, number in zip(texts, numbers, strict=True) if number < 0))
 
 
 def any_number(names: Iterable[str]) -> bool:
     """Whether a class is named by a whole number, however it is written."""
-    return any(_is_integer(text) for name in names for text in _spellings(name))
+    return any(WHOLE_LABEL.fullmatch(_plain(name)) for name in names)
 
 
-def _spellings(label: Any) -> Names:
-    """How a label may be written: 1.0 may be 1, True may be true or 1, and bytes may be text."""
-    text = label.decode("utf-8", "replace") if isinstance(label, bytes) else str(label)
-    if text in ("True", "False"):
-        return text, text.lower(), str(int(text == "True"))
-    whole = re.sub(r"\.0+$", "", text)
-    return (text, whole) if whole != text and _is_integer(whole) else (text,)
-
-
-def _is_integer(text: str) -> bool:
-    return text.isascii() and text.removeprefix("-").isdigit()
+def _plain(label: str) -> str:
+    """1.0 as 1, and True as 1."""
+    match = WHOLE_LABEL.fullmatch(label)
+    return match[1] if match else {"true": "1", "false": "0"}.get(label.lower(), label)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.files.alignment import align, common_rows
-from pandora_regret.files.batch import Batch, spelled_otherwise
+from pandora_regret.files.batch import Batch, blamed, spelled_otherwise
 from pandora_regret.files.candidates import ListedRows
 from pandora_regret.files.classes import (
     Columns,
@@ -24,7 +23,7 @@ from pandora_regret.files.classes import (
     settled,
     with_known_classes,
 )
-from pandora_regret.files.columns import is_missing, texts_of, with_labels
+from pandora_regret.files.columns import texts_of, with_labels
 from pandora_regret.files.formats import open_source, stem_of
 from pandora_regret.files.layout import Layout, ModelFiles
 from pandora_regret.files.predictions import Predictions, Truth, read_all, read_models
@@ -178,11 +177,11 @@ def _check_one_model(name: str | None, models: Sequence[str], path: str) -> None
 
 def models_of(model: Predictions) -> list[Predictions]:
     """The models in a table: one for every value of the model column, in order of appearance."""
-    column, names = model.columns.model, dict[str, None]()
+    column, names = model.columns.model or "", dict[str, None]()
     for rows in model.walk([column]) if column else ():
         distinct = texts_of(rows.records.column(column).unique()).tolist()
-        if any(map(is_missing, distinct)):
-            rows.names(column or "")
+        if None in distinct:
+            rows.names(column)
         names |= dict.fromkeys(distinct)
     if model.is_named:
         _check_one_model(model.name, list(names), model.path)
@@ -203,14 +202,15 @@ def read_truth(layout: Layout, classes: Names | None = None) -> Truth:
 class Inspected(Collected):
     """What was understood of a table, and what is wrong with it."""
 
+    columns: Columns | None = None
+    rows = 0
+    unused: Sequence[str] = ()
+    done: AllDone = ()  # what was recognised in the file, or left out of it
+
     def __init__(self, path: str, name: str) -> None:
         super().__init__()
-        self.path, self.name, self.rows = path, name, 0
-        self.columns: Columns | None = None
-        self.unused: list[str] = []
+        self.path, self.name, self.read = path, name, list[Batch]()  # all rows of each model
         self.models, self.labels = Counter[str](), Counter[str]()  # rows of each model, and of each class
-        self.done: AllDone = ()  # what was recognised in the file, or left out of it
-        self.read: list[tuple[Predictions, Batch]] = []  # each model, and all its rows
 
     @property
     def fine(self) -> bool:
@@ -219,17 +219,16 @@ class Inspected(Collected):
 
     def add(self, table: Predictions) -> None:
         """Read a table as for a score."""
-        self.columns, self.done, models = table.columns, table.done, models_of(table)
-        wanted = set(table.columns.wanted)
+        self.columns, self.done, wanted = table.columns, table.done, set(table.columns.wanted)
         self.unused = [name for name in table.sources[0].kinds if name not in wanted]
-        for model, batch in zip(models, read_models(models), strict=False):
+        for batch in read_models(models_of(table)):
+            self.read.append(batch)
             self.rows += len(batch)
-            self.models.update({} if model.only is None else {model.only: len(batch)})
+            if batch.model.only is not None:
+                self.models[batch.model.only] = len(batch)
             if batch.votes is None:
-                times = np.bincount(batch.truth[batch.truth >= 0], minlength=len(batch.classes))
-                self.labels.update(dict(zip(batch.classes, times.tolist(), strict=True)))
-            self.read.append((model, batch))
-            self.done += batch.changes.done(model.name)
+                self.labels.update(batch.classes[k] for k in batch.truth[batch.truth >= 0].tolist())
+            self.done += batch.changes.done(batch.model.name)
 
 
 def inspect_file(path: str, layout: Layout) -> list[Inspected]:
@@ -280,20 +279,21 @@ def inspect_models(
     except InputError as error:
         tables = []
         (together if results else told(str(layout.truth), "truth")).in_file("file", error)
-    for table, result in ((table, result) for table in tables for result in results if result is table.problems):
-        with result.noting():
-            result.add(table)
+    for table in tables:
+        assert isinstance(table.problems, Inspected)
+        with table.problems.noting():
+            table.problems.add(table)
         progress()
-    fine = [pair for one in results if one.fine for pair in one.read]
-    models, batches = [model for model, _ in fine], [batch for _, batch in fine]
-    if prices is not None and fine:
-        with together.noting("prices", (prices.source,)):
+    batches = [batch for one in results if one.fine for batch in one.read]
+    models = [batch.model for batch in batches]
+    with together.noting("prices", () if prices is None else (prices.source,)):
+        if prices is not None and batches:
             prices.for_classes(list(dict.fromkeys(name for model in models for name in model.classes)))
     with together.noting():
         names = unique_names(models)
         if layout.common_rows:
             batches, _ = common_rows(batches, names)
-        if fine:
+        if batches:
             align(batches, names, together)
     return results, together.problems
 
@@ -302,7 +302,7 @@ def inspect_models(
 class Together:
     """Models on the same rows."""
 
-    models: dict[str, Predictions]
+    names: list[str]
     batches: list[Batch]
     done: AllDone  # what was done to the files
 
@@ -318,8 +318,7 @@ class Together:
     def forecasts(self) -> dict[str, Forecast]:
         """The models' forecasts, all with the weights of the rows."""
         weighted = (replace(batch, weights=self.of_rows("weights")) for batch in self.batches)
-        pairs = zip(self.models.items(), weighted, strict=True)
-        return {name: batch.forecast(model.logits) for (name, model), batch in pairs}
+        return {name: batch.forecast() for name, batch in zip(self.names, weighted, strict=True)}
 
 
 def read_together(
@@ -349,15 +348,15 @@ def read_together(
     if common:
         batches, left_out = common_rows(batches, names)
         done += left_out
-    batches, models = align(batches, names), dict(zip(names, opened, strict=True))
-    orders = [name for name, batch in zip(names, batches, strict=True) if batch.order_only]
+    batches = align(batches, names)
+    orders = [name for name, one in zip(names, opened, strict=True) if one.order_only]
     if orders and (others := [name for name in names if name not in orders]):
         why = f"because {listed(orders)} {'has' if len(orders) == 1 else 'have'} no probabilities"
         done += noted("order only", len(others), f"{listed(others)} scored by order alone, too, {why}")
     done += tuple(dict.fromkeys(each for one in opened for each in one.done))
-    for (name, model), batch in zip(models.items(), batches, strict=True):
-        done += (*batch.changes.done(name), *_zeros(name, model, batch))
-    return Together(models, batches, done)
+    for name, batch in zip(names, batches, strict=True):
+        done += (*batch.changes.done(name), *_zeros(name, batch))
+    return Together(names, batches, done)
 
 
 def unique_names(opened: Sequence[Predictions]) -> list[str]:
@@ -370,10 +369,10 @@ def unique_names(opened: Sequence[Predictions]) -> list[str]:
     return names
 
 
-def _zeros(name: str, model: Predictions, batch: Batch) -> AllDone:
+def _zeros(name: str, batch: Batch) -> AllDone:
     """The classes that were taken as probability 0 because a file lacks them, and how often they are true."""
-    columns = {} if isinstance(batch.sources[0], ListedRows) else model.columns.column_of  # lists may leave a rest
-    absent = [each for each, column in columns.items() if not column]
+    is_list = isinstance(batch.model.sources[0], ListedRows)  # which may leave a rest
+    absent = [each for each, column in batch.model.columns.column_of.items() if not column and not is_list]
     n = int(np.isin(batch.truth, [batch.classes.index(each) for each in absent]).sum())
     sentence = f"{name} has no {listed(absent)}: taken as probability 0, the truth of {counted(n, 'case')}"
     return noted("classes taken as 0", len(absent), sentence, name)
@@ -394,15 +393,9 @@ class OneRow:
         table, rescaled = rescale_rows(self.forecast[None], row_sum_tolerance(self.forecast.dtype))
         return replace(self, forecast=table[0], done=(*self.done, *rescaled.done(self.place)))
 
-    @contextmanager
-    def blamed(self) -> Iterator[None]:
+    def blamed(self) -> Any:
         """Errors about the forecast say where it stands, and what was taken for it."""
-        try:
-            yield
-        except InputError as error:
-            if error.argument != "y_proba" or error.row is None:
-                raise
-            raise error.replace(place=f"{self.place} ({', '.join(self.classes)})") from None
+        return blamed(lambda _: f"{self.place} ({', '.join(self.classes)})")
 
 
 def read_row(
@@ -463,18 +456,17 @@ def _one_of(model: Predictions, row: int | None, case: str | None) -> Batch:
         fix = "say which column names the rows with --id"
         raise FileError("has no column of ids", model.path, fix, argument="ids")
     columns = replace(model.columns, label="", id=column, weight=None, group=None, model=None, votes=(), by=())
-    wanted, rows = str(row) if case is None else case, dict[int, Batch]()  # by their numbers
+    wanted, rows = str(row) if case is None else case, list[Batch]()
     for batch in replace(model, columns=columns).batches(ROWS_AT_ONCE):
-        numbers = range(batch.first_row + 1, batch.first_row + len(batch) + 1)
-        names = zip(numbers, numbers if batch.ids is None else batch.ids.tolist(), strict=True)
-        rows |= {k: batch.take(np.array([k - numbers[0]])) for k, name in names if str(name) == wanted}
+        names = 1 + batch.places if batch.ids is None else batch.ids
+        rows += [batch.take(at) for at in np.argwhere(names.astype(str) == wanted)]
         if case is None and rows:
             break
     if len(rows) == 1:
-        return rows.popitem()[1]
+        return rows[0]
     if case is None:
         problem = f"has {model.count()} rows: --row {row} is not among them"
         raise FileError(problem, model.path, argument="row", value=row)
     problem = f"has {len(rows) or 'no'} row{'s' * (len(rows) > 1)} whose {column} is {case!r}"
-    which = f"say which with --row: {' or '.join(map(str, rows))}" if rows else None
+    which = f"say which with --row: {' or '.join(str(1 + one.places[0]) for one in rows)}" if rows else None
     raise FileError(problem, model.path, which, argument="ids", value=case)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import accumulate, groupby
 from typing import Any
 
@@ -15,20 +14,19 @@ from pandora_regret.files.batch import (
     FILE,
     MOST_NAMED,
     Batch,
-    Changes,
     concatenated,
     ids_written_otherwise,
     spelled_otherwise,
 )
 from pandora_regret.files.candidates import ListedRows
 from pandora_regret.files.classes import Columns
-from pandora_regret.files.columns import Rows, regrouped, texts_of
+from pandora_regret.files.columns import Rows, coded, regrouped
 from pandora_regret.files.layout import Layout
 from pandora_regret.files.roles import KEPT
 from pandora_regret.files.source import RAISED, AllDone, Fields, FileError, Names, Problems, Source, noted
 from pandora_regret.text import counted, listed
 
-ROWS, ELEMENTS = 1 << 19, 11 << 19  # half a usual row group of Parquet: whole ones take 80 MB more
+ROWS, ELEMENTS = 1 << 19, 12 << 19  # half a usual row group of Parquet: whole ones take 80 MB more
 
 INDEX = re.compile("|__index_level_.*")  # what pandas calls the numbers of rows, in CSV or in Parquet
 
@@ -40,40 +38,34 @@ class Truth:
     rows: Batch  # without forecasts; its classes are the labels that occur
     done: AllDone = ()  # what was recognised in the file
 
-    @cached_property
-    def _position(self) -> dict[Any, int]:
-        assert self.rows.ids is not None
-        return {name: row for row, name in enumerate(self.rows.ids.tolist())}
-
     def never_forecast(self, batches: Sequence[Batch]) -> AllDone:
         """The cases that no model forecasts, counted."""
         forecast = {name for batch in batches for name in np.asarray(batch.ids).tolist()}
-        n, path = len(self._position.keys() - forecast), self.rows.path
+        n, path = len({*np.asarray(self.rows.ids).tolist()} - forecast), self.rows.path
         sentence = f"{counted(n, 'case')} of {path} that no model forecasts left out"
         return noted("truths left out", n, sentence, path)
 
     def of(self, ids: Any, rows: Rows) -> Fields:
         """What is known of rows, by the names of the fields of `Batch`; cases that it lacks are told."""
-        at = np.array([self._position.get(name, -1) for name in ids.tolist()], dtype=np.intp)
-        if not rows.layout.common_rows and (at < 0).any():
-            option = "" if rows.layout.common_rows is None else " (--common-rows)"  # `score` has no such option
+        at, common = self.rows.rows_of(ids), rows.model.layout.common_rows
+        lacking = (at < 0) & (not common)
+        if lacking.any():
+            option = "" if common is None else " (--common-rows)"  # `score` has no such option
             about: Fields = {"fix": f"complete it, or leave such rows out{option}", "argument": "id"}
             about |= ids_written_otherwise(ids, self.rows.ids, rows.source.path)
             path = self.rows.path.replace("{", "{{").replace("}", "}}")
-            rows.tell("id", at < 0, None, f"has the id {{!r}}, which {path} lacks", values=ids, **about)
-        cases, labels = self.rows.take(at), (*self.rows.classes, None)
-        parts = ((role.field, getattr(cases, role.field)) for role in KEPT)
-        fields: Fields = {name: part for name, part in parts if part is not None}
-        numbers = rows.class_numbers(cases.classes, by_place=False)
-        named, truth = cases.truth, np.append(numbers, -1)[cases.truth]
+            rows.tell("id", lacking, None, f"has the id {{!r}}, which {path} lacks", values=ids, **about)
+        cases = self.rows.take(at)
+        fields: Fields = {role.field: getattr(cases, role.field) for role in KEPT}
+        numbers, named = np.append(rows.class_numbers(cases.classes, by_place=False), -1), cases.truth
         if cases.votes is not None:  # a class that only the forecasts have got none
-            fields["votes"] = cases.votes @ (numbers[:, None] == np.arange(len(rows.classes)))
-            lost = cases.votes * (numbers < 0)
-            named = np.where(lost.any(axis=1), lost.argmax(axis=1), -1)
-            truth = np.where(named < 0, fields["votes"].argmax(axis=1), -1)
+            fields["votes"] = cases.votes @ (numbers[:-1, None] == np.arange(len(rows.model.classes)))
+            lost = cases.votes * (numbers[:-1] < 0)
+            named = np.where(lost.any(axis=1), lost.argmax(axis=1), named)
+        truth = np.where(at < 0, -1, numbers[named])
         unknown = (truth < 0) & (at >= 0) & (named >= 0)
-        rows.no_such_class(unknown, None, np.array(labels, dtype=object)[named])
-        return fields | {"truth": np.where(at < 0, -1, truth), "ids": ids}
+        rows.no_such_class(unknown, None, np.array((*cases.classes, None), dtype=object)[named])
+        return fields | {"truth": truth, "ids": ids}
 
 
 @dataclass(frozen=True)
@@ -147,44 +139,39 @@ class Predictions:
     def batches(self, rows: int | None = None) -> Iterator[Batch]:
         """The rows in order, at most so many at a time; some tens of megabytes of them unless said."""
         number = self.first_row
-        for _, some_rows in own_rows([self], [*self.columns.wanted, self.watched or ""], rows):
+        for some_rows in own_rows([self], [*self.columns.wanted, self.watched or ""], rows):
             yield self.batch(some_rows, number)
             number += len(some_rows.numbers)
 
     def batch(self, rows: Rows, first_row: int = 0) -> Batch:
         """Rows of a table as arrays, rescaled where that was asked for; what is missing or no label is told."""
-        columns, other = self.columns, rows.source.other
+        columns, source, is_list = self.columns, rows.source, isinstance(rows.source, ListedRows)
         named = ((role, columns.of(role)) for role in KEPT)
         fields: Fields = {role.field: getattr(rows, role.reads)(*names) for role, names in named if names}
         if self.truth is not None:
             fields |= self.truth.of(fields["ids"], rows)
-        elif "votes" in fields:
+        elif columns.votes:
             fields["truth"] = fields["votes"].argmax(axis=1)
-        truth, absent = fields.get("truth", np.full(len(rows.numbers), -1)), -np.inf if self.logits else 0.0
-        if isinstance(rows.source, ListedRows):
-            truth, forecasts = rows.source.completed(truth, rows.forecasts(columns.forecasts, np.nan), rows)
-        else:
-            forecasts = rows.forecasts(columns.forecasts, absent)
-        outside = 0 if other is None else int((truth == columns.classes.index(other)).sum())
-        changes = Changes(spelled=frozenset(rows.spelled.items()), outside=outside, other=other or "")
+        truth = fields.pop("truth", np.full(len(rows.numbers), -1))
+        forecasts = rows.forecasts(columns.forecasts, np.nan if is_list else -np.inf if self.logits else 0.0)
+        if isinstance(source, ListedRows):
+            truth, forecasts = source.completed(truth, forecasts, rows)
         if self.percent:
             forecasts = tuple(column / column.dtype.type(100) for column in forecasts)
-        fields |= {"truth": truth, "changes": changes, "columns": forecasts}
         fields["id_column"] = rows.records.column(self.watched) if self.watched else None
-        places = rows.numbers + FILE * self.sources.index(rows.source)
-        batch = Batch(columns.classes, first_row=first_row, sources=self.sources, places=places, **fields)
+        places, spelled = rows.numbers + FILE * self.sources.index(source), frozenset(rows.spelled.items())
+        batch = Batch(self, self.classes, truth, forecasts, first_row, places, spelled=spelled, **fields)
         return batch.normalised() if (self.layout.normalise or self.percent) and not self.logits else batch
 
     def walk(self, columns: Sequence[str], rows: int | None = None) -> Iterator[Rows]:
         """Some columns, each once."""
         columns = list(dict.fromkeys(filter(None, columns)))
-        rows = rows or max(1, min(ROWS, ELEMENTS // max(1, len(columns))))
+        rows = rows or min(ROWS, ELEMENTS // (1 + len(columns)))
         for source in self.sources:
             start, wanted = source.first, self.columns.numbers & {*columns}
             numbers = frozenset(name for name in wanted if source.kinds[name] != "percent")
             for records in regrouped(source.read(columns, numbers, rows), rows):
-                of_file = np.arange(start, start + len(records))
-                yield Rows(source, of_file, records, self.classes, self.layout, self.problems)
+                yield Rows(self, source, np.arange(start, start + len(records)), records)
                 start += len(records)
 
     def fragments(self, n: int) -> list[Predictions]:
@@ -198,33 +185,23 @@ class Predictions:
         """How many rows there are."""
         if self.only is None:
             return sum(source.count() for source in self.sources)
-        return sum(len(rows.numbers) for _, rows in own_rows([self], []))
-
-    def checked(self, batches: Sequence[Batch]) -> Batch:
-        """All rows as one batch: they can be scored, no id occurs twice, and there is weight, or it is told."""
-        whole = concatenated(batches)
-        if self.columns.forecasts:
-            whole.check(self.logits, self.problems)
-        if whole.weights is not None and not (whole.weights > 0).any():
-            fix = "give at least one row a positive weight"
-            error = FileError("has weights that add up to nothing", self.path, fix)
-            self.problems.in_file("weight", error)
-        return whole
+        return sum(len(rows.numbers) for rows in own_rows([self], []))
 
 
-def own_rows(
-    models: Sequence[Predictions], columns: Sequence[str], rows: int | None = None
-) -> Iterator[tuple[Predictions, Rows]]:
-    """The rows of models that share their files, read once, and whose they are."""
-    first, place = models[0], {model.only: number for number, model in enumerate(models)}
-    shared = [] if first.only is None else [first.columns.model or ""]
-    for block in first.walk([*columns, *shared], rows):
+def own_rows(models: Sequence[Predictions], columns: Sequence[str], rows: int | None = None) -> Iterator[Rows]:
+    """The rows of models that share their files, which are read once."""
+    first, by_name = models[0], {model.only: model for model in models}
+    shared = "" if first.only is None else first.columns.model or ""
+    for block in first.walk([*columns, shared], rows):
         if not shared:
-            yield first, block
+            yield block
             continue
-        owners = np.array([place.get(name, -1) for name in texts_of(block.records.column(shared[0])).tolist()])
-        for number in np.unique(owners[owners >= 0]).tolist():
-            yield models[number], block.take(np.flatnonzero(owners == number))
+        names, codes = coded(block.records.column(shared))
+        for code, name in enumerate(names):
+            own = np.flatnonzero(codes == code)
+            if name in by_name and len(own):
+                numbers, records = block.numbers[own], block.records.take(own)
+                yield Rows(by_name[name], block.source, numbers, records)
 
 
 def read_all(predictions: Predictions) -> Batch:
@@ -263,10 +240,10 @@ def read_models(opened: Sequence[Predictions]) -> Iterator[Batch]:
     for _, sharing in groupby(opened, key=lambda model: id(model) if model.only is None else model.sources):
         models = list(sharing)
         parts = {model.only: list[Batch]() for model in models}
-        for model, rows in own_rows(models, models[0].columns.wanted):
-            parts[model.only].append(model.batch(rows))
+        for rows in own_rows(models, models[0].columns.wanted):
+            parts[rows.model.only].append(rows.model.batch(rows))
         for model in models:
             if batches := parts.pop(model.only):
-                yield model.checked(batches)
+                yield concatenated(batches).check()
             else:
                 model.problems.in_file("rows", model.no_rows())

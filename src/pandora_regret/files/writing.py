@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pandora_regret.atomic import write_atomically
-from pandora_regret.files.batch import Batch
+from pandora_regret.files.batch import Batch, blamed
 from pandora_regret.files.columns import texts_of
 from pandora_regret.files.predictions import Predictions
 from pandora_regret.files.source import Records
@@ -47,7 +47,7 @@ def _rewritten(predictions: Predictions, new_forecasts: Rewrite, lengths: list[i
     """All columns, some rows at a time; `lengths` says how many."""
     for rows in predictions.walk(list(predictions.sources[0].kinds)):
         batch, records = predictions.batch(rows, 0), rows.records
-        with batch.blamed():
+        with blamed(batch.place):
             new = dict(zip(predictions.columns.forecasts, new_forecasts(batch).T, strict=True))
         for index, field in enumerate(records.schema):
             kind, values = field.type, records.column(index)

@@ -198,10 +198,10 @@ def check_rows(
             good = (np.abs(values.sum(axis=1) - 1) <= tolerance) & (values.min(axis=1) >= 0)  # NaN compares false
     if not good.all():
         row = int(np.argmin(good))
-        raise _refused(values[row], tolerance, logits).replace(argument=name, row=int(numbers[row]))
+        raise refusal(values[row], tolerance, logits).replace(argument=name, row=int(numbers[row]))
 
 
-def _refused(row: FloatArray, tolerance: float, logits: bool) -> InputError:
+def refusal(row: FloatArray, tolerance: float, logits: bool) -> InputError:
     """What keeps a row from being logits, or a probability vector."""
     lowest, highest, total = float(row.min()), float(row.max()), sum(row.tolist())
     if logits:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pandora_regret.compare.result import Comparison, Costs, Data, IntervalMethod, ModelResult
 from pandora_regret.compare.sample import are_stated, as_tuple, in_tests
 from pandora_regret.compare.verdict import Background, conclude, costs_of_workup, read_interval
-from pandora_regret.files.batch import FILE, NO_CHANGES, Batch, twice
+from pandora_regret.files.batch import FILE, NO_CHANGES, Batch, blamed, twice
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import MOST_CLASSES, ROUNDING, effective_of_sums, suitable_interval
 from pandora_regret.inference.joint import MANY, Figure
@@ -149,7 +149,7 @@ class Settings:
     def forecast(self, batch: Batch, rows: IntArray | None = None) -> Forecast:
         """All rows of a batch with their base costs; or some, where these are those of all rows."""
         costs = self.base_costs if batch.costs is None else batch.costs / self.prior.mean
-        return batch.forecast(self.logits, rows).with_costs(costs)
+        return batch.forecast(rows).with_costs(costs)
 
 
 def read_settings(
@@ -238,7 +238,7 @@ class StreamSums:
     def add(self, batch: Batch) -> None:
         """Add rows; one that cannot be scored is an error that names it."""
         settings, few = self.settings, batch.groups is None and self.cases + len(batch) <= MANY
-        with batch.blamed():
+        with blamed(batch.place):
             means, predicted, table, rows = self._score(batch, few or settings.interval.replicates > 0)
         weights = np.ones(len(batch)) if batch.weights is None else batch.weights
         of_cases = table if rows is None else rows.per_case(table.T).T
