@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pandora_regret.files.batch import Batch, ids_written_otherwise
-from pandora_regret.files.roles import BY, KEPT, LABEL
+from pandora_regret.files.roles import BY, ID, KEPT, LABEL
 from pandora_regret.files.source import RAISED, AllDone, FileError, Problems, noted
 from pandora_regret.inputs import IntArray
 from pandora_regret.inputs.names import quoted
@@ -95,7 +95,7 @@ def _same_rows(first: Batch, other: Batch, tell: Tell) -> IntArray | None:
 def _check_equal(first: Batch, other: Batch, tell: Tell) -> None:
     """What both say about a row must be the same."""
     facts = [
-        {(role.option, role.title[:-1]): getattr(batch, role.field) for role in KEPT if role.must_agree}
+        {(role.option, role.title[:-1]): getattr(batch, role.field) for role in KEPT if role not in (ID, BY)}
         | {(BY.option, name): values for name, values in (batch.by or {}).items()}
         for batch in (first, other)
     ]

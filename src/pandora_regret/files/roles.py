@@ -4,11 +4,6 @@ A new role is a row of `ROLES`, a field of `Layout` and `Columns` (layout.py), a
 """
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
-
-Reading: TypeAlias = Literal[
-    "labels", "ids", "names", "weights", "votes", "costs", "values"
-]  # methods of `columns.Rows`
 
 
 @dataclass(frozen=True)
@@ -17,12 +12,11 @@ class Role:
 
     name: str  # of the field of `Columns`, and in the JSON of `pandora validate`
     title: str  # of many values, for people
-    reads: Reading  # how it is read, and with that how it is checked
+    reads: str  # the method of `columns.Rows` that reads and checks it
     help: str  # of the command's option
     usual: tuple[str, ...] = ()  # names of columns by which it is recognised
     field: str = ""  # of `Batch`; empty: it is not kept with the rows
     prefix: str | None = None  # the field of `Layout` where a role has one column per class
-    must_agree: bool = True  # whether files that are aligned must have the same values
     many: bool = False  # whether it is any number of columns, of which a file need not have all
 
     @property
@@ -32,7 +26,7 @@ class Role:
 
 
 LABEL = Role("label", "labels", "labels", "True classes.", ("y_true", "label", "target"), "truth")
-ID = Role("id", "ids", "ids", "Row ids, which match the rows of files.", ("id", "ids"), "ids", must_agree=False)
+ID = Role("id", "ids", "ids", "Row ids, which match the rows of files.", ("id", "ids"), "ids")
 WEIGHT = Role("weight", "weights", "weights", "Weights of rows.", ("weight", "sample_weight"), "weights")
 GROUP = Role(  # clusters change what an interval means, so they have no usual name
     "group",
