@@ -12,7 +12,7 @@ WAITING, EMITTED = -1, -2  # a block that has joined another has the number of t
 BETTER = 1 - 1e-13  # what costs less than this times the best so far is better by more than rounding
 
 
-def forest_costs(masses: Any, parents: Any, costs: Any, loss: float, finished: Any) -> None:
+def forest_costs(masses: Any, parents: Any, costs: Any, loss: float, finished: Any, scratch: Any) -> None:
     """What has been spent when each step of one forecast is done or given up, into `finished`, (M + 1,).
 
     Masses of steps, and last the mass that nothing finds. Of the forests, (orders, M), the cheapest counts. With R
@@ -20,7 +20,7 @@ def forest_costs(masses: Any, parents: Any, costs: Any, loss: float, finished: A
     """
     least, least_rest = np.inf, np.inf
     for number in range(len(parents)):
-        order = _order(masses, parents[number], costs)
+        order = _order(masses, parents[number], costs, scratch)
         left, made = masses[len(costs)], len(order)
         value = left * loss
         rest = value if left < POSSIBLE else 0.0  # the impossible part
@@ -44,16 +44,18 @@ def forest_costs(masses: Any, parents: Any, costs: Any, loss: float, finished: A
                     finished[step] = spent + loss
 
 
-def _order(masses: Any, parents: Any, costs: Any) -> Any:
+def _order(masses: Any, parents: Any, costs: Any, scratch: Any) -> Any:
     """Horn's algorithm (1972): steps in blocks that stick together.
 
     The block with the most probability per cost comes first: if the step it needs has not been made, it joins the
     block of that step, for nothing better can stand between the two; otherwise it is next. A block has the number
     of its first step.
     """
-    n = len(costs)
-    mass, cost = [masses[step] for step in range(n)], [costs[step] for step in range(n)]
-    order, size, following, last, joined = [0] * n, 0, [-1] * n, list(range(n)), [WAITING] * n
+    n, size = len(costs), 0
+    order, following, last, joined, mass, cost = scratch
+    for step in range(n):
+        following[step], last[step], joined[step] = -1, step, WAITING
+        mass[step], cost[step] = masses[step], costs[step]
     for _ in range(n):
         best = -1
         for step in range(n):
@@ -74,8 +76,11 @@ def _order(masses: Any, parents: Any, costs: Any) -> Any:
 
 
 def _rows(masses: Any, parents: Any, costs: Any, loss: float, finished: Any) -> None:
+    n = len(costs)
+    numbers = (np.empty(n, np.intp), np.empty(n, np.intp), np.empty(n, np.intp), np.empty(n, np.intp))
+    scratch = (*numbers, np.empty(n), np.empty(n))
     for row in range(len(masses)):
-        forest_costs(masses[row], parents, costs, loss, finished[row])
+        forest_costs(masses[row], parents, costs, loss, finished[row], scratch)
 
 
 @cache

@@ -5,10 +5,9 @@ the end gives every state its value. With ``q_k = p_k lik_k(s)`` it is
 
     V(s) = min( min_a sum_k q_k L(a, k),  min_t  c_t sum_k q_k + sum_o V(s, o) ).
 
-Options are numbered: edges of a state from 0 up, ways to stop from -1 down. Ways to stop come first, and a later
-option is taken only if it is better by more than rounding. What to do in a state is decided once.
-Where a forecast holds a state to be impossible, it acts there as if all classes still possible were alike: as
-`fallback` says, the choices for weights of 1.
+Options are numbered: edges of a state from 0 up, ways to stop from -1 down. Ways to stop come first, and the first
+option is taken that costs no more than the best but for rounding.
+Where a forecast holds a state to be impossible, it acts there as if all classes still possible were alike.
 """
 
 from itertools import chain
@@ -71,11 +70,10 @@ class Graph(NamedTuple):
 
             engine.in_threads(search, len(p), len(p) * len(self.actions))
         else:
-            fallback = sweep(np.ones((1, p.shape[1])), NOTHING, NOTHING, *about)[1]
             for some in row_slices(len(p), len(self.states) + 1):
                 pairs = slice(starts[some.start], starts[some.stop])
-                value, _, spent = sweep(table[some], rows[pairs] - some.start, truths[pairs], *about, fallback)
-                values[some], paid[pairs] = value[0], spent[0]
+                value, _, spent = sweep(table[some], rows[pairs] - some.start, truths[pairs], *about)
+                values[some], paid[pairs] = value[0, :-1], spent[0]
         return values, paid
 
 
@@ -123,39 +121,32 @@ def _reached(space: StateSpace, state: State, likelihood: FloatArray, limit: int
 
 
 def sweep(
-    p: FloatArray,
-    rows: IntArray,
-    truths: IntArray,
-    graph: GraphArrays,
-    edge_costs: FloatArray,
-    fallback: Any = None,
+    p: FloatArray, rows: IntArray, truths: IntArray, graph: GraphArrays, edge_costs: FloatArray
 ) -> tuple[FloatArray, IntArray, FloatArray]:
-    """Of each state and row of p the least expected cost, (S + 1, n), and the option that has it, (S, n).
+    """Of each state and row of p the least expected cost, (S + 1, n + 1), and the option that has it, (S, n + 1).
 
     With them, of each state what is paid from there on in some `rows` if `truths` are true, times the probability
     of coming there, (S + 1, P).
     """
+    p = np.vstack([p, np.ones(p.shape[1])])  # the last one decides what others hold to be impossible
     n_states, every = len(graph.likelihood), np.arange(p.shape[1])
     value, paid = np.zeros((n_states + 1, len(p))), np.zeros((n_states + 1, len(rows)))
     choice, masses = np.zeros((n_states, len(p)), np.intp), p @ graph.likelihood.T
     for state in reversed(range(n_states)):
-        mass, chance = masses[:, state], graph.likelihood[state, truths]
-        believed, options = np.where(mass[:, None] > 0, p, 1.0), []
+        mass, chance, options = masses[:, state], graph.likelihood[state, truths], list[Any]()
+        likely = mass > 0
         for stop, names in enumerate(graph.names_class if graph.may_stop[state] else ()):
-            terms = believed * graph.weighted_losses[stop * n_states + state]
+            terms = np.where(likely[:, None], p, 1.0) * graph.weighted_losses[stop * n_states + state]
             named = terms.argmax(axis=1) if names else np.full(len(p), -1)  # its loss is spared
             lost = np.where(every == named[:, None], 0.0, terms).sum(axis=1)
             options.append((-1 - stop, lost, chance * graph.losses[stop, truths] * (named[rows] != truths)))
         for number, edge in enumerate(range(*graph.edges[state : state + 2])):
             after, spent = (table[graph.children[edge]].sum(axis=0) for table in (value, paid))
             options.append((number, edge_costs[edge] * mass + after, edge_costs[edge] * chance + spent))
-        best = np.full(len(p), np.inf)
-        for option, total, _ in options:
-            better = total < best * BETTER
-            best[better], choice[state, better] = total[better], option
-        if fallback is not None:
-            choice[state] = np.where(mass > 0, choice[state], fallback[state])
-        value[state] = np.where(mass > 0, best, 0.0)
-        for option, _, spent in options:
-            paid[state] = np.where(choice[state, rows] == option, spent, paid[state])
+        numbers, totals, spent = map(np.array, zip(*options, strict=True))
+        best = totals.min(axis=0)
+        first = (totals * BETTER <= best).argmax(axis=0)
+        first = np.where(likely, first, first[-1])
+        value[state], choice[state] = np.where(likely, best, 0.0), numbers[first]
+        paid[state] = spent[first[rows], np.arange(len(rows))]
     return value, choice, paid

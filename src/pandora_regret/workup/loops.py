@@ -1,8 +1,10 @@
 """The hot loops of work-ups, compiled by numba.
 
-The state graph is swept for 32 forecasts at once, each in its own lane: every inner loop runs over the lanes
-without a branch, so it becomes vector code, and what it touches stays in the cache. Only values and choices are
-swept; what a class costs is then found by walking from the start along the outcomes that the class can give.
+The state graph is swept for many forecasts at once, each in its own lane: every inner loop runs over the lanes
+without a branch, so it becomes vector code, and what it touches stays in the cache. Only values are swept; what a
+class costs is then found by walking from the start along the outcomes that the class can give, and what to do is
+decided in the states met on the way. The last lane holds all classes to be alike: it decides where a forecast
+holds a state to be impossible.
 
 Rows of lanes are addressed by two indices throughout: a view of a row would be counted as a reference each time.
 """
@@ -12,8 +14,9 @@ import numpy as np
 from pandora_regret.kernels.horn import BETTER
 from pandora_regret.kernels.jit import FAST, njit
 
-LANES = 32
-TINY = 1e-100  # as long as no probability is smaller, no state is impossible
+ALIKE = 31  # the last lane
+LANES = ALIKE + 1
+TOGETHER = 128  # states whose masses are one product of matrices: too small for threads, which are ours
 IN_LANES = {**FAST, "forceinline": True, "fastmath": {*FAST["fastmath"], "nnan"}}  # a minimum is one instruction
 
 
@@ -24,96 +27,131 @@ def graph_costs(p, starts, truths, graph, edge_costs, values, paid):
     `truths` holds the classes that are asked about, those of row n from ``starts[n]`` on.
     """
     n_states, n_classes = graph.likelihood.shape
-    value, choice = np.zeros((n_states + 1, LANES)), np.zeros((n_states, LANES), np.int16)
-    lanes, stack = np.ones((n_classes, LANES)), np.empty(n_states + 1, np.intp)
-    if np.min(p) < TINY:
-        _sweep(lanes, graph, edge_costs, value, choice)
-    fallback = choice[:, 0].copy()  # what to do in states that a forecast holds to be impossible
-    for first in range(0, len(p), LANES):
-        used = min(LANES, len(p) - first)
-        for lane in range(LANES):
-            for k in range(n_classes):
-                lanes[k, lane] = p[first + min(lane, used - 1), k]
-        mass = _sweep(lanes, graph, edge_costs, value, choice)
+    value, lanes = np.zeros((n_states + 3, LANES)), np.ones((n_classes, LANES))
+    stack = np.empty(n_states + 1, np.intp)
+    for first in range(0, len(p), ALIKE):
+        used = min(ALIKE, len(p) - first)
+        lanes[:, :used] = p[first : first + used].T
+        _sweep(lanes, graph, edge_costs, value)
         for lane in range(used):
             row = first + lane
             values[row] = value[0, lane]
             for pair in range(starts[row], starts[row + 1]):
-                paid[pair] = _walk(p[row], truths[pair], lane, mass, choice, graph, edge_costs, fallback, stack)
+                paid[pair] = _walk(lanes, truths[pair], lane, value, graph, edge_costs, stack)
 
 
 @njit(**FAST)
-def _sweep(p, graph, edge_costs, value, choice):
-    """The least expected cost from every state on, the option that has it, and the probability of each state."""
+def _sweep(p, graph, edge_costs, value):
+    """The least expected cost from every state on; behind these, rows for a state of no cost and for two sums."""
     likelihood, may_stop, edges, children, losses, weighted, names = graph
-    best, taken, total, largest = np.empty(LANES), np.empty(LANES, np.intp), np.zeros(LANES), np.empty(LANES)
-    mass, nowhere = np.dot(likelihood, p), len(likelihood)
-    for state in range(nowhere - 1, -1, -1):
-        best[:], taken[:] = np.inf, 0
-        for stop in range(len(losses) if may_stop[state] else 0):
-            _weigh(p, weighted, stop * nowhere + state, names[stop], total, largest)
-            _take(total, 0.0, mass, state, value, nowhere, nowhere, -1 - stop, best, taken)
-        total[:] = 0.0
-        for edge in range(edges[state], edges[state + 1]):
-            for index in range(2, children.shape[1]):
-                _add(value, children[edge, index], total, index > 2)
-            one, two = children[edge, 0], children[edge, 1]
-            _take(total, edge_costs[edge], mass, state, value, one, two, edge - edges[state], best, taken)
-        for lane in range(LANES):
-            value[state, lane], choice[state, lane] = best[lane], taken[lane]
-    return mass
+    total, largest, n_states = np.empty(LANES), np.empty(LANES), len(likelihood)
+    sum_of_one, sum_of_other = np.uint32(n_states + 1), np.uint32(n_states + 2)
+    for end in range(n_states, 0, -TOGETHER):
+        start = max(end - TOGETHER, 0)
+        masses = np.dot(likelihood[start:end], p)
+        for state in range(end - 1, start - 1, -1):
+            for lane in range(LANES):
+                value[state, lane] = np.inf
+            for stop in range(len(losses) if may_stop[state] else 0):
+                _stop(p, weighted, stop * n_states + state, names[stop], total, largest, value, state)
+            for one in range(edges[state], edges[state + 1], 2):
+                other = min(one + 1, edges[state + 1] - 1)
+                rest, other_rest = children[one, 1], children[other, 1]
+                if children.shape[1] > 2:
+                    rest, other_rest = sum_of_one, sum_of_other
+                    _add_up(children, one, value, rest)
+                    _add_up(children, other, value, other_rest)
+                _two_edges(masses, state - start, edge_costs, children, one, other, rest, other_rest, value, state)
 
 
 @njit(**IN_LANES)
-def _add(value, child, total, more):
-    for lane in range(LANES):
-        total[lane] = value[child, lane] + (total[lane] if more else 0.0)
-
-
-@njit(**IN_LANES)
-def _weigh(p, weights, row, names_class, total, largest):
+def _stop(p, weights, row, names_class, total, largest, value, state):
     """The sum of ``weights[row, k] p_k`` over classes, without the largest where that class is named."""
     for lane in range(LANES):
-        total[lane], largest[lane] = 0.0, 0.0
-    for k in range(len(p)):
+        total[lane], largest[lane] = 0.0, weights[row, 0] * p[0, lane]
+    for k in range(1, len(p)):
+        weight = weights[row, k]
         for lane in range(LANES):
-            term = weights[row, k] * p[k, lane]
+            term = weight * p[k, lane]
             total[lane] += min(term, largest[lane])
             largest[lane] = max(term, largest[lane])
     for lane in range(LANES):
-        total[lane] += 0.0 if names_class else largest[lane]
-
-
-@njit(**IN_LANES)
-def _take(rest, cost, mass, state, value, one, two, option, best, taken):
-    """An option where it is better: what it costs in a state, the values of two children, and the rest."""
-    for lane in range(LANES):
-        total = cost * mass[state, lane] + value[one, lane] + value[two, lane] + rest[lane]
-        better = total < best[lane] * BETTER
-        best[lane] = total if better else best[lane]
-        taken[lane] = option if better else taken[lane]
+        value[state, lane] = min(value[state, lane], total[lane] + (0.0 if names_class else largest[lane]))
 
 
 @njit(**FAST)
-def _walk(p, k, lane, mass, choice, graph, edge_costs, fallback, stack):
+def _add_up(children, edge, value, row):
+    """The sum of the values of all children of an edge but the first."""
+    second, third = children[edge, 1], children[edge, 2]
+    for lane in range(LANES):
+        value[row, lane] = value[second, lane] + value[third, lane]
+    for index in range(3, children.shape[1]):
+        child = children[edge, index]
+        for lane in range(LANES):
+            value[row, lane] += value[child, lane]
+
+
+@njit(**IN_LANES)
+def _two_edges(masses, place, costs, children, one, other, rest, other_rest, value, state):
+    """Two edges share loads and stores; where there is only one, it is taken twice."""
+    cost, other_cost, first, other_first = costs[one], costs[other], children[one, 0], children[other, 0]
+    for lane in range(LANES):
+        mass = masses[place, lane]
+        total = cost * mass + value[first, lane] + value[rest, lane]
+        other_total = other_cost * mass + value[other_first, lane] + value[other_rest, lane]
+        value[state, lane] = min(value[state, lane], min(total, other_total))
+
+
+@njit(**FAST)
+def _walk(p, k, lane, value, graph, edge_costs, stack):
     """What the policy of the forecast in a lane costs if class k is the truth."""
-    likelihood, _, edges, children, losses, weighted, names = graph
+    likelihood, _, _, children, losses, _, _ = graph
     stack[0], size, paid = 0, 1, 0.0
     while size:
         size -= 1
         state = stack[size]
-        likely, chance = mass[state, lane] > 0, likelihood[state, k]
-        option = choice[state, lane] if likely else fallback[state]
+        option, named = _option(p, lane, state, value, graph, edge_costs)
         if option < 0:
-            terms = weighted[(-1 - option) * len(likelihood) + state]
-            named = np.argmax(terms * p if likely else terms) if names[-1 - option] else -1
-            paid += 0.0 if named == k else chance * losses[-1 - option, k]
+            paid += 0.0 if named == k else likelihood[state, k] * losses[-1 - option, k]
             continue
-        edge = edges[state] + option
-        paid += chance * edge_costs[edge]
+        paid += likelihood[state, k] * edge_costs[option]
         for index in range(children.shape[1]):
-            child = children[edge, index]
+            child = children[option, index]
             if child < len(likelihood) and likelihood[child, k] > 0:
                 stack[size] = child
                 size += 1
     return paid
+
+
+@njit(**FAST)
+def _option(p, lane, state, value, graph, edge_costs):
+    """The first option that costs no more than the best, but for rounding, and the class that it names, or -1."""
+    likelihood, may_stop, edges, children, losses, weighted, names = graph
+    mass = _weigh(p, lane, likelihood[state])[0]
+    if mass == 0:
+        lane, mass = ALIKE, np.sum(likelihood[state])
+    for stop in range(len(losses) if may_stop[state] else 0):
+        total, others, named = _weigh(p, lane, weighted[stop * len(likelihood) + state])
+        if (others if names[stop] else total) * BETTER <= value[state, lane]:
+            return -1 - stop, named if names[stop] else -1
+    option = edges[state]
+    while option < edges[state + 1] - 1:
+        total = edge_costs[option] * mass
+        for child in children[option]:
+            total += value[child, lane]
+        if total * BETTER <= value[state, lane]:
+            break
+        option += 1
+    return option, -1
+
+
+@njit(**FAST)
+def _weigh(p, lane, weights):
+    """The weighted sum of probabilities in a lane, the same without its largest term, and the class of that."""
+    others, largest, named = 0.0, 0.0, 0
+    for k in range(len(p)):
+        term = weights[k] * p[k, lane]
+        others += min(term, largest)
+        if term > largest:
+            largest, named = term, k
+    return others + largest, others, named

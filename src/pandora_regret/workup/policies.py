@@ -93,7 +93,7 @@ class Nested(Policy):
             if counts.max() == 1:
                 masses = p[np.ix_(rows[below], members.argmax(axis=1))]
             else:  # tests of nothing but impossible classes come last, as if these were alike
-                masses = p[rows[below]] @ members.T.astype(np.float64)
+                masses = (p @ members.T.astype(np.float64))[rows[below]]
                 impossible = masses[np.arange(len(truth)), truth] == 0
                 masses[impossible] = np.where(masses[impossible] > 0, FIRST * masses[impossible], counts)
             level = as_forecast(masses, truth, costs[steps])
@@ -152,9 +152,12 @@ class Forest(Policy):
             about = (self.parents, prices, self.loss)
             engine.in_threads(lambda some: loop(masses[some], *about, finished[some]), len(p), work)
         else:
-            plain = (self.parents.tolist(), prices.tolist(), self.loss)
+            plain, scratch = (
+                (self.parents.tolist(), prices.tolist(), self.loss),
+                [[0] * len(costs) for _ in range(6)],
+            )
             for row, spent in zip(masses.tolist(), finished, strict=True):
-                forest_costs(row, *plain, spent)
+                forest_costs(row, *plain, spent, scratch)
         return finished
 
     def order(self, p: FloatArray, costs: FloatArray) -> list[int]:

@@ -142,16 +142,16 @@ class GraphSolver(Solver):
     name = "graph"
 
     def prepare(self, seconds: float, limit: int | None) -> None:
-        """Every state, swept for the forecast; and as if all classes were alike, for where it is impossible."""
+        """Every state, swept for the forecast."""
         self.graph = compile_graph(self.workup, self.found, MOST_STATES if limit is None else limit)
         self.number = {state: index for index, state in enumerate(self.graph.states)}
         about = (NOTHING, NOTHING, self.graph.arrays, self.graph.edge_costs(self.workup.costs))
-        self.values, self.choices, _ = sweep(np.stack([self.p, np.ones(len(self.p))]), *about)
+        self.values, self.choices, _ = sweep(self.p[None], *about)
 
     def option(self, state: State, likelihood: FloatArray) -> int:
         """As the sweep chose."""
         number = self.number[state]
-        choice = self.choices[number, 0 if (self.p * likelihood).any() else 1]
+        choice = self.choices[number, 0]
         return int(choice if choice < 0 else self.graph.actions[self.graph.arrays.edges[number] + choice])
 
     def value(self, state: State, likelihood: FloatArray) -> float:
