@@ -282,7 +282,7 @@ def write_damaged(columns):
 
 COMPARE = {
     "plain": f"a.csv b.csv c.csv {NAMED}",
-    "costs": f"a.csv b.csv c.csv {COSTS} --currency USD --pairs --by-class",
+    "costs": f"a.csv b.csv c.csv {COSTS} --currency USD",
     "price table": "a.csv b.csv --costs prices.csv",
     "price columns": "a.csv b.csv --costs minutes.csv:kind:time --unit minutes",
     "gamma prior": f"a.csv b.csv {COSTS} --prior gamma:2",

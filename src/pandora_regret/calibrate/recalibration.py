@@ -38,7 +38,6 @@ from pandora_regret.inputs import (
     FloatArray,
     Forecast,
     InputError,
-    IntArray,
     Labels,
     Table,
     read_choice,
@@ -239,9 +238,7 @@ def recalibrate(
     options: dict[str, Any] = {"labels": labels, "sample_weight": sample_weight}
     forecast = read_forecast(y_true, y_proba, logits=logits, normalise=normalise, **options)
     prior, forecast = priced(forecast, prior, costs)
-    return recalibrate_forecast(
-        forecast, prior, method, objective, folds, seed, read_level(level), currency, groups
-    )
+    return recalibrate_forecast(forecast, prior, method, objective, folds, seed, level, currency, groups)
 
 
 def recalibrate_forecast(
@@ -257,42 +254,26 @@ def recalibrate_forecast(
 ) -> Recalibration:
     """The same, past the door: of a forecast that has its costs."""
     method = read_choice(method, "method", METHODS)
-    by_search = read_objective(objective, method) == "search"
+    by_search, level = read_objective(objective, method) == "search", read_level(level)
     rows, zero = rows_of(forecast)
     fit = partial(fitted_map, method, prior=prior if by_search else None)
-    table, units = np.empty(forecast.values.shape), read_groups(groups, forecast.n_cases)
+    table, units, weights = (
+        np.empty(forecast.values.shape),
+        read_groups(groups, forecast.n_cases),
+        weights_of(forecast),
+    )
     fold = folds_of_cases(forecast, rows, folds, seed, units)
     for inside, map_ in cross_fit(rows, forecast.per_row(fold), fit):
         table[inside] = probabilities_of(map_(rows.scores[:, inside]))
-    map_ = RecalibrationMap.of(forecast, method, objective, fit(rows), zero)
-    return judged(forecast, table, prior, map_, level, currency, units, fold)
-
-
-def judged(
-    forecast: Forecast,
-    table: FloatArray,
-    prior: Prior,
-    map_: RecalibrationMap,
-    level: float,
-    currency: str | None = None,
-    units: IntArray | None = None,
-    folds: IntArray | None = None,
-) -> Recalibration:
-    """What recalibrated forecasts, one for each row of the forecast and in the order of its columns, save.
-
-    Cases of which several are one unit have its number, (n_cases,), and that of the fold that judged them.
-    Rows of a fold share a map, and so what is wrong with it: where folds differ by more than their rows explain,
-    the interval of what is saved is theirs.
-    """
     settled = replace(forecast, values=table, logits=False, tolerance=1e-6, checked=True)
-    weights = weights_of(forecast)
-    costs = [row_costs(each, prior) for each in (forecast, settled)]
+    own, then = (row_costs(each, prior) for each in (forecast, settled))
     cost, recalibrated, saved = (
-        Figure.of_mean(each, weights, units).estimate(level) for each in (*costs, costs[0] - costs[1])
+        Figure.of_mean(each, weights, units).estimate(level) for each in (own, then, own - then)
     )
-    if folds is not None:
-        by_fold = Figure.of_mean(costs[0] - costs[1], weights, folds).limits(level)
-        saved = Estimate(saved.value, *hull((saved.low, saved.high), by_fold))
+    # rows of a fold share a map, and so what is wrong with it: folds may differ by more than their rows explain
+    by_fold = Figure.of_mean(own - then, weights, fold).limits(level)
+    saved = Estimate(saved.value, *hull((saved.low, saved.high), by_fold))
+    map_ = RecalibrationMap.of(forecast, method, objective, fit(rows), zero)
     return Recalibration(map_, cost, recalibrated, saved, currency, level)
 
 

@@ -77,8 +77,6 @@ if TYPE_CHECKING:
     *LAYOUT,
     *FORMAT,
     Option("--full", "Print every table.", OUTPUT),
-    Option("--pairs", "As --full, for all pairs of models.", OUTPUT),
-    Option("--by-class", "As --full, class by class, too.", OUTPUT),
 )
 def compare(asked: Asked) -> None:
     r"""Which of several models to deploy, how sure that is, and what it saves.
@@ -103,7 +101,7 @@ def compare(asked: Asked) -> None:
     else:
         from pandora_regret.cli.comparison import print_comparison
 
-        print_comparison(result, full=asked.full, pairs=asked.pairs, by_class=asked.by_class)
+        print_comparison(result, full=asked.full)
     if asked.html is not None:
         from pandora_regret.report import write_report
 

@@ -31,7 +31,6 @@ from pandora_regret.text import (
 
 WIDTH, MOST_LINES = 80, 25
 MOST_MODELS, MOST_GROUPS = 5, 6  # in a table of the screen; so many groups are always there
-MODELS_IN_DETAIL = 5  # whose wrong tests are listed; all of them are in the JSON and on the page
 LONGEST_NAME, LONGEST_GROUP, LONGEST_TITLE = 20, 22, 12  # columns
 BEST = "* "
 MORE = "More: --full, --html report.html, --json."
@@ -39,11 +38,9 @@ MORE = "More: --full, --html report.html, --json."
 Section: TypeAlias = tuple[str, str, Table | None, Sequence[str]]  # title, note, table, sentences below
 
 
-def print_comparison(
-    comparison: Comparison, *, full: bool = False, pairs: bool = False, by_class: bool = False
-) -> None:
-    """On standard output; the tables of all pairs and of all classes are part of the full one."""
-    if not (full or pairs or by_class):
+def print_comparison(comparison: Comparison, *, full: bool = False) -> None:
+    """On standard output."""
+    if not full:
         for number, line in enumerate(screen(comparison, min(WIDTH, width()))):
             echo(line, bold=number == 0)
         return
@@ -51,8 +48,7 @@ def print_comparison(
         say(sentence, bold=number == 0)
     echo()
     tables = _Written(comparison)
-    _print(*tables.about_models(pairs), *tables.about_money(), *tables.by_group())
-    _print(*(tables.by_class() if by_class else ()))
+    _print(*tables.about_models(), *tables.about_money(), *tables.by_group())
     say(f"{tables.cases}. Costs: {comparison.costs.in_words}.", dim=True)
     bullets(comparison.notes, mark="!")
     print_done(comparison.done)
@@ -214,7 +210,7 @@ class _Written:
         """A table with one row per model, of columns by their titles."""
         return Table(["Model", *columns], list(zip(self.names, *columns.values(), strict=True)))
 
-    def about_models(self, pairs: bool) -> Iterator[Section]:
+    def about_models(self) -> Iterator[Section]:
         """Their scores, differences and ranks, and costs under other prices."""
         result, how, models, ranks = self.result, self.result.interval, self.result.models, self.result.ranks
         by = f"{count(how.replicates)} bootstrap replicates" if how.method == "bootstrap" else "linearisation"
@@ -230,18 +226,18 @@ class _Written:
                 for of in result.metrics
             }
             yield "Models", f"{note}; best marked {BEST.strip()}", self.by_model(scores), ()
-            yield self._differences(pairs)
+            yield self._differences()
             apart = [metric for metric in result.metrics if not ranks_as_another(metric.key)]
             table = self.by_model({of.title: [f"{rank:g}" for rank in ranks[of.key]] for of in apart})
             yield "Ranks by each metric", "", table, result.disagreements
         if self.scenarios:
-            others: dict[str, list[Content]] = {}
-            for number, scenario in enumerate(result.scenarios):
-                least = min(model.scenarios[number] for model in models)
-                for model in models:  # with the digits that the expected cost deserves
-                    cost = model.scenarios[number]
-                    text = self.cell(replace(model.scores["expected_cost"], value=cost)).text
-                    others.setdefault(scenario.name, []).append(Cell(text, best=cost == least))
+            others, costs = {}, zip(*(model.scenarios for model in models), strict=True)
+            for scenario, of_models in zip(result.scenarios, costs, strict=True):
+                shown = (  # with the digits that the expected cost deserves
+                    replace(model.scores["expected_cost"], value=cost)
+                    for model, cost in zip(models, of_models, strict=True)
+                )
+                others[scenario.name] = [Cell(self.cell(of).text, "", of.value == min(of_models)) for of in shown]
             yield "Under other costs", "expected search cost; best marked *", self.by_model(others), ()
 
     def scores(self) -> Table:
@@ -249,31 +245,28 @@ class _Written:
         pairs = [(each, self.cell(self.result.best.scores[each.key], each.unit)) for each in self.result.metrics]
         return Table(["Metric", "Value", "Interval"], [(each.title, of.text, of.interval) for each, of in pairs])
 
-    def _differences(self, pairs: bool) -> Section:
-        """What other models cost more than the best, or every pair of models."""
+    def _differences(self) -> Section:
+        """What other models cost more than the best."""
         shares = {model.name: model.probability_best for model in self.result.models}
         rows = [
             {
-                "Model": f"{gap.against} over {gap.model}" if pairs else gap.against,
+                "Model": gap.against,
                 "Costs more": self.cell(gap.more),
                 "p (Holm)": self.formats.p_value(gap.p_holm),
                 "Per 1,000 cases": self.cell(gap.more.mapped(lambda amount: 1000 * amount)),
                 "Cheapest": UNDEFINED if (share := shares[gap.against]) is None else percent(share, short=True),
             }
             for gap in self.result.differences
-            if pairs or gap.model == self.names[0]
+            if gap.model == self.names[0]
         ]
-        title = "Every pair of models" if pairs else f"What other models cost more than {self.names[0]}"
-        return title, "paired, per case; p is adjusted for all pairs, intervals are not", Table.of(rows), ()
+        note = "paired, per case; p is adjusted for all pairs, intervals are not"
+        return f"What other models cost more than {self.names[0]}", note, Table.of(rows), ()
 
     def wrong_tests(self) -> Iterator[Section]:
         """Where the money goes."""
         note = "the most expensive wrong tests, per case"
-        by_model = groupby(self.result.largest_pairs, lambda pair: pair.model)
-        for _, (name, pairs) in zip(range(MODELS_IN_DETAIL), by_model, strict=False):
+        for name, pairs in groupby(self.result.largest_pairs, lambda pair: pair.model):
             yield f"Where the money goes: {name}", note, None, [pair.sentence for pair in pairs]
-        if self.result.largest_pairs and len(self.names) > MODELS_IN_DETAIL:
-            yield f"and {len(self.names) - MODELS_IN_DETAIL} more models", "see --json or --html", None, ()
 
     def about_money(self) -> Iterator[Section]:
         """Wrong tests, steps of a work-up, calibration, and prices that would change the verdict."""
@@ -285,11 +278,9 @@ class _Written:
             yield "Where the money goes in a typical case", "of which only class frequencies are known", table, ()
         if any(model.calibration for model in models):
             parts = [self._calibration(model) for model in models]
-            columns = {title: [part[title] for part in parts] for title in parts[0]}
-            columns = {title: [*map(self.cell, column)] for title, column in columns.items() if any(column)}
-            sentences = ((model.name, recalibrating(model, self.unit)) for model in models)
+            columns = {title: [*map(self.cell, of)] for title in parts[0] if any(of := [p[title] for p in parts])}
+            told = [f"{model.name}: {text}" for model in models if (text := recalibrating(model, self.unit))]
             note = "what forecasts predict of their own cost, and what recalibrating (cross-fitted) would save"
-            told = [f"{name}: {text}" for name, text in sentences if text]
             yield "Cost calibration", note, self.by_model(columns), told
         if self.prices:
             yield "Prices", "", None, self.prices
@@ -320,14 +311,3 @@ class _Written:
             pooled = f"; {count(part.pooled)} small groups pooled as the last" if part.pooled else ""
             note = f"found, predicted, {over}; p for all groups{pooled}"
             yield f"By {part.column}", note, Table(header, rows), part.all_flags
-
-    def by_class(self) -> Iterator[Section]:
-        """Each model on the cases of each true class."""
-        for model in self.result.models:
-            shown = [metric for metric in self.result.metrics if hasattr(model.by_class[0], metric.key)]
-            rows = [
-                {"Class": row.label, "Cases": count(row.weight)}
-                | {metric.title: self.formats.write(metric.unit, getattr(row, metric.key)) for metric in shown}
-                for row in model.by_class
-            ]
-            yield f"{model.name}, class by class", "", Table.of(rows), ()

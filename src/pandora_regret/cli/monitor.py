@@ -40,19 +40,11 @@ from pandora_regret.records import to_plain
 from pandora_regret.text import counted
 
 if TYPE_CHECKING:
-    from pandora_regret.files import Batch
     from pandora_regret.monitor import Monitor, Taken
 
 ALARM = 3
-NOT_HERE = (
-    "weight",
-    "group",
-    "votes_prefix",
-    "cost_prefix",
-    "truth",
-)  # every case counts once, at the same prices
-COLUMNS = [option for option in LAYOUT if option.name not in NOT_HERE]
-COLUMNS_NAMED = [str(option.name) for option in COLUMNS]
+NOT_HERE = ("weight", "group", "votes_prefix", "cost_prefix", "truth")  # each case counts once, at the same prices
+COLUMNS = {str(option.name): option for option in LAYOUT if option.name not in NOT_HERE}
 ROLES, SETTINGS = ("champion", "challenger", "time", "dependent"), ("level", "two_sided", "wait")
 
 
@@ -78,7 +70,7 @@ ROLES, SETTINGS = ("champion", "challenger", "time", "dependent"), ("level", "tw
     Option("--html FILE", "Write a page with the whole history; it is replaced.", type=PATH),
     *SEARCH,
     WORKUP,
-    *COLUMNS,
+    *COLUMNS.values(),
     JSON,
 )
 def monitor(asked: Asked) -> None:
@@ -110,8 +102,7 @@ def monitor(asked: Asked) -> None:
         check_output(path, force=True)
     with _locked(state):
         watched, taken, done = _updated(asked)
-        layout = asked.only(*COLUMNS_NAMED)
-        kept = {"unit": asked.cost_unit, "layout": layout} | asked.only(*ROLES)
+        kept = {"unit": asked.cost_unit, "layout": asked.only(*COLUMNS)} | asked.only(*ROLES)
         text = json.dumps(watched.state() | {"command": kept}, allow_nan=False, separators=(",", ":"))
         write_atomically(state, lambda file: file.write(text.encode()))
         if asked.html is not None:  # while nobody else can write a newer one
@@ -124,9 +115,8 @@ def monitor(asked: Asked) -> None:
         about = {"sentences": lines, "summary": to_plain(summary), "taken": taken._asdict()}
         print_json(about | {"done": to_plain(done)}, "pandora-monitored/2")
     else:
-        echo("\n".join(lines))
-        if done:
-            echo(f"Done: {'; '.join(each.sentence for each in done)}.")
+        told = [f"Done: {'; '.join(each.sentence for each in done)}."] if done else []
+        echo("\n".join([*lines, *told]))
     alarmed = summary.alarmed or (asked.drift_alarm and summary.drift is not None)
     click.get_current_context().exit(ALARM if alarmed else 0)
 
@@ -153,18 +143,18 @@ def _updated(asked: Asked) -> tuple[Monitor, Taken, tuple[Done, ...]]:
     from pandora_regret.files.opening import read_truth
     from pandora_regret.monitor import Taken
 
-    watched, done = _restored(asked), tuple[Done, ...]()
+    watched, done, new = _restored(asked), tuple[Done, ...](), dict[str, Any]()
     late = 0 if watched is None else watched.queue.late
-    new: dict[str, Any] | None = None
     if asked.files:
         watched, new, done = _read_forecasts(asked, watched)
     if watched is None:
         raise InputError(f"{asked.state} does not exist yet: give files of forecasts first.")
-    by_name, parts = _labels_by_name(watched), [Taken()]
+    parts = [Taken()]
     with watched.together():
-        if new is not None:
+        if new:
             parts.append(watched.update(**new))
         if asked.labels is not None:
+            by_name = _labels_by_name(watched)
             labels = read_truth(asked.layout(truth=asked.labels, unlabelled=True), tuple(by_name)).rows
             there = labels.truth >= 0  # the others are not known yet
             names = [list(by_name.values())[k] for k in labels.truth[there]]
@@ -183,14 +173,13 @@ def _updated(asked: Asked) -> tuple[Monitor, Taken, tuple[Done, ...]]:
 
 
 def _labels_by_name(watched: Monitor) -> dict[str, Any]:
-    return {str(label): label for label in watched.labels or ()}
+    return {str(label): label for label in watched.labels}
 
 
 def _restored(asked: Asked) -> Monitor | None:
     """The monitor of the state, which tells what is not asked for; what is asked for again must be the same."""
     from pandora_regret.monitor import Monitor
 
-    asked.cost_unit = None
     if not os.path.exists(asked.state):
         return None
     prior = asked.read_prior()
@@ -201,36 +190,39 @@ def _restored(asked: Asked) -> Monitor | None:
     )
     kept = state.get("command")
     kept = kept if isinstance(kept, dict) else {}
+    asked.cost_unit, layout = kept.get("unit"), kept.get("layout")
     settings = {name: kept.get(name) for name in ROLES} | {name: getattr(watched, name) for name in SETTINGS}
     for name, before in settings.items():
-        given = getattr(asked, name)
-        if given is not None and given != before:
-            begun = f"begun with {before}" if before is not None else "begun without it"
-            fix = "leave the option out, or begin a new state"
-            raise InputError(f"--{name.replace('_', '-')} is {given}, but {asked.state} was {begun}: {fix}.")
+        _check_same(asked, name, getattr(asked, name) in (None, before), before)
         setattr(asked, name, before)
-    asked.cost_unit = kept.get("unit")
-    layout = kept["layout"] if isinstance(kept.get("layout"), dict) else {}
-    for name in COLUMNS_NAMED:  # a state tells no other option
-        setattr(asked, name, getattr(asked, name) or layout.get(name))
+    for name in COLUMNS:  # a state tells no other option
+        setattr(asked, name, getattr(asked, name) or (layout.get(name) if isinstance(layout, dict) else None))
     if asked.costs is not None or asked.price_unit:
-        charged, _ = asked.charged(list(_labels_by_name(watched)))
-        base = charged["costs"] / watched.prior.mean
-        if not np.array_equal(base, watched.costs) or charged["currency"] != asked.cost_unit:
-            fix = "leave --costs out, or begin a new state: costs at different prices cannot be compared"
-            raise InputError(f"--costs gives other prices than {asked.state} was begun with: {fix}.")
-    if asked.workup_read not in (None, watched.workup):
-        fix = "leave --workup out, or begin a new state"
-        raise InputError(f"--workup is another than {asked.state} was begun with: {fix}.")
+        _, costs, unit, _ = asked.prices(list(_labels_by_name(watched)))
+        base = np.array(None if costs is None else costs / watched.prior.mean)
+        _check_same(
+            asked, "costs", np.array_equal(base, watched.costs) and unit == asked.cost_unit, "other prices"
+        )
+    _check_same(asked, "workup", asked.workup_read in (None, watched.workup), "another")
     return watched
+
+
+def _check_same(asked: Asked, name: str, is_so: bool, before: Any) -> None:
+    """That a state was begun with what is asked for again."""
+    if not is_so:
+        begun = "begun without it" if before is None else f"begun with {before}"
+        is_now = f"--{name.replace('_', '-')} is {getattr(asked, name)}"
+        raise InputError(f"{is_now}, but {asked.state} was {begun}: leave the option out, or begin a new state.")
 
 
 def _read_forecasts(asked: Asked, watched: Monitor | None) -> tuple[Monitor, dict[str, Any], tuple[Done, ...]]:
     """The monitor, begun here if there is none; what `Monitor.update` takes; and what was done to the files."""
     from pandora_regret.files import FileError, align, open_models, read_models, read_models_argument
+    from pandora_regret.monitor import Monitor
 
+    column = asked.dependent or asked.time
     classes = {} if watched is None else {"classes": tuple(_labels_by_name(watched))}
-    layout = asked.layout(group=asked.dependent or asked.time, unlabelled=True, **classes)
+    layout = asked.layout(group=column, unlabelled=True, **classes)
     opened = open_models(read_models_argument(asked.files, layout), asked.priced())
     names, done = [one.name for one in opened], all_done(opened)
     order = _champion_first(names, asked)
@@ -245,38 +237,25 @@ def _read_forecasts(asked: Asked, watched: Monitor | None) -> tuple[Monitor, dic
         fix = "say which column names each case (--id), so that none is counted twice"
         raise InputError(f"{first.path} has no ids: {fix}.")
     if watched is None:
-        watched, unused = _begun(asked, first, [names[index] for index in order])
+        prior, costs, asked.cost_unit, unused = asked.prices(first.classes)
+        asked.champion, asked.challenger = (*(names[index] for index in order), None)[:2]
+        settings = {name: value for name, value in asked.only(*SETTINGS).items() if value is not None}
+        settings |= {"labels": first.classes, "dependent": asked.dependent is not None}
+        watched = Monitor(prior=prior, costs=costs, workup=asked.workup_read, **settings)
         done += unused
     by_name = _labels_by_name(watched)
     columns = [first.classes.index(name) for name in by_name]
-    times, column = None if first.groups is None else first.groups.tolist(), asked.dependent or asked.time
-    if times is not None:  # as sentences call them: week 9, where the column "week" holds 9
-        times = [f"{column} {time}" if str(time).isdigit() else str(time) for time in times]
     update = {
         "y_true": [None if k < 0 else by_name[first.classes[k]] for k in first.truth],
         "y_proba": first.values[:, columns],
         "challenger": others[0].values[:, columns] if others else None,
         "ids": first.ids,
-        "time": times,
         "logits": opened[order[0]].logits,
     }
+    if first.groups is not None:  # as sentences call them: week 9, where the column "week" holds 9
+        times = map(str, first.groups.tolist())
+        update["time"] = [f"{column} {time}" if time.isdigit() else time for time in times]
     return watched, update, done
-
-
-def _begun(asked: Asked, batch: Batch, names: Sequence[str]) -> tuple[Monitor, tuple[Done, ...]]:
-    """A new monitor, at the prices that are asked for, and prices that were not used."""
-    from pandora_regret.compare.sample import are_stated, in_tests
-    from pandora_regret.monitor import Monitor
-
-    (charged, unused), prior = asked.charged(batch.classes), asked.read_prior()
-    alike = None if are_stated(prior, None) else in_tests(len(batch.classes))
-    given = {name: value for name, value in asked.only(*SETTINGS).items() if value is not None}
-    asked.champion, asked.challenger = (*names, None)[:2]
-    workup = asked.workup_read
-    asked.cost_unit = charged.get("currency") if workup is None else asked.price_unit or workup.currency
-    costs = None if workup is not None else charged.get("costs", alike)
-    about: dict[str, Any] = {"labels": batch.classes, "dependent": asked.dependent is not None, "workup": workup}
-    return Monitor(prior=prior, costs=costs, **about, **given), unused
 
 
 def _champion_first(names: Sequence[str], asked: Asked) -> list[int]:

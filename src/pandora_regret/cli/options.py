@@ -174,6 +174,19 @@ class Asked(SimpleNamespace):
             )
         return {"currency": self.price_unit} if self.price_unit else {}, ()
 
+    def prices(
+        self, classes: Sequence[str], own: FloatArray | None = None
+    ) -> tuple[Prior | None, Any, str | None, tuple[Done, ...]]:
+        """The prior, what tests typically cost (1, where nobody says), their unit, and what was not used."""
+        import numpy as np
+
+        prior, (charged, unused) = self.read_prior(), self.charged(classes, own)
+        if self.workup_read is not None:
+            return prior, None, self.price_unit or self.workup_read.currency, unused
+        if charged or getattr(prior, "n_classes", None) is not None:
+            return prior, charged.get("costs"), charged.get("currency", ""), unused
+        return prior, np.ones(len(classes)), None, unused
+
     @cached_property
     def workup_read(self) -> Workup | None:
         """The work-up that was asked for."""

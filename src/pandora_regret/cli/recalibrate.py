@@ -2,8 +2,8 @@
 
 The JSON (schema "pandora-recalibration/1"; null stands for what cannot be told)::
 
-    schema, library, files [...], rows, method, objective, level, unit, judged_on ("out of fold", "new cases"
-    or null), cost {value, low, high}, recalibrated {...}, saved {...}, worth_it (true, false or null),
+    schema, library, files [...], rows, method, objective, level, unit, judged_on ("out of fold" or null),
+    cost {value, low, high}, recalibrated {...}, saved {...}, worth_it (true, false or null),
     sentences [...], map {...} (as in its file), written {forecasts, rows, map}, done [{what, count, sentence}]
 """
 
@@ -30,16 +30,14 @@ from pandora_regret.cli.options import (
     check_output,
     command,
 )
-from pandora_regret.cli.output import echo, print_done, print_json
-from pandora_regret.inputs import FloatArray, Forecast, InputError
-from pandora_regret.inputs.numbers import read_level
+from pandora_regret.cli.output import all_done, echo, print_done, print_json
+from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.records import to_plain
 from pandora_regret.text import money, money_between
 
 if TYPE_CHECKING:
     from pandora_regret.calibrate import Recalibration, RecalibrationMap
     from pandora_regret.files import Batch, Predictions
-    from pandora_regret.priors import Prior
 
 HARDLY_ANY = 0.01  # of what there was of a class
 METHODS = ("temperature", "vector", "matrix", "prior")
@@ -82,38 +80,27 @@ def recalibrate(asked: Asked) -> None:
       pandora recalibrate old.csv --apply new.csv --out new_recalibrated.csv --costs prices.csv
       pandora recalibrate old.csv --method prior --apply new.csv --out new_recalibrated.csv
     """
-    from pandora_regret.calibrate.recalibration import recalibrate_forecast
-    from pandora_regret.compare.sample import are_stated, in_tests
+    from pandora_regret.calibrate.recalibration import recalibrate_forecast, shifted_frequencies
     from pandora_regret.files import ModelFiles, open_models, read_all
     from pandora_regret.scores import priced
 
-    read_level(asked.level)
     map_path = _check_outputs(asked)
     opened = _only_model(open_models([ModelFiles(tuple(asked.files), asked.layout())], asked.priced()))
-    batch, prior = read_all(opened), asked.read_prior()
-    charged, unused = asked.charged(opened.classes, batch.costs)
-    stated = are_stated(prior, charged or None)
-    unit = charged.get("currency", "" if stated else None)
-    typical = charged.get("costs") if stated else in_tests(len(opened.classes))
+    batch = read_all(opened)
+    prior, typical, unit, unused = asked.prices(opened.classes, batch.costs)
     prior, forecast = priced(batch.forecast().check(), prior, typical)
-    new = None if asked.apply is None else _open_new(asked, opened.classes)
-    shifted = new is not None and asked.method == "prior"
-    judged: Recalibration | None = None
-    if new is not None and shifted:
-        map_, judged = _shifted(forecast, prior, new, asked.level, unit)
+    new, result, written = None if asked.apply is None else _open_new(asked, opened.classes), None, None
+    if new is not None and asked.method == "prior":
+        map_ = shifted_frequencies(forecast, read_all(new).forecast().check())
     else:
         how = (asked.method, asked.objective or "log_loss", asked.folds, 0, asked.level)
-        judged = recalibrate_forecast(forecast, prior, *how, unit, batch.groups)
-        map_ = judged.map
-    written, done = None, (*opened.done, *batch.changes.done(opened.name), *unused)
+        result = recalibrate_forecast(forecast, prior, *how, unit, batch.groups)
+        map_ = result.map
+    done, lines = (*opened.done, *batch.changes.done(opened.name), *unused), [_verdict(result, len(batch))]
+    lines += _what_it_does(map_)
     if new is not None:
-        written, done = (
-            _write(new, asked.out, map_),
-            (*done, *(each for source in new.sources for each in source.done)),
-        )
-    cases = f"the {written:,} new cases" if shifted else f"{len(batch):,} cases, each by a map that others fitted"
-    lines = [_verdict(judged, cases), *_what_it_does(map_)]
-    lines += [] if new is None else [f"Wrote {written:,} cases to {asked.out}."]
+        written, done = _write(new, asked.out, map_), (*done, *all_done(new.sources))
+        lines.append(f"Wrote {written:,} cases to {asked.out}.")
     if map_path is not None:
         map_.save(map_path)
         lines.append(f"The map: {map_path}; in Python, pandora_regret.calibrate.load_map reads it.")
@@ -131,8 +118,8 @@ def recalibrate(asked: Asked) -> None:
             "objective": map_.objective,
             "level": asked.level,
             "unit": unit,
-            "judged_on": None if judged is None else "new cases" if shifted else "out of fold",
-            **{name: to_plain(getattr(judged, name, None)) for name in facts},
+            "judged_on": None if result is None else "out of fold",
+            **{name: to_plain(getattr(result, name, None)) for name in facts},
             "map": to_plain(map_),
             "written": {"forecasts": asked.out, "map": map_path and str(map_path), "rows": written},
             "sentences": lines,
@@ -146,30 +133,22 @@ def _check_outputs(asked: Asked) -> Path | None:
     """That what is asked for goes together and may be written; where the map is written, if anywhere."""
     from pandora_regret.files.writing import check_other_file, writer_of
 
-    out, is_prior = None if asked.out is None else Path(asked.out), asked.method == "prior"
-    for is_so, problem in (
-        (
-            (asked.apply is None) != (out is None),
-            "--apply and --out belong together: what to recalibrate, and where to write it.",
-        ),
-        (
-            is_prior and out is None,
-            "--method prior finds the class frequencies of new cases: add --apply and --out.",
-        ),
-        (
-            is_prior and asked.objective is not None,
-            "--objective says what a map is fitted for; --method prior fits none.",
-        ),
-    ):
-        if is_so:
-            raise click.UsageError(problem)
-    map_path = None if out is None else out.with_name(f"{out.name.split('.')[0]}.map.json")
-    map_path = map_path if asked.map is None else Path(asked.map)
-    for path in filter(None, (out, map_path)):
+    if (asked.apply is None) != (asked.out is None):
+        raise click.UsageError("--apply and --out belong together: what to recalibrate, and where to write it.")
+    if asked.method == "prior":
+        if asked.out is None:
+            raise click.UsageError(
+                "--method prior finds the class frequencies of new cases: add --apply and --out."
+            )
+        asked.not_both("method", "objective", "--method prior fits no map that could have one")
+    map_path = None if asked.map is None else Path(asked.map)
+    if asked.out is not None:
+        out = Path(asked.out)
+        map_path = map_path or out.with_name(f"{out.name.split('.')[0]}.map.json")
+        writer_of(out)
+    for path in filter(None, (asked.out and Path(asked.out), map_path)):
         check_other_file(path, [*asked.files, *filter(None, (asked.apply,))])
         check_output(path, asked.force)
-    if out is not None:
-        writer_of(out)
     return map_path
 
 
@@ -199,23 +178,6 @@ def _open_new(asked: Asked, classes: tuple[str, ...]) -> Predictions:
         return _only_model(open_predictions(asked.apply, replace(layout, label=None)))
 
 
-def _shifted(
-    labelled: Forecast, prior: Prior, opened: Predictions, level: float, unit: str | None
-) -> tuple[RecalibrationMap, Recalibration | None]:
-    """New class frequencies, judged on the new cases where all of these have labels."""
-    from pandora_regret.calibrate.recalibration import judged, shifted_frequencies
-    from pandora_regret.files import read_all
-
-    batch, costs = read_all(opened), labelled.costs
-    new = batch.forecast().check()
-    map_ = shifted_frequencies(labelled, new)
-    if batch.truth.min() < 0 or (costs is not None and costs.ndim == 2):
-        return map_, None
-    columns = [map_.classes.index(name) for name in batch.classes]
-    charged = new.with_costs(None if costs is None else costs[columns])
-    return map_, judged(charged, map_.apply(new)[:, columns], prior, map_, level, unit)  # read without groups
-
-
 def _write(opened: Predictions, out: str, map_: RecalibrationMap) -> int:
     """The new forecasts, and how many rows they are."""
     from pandora_regret.files.writing import write_again
@@ -230,19 +192,19 @@ def _write(opened: Predictions, out: str, map_: RecalibrationMap) -> int:
     return write_again(opened, out, new_forecasts)
 
 
-def _verdict(judged: Recalibration | None, cases: str) -> str:
+def _verdict(result: Recalibration | None, rows: int) -> str:
     """Whether it is worth it."""
-    if judged is None:
-        return "What it saves cannot be told: the new cases have no labels."
-    worth_it, cost = judged.worth_it, judged.cost.value
-    saved = judged.saved.turned if worth_it is False else judged.saved
+    if result is None:
+        return "What it saves cannot be told without labels: pandora compare says it of cases that have some."
+    worth_it, cost, cases = result.worth_it, result.cost.value, f"{rows:,} cases, each by a map that others fitted"
+    saved = result.saved.turned if worth_it is False else result.saved
     if saved.value is None or saved.low is None or cost is None:
         return "What it saves cannot be told from so few cases."
     per = "per case" if worth_it is None else ""
-    span = money_between(saved.value, saved.low, saved.high, judged.unit, per=per)
+    span = money_between(saved.value, saved.low, saved.high, result.unit, per=per)
     if worth_it is None:
         return f"Not settled: recalibrating saves {span} on {cases}; that may be nothing."
-    of = f"of {money(cost, judged.unit)} per case ({100 * judged.level:g} % interval; {cases})"
+    of = f"of {money(cost, result.unit)} per case ({100 * result.level:g} % interval; {cases})"
     return (
         f"Worth it: recalibrating saves {span} {of}." if worth_it else f"Leave it: it would cost {span} more {of}."
     )
