@@ -5,7 +5,7 @@ Where no layout says which are classes, those are that are priced, that all mode
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,6 @@ OF_FORECASTS = ("proba_prefix", "classes", "columns", "cost_prefix")  # what a l
 OF_TRUTHS = ("label", "votes_prefix", "cost_prefix", "by")  # and of the truth's, where that has a file of its own
 SETTLING = ("proba_prefix", "classes", "columns", "votes_prefix")  # what says which columns hold forecasts
 ROUGHLY = 1e-2  # how far off 1 a sum may be, and still say which columns are meant
-Find = Callable[[Iterable[str], Iterable[str]], dict[str, str]]  # columns of some names, among others
 
 
 @dataclass(frozen=True)
@@ -76,43 +75,40 @@ def find_columns(layout: Layout, source: Source, is_truth: bool = False) -> Colu
 
     Where the truth has a file of its own, that has no forecasts, and the others have only ids and forecasts.
     """
-    layout, roles, needed, spelled = source.in_layout(layout), {*SINGLE}, {LABEL}, Fields()
+    layout, roles, needed = source.in_layout(layout), {*SINGLE}, {LABEL}
     if layout.truth is not None:
         needed, roles = {ID, LABEL}, roles - {MODEL} if is_truth else {ID, MODEL}
         nothing: Fields = dict.fromkeys(OF_FORECASTS if is_truth else OF_TRUTHS)
         layout = replace(layout, **nothing)
-    if layout.votes_prefix is not None:
-        roles -= {LABEL}
-        if layout.label is not None:
-            problem = f"is read with votes ({layout.votes_prefix!r}) and with the label {layout.label!r}"
-            fix = "say one of them (--votes-prefix, --label)"
-            raise FileError(problem, source.path, fix, argument=LABEL.option)
-    if layout.unlabelled and not is_truth:
-        needed -= {LABEL}
-
-    def find(names: Iterable[str], among: Iterable[str]) -> dict[str, str]:
-        columns = matched(names, among)
-        spelled.update({column: name for name, column in columns.items() if column != name})
-        return columns
-
+    if layout.votes_prefix is not None and layout.label is not None:
+        problem = f"is read with votes ({layout.votes_prefix!r}) and with the label {layout.label!r}"
+        fix = "say one of them (--votes-prefix, --label)"
+        raise FileError(problem, source.path, fix, argument=LABEL.option)
+    roles -= set() if layout.votes_prefix is None else {LABEL}
+    needed -= {LABEL} if layout.unlabelled and not is_truth else set()
     named, prefix = layout.columns or {}, layout.proba_prefix or ""
     written = {name: named.get(name, f"{prefix}{name}") for name in layout.classes or named}
-    others = source.kinds.keys() - written.values()
-    single: Fields = {
-        role.name: column
-        for role in SINGLE
-        if role in roles and (column := _find_column(role, layout, source, role in needed, others, find))
-    }
-    by = tuple(find(layout.by or (), source.kinds).values())
+    said = {role: getattr(layout, role.option) for role in SINGLE if role in roles}
+    names = {role: role.usual if asked is None else (asked,) for role, asked in said.items()}
+    asked = [name for of in (layout.by or (), written.values(), *names.values()) for name in of]
+    meant, classes = matched(asked, source.kinds), {*written.values()}
+    single = Fields()
+    for role, usual in names.items():
+        there = [meant[name] for name in usual if name in meant and (said[role] or meant[name] not in classes)]
+        if there:
+            single[role.name] = there[0]
+        elif said[role] is not None or role in needed:
+            raise _no_column(role, said[role], source)
+    by = tuple(meant[name] for name in layout.by or () if name in meant)
     taken = {*single.values(), *by}
-    column_of = _listed(layout, source, written, find) if written else _unlisted(layout, source, taken, is_truth)
+    column_of = _listed(layout, source, written, meant) if written else _unlisted(layout, source, taken, is_truth)
     columns = Columns(
         tuple(column_of),
         () if is_truth else tuple(column_of.values()),
         votes=_of_each_class(VOTES, layout, column_of, source),
         costs=_of_each_class(COSTS, layout, column_of, source),
         by=by,
-        spelled=tuple(spelled.items()),
+        spelled=tuple((column, name) for name, column in meant.items() if column != name),
         certain=any(getattr(layout, of) is not None for of in SETTLING),
         listed=layout.classes is not None,
         **single,
@@ -134,21 +130,14 @@ def _of_each_class(role: Role, layout: Layout, classes: Iterable[str], source: S
     return tuple(columns.values())
 
 
-def _find_column(
-    role: Role, layout: Layout, source: Source, needed: bool, others: Collection[str], find: Find
-) -> str | None:
-    """The column that was asked for, which must be there, or one of a usual name among the `others`."""
-    asked: str | None = getattr(layout, role.option)
-    names = role.usual if asked is None else (asked,)
-    columns = find(names, others if asked is None else source.kinds)
-    if columns or (asked is None and not needed):
-        return next(iter(columns.values()), None)
-    problem, fix = f"has no column {asked!r} (asked for as {role.name})", did_you_mean(names[0], source.kinds)
+def _no_column(role: Role, asked: str | None, source: Source) -> FileError:
+    """The error for a column that was asked for, or that is needed."""
+    problem, fix = f"has no column {asked!r} (asked for as {role.name})", did_you_mean(asked or "", source.kinds)
     if asked is None:
-        problem = f"has no {role.name} column ({', '.join(names)}) among {quoted(source.kinds)}"
+        problem = f"has no {role.name} column ({', '.join(role.usual)}) among {quoted(source.kinds)}"
         values = "true classes" if role is LABEL else role.title
         fix = f"say which one holds the {values} ({role.option}, --{role.option})"
-    raise FileError(problem, source.path, fix, argument=role.option)
+    return FileError(problem, source.path, fix, argument=role.option)
 
 
 def _unlisted(layout: Layout, source: Source, taken: set[str], is_truth: bool) -> dict[str, str]:
@@ -166,9 +155,10 @@ def _unlisted(layout: Layout, source: Source, taken: set[str], is_truth: bool) -
     return {name: name for name in numbers if not name.startswith(others)}
 
 
-def _listed(layout: Layout, source: Source, written: Mapping[str, str], find: Find) -> dict[str, str]:
-    """The columns of the classes that were listed, in file order; they are called as `written`."""
-    meant = find(written.values(), source.kinds)
+def _listed(
+    layout: Layout, source: Source, written: Mapping[str, str], meant: Mapping[str, str]
+) -> dict[str, str]:
+    """The columns of the classes that were listed, in file order: what those `written` are meant to be."""
     columns = [meant[written[name]] for name in layout.classes or written if written[name] in meant]
     missing = {name: column for name, column in written.items() if column not in meant}
     if missing and not (layout.missing_class_zero and columns):
@@ -342,11 +332,11 @@ def _by_labels(model: Predictions) -> Predictions:
 def labels_of(model: Predictions, until_all: bool = False) -> dict[Any, None]:
     """The labels that occur, None for missing ones; perhaps read only until all classes are among them."""
     labels: dict[Any, None] = dict.fromkeys(model.labels_apart)
-    column = model.columns.label
+    column, k = model.columns.label, len(model.classes)
     for rows in model.walk([column]) if column else ():
         distinct, codes = coded(rows.records.column(column))
         labels |= dict.fromkeys(distinct[code] for code in np.unique(codes).tolist())
-        if until_all and len({*numbers_of(labels, model.classes)} - {-1}) == len(model.classes) > 1:
+        if until_all and 1 < k <= len(labels) and len({*numbers_of(labels, model.classes)} - {-1}) == k:
             break
     return labels
 
@@ -354,9 +344,9 @@ def labels_of(model: Predictions, until_all: bool = False) -> dict[Any, None]:
 def _check_numbers_start_at_zero(model: Predictions) -> None:
     """Labels 1, 2, ... of columns without names may count from 0 or from 1; if 0 or K occurs, it is clear."""
     named, k = all(source.names_classes for source in model.sources), len(model.classes)
-    if named and any_number(model.classes):
-        return
     labels = labels_of(model, until_all=True)
+    if not any_number(map(str, labels)) or (named and any_number(model.classes)):
+        return
     numbers, by_number = (numbers_of(labels, names) for names in (model.classes, tuple(map(str, range(k)))))
     if numbers.min(initial=k) < 1 or 1 not in numbers or by_number.min() < 0:
         return

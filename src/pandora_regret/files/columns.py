@@ -247,11 +247,11 @@ class Rows:
             if decimal == ".":
                 return column.cast(pa.float64()), np.False_
         texts = texts_of(column)
-        read = [_number(text, decimal) for text in texts]
+        read = [number_in(text, decimal) for text in texts]
         bad = np.array([number is None for number in read], bool)
         if bad.any():
             sign = f" with a decimal {'point' if decimal == '.' else 'comma'}, or say which sign it is (--decimal)"
-            fix = f"write a number{sign if _number(texts[bad.argmax()], other) is not None else ''}"
+            fix = f"write a number{sign if number_in(texts[bad.argmax()], other) is not None else ''}"
             self.tell("number", bad, name, "holds {!r:.80}", fix, texts)
         return pa.array(read, pa.float64()), bad
 
@@ -266,7 +266,7 @@ class Rows:
             self.model.problems.in_rows(kind, self.source, self.numbers[rows].tolist(), **about)
 
 
-def _number(text: str | None, decimal: str) -> float | None:
+def number_in(text: str | None, decimal: str) -> float | None:
     """The number, nan if it is missing as Arrow understands that, None if it is no number."""
     digits = (text or "").strip().rstrip("%")  # percentages are known by their sums
     if digits in MISSING_NUMBERS:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
-from pandora_regret.files.columns import explained, kinds_of, valid_rows
+from pandora_regret.files.columns import MISSING_NUMBERS, explained, number_in, valid_rows
 from pandora_regret.files.layout import SEPARATORS, Dialect
 from pandora_regret.files.source import (
     HEAD_BYTES,
@@ -25,6 +25,7 @@ from pandora_regret.files.source import (
     AllDone,
     Fields,
     FileError,
+    Kind,
     Source,
     Tables,
     check_names,
@@ -48,7 +49,7 @@ MARKS = {  # what a file begins with that says its encoding; longer ones first
     codecs.BOM_UTF16_BE: "utf-16",
 }
 TITLES = {"iso8859-1": "Latin-1", "cp1252": "Windows-1252"}  # what people call encodings
-BYTES_LOOKED_AT, FEWEST_LOOKED_AT = 1 << 16, 8  # or lines, from which separator and decimal sign are recognised
+LINES_LOOKED_AT, CELLS_LOOKED_AT = 1000, 1 << 16  # to recognise separator and decimal sign; kinds of columns
 SEPARATOR_LINE = re.compile(rb"sep=([,;\t|])\r?\n")  # how Excel is told, above the header
 UTF_8_LETTER = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 NUMBER = r"[+-]?\d*{}\d+(?:[eE][+-]?\d+)?\s*%?"
@@ -157,35 +158,14 @@ class DelimitedFile(TextFile):
             problem = f"has a single column, {names[0][:80]!r}, if values are separated by {separator!r}"
             raise FileError(problem, path, "say what separates them (--separator)", argument="separator")
         check_names(names, path)
-        file = replace(
+        return replace(
             file,
-            kinds=dict.fromkeys(names, "other"),
+            kinds=_kinds(names, [values for _, values in rows], decimal),
             header_lines=line + sum(name.count("\n") for name in names),
             longest_line=max(map(len, sample.split(b"\n"))),
             broken_lines=any("\n" in value for _, values in rows for value in values),
             n_rows=None if rows or not complete else 0,
             done=written_otherwise(path, file.encoding, separator if separator != usual else "", decimal),
-        )
-        try:
-            return (
-                file if file.n_rows == 0 else replace(file, kinds=kinds_of(next(file._reader(io.BytesIO(sample)))))
-            )
-        except pa.ArrowException as error:
-            file._check_lines()
-            raise unreadable(path, "text", error) from None
-
-    def _reader(self, stream: Any, columns: Fields | None = None, rows: int = BLOCK_BYTES) -> Any:
-        """Arrow's, of these columns of these types, or of all, about so many rows at a time."""
-        block_bytes = max(min(BLOCK_BYTES, rows * self.longest_line), 4 * self.longest_line)
-        return arrow_csv.open_csv(
-            stream,
-            arrow_csv.ReadOptions(
-                column_names=list(self.kinds), skip_rows=self.header_lines, block_size=block_bytes
-            ),
-            arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=self.broken_lines),
-            arrow_csv.ConvertOptions(
-                column_types=columns, include_columns=columns and list(columns), decimal_point=self.decimal
-            ),
         )
 
     def records(self, lines: Iterable[bytes], whole: bool = True) -> Iterator[tuple[int, Any]]:
@@ -234,9 +214,17 @@ class DelimitedFile(TextFile):
         if self.n_rows == 0:
             return
         types, n_rows = {name: pa.float64() if name in numbers else pa.string() for name in columns}, 0
+        block_bytes = max(min(BLOCK_BYTES, rows * self.longest_line), 4 * self.longest_line)
+        options: Any = (
+            arrow_csv.ReadOptions(
+                column_names=list(self.kinds), skip_rows=self.header_lines, block_size=block_bytes
+            ),
+            arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=self.broken_lines),
+            arrow_csv.ConvertOptions(column_types=types, include_columns=list(types), decimal_point=self.decimal),
+        )
         with self.stream() as stream:
             counting = _CountingStream(stream)
-            for records in self._reader(counting, types, rows):
+            for records in arrow_csv.open_csv(counting, *options):
                 yield records
                 n_rows += len(records)
         if n_rows != counting.ends + (counting.last not in (b"", b"\n")) - self.header_lines:
@@ -249,6 +237,18 @@ class DelimitedFile(TextFile):
                 problem = f"has {len(values)} values but the header names {len(self.kinds)} columns"
                 fix = "quote values that contain the separator, or complete the line"
                 raise FileError(problem, self.path, fix, f" line {number}", row=row, value=len(values))
+
+
+def _kinds(names: Sequence[str], rows: Sequence[Sequence[str]], decimal: str) -> dict[str, Kind]:
+    """What columns hold, by their first cells; one without a name holds the row numbers that pandas writes."""
+    kinds: dict[str, Kind] = dict.fromkeys(names, "other")
+    for name, cells in zip(names, zip(*rows[: 1 + CELLS_LOOKED_AT // len(names)], strict=False), strict=False):
+        texts = {cell.strip() for cell in cells} - MISSING_NUMBERS
+        if texts and name.strip():
+            are_numbers = None not in (number_in(text, decimal) for text in texts)
+            are_percentages = are_numbers and any(text.endswith("%") for text in texts)
+            kinds[name] = "percent" if are_percentages else "number" if are_numbers else "text"
+    return kinds
 
 
 class _CountingStream:
@@ -355,10 +355,10 @@ def recognise_marks(sample: bytes, said: Dialect, usual: str, path: str) -> tupl
     """
     hint = SEPARATOR_LINE.match(sample)
     sample = sample[hint.end() if hint else 0 :]
-    end = max(BYTES_LOOKED_AT, FEWEST_LOOKED_AT * sample.find(b"\n"))
-    sample = sample if len(sample) <= end else sample[: sample.rfind(b"\n", 0, end)]
+    most = min(LINES_LOOKED_AT, 2 + CELLS_LOOKED_AT // (2 + sample.find(b"\n")))
+    text = b"\n".join(sample.split(b"\n", most)[:most]).decode("utf-8", "replace")
     certain = said.separator or (hint[1].decode() if hint else None)
-    tables = {mark: _values(sample, mark) for mark in ([certain] if certain else SEPARATORS)}
+    tables = {mark: _values(text, mark) for mark in ([certain] if certain else SEPARATORS)}
     headed = {mark: rows for mark, rows in tables.items() if rows and len(rows[0]) > 1}
     fits = {mark: sum(len(row) == len(rows[0]) for row in rows[1:]) for mark, rows in headed.items()}
     best = [mark for mark in fits if fits[mark] == max(fits.values())] or [certain or usual]
@@ -376,9 +376,8 @@ def recognise_marks(sample: bytes, said: Dialect, usual: str, path: str) -> tupl
     return separator, decimal
 
 
-def _values(sample: bytes, separator: str) -> list[list[str]]:
-    text = io.StringIO(sample.decode("utf-8", "replace"), newline="")
+def _values(text: str, separator: str) -> list[list[str]]:
     try:
-        return [row for row in csv.reader(text, delimiter=separator) if row]
+        return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if row]
     except csv.Error:  # what is wrong is said by who reads the file
         return []
