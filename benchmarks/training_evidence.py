@@ -35,8 +35,7 @@ from pandora_regret import expected_search_cost, pandora_regret, search_cost
 from pandora_regret.atomic import write_atomically
 from pandora_regret.costs import load_costs
 from pandora_regret.study import LabelledTable, VariantsZoo, read_labelled
-from pandora_regret.study.zoos.encoders import extract
-from pandora_regret.study.zoos.image_zoos import load_images
+from pandora_regret.study.zoos.image_zoos import extract, load_images
 from pandora_regret.work import run_all
 
 Cell = tuple[str, str, int]  # learner, data, rows to learn from (0: all of the fold)

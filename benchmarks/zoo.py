@@ -20,10 +20,9 @@ import timm
 import torch
 from yardstick import finish, record
 
-from pandora_regret.study.zoos.encoders import (
+from pandora_regret.study.zoos.image_zoos import (
     IMAGENET,
     Encoder,
-    Machine,
     Weights,
     build_with_average,
     count_parameters,
@@ -88,7 +87,7 @@ def random_encoder(name: str, network: torch.nn.Module | None = None) -> Encoder
         return {"features": network(images)}
 
     build = partial(build_with_average, name, Weights("random"), 224) if network is None else lambda: network
-    return Encoder(name, build, read, ("features",), 224, *IMAGENET, lambda: "random")
+    return Encoder(name, build, read, ("features",), 224, IMAGENET, lambda: "random")
 
 
 def built_before(names: Iterable[str], device: str) -> list[Encoder]:
@@ -104,19 +103,19 @@ def random_images(n: int) -> np.ndarray:
     return np.random.default_rng(42).integers(0, 256, (n, 224, 224, 3), dtype=np.uint8)
 
 
-def warm_up(pixels: np.ndarray, machine: Machine) -> None:
+def warm_up(pixels: np.ndarray, device: str) -> None:
     """The first kernels of a process load libraries: neither side pays for that."""
-    name = "resnet18" if machine.device == "cuda" else "test_resnet"
-    list(extract([random_encoder(name)], pixels[:64], machine))
+    name = "resnet18" if device == "cuda" else "test_resnet"
+    list(extract([random_encoder(name)], pixels[:64], device))
 
 
 def measure_ours(
-    encoders: Iterable[Encoder], pixels: np.ndarray, machine: Machine, what: str
+    encoders: Iterable[Encoder], pixels: np.ndarray, device: str, what: str
 ) -> tuple[dict[str, float], float]:
     """Each encoder's seconds, while others run beside it, and seconds in total; one that fails is left out."""
     start = time.perf_counter()
     seconds = {}
-    for features in extract(encoders, pixels, machine):
+    for features in extract(encoders, pixels, device):
         name, at = features.encoder.name, time.perf_counter() - start
         if features.failure:
             print(f"{what} {name:32} left out: {features.failure}", flush=True)
@@ -180,15 +179,14 @@ def main() -> int:
     device = "cpu" if options.smoke else "cuda"
     names = SMALL if options.smoke else ARCHITECTURES[: options.encoders]
     pixels = random_images(64 if options.smoke else options.images)
-    machine = Machine(device, largest_batch=options.batch, at_once=options.at_once)
-    print(f"timm {timm.__version__}, torch {torch.__version__}, {os.cpu_count()} cores, {machine}", flush=True)
-    warm_up(pixels, machine)
-    seconds, with_building = measure_ours(map(random_encoder, names), pixels, machine, "ours ")
+    print(f"timm {timm.__version__}, torch {torch.__version__}, {os.cpu_count()} cores, {device}", flush=True)
+    warm_up(pixels, device)
+    seconds, with_building = measure_ours(map(random_encoder, names), pixels, device, "ours ")
     images = len(pixels) * len(seconds)
     print(f"ours: {images / with_building:.0f} images/s", flush=True)
     if options.ours_alone:
         return 0
-    _, without = measure_ours(built_before(seconds, device), pixels, machine, "built")
+    _, without = measure_ours(built_before(seconds, device), pixels, device, "built")
     plain = measure_plain(seconds, pixels, device, options.workers)
     report(images, with_building, without, plain, options.workers)
     if options.table:
@@ -202,8 +200,6 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--images", type=int, default=4_000)
     parser.add_argument("--encoders", type=int, default=len(ARCHITECTURES), help="the first so many")
     parser.add_argument("--workers", type=int, default=4, help="processes of the plain loop's DataLoader")
-    parser.add_argument("--batch", type=int, default=0, help="the extractor's largest; 0: its own choice")
-    parser.add_argument("--at-once", type=int, default=0, help="networks at the same time; 0: its own choice")
     parser.add_argument("--ours-alone", action="store_true", help="no plain loop: to try settings")
     parser.add_argument("--table", type=Path, help="a file for the table of all architectures")
     return parser.parse_args()

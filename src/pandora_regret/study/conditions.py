@@ -7,9 +7,9 @@ name, a number of draws), never on what else is in the study: another model or c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -58,7 +58,10 @@ CHOICES: dict[str, dict[str, str]] = {
     },
 }
 PERFECT = {"sensitivity": 1.0, "false_positive_rate": 0.0, "confirmatory_cost": 0.0}  # of tests
-DRAWN = {"typical": "clinical", "reading": "mean_of_taus", "generator": None}  # what else than this needs a prior
+NEEDS: dict[str, dict[str, Any]] = {  # by what they mean nothing without: fields, and what they then must be
+    "prior": {"typical": "clinical", "reading": "mean_of_taus", "generator": None},
+    "search": PERFECT,
+}
 GENERATORS: dict[str, Any] = {"default": np.random.default_rng, "legacy": np.random.RandomState}
 LARGEST_SEED = 2**32 - 1  # that both take
 
@@ -147,24 +150,20 @@ class Condition:
             object.__setattr__(self, "prior", read_prior_argument(self.prior))
         if self.generator is not None:
             named_generator(self.generator)
-        idle = [f"{name}={getattr(self, name)!r}" for name, usual in DRAWN.items() if getattr(self, name) != usual]
-        quality = [(getattr(self, name), best) for name, best in PERFECT.items()]
-        imperfect = any(not np.isscalar(value) or value != best for value, best in quality)
-        for is_there, problem in (
-            (self.prior is None and idle, f"has {''.join(idle[:1])} but no prior to draw from: give a prior"),
-            (
-                self.reading == "per_instance" and self.search,
-                "has reading='per_instance' and imperfect tests, which are the same for all instances: "
-                "leave search out, or choose another reading",
-            ),
-            (
-                self.workup and (self.prior or self.search),
-                "has a work-up, which says what its steps cost and tell: leave prior and search out",
-            ),
-            (self.search is None and imperfect, "has imperfect tests: say which search, search='adaptive'"),
-        ):
-            if is_there:
-                raise InputError(f"condition {self.name!r} {problem}.")
+        for problem in self._problems():
+            raise InputError(f"condition {self.name!r} {problem}.")
+
+    def _problems(self) -> Iterator[str]:
+        """What makes no sense together."""
+        for needed, usual in NEEDS.items():
+            for name, value in usual.items() if getattr(self, needed) is None else ():
+                if not np.array_equal(getattr(self, name), value):
+                    yield f"has {name}={getattr(self, name)!r} but no {needed}: give a {needed}"
+        if self.reading == "per_instance" and self.search:
+            same = "imperfect tests, which are the same for all instances"
+            yield f"has reading='per_instance' and {same}: leave search out, or choose another reading"
+        if self.workup and (self.prior or self.search):
+            yield "has a work-up, which says what its steps cost and tell: leave prior and search out"
 
     @property
     def unit(self) -> str:
@@ -229,23 +228,19 @@ class Condition:
             return np.asarray(spent)[None]
         if self.search is None:
             return search_bills(truth, proba, costs)
-        bills, search = np.empty((len(costs), len(truth))), self.search
+        bill = partial(expected_expenditure, search=self.search, per_instance=True)
         tests = [self._tests(drawn, classes) for drawn in costs]
-
-        def bill(rows: slice) -> None:
-            for spent, drawn in zip(bills, tests, strict=True):
-                arguments = truth[rows], proba[rows], drawn
-                spent[rows] = expected_expenditure(*arguments, search=search, per_instance=True)
-
-        in_threads(bill, len(truth), proba.size)  # NumPy lets other threads run
-        return bills
+        parts = in_threads(  # NumPy lets other threads run
+            lambda rows: [bill(truth[rows], proba[rows], drawn) for drawn in tests], len(truth), proba.size
+        )
+        return np.concatenate(parts, axis=1)
 
     def weights(self, truth: IntArray, classes: Classes) -> FloatArray:
         """How much each instance counts, (N,), on average 1; a class without instances cannot count."""
         if self.prevalence is None:
             return np.ones(len(truth))
         wanted, occurs = np.ones(len(classes)), np.bincount(truth, minlength=len(classes))
-        if not (isinstance(self.prevalence, str) and self.prevalence == "equal"):
+        if not np.array_equal(self.prevalence, "equal"):
             wanted = read_costs(self.prevalence, classes, argument="prevalence")
         share = np.divide(wanted, occurs, out=np.zeros(len(classes)), where=occurs > 0)[truth]
         return np.asarray(share * (len(truth) / share.sum()))
@@ -316,17 +311,17 @@ def search_bills(truth: IntArray, proba: FloatArray, costs: FloatArray) -> Float
     array([[13.,  3.],
            [ 1.,  3.]])
     """
-    forecast, bills = read_forecast(truth, proba).check(), np.empty((len(costs), len(truth)))
-    for spent, drawn in zip(bills, costs, strict=True):
+    forecast, bills = read_forecast(truth, proba).check(), []
+    for drawn in costs:
         prices = np.tile(drawn, (len(truth) // len(drawn), 1)) if costs.ndim == 3 else drawn
         parts = realised_costs(forecast.with_costs(prices), BROKEN_BY_INDEX, alike=len(costs))
-        np.concatenate([of_rows for _, of_rows in parts], out=spent)
-    return bills
+        bills.append(np.concatenate([of_rows for _, of_rows in parts]))
+    return np.array(bills)
 
 
 def named_generator(name: Any) -> Any:
     """The generator of NumPy that "legacy:42" or "default:42" names."""
-    kind, _, seed = name.partition(":") if isinstance(name, str) else ("", "", "")
+    kind, _, seed = str(name).partition(":")
     if kind not in GENERATORS or not (seed.isascii() and seed.isdigit()) or int(seed) > LARGEST_SEED:
         fix = f"pass 'default:SEED' (default_rng) or 'legacy:SEED' (RandomState), SEED from 0 to {LARGEST_SEED}"
         raise InputError(argument="generator", value=name, fix=fix)

@@ -3,8 +3,7 @@
 from typing import Any
 
 from pandora_regret.study.spec import Study
-from pandora_regret.study.zoos.encoders import LISTED, count_parameters, listed_encoders
-from pandora_regret.study.zoos.image_zoos import official
+from pandora_regret.study.zoos.image_zoos import LISTED, count_parameters, listed_encoders, official
 from pandora_regret.text.table import Table
 
 MEDMNIST = {  # training, validation and test images, channels and classes of the paper's two: needs no package
@@ -74,7 +73,7 @@ def _sizes(zoo: Any) -> tuple[int, int, int, int, int, dict[str, int], int]:
     else:
         train, others, predicted, channels, classes = MEDMNIST.get(zoo.images) or _official(zoo.images)
         learned, to_fetch = min(train, zoo.train_cap), (train + others + predicted) * channels * zoo.size**2
-    encoders = {recipe.encoder for recipe in recipes.values()}
+    encoders = {encoder for encoder, _ in recipes.values()}
     if zoo.weights == "hub":
         names = {encoder.partition("@")[0] for encoder in encoders}
         weights = {name: 4 * (listed_encoders().get(name) or count_parameters(name)) for name in names}

@@ -110,40 +110,28 @@ def predict_all(
     Store
         Every prediction that could be made.
     """
-    task = f"{data.name}: models"
-    store, names = open_store(data, folder)
+    task, zoo = f"{data.name}: models", data.zoo
+    if not Store.exists(folder):  # models are listed once, so that an upgraded library resumes the same list
+        target, about = zoo.target(), {"zoo": zoo.about(), "models": zoo.names()}
+        Store.create(folder, target.truth, target.classes, groups=target.groups, about=about)
+    store = Store.open(folder)
+    names = kept_models(data, store.about["models"])
     missing = store.unfinished(names)
     if missing:
-        store.check_same(data.zoo.target())  # it may have changed since the store was begun
-        before, now = store.about["zoo"].get("sha256"), data.zoo.about().get("sha256")
+        store.check_same(zoo.target())  # it may have changed since the store was begun
+        before, now = store.about["zoo"].get("sha256"), zoo.about().get("sha256")
         if before != now:
             raise InputError(
                 f"{store.folder} was begun with other data (sha256 {before}, now {now}): restore the file, "
                 "or start again in another folder."
             )
     watcher.start(task, len(names), done=len(names) - len(missing))
-    finished: Iterator[str] = iter(())
-    if missing and data.zoo.most_jobs == 0:
-        finished = (_keep(store, outcome) for outcome in data.zoo.predict(missing))
-    elif missing:
-        finished = _finished(store, data.zoo, missing, jobs=jobs, cluster=cluster, timeout=timeout)
-    for name in finished:
-        about = store.about_model(name)
-        if about["failure"] is not None:
-            watcher.say(f"{data.name}: left out {name}: {about['failure']}")
-        speed = about.get("metadata", {}).get("images_per_second")
-        watcher.advance(task, note=f"{speed:,.0f} images/s" if speed else "")
+    how: Plain = {"jobs": jobs, "cluster": cluster, "timeout": timeout}
+    for name in _finished(store, zoo, missing, **how) if missing else ():
+        if (failure := store.failure(name)) is not None:
+            watcher.say(f"{data.name}: left out {name}: {failure}")
+        watcher.advance(task)
     return store
-
-
-def open_store(data: DataSet, folder: Path) -> tuple[Store, list[str]]:
-    """The store and the models it is to hold: listed once, so that an upgraded library resumes the same list."""
-    if Store.exists(folder):
-        store = Store.open(folder)
-    else:
-        target, about = data.zoo.target(), {"zoo": data.zoo.about(), "models": data.zoo.names()}
-        store = Store.create(folder, target.truth, target.classes, groups=target.groups, about=about)
-    return store, kept_models(data, store.about["models"])
 
 
 def kept_models(data: DataSet, names: Iterable[str]) -> list[str]:
@@ -160,6 +148,9 @@ def _finished(
     for it is the likeliest culprit, and the others go on together; so every death settles one model at least, and
     only a model that dies alone is said to have failed.
     """
+    if zoo.most_jobs == 0:
+        yield from (_keep(store, outcome) for outcome in zoo.predict(names))
+        return
     batches = zoo.batches(names)
     if zoo.most_jobs == 1 and not cluster:  # some in a row, so that it prepares one while it does another
         parts = (batches[start : start + TOGETHER] for start in range(0, len(batches), TOGETHER))

@@ -17,11 +17,18 @@ from numpy.typing import NDArray
 from pandora_regret._version import __version__
 from pandora_regret.inference.intervals import interval_around, percentiles
 from pandora_regret.inference.keyed import keyed_generator
-from pandora_regret.inputs import FloatArray, InputError, IntArray, Labels, read_choice, read_count
+from pandora_regret.inputs import (
+    FloatArray,
+    InputError,
+    IntArray,
+    Labels,
+    read_choice,
+    read_count,
+    read_probabilities,
+)
 from pandora_regret.inputs.costs import read_costs
 from pandora_regret.inputs.labels import read_labels, read_truth
 from pandora_regret.inputs.numbers import read_array, read_level
-from pandora_regret.inputs.tables import check_rows
 from pandora_regret.kernels.engine import in_threads, worth_compiling
 from pandora_regret.metrics import BASELINE, Metric, default_metrics, read_metrics, weighted_means
 from pandora_regret.study.conditions import PAPER_CONDITIONS, Condition, read_conditions
@@ -96,9 +103,9 @@ def regrets_of_choosing(
     regrets, picked = [], []
     for metric, value in zip(metrics, values, strict=True):
         losses = np.where(drawn > 0, value.T if metric.better == "lower" else -value.T, np.inf)
-        best = (losses == losses.min(axis=1, keepdims=True)) & (drawn > 0)
-        spent = np.multiply(best * drawn, excess, out=np.zeros_like(excess), where=best)
-        regrets.append(spent.sum(axis=1) / (best * drawn).sum(axis=1))
+        best = drawn * (losses == losses.min(axis=1, keepdims=True))
+        spent = np.multiply(best, excess, out=np.zeros_like(excess), where=best > 0)  # not 0 times infinity
+        regrets.append(spent.sum(axis=1) / best.sum(axis=1))
         picked.append(np.flatnonzero(best[0]))
     return np.stack(regrets, axis=1), picked
 
@@ -112,15 +119,15 @@ def excess_costs(
     `counts` how often each replicate drew them, (R, N), `drawn` how often it drew each model, (R, M), and `groups`
     which instances belong together, (N,): they are dealt into parts as a whole.
     """
-    left_out = (counts == 0) * base
+    left_out, stacked = (counts == 0) * base, rows[:, :, None]
     some = left_out.any(axis=1)
-    paid = weighted_means(rows[:, :, None], np.where(some[:, None], left_out, base))[:, :, 0].T  # (R, M) or (1, M)
-    best = np.asarray(np.where(drawn > 0, paid, np.inf).min(axis=1))
+    paid = weighted_means(stacked, np.where(some[:, None], left_out, base))[:, :, 0].T  # (R, M) or (1, M)
+    best = np.where(drawn > 0, paid, np.inf).min(axis=1)
     if some.any():
         best[some] = 0.0
         for part in range(PARTS):
             ours = left_out[some] * (groups % PARTS == part)
-            others = weighted_means(rows[:, :, None], base - ours)[:, :, 0].T
+            others = weighted_means(stacked, base - ours)[:, :, 0].T
             models = np.where(drawn[some] > 0, others, np.inf).argmin(axis=1)
             best[some] += [rows[model, w > 0] @ w[w > 0] for model, w in zip(models, ours, strict=True)]
         best[some] /= left_out[some].sum(axis=1)
@@ -140,7 +147,6 @@ TABLE_BYTES = 1 << 29  # of one condition's costs: of all models and draws, and 
 Findings: TypeAlias = tuple[FloatArray, FloatArray, NDArray[np.bool_], list[Names]]
 
 BATCH_ELEMENTS = 1 << 20  # forecasts, or bills, of as many models as fit are computed at once
-TOLERANCE = float(np.sqrt(np.finfo(np.float32).eps))  # of rows' sums: predictions are stored in float32
 PUT_RIGHT = 1e-9  # rows whose sums are further from 1: scores of float64 ask for that much
 DIGITS = 40  # binary: values that agree in so many are ties, however their sums were rounded
 
@@ -211,13 +217,12 @@ def read_contest(
     names = _read_names(models, n_models, "models")
     listed = tuple(range(n_classes)) if classes is None else _read_names(classes, n_classes, "classes")
     for name, table in zip(names, array, strict=True):
-        check_rows(table.astype(np.float64), f"forecasts of {name!r}", TOLERANCE)
-    order = np.argsort(np.array(names, object), kind="stable")
-    ordered = tuple(names[index] for index in order)
+        read_probabilities(table, name=f"forecasts of {name!r}").check()
+    order = sorted(range(n_models), key=names.__getitem__)
     priced = None if costs is None else read_costs(costs, listed)
     numbers, column = read_groups(groups, n_rows), read_truth(truth, range(n_classes), n_rows)
     grouped = np.arange(n_rows) if numbers is None else numbers
-    return Contest(column, array[order], ordered, listed, priced, seed, grouped)
+    return Contest(column, array[order], tuple(sorted(names)), listed, priced, seed, grouped)
 
 
 def _read_names(names: Any, count: int, what: str) -> Names:
@@ -229,12 +234,12 @@ def _read_names(names: Any, count: int, what: str) -> Names:
 
 def draw_counts(numbers: range, n_items: int, what: str, seed: int) -> FloatArray:
     """How often each of some replicates draws each item, (R, n)."""
-
-    def draw(number: int) -> FloatArray:
-        drawn = keyed_generator(seed, what, number).integers(0, n_items, n_items)
-        return np.bincount(drawn, minlength=n_items).astype(np.float64)
-
-    return np.stack([draw(number) if number > 0 else np.ones(n_items) for number in numbers])
+    counts = np.ones((len(numbers), n_items))
+    for drawn, number in zip(counts, numbers, strict=True):
+        if number > 0:
+            items = keyed_generator(seed, what, number).integers(0, n_items, n_items)
+            drawn[:] = np.bincount(items, minlength=n_items)
+    return counts
 
 
 def agreement(
@@ -395,15 +400,15 @@ def _of_condition(
     _, _, constant, picked = parts[0]
     is_reversed = signed[0] * [1 if metric.better == "lower" else -1 for metric in metrics] < 0
     keys = [metric.key for metric in metrics]
-    baseline = keys.index(BASELINE)
+    baseline = [keys.index(BASELINE)]
     taus = signed * np.where(signed[:1] < 0, -1, 1)  # the estimate's absolute value, and what is around it
-    gaps = taus - taus[:, [baseline]]
+    gaps = taus - taus[:, baseline]
     (low, high), (gap_low, gap_high) = (
         interval_around(each[:1], each[None, 1:], items=n_models, level=level) for each in (taus, gaps)
     )
     low, high = np.maximum(low, 0), np.minimum(high, 1)
-    gap_low = np.maximum(gap_low, low - high[:, [baseline]])  # further apart the two cannot be
-    gap_high = np.minimum(gap_high, high - low[:, [baseline]])
+    gap_low = np.maximum(gap_low, low - high[:, baseline])  # further apart the two cannot be
+    gap_high = np.minimum(gap_high, high - low[:, baseline])
     with np.errstate(invalid="ignore"):  # infinite bills on both sides: there is no mean
         mean = regrets[1:].mean(axis=0) if len(regrets) > 1 else np.full_like(regrets[0], np.nan)
     paid = [ends[0] for ends in percentiles(regrets[None, 1:], level)]

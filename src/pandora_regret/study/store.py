@@ -149,9 +149,10 @@ class Store:
         headers = [read_arrays(path, header_only=True)[1] for path in files]
         return dict(sorted((header["model"], header["failure"]) for header in headers))
 
-    def about_model(self, name: str) -> Plain:
-        """Why a model that is done has no predictions (`failure`), or what is known about it (`metadata`)."""
-        return read_arrays(self._file(name), header_only=True)[1]
+    def failure(self, name: str) -> str | None:
+        """Why a model that is done has no predictions; None where it has some."""
+        reason: str | None = read_arrays(self._file(name), header_only=True)[1]["failure"]
+        return reason
 
     def save(self, name: str, values: Table, *, logits: bool = False, metadata: Plain | None = None) -> None:
         """Keep one model's predictions as float32, in place of earlier ones of that name.

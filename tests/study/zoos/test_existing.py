@@ -173,13 +173,11 @@ def test_rows_that_all_files_have_and_a_truth_of_its_own(tmp_path):
 
 
 def test_groups_of_rows_are_kept_with_the_labels(tmp_path):
-    from pandora_regret.study.predicting import open_store
-
     expected = np.arange(len(TRUTH)) % 3
     table = long_table().assign(week=[f"week {group}" for _ in MODELS for group in expected])
     table.to_parquet(tmp_path / "zoo.parquet", index=False)
     zoo = FilesZoo(str(tmp_path / "zoo.parquet"), group="week")
-    store, _ = open_store(DataSet("flu", zoo, None, None), tmp_path / "store")
+    store = predict_all(DataSet("flu", zoo), tmp_path / "store")
     for groups in (zoo.target().groups, store.groups, Store.open(tmp_path / "store").groups):
         np.testing.assert_array_equal(groups, expected)
     with pytest.raises(InputError, match="is a store of other data: groups 0 of 20 is 0, here 1 of 20"):

@@ -16,7 +16,6 @@ import pyarrow.parquet as pq
 from pandora_regret import pandora_regret
 from pandora_regret.inputs import InputError
 from pandora_regret.study.zoos.tables import (
-    Classifier,
     TableZoo,
     add_noise,
     all_classifiers,
@@ -104,10 +103,10 @@ def test_class_that_no_model_was_shown_has_probability_zero(tmp_path):
 
 
 def test_model_that_raises_or_gives_nan_is_a_failure_and_the_next_one_goes_on(monkeypatch):
-    broken = Classifier("broken", "test", {"class": "svm.SVC", "C": -1.0})
-    bayes = {"class": "naive_bayes.GaussianNB", "var_smoothing": 0.0, "temperature": 0.0}
-    known = all_classifiers() | {"broken": broken, "hopeless": Classifier("hopeless", "test", bayes)}
-    monkeypatch.setattr("pandora_regret.study.zoos.tables.all_classifiers", lambda: known)
+    broken = {"class": "svm.SVC", "C": -1.0, "family": "test"}
+    bayes = {"class": "naive_bayes.GaussianNB", "var_smoothing": 0.0, "temperature": 0.0, "family": "test"}
+    listed = all_classifiers() | {"broken": broken, "hopeless": bayes}
+    monkeypatch.setattr("pandora_regret.study.zoos.tables.all_classifiers", lambda: listed)
     first, second, third = TableZoo(data="iris").predict(["broken", "hopeless", "naive Bayes"])
     assert first.prediction is None
     assert "InvalidParameterError: The 'C' parameter" in first.failure

@@ -13,16 +13,17 @@ import pytest
 
 from pandora_regret.inputs import InputError
 from pandora_regret.study import begin, read_study, run_study, study_grid, study_plan
-from pandora_regret.study.zoos import encoders
-from pandora_regret.study.zoos.encoders import (
-    Machine,
+from pandora_regret.study.zoos import image_zoos
+from pandora_regret.study.zoos.image_zoos import (
+    TimmZoo,
+    VariantsZoo,
     Weights,
     available,
     build,
     build_with_average,
     extract,
+    load_images,
 )
-from pandora_regret.study.zoos.image_zoos import TimmZoo, VariantsZoo, load_images
 
 safetensors_torch = pytest.importorskip("safetensors.torch")
 torch = pytest.importorskip("torch")
@@ -76,15 +77,15 @@ SOME = ("resnet18.a1_in1k", "resnet101.a1_in1k", "efficientnet_b0.ra_in1k", "eff
 def test_encoders_are_those_of_the_right_size_and_the_list_is_what_timm_says(monkeypatch):
     candidates = partial(available, Weights("hub"), made_for_224=True)
     listed = candidates()
-    assert timm.__version__ != encoders.LISTED or len(listed) == 611
+    assert timm.__version__ != image_zoos.LISTED or len(listed) == 611
     monkeypatch.setattr(timm, "list_models", lambda pretrained: list(SOME))
-    monkeypatch.setattr(encoders, "version", lambda name: "another")
-    encoders.listed_encoders.cache_clear()
+    monkeypatch.setattr(image_zoos, "version", lambda name: "another")
+    image_zoos.listed_encoders.cache_clear()
     assert list(candidates()) == ["efficientnet_b0.ra_in1k", "resnet101.a1_in1k", "resnet18.a1_in1k"]  # b3: 288
     assert candidates().items() <= listed.items()
     assert list(candidates(["resnet*"], 20_000_000)) == ["resnet18.a1_in1k"]
     assert len(available(Weights("hub"))) == 4
-    encoders.listed_encoders.cache_clear()
+    image_zoos.listed_encoders.cache_clear()
 
 
 class TestLoading:
@@ -100,7 +101,7 @@ class TestLoading:
 
     @pytest.mark.parametrize("message", ["Error(s) in loading state_dict for VisionTransformer"])
     def test_weights_that_do_not_fit_average_pooling_are_a_rejection(self, monkeypatch, message):
-        monkeypatch.setattr(encoders, "build", self._builder(RuntimeError(message)))
+        monkeypatch.setattr(image_zoos, "build", self._builder(RuntimeError(message)))
         assert build_with_average("any", Weights("hub"), 32).pooled_by == "own"
 
     @staticmethod
@@ -125,7 +126,7 @@ class TestTimmZoo:
             assert outcome.prediction.values.shape == (12, 3)
             metadata = json.loads(json.dumps(outcome.prediction.metadata))
             assert (metadata["pooling"], len(metadata["weights"])) == ("avg", 64), name
-            assert min(metadata["width"], metadata["images_per_second"]) > 0  # what the progress bar shows
+            assert min(metadata["width"], metadata["seconds"]) > 0
         assert zoo.target().truth.tolist() == [0, 1] * 5 + [0, 2]
 
     def test_gives_the_same_predictions_again_in_a_copy(self, images, weights):
@@ -262,8 +263,6 @@ def test_features_on_the_gpu_are_those_of_the_cpu(images, weights):
     zoo = TimmZoo(images, weights=weights, resolution=32)
     pixels = load_images(images).pixels
     names = [zoo.encoder(name) for name in zoo.names()]
-    for ours, exact in zip(
-        extract(names, pixels, Machine("cuda")), extract(names, pixels, Machine("cpu")), strict=True
-    ):
+    for ours, exact in zip(extract(names, pixels, "cuda"), extract(names, pixels, "cpu"), strict=True):
         near, right = ours.values["features"].float().cpu(), exact.values["features"]
         assert (near - right).norm() < 0.02 * right.norm()

@@ -2,7 +2,7 @@
 
 existing.py     predictions that are there already, in a store or in files
 tables.py       scikit-learn classifiers, and the tables that they learn from
-image_zoos.py   linear probes on what encoders (encoders.py) see of images
+image_zoos.py   linear probes on what encoders see of images
 """
 
 from typing import Any

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from glob import glob, has_magic
-from itertools import chain, groupby
+from itertools import groupby
 from pathlib import Path
 from typing import ClassVar
 
@@ -84,87 +84,76 @@ class FilesZoo(_Existing):
 
     def target(self) -> Target:
         """The instances of the first model that can be read, to which the others are matched."""
-        return _opened(self).target
+        return _read(self)[0]
 
     def names(self) -> list[str]:
-        files = _opened(self)
-        return list(dict.fromkeys((*(model.name for model in files.models), *files.failures, *files.skipped)))
+        return [outcome.name for outcome in _read(self)[1]] + self._left_out()
 
     def predict(self, names: Sequence[str]) -> Iterator[Outcome]:
         """The predictions as they are; every file is read once, and none of them again until they are all done."""
-        files = _opened(self)
-        _opened.cache_clear()  # whoever asks again begins at the first file
-        yield from (Outcome(name, made) for name, made in files.predictions() if name in names)
-        yield from (Outcome(name, failure=why) for name, why in files.failures.items() if name in names)
+        outcomes = _read(self)[1]
+        _read.cache_clear()  # whoever asks again reads the files again
+        yield from (outcome for outcome in outcomes if outcome.name in names)
 
     def about(self) -> Plain:
-        return {"zoo": "files", "files": sorted({model.path for model in _opened(self).models})}
+        return {"zoo": "files", "files": sorted(map(str, _files(self.paths)))}
+
+    def _left_out(self) -> list[str]:
+        """The names of files that are not opened."""
+        return [stem for stem in _files(self.paths).values() if matches(stem, self.leave_out)]
 
 
-class PredictionFiles:
-    """Models in files, opened together and read one after the other; a file that models share is read once.
+@cache
+def _read(zoo: FilesZoo) -> tuple[Target, list[Outcome]]:
+    """The instances, and what became of each model; a file that models share is read once.
 
-    Files that cannot be read are `failures`, with their reasons, and the others go on.
+    Files that cannot be read, or do not fit the first that can, are failures with their reasons.
     """
-
-    def __init__(self, zoo: FilesZoo) -> None:
-        options = {name: option for name, option in vars(zoo).items() if name not in ("paths", "leave_out")}
-        layout = Layout(**options)
-        stems, self.failures = {file: stem_of(file.name) for file in _files(zoo.paths)}, dict[str, str]()
-        self.skipped = [stem for stem in stems.values() if matches(stem, zoo.leave_out)]
-        kept = [ModelFiles((str(file),), layout) for file, stem in stems.items() if stem not in self.skipped]
-        self.models, path_of = open_models(kept, failures=self.failures), dict[str, str]()
-        for model in self.models:
-            if model.name in path_of:
-                both = f"{path_of[model.name]} and {model.path}"
-                raise InputError(f"{both} both hold a model called {model.name!r}: rename one of them.")
-            if model.columns.weight is not None:  # they would have to be those of the search, too
-                raise InputError(
-                    f"{model.path} has sample weights, column {model.columns.weight!r}: a study counts every row "
-                    "alike; drop or rename the column."
-                )
-            path_of[model.name] = model.path
-        self._read = self._in_common() if layout.common_rows else self._all()
+    failures, readable, outcomes = dict[str, str](), list[tuple[Predictions, Batch]](), list[Outcome]()
+    for _, sharing in groupby(_opened(zoo, failures), key=lambda model: model.sources):
+        models = list(sharing)
         try:
-            self._first = next(self._read)
-        except StopIteration:
-            reasons = "; ".join(self.failures.values())
-            raise InputError(f"no file of predictions can be read: {reasons}") from None
-        first = self._first[1]
-        groups = read_groups(first.groups, len(first.truth))
-        self.target = Target(first.truth, tuple(map(str, first.classes)), groups)
-
-    def _all(self) -> Iterator[tuple[Predictions, Batch]]:
-        """The models that can be read."""
-        for _, sharing in groupby(self.models, key=lambda model: model.sources):
-            models = list(sharing)
-            try:
-                yield from zip(models, list(read_models(models)), strict=True)
-            except InputError as error:
-                self.failures |= dict.fromkeys((model.name for model in models), str(error))
-
-    def _in_common(self) -> Iterator[tuple[Predictions, Batch]]:
-        """The same on the rows that all have."""
-        models, batches = zip(*self._all(), strict=True)
-        yield from zip(models, common_rows(batches, [model.name for model in models])[0], strict=True)
-
-    def predictions(self) -> Iterator[tuple[str, Prediction]]:
-        """The models' names and predictions, rows and classes as in the first; they can be walked through once."""
-        (first, pattern), others = self._first, self._read
-        for model, batch in chain([self._first], others):
-            try:
-                *_, aligned = align([pattern, batch], [first.name, model.name])
-            except InputError as error:
-                self.failures[model.name] = str(error)
-            else:
-                yield model.name, Prediction(aligned.values, model.logits, {"file": model.path})
+            readable += zip(models, list(read_models(models)), strict=True)
+        except InputError as error:
+            failures |= dict.fromkeys((model.name for model in models), str(error))
+    if not readable:
+        raise InputError(f"no file of predictions can be read: {'; '.join(failures.values())}")
+    names, batches = [model.name for model, _ in readable], [batch for _, batch in readable]
+    if zoo.common_rows:
+        batches = common_rows(batches, names)[0]
+    first = batches[0]
+    for (model, _), batch in zip(readable, batches, strict=True):
+        try:
+            *_, aligned = align([first, batch], [names[0], model.name])
+            made = Prediction(aligned.values, model.logits, {"file": model.path})
+            outcomes.append(Outcome(model.name, made))
+        except InputError as error:
+            failures[model.name] = str(error)
+    outcomes += [Outcome(name, failure=reason) for name, reason in failures.items()]
+    groups = read_groups(first.groups, len(first.truth))
+    return Target(first.truth, tuple(map(str, first.classes)), groups), outcomes
 
 
-_opened = cache(PredictionFiles)
+def _opened(zoo: FilesZoo, failures: dict[str, str]) -> list[Predictions]:
+    """The models in the files, each of a name of its own."""
+    options = {name: option for name, option in vars(zoo).items() if name not in ("paths", "leave_out")}
+    layout, left_out, path_of = Layout(**options), zoo._left_out(), dict[str, str]()
+    files = [ModelFiles((str(file),), layout) for file, stem in _files(zoo.paths).items() if stem not in left_out]
+    models = open_models(files, failures=failures)
+    for model in models:
+        if path_of.setdefault(model.name, model.path) != model.path:
+            both = f"{path_of[model.name]} and {model.path}"
+            raise InputError(f"{both} both hold a model called {model.name!r}: rename one of them.")
+        if model.columns.weight is not None:  # they would have to be those of the search, too
+            raise InputError(
+                f"{model.path} has sample weights, column {model.columns.weight!r}: a study counts every row "
+                "alike; drop or rename the column."
+            )
+    return models
 
 
-def _files(paths: str | Names) -> list[Path]:
-    """Files, those that patterns match, and those in folders whose names say that they may be predictions."""
+def _files(paths: str | Names) -> dict[Path, str]:
+    """Files, those that patterns match, and those in folders that may be predictions; and what they are called."""
     files: list[Path] = []
     for path in [paths] if isinstance(paths, str) else paths:
         matching = [path] if os.path.exists(path) or not has_magic(path) else sorted(glob(path, recursive=True))
@@ -173,9 +162,7 @@ def _files(paths: str | Names) -> list[Path]:
             files += filter(_may_be_predictions, sorted(match.iterdir())) if match.is_dir() else [match]
         if len(files) == before:
             raise InputError(f"{path} holds no file of predictions: they end in {', '.join(FORMATS)}.")
-    if not files:
-        raise InputError("no file of predictions: pass at least one path.")
-    return files
+    return {file: stem_of(file.name) for file in files}
 
 
 def _may_be_predictions(file: Path) -> bool:

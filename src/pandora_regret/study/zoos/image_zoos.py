@@ -2,42 +2,351 @@
 
 `TimmZoo` is the paper's: every pretrained timm model of moderate size. `VariantsZoo` makes a hundred real models
 from a handful of checkpoints: encoders x resolution x depth x pooling x probe.
+
+Images wait on the device as bytes and are resized and normalised there; while some networks run, the next is
+built; the batch is the largest that fits, and the same throughout; nobody waits for the device before a network is
+done.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import sys
 import time
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
 from itertools import product
-from math import sqrt
+from math import ceil, sqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from threading import Lock, Semaphore, local
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.costs import available_costs, load_costs
 from pandora_regret.inputs import InputError, IntArray
-from pandora_regret.optional import MissingLibraryError
+from pandora_regret.optional import MissingLibraryError, import_optional
 from pandora_regret.study.predicting import Outcome, matches
 from pandora_regret.study.store import Names, Plain, Prediction, Target
-from pandora_regret.study.zoos.encoders import (
-    Encoder,
-    Features,
-    Machine,
-    Weights,
-    available,
-    build,
-    build_with_average,
-    extract,
-    library,
-    mean_and_std,
-    timm,
-)
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    Tensors = dict[str, Tensor]
+
+IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))  # mean and standard deviation of its channels
+SUFFIX = ".safetensors"
+LISTED = "1.0.30"  # the version of timm whose encoders of 224 x 224 are in timm_encoders.json
+BYTES_A_PIXEL = 1024  # of memory that a large encoder needs while it runs: a first guess, which need not be right
+ON_GPU, ON_CPU = ("float16", 512, 4), ("float32", 8, 1)  # numbers; images of 224 x 224, and networks, at once
+TOO_LARGE = ("out of memory", "ALLOC_FAILED", "can't allocate memory", "32-bit index", "canUse32BitIndexMath")
+
+library = partial(import_optional, extra="images")
+timm = partial(library, "timm")
+
+
+# Which there are, and how each is built
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Where weights come from: "hub", "random", or a folder of files named <architecture>.<tag>.safetensors."""
+
+    place: str = "hub"
+    seed: int = 42  # of random weights
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the weights are local files."""
+        return None if self.place in ("hub", "random") else Path(self.place)
+
+    @cache  # reading a large file takes a while  # noqa: B019
+    def digest(self, name: str) -> str:
+        """What the weights are."""
+        if self.folder is None:
+            return f"{self.place} {self.seed}" if self.place == "random" else f"timm {timm().__version__} {name}"
+        with (self.folder / f"{name}{SUFFIX}").open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def registered(name: str) -> str:
+    """The name under which timm knows the encoder: its architecture, where the weights are the user's own."""
+    return name if timm().models.is_model_pretrained(name) else name.split(".")[0]
+
+
+def pretrained_config(name: str) -> Any:
+    """What timm knows of a pretrained encoder: input size, mean, standard deviation, classes."""
+    return timm().get_pretrained_cfg(registered(name))
+
+
+@cache
+def count_parameters(name: str) -> int:
+    """Parameters of the network as published, its classifier included, counted without allocating any."""
+    with library("torch").device("meta"):
+        network = timm().create_model(registered(name))
+    return sum(parameter.numel() for parameter in network.parameters())
+
+
+@cache
+def listed_encoders() -> dict[str, int]:
+    """The parameters of every encoder that timm has pretrained on images of 3 x 224 x 224.
+
+    Those of the version that is listed here are told without importing it, or torch.
+    """
+    try:
+        installed = version("timm")
+    except PackageNotFoundError:
+        installed = LISTED  # for a plan; whoever builds one is told what to install
+    if installed == LISTED:
+        text = (files("pandora_regret.study.zoos") / "timm_encoders.json").read_text(encoding="utf-8")
+        return dict(json.loads(text))
+    names = sorted(timm().list_models(pretrained=True))
+    size = (3, 224, 224)
+    return {name: count_parameters(name) for name in names if pretrained_config(name).input_size == size}
+
+
+def available(
+    weights: Weights,
+    patterns: Iterable[str] = ("*",),
+    max_parameters: int = 50_000_000,
+    *,
+    made_for_224: bool = False,
+) -> dict[str, int]:
+    """The encoders of these names, or that fit these patterns, that are not too large, and their parameters.
+
+    Timm's own may have to be made for three-channel images of 224 x 224; a folder's are of any size.
+    """
+    folder, wanted = weights.folder, tuple(patterns)
+    if folder is not None and not folder.is_dir():
+        raise InputError(
+            f'weights is {weights.place!r}: it must be "hub", "random" or a folder of {SUFFIX} files.'
+        )
+    if folder is None and made_for_224:
+        counts = listed_encoders()
+    else:
+        paths = sorted(folder.glob(f"*{SUFFIX}")) if folder else timm().list_models(pretrained=True)
+        names = (Path(path).name.removesuffix(SUFFIX) for path in paths)
+        built = (name for name in names if matches(name, wanted) and timm().is_model(name.split(".")[0]))
+        counts = {name: count_parameters(name) for name in built}
+    counts = {name: n for name, n in counts.items() if n <= max_parameters and matches(name, wanted)}
+    if not counts:
+        raise InputError(f"models is {list(wanted)}: {weights.place} has no encoder of such a name and size.")
+    return counts
+
+
+def build(name: str, weights: Weights, resolution: int, **options: Any) -> Any:
+    """The network without its classifier, through timm's own way of loading."""
+    config = pretrained_config(name)
+    if config.fixed_input_size and tuple(config.input_size[1:]) != (resolution, resolution):
+        options["img_size"] = resolution
+    if weights.place == "random":
+        library("torch").manual_seed(weights.seed)
+    if weights.folder is not None:  # custom_load would expect the format that was published first, not this file
+        file = weights.folder / f"{name}{SUFFIX}"
+        options["pretrained_cfg_overlay"] = {"file": str(file), "custom_load": False}
+    built = name if weights.place == "hub" else registered(name)
+    return timm().create_model(built, pretrained=weights.place != "random", num_classes=0, **options)
+
+
+def build_with_average(name: str, weights: Weights, resolution: int) -> Any:
+    """The network with average pooling, or with its own where it rejects that."""
+    try:
+        network = build(name, weights, resolution, global_pool="avg")
+        network.pooled_by = "avg"
+    except (AssertionError, KeyError, RuntimeError, TypeError, ValueError) as error:
+        if isinstance(error, RuntimeError) and "state_dict" not in str(error):  # not about pooling
+            raise
+        network = build(name, weights, resolution)
+        network.pooled_by = "own"
+    return network
+
+
+# How they look at images
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """A frozen network: how it is built, what it wants to see, what is read from it."""
+
+    name: str
+    build: Callable[[], Any]  # the network
+    read: Callable[[Any, Tensor], Tensors]  # network, images (B, 3, R, R) -> features (B, D) by name
+    outputs: Names  # the names of those features
+    resolution: int
+    mean_std: tuple[tuple[float, ...], tuple[float, ...]]  # of the channels, which images are normalised by
+    weights: Callable[[], str]  # what the weights are: a digest of them, or where they come from
+
+
+def device_and_precision(device: str = "auto", precision: str = "auto") -> tuple[str, str]:
+    """Where features are computed and in which numbers; "auto" leaves the choice to what is there."""
+    torch = library("torch")
+    device = device if device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
+    usual = ON_GPU if torch.device(device).type == "cuda" else ON_CPU
+    return device, precision if precision != "auto" else usual[0]
+
+
+@dataclass(frozen=True)
+class Features:
+    """What one encoder made of the images: features by name, or the reason why there are none."""
+
+    encoder: Encoder
+    values: Tensors = field(default_factory=dict)  # (N, D) each, on the device
+    about: Plain = field(default_factory=dict)  # which weights, how many, and how it pools
+    failure: str | None = None
+    seconds: float = 0.0
+    batch: int = 0  # images at once in the end
+
+
+def extract(
+    encoders: Iterable[Encoder], pixels: NDArray[np.uint8], device: str = "auto", precision: str = "auto"
+) -> Iterator[Features]:
+    """The features of all images, encoder after encoder.
+
+    Parameters
+    ----------
+    encoders : iterable of Encoder
+        An encoder that fails is reported, and the others go on.
+    pixels : (N, H, W, C) array of bytes
+        C is 1 or 3; one channel is shown to the encoders as three equal ones.
+    device, precision : str
+        As in `device_and_precision`.
+
+    Yields
+    ------
+    Features
+        In the encoders' order.
+    """
+    session, waiting = _Session(pixels, *device_and_precision(device, precision)), deque[Future[Features]]()
+    threads = ThreadPoolExecutor(1 + session.at_once)
+    try:
+        for encoder in encoders:
+            waiting.append(threads.submit(session.features, encoder))
+            if len(waiting) > 1 + session.at_once:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        threads.shutdown(cancel_futures=True)  # whoever leaves early does not wait for what has not begun
+
+
+class _Session:
+    """Images on a device, and encoders that look at them, several at a time, each in a thread of its own.
+
+    The images lie on the device once, as bytes; networks come and go. While some run, another is being built, and
+    while cuDNN plans one network's convolutions, others compute: that is what the threads are for, each with a
+    CUDA stream of its own. `building` lets one network be built at a time, since random weights come from one
+    generator, and `running` lets `at_once` of them compute. Nobody knows beforehand what fits into memory, so a
+    batch that does not is halved. Features leave a thread's
+    stream finished, and marked as used by the caller's, so that their memory is not given away too early.
+    """
+
+    def __init__(self, pixels: NDArray[np.uint8], device: str, precision: str) -> None:
+        self.torch = torch = library("torch")
+        self.device, self.precision = torch.device(device), getattr(torch, precision)
+        self.on_gpu = self.device.type == "cuda"
+        _, largest_batch, self.at_once = ON_GPU if self.on_gpu else ON_CPU
+        stored = torch.from_numpy(np.require(pixels, requirements=["C", "W"])).to(self.device)
+        self.images = stored.permute(0, 3, 1, 2)
+        self.most = largest_batch * 224**2  # pixels at once: smaller images go in larger batches
+        if self.on_gpu:
+            cuda = torch.cuda
+            kept = cuda.memory_reserved(self.device) - cuda.memory_allocated(self.device)  # by torch, for later
+            free = cuda.mem_get_info(self.device)[0] + kept
+            self.most = min(self.most, free // (BYTES_A_PIXEL * self.at_once))
+            cuda.synchronize(self.device)  # the images are there before any thread looks
+        self.building, self.running, self.own = Lock(), Semaphore(self.at_once), local()
+
+    def features(self, encoder: Encoder) -> Features:
+        """The encoder's features, or why there are none."""
+        try:
+            return self._looked(encoder)
+        except Exception as error:  # whatever is wrong with this encoder, the others go on
+            return Features(encoder, failure=f"{type(error).__name__}: {error}")
+
+    def _looked(self, encoder: Encoder) -> Features:
+        torch = self.torch
+        if self.on_gpu and not hasattr(self.own, "stream"):  # each thread's kernels in a line of their own
+            self.own.stream = torch.cuda.Stream(self.device)
+        with torch.cuda.stream(self.own.stream) if self.on_gpu else nullcontext():
+            with self.building:  # one at a time: random first weights come from one generator
+                network = self._built(encoder)
+            sizes = (parameter.numel() for parameter in network.parameters())
+            pooling = getattr(network, "pooled_by", None)
+            about = {"weights": encoder.weights(), "parameters": sum(sizes), "pooling": pooling}
+            with self.running:
+                start = time.perf_counter()
+                parts, batch = self._all_batches(encoder, network)
+                values = {name: torch.cat([part[name] for part in parts]) for name in encoder.outputs}
+                if self.on_gpu:
+                    torch.cuda.current_stream(self.device).synchronize()
+                    for value in values.values():
+                        value.record_stream(torch.cuda.default_stream(self.device))  # the caller's
+                return Features(encoder, values, about, seconds=time.perf_counter() - start, batch=batch)
+
+    def _built(self, encoder: Encoder) -> Any:
+        """On the device itself where that works: drawing fifty million first weights takes a CPU half a second."""
+        try:
+            with self.torch.device(self.device):
+                network = encoder.build()
+        except (RuntimeError, TypeError):
+            if not self.on_gpu:
+                raise
+            network = encoder.build()  # some networks compute with NumPy while they are built
+        return network.eval().to(self.device, memory_format=self.torch.channels_last)
+
+    def _all_batches(self, encoder: Encoder, network: Any) -> tuple[list[Tensors], int]:
+        """Features of all images in order, in equal batches that are halved as often as memory demands.
+
+        The last batch looks at some images again rather than be smaller: to cuDNN, every shape of a convolution is
+        a new one to plan, which takes as long as thousands of images.
+        """
+        # The weights keep requires_grad: autocast remembers its half-precision copies of such weights only.
+        torch, n = self.torch, len(self.images)
+        scale = torch.tensor(encoder.mean_std).mul_(255).reshape(2, 1, 3, 1, 1).to(self.device)
+        half = torch.autocast(self.device.type, self.precision, enabled=self.precision != torch.float32)
+        parts, done, size = [], 0, _even(n, self.most // encoder.resolution**2)
+        with torch.inference_mode(), half:
+            while done < n:
+                start, part = min(done, n - size), None
+                try:
+                    part = self._look(encoder, network, scale, self.images[start : start + size])
+                except RuntimeError as error:
+                    if size == 1 or not any(words in str(error) for words in TOO_LARGE):
+                        raise
+                if part is None:
+                    if self.on_gpu:
+                        torch.cuda.empty_cache()  # after the handler: the error held on to what did not fit
+                    size = _even(n, size // 2)
+                else:
+                    parts.append({name: values[done - start :] for name, values in part.items()})
+                    done = start + size
+        return parts, size
+
+    def _look(self, encoder: Encoder, network: Any, scale: Tensor, images: Tensor) -> Tensors:
+        images, side, (mean, std) = images.float(), encoder.resolution, scale
+        if images.shape[-2:] != (side, side):
+            resize = self.torch.nn.functional.interpolate
+            images = resize(images, size=(side, side), mode="bilinear", antialias=True).clamp_(0, 255)
+        normalised = (images - mean) / std  # one channel meets three means
+        read = encoder.read(network, normalised.contiguous(memory_format=self.torch.channels_last))
+        return {name: read[name].flatten(1) for name in encoder.outputs}
+
+
+def _even(n: int, most: int) -> int:
+    """The size of equal batches that are at most so large."""
+    return ceil(n / ceil(n / max(1, most)))
+
+
+# The images
 
 
 @dataclass(frozen=True)
@@ -156,18 +465,9 @@ def _class_names(asked: Names, path: Path, at_least: int) -> Names:
     return names
 
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    Tensors = dict[str, Tensor]
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """One model: a probe on some of the features that one encoder gives, side by side."""
-
-    encoder: str
-    outputs: Names
+Recipe: TypeAlias = tuple[
+    str, Names
+]  # a model: its encoder, and those of its features that a probe sees side by side
 
 
 @dataclass
@@ -196,8 +496,6 @@ class ImageZoo:
         What inputs are normalised with: "imagenet", or each encoder's "own".
     device, precision : str
         "auto": the GPU in float16 by autocast, or else the CPU in float32.
-    standardise : bool
-        Whether probes see standardised features; the paper's see them as they are.
     seed : int
     """
 
@@ -209,10 +507,9 @@ class ImageZoo:
     weights: str = "hub"
     models: list[str] = field(default_factory=lambda: ["*"])
     max_parameters: int = 50_000_000
-    mean_std: str = "imagenet"
+    mean_std: Literal["imagenet", "own"] = "imagenet"
     device: str = "auto"
-    precision: str = "auto"
-    standardise: bool = False
+    precision: Literal["auto", "float16", "float32"] = "auto"
     seed: int = 42
 
     most_jobs: ClassVar[int | None] = 1  # which has the device to itself
@@ -235,62 +532,59 @@ class ImageZoo:
 
     def batches(self, names: Sequence[str]) -> list[list[str]]:
         """Models on the same encoder belong together: it looks at the images once."""
-        recipes = self.recipes()
-        groups: dict[str, list[str]] = {}
+        recipes, groups = self.recipes(), dict[str, list[str]]()
         for name in names:
-            groups.setdefault(recipes[name].encoder, []).append(name)
+            groups.setdefault(recipes[name][0], []).append(name)
         return list(groups.values())
 
     def predict(self, names: Sequence[str]) -> Iterator[Outcome]:
         recipes, data, batches = self.recipes(), self.data(), self.batches(names)
-        encoders = (self.encoder(recipes[batch[0]].encoder) for batch in batches)
-        for batch, features in zip(batches, extract(encoders, data.pixels, self._machine()), strict=True):
+        encoders = (self.encoder(recipes[batch[0]][0]) for batch in batches)
+        for batch, features in zip(
+            batches, extract(encoders, data.pixels, self.device, self.precision), strict=True
+        ):
             for name in batch:
-                yield self._outcome(name, recipes[name], features, data)
+                yield self._outcome(name, recipes[name][1], features, data)
 
     def about(self) -> Plain:
         timm()  # so that a study begins only where its models can be built
-        machine, libraries = self._machine(), ("torch", "timm", "numpy", "medmnist")
+        device, precision = device_and_precision(self.device, self.precision)
+        libraries = [name for name in ("torch", "timm", "numpy", "medmnist") if name in sys.modules]
         return {
             "zoo": type(self).__name__,
             "settings": asdict(self),
-            "device": machine.device,
-            "precision": machine.precision,
-            "versions": {name: sys.modules[name].__version__ for name in libraries if name in sys.modules},
+            "device": device,
+            "precision": precision,
+            "versions": {name: sys.modules[name].__version__ for name in libraries},
         }
 
-    def _outcome(self, name: str, recipe: Recipe, features: Features, data: ImageData) -> Outcome:
+    def _outcome(self, name: str, outputs: Names, features: Features, data: ImageData) -> Outcome:
         if features.failure:
             return Outcome(name, failure=features.failure)
-        torch, start = library("torch"), time.perf_counter()
-        n, encoder = data.n_train, features.encoder
+        torch, start, n = library("torch"), time.perf_counter(), data.n_train
         try:
-            values = torch.cat([features.values[output] for output in recipe.outputs], dim=1)
+            values = torch.cat([features.values[output] for output in outputs], dim=1)
             if not values.isfinite().all():
                 raise ArithmeticError("the encoder gives features that are not finite")
             labels = torch.as_tensor(data.labels[:n], device=values.device)
             split = values[:n], labels, values[n:], len(data.classes)
-            logits = probe_logits(*split, standardise=self.standardise, seed=self.seed).cpu()
-            if not logits.isfinite().all():
-                raise ArithmeticError("the probe gives predictions that are not finite")
+            logits = probe_logits(*split, seed=self.seed).cpu()
         except Exception as error:  # whatever is wrong with this model, the others go on
             return Outcome(name, failure=f"{type(error).__name__}: {error}")
         details = {
-            "encoder": encoder.name,
+            "encoder": features.encoder.name,
             "width": values.shape[1],
-            "input_size": encoder.resolution,
+            "input_size": features.encoder.resolution,
             "seconds": features.seconds + time.perf_counter() - start,
-            "images_per_second": len(values) / features.seconds if features.seconds > 0 else None,
         }
         return Outcome(name, Prediction(logits.numpy(), logits=True, metadata=details | features.about))
 
     def _encoder(self, name: str, build: Callable[..., Any], resolution: int, read: Any, outputs: Any) -> Encoder:
         bare, weights = name.partition("@")[0], Weights(self.weights, self.seed)
         built, digest = partial(build, bare, weights, resolution), partial(weights.digest, bare)
-        return Encoder(name, built, read, outputs, resolution, *mean_and_std(bare, self.mean_std), digest)
-
-    def _machine(self) -> Machine:
-        return Machine(self.device, self.precision)
+        own = pretrained_config(bare)
+        mean_std = IMAGENET if self.mean_std == "imagenet" else (tuple(own.mean), tuple(own.std))
+        return Encoder(name, built, read, outputs, resolution, mean_std, digest)
 
     def data(self) -> ImageData:
         """The images."""
@@ -315,7 +609,7 @@ class TimmZoo(ImageZoo):
     def recipes(self) -> dict[str, Recipe]:
         """One model for each encoder."""
         names = available(Weights(self.weights), self.models, self.max_parameters, made_for_224=True)
-        return {name: Recipe(name, ("features",)) for name in names}
+        return {name: (name, ("features",)) for name in names}
 
     def encoder(self, name: str) -> Encoder:
         return self._encoder(
@@ -362,7 +656,7 @@ class VariantsZoo(ImageZoo):
             poolings = [pooling for pooling in self.poolings if set(pooling.split("+")) <= set(parts)]
             for depth, pooling in product((depth for depth in depths if matches(depth, self.depths)), poolings):
                 outputs = tuple(f"{depth}/{part}" for part in pooling.split("+"))
-                recipes[f"{name}/{depth}/{pooling}"] = Recipe(name, outputs)
+                recipes[f"{name}/{depth}/{pooling}"] = name, outputs
         return recipes
 
     def encoder(self, name: str) -> Encoder:
@@ -409,25 +703,13 @@ def _read_depths(depths: Names, poolings: Names, network: Any, images: Tensor) -
     return features
 
 
-def probe_logits(
-    train: Tensor,
-    labels: Tensor,
-    test: Tensor,
-    n_classes: int,
-    *,
-    standardise: bool = False,
-    seed: int = 42,
-) -> Tensor:
+def probe_logits(train: Tensor, labels: Tensor, test: Tensor, n_classes: int, *, seed: int = 42) -> Tensor:
     """What a linear head predicts for some features after one epoch of AdamW on others, as in the paper.
 
-    Logits are (m, n_classes). Features are (n, D) and (m, D), labels (n,), all on one device. Where they are
-    standardised, it is by the mean and the spread of those trained on.
+    Logits are (m, n_classes). Features are (n, D) and (m, D), labels (n,), all on one device.
     """
     torch = library("torch")
     train, test, (n, width) = train.float(), test.float(), train.shape
-    if standardise:
-        mean, spread = train.mean(0), train.std(0).clamp_min(1e-6)
-        train, test = (train - mean) / spread, (test - mean) / spread
     chance = torch.Generator().manual_seed(seed)  # of the CPU: the same draws on every device
     head = torch.nn.utils.skip_init(torch.nn.Linear, width, n_classes)
     for parameter in (head.weight, head.bias):  # torch's usual first weights

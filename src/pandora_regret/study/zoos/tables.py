@@ -16,7 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 from threading import RLock
 from time import perf_counter
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -229,30 +229,18 @@ MOST_NAMES = 50  # columns that one feature of names becomes; rarer names share 
 Fold: TypeAlias = tuple[FloatArray, IntArray, FloatArray, IntArray]  # features and truth, unseen features and rows
 
 
-class Classifier(NamedTuple):
-    """One model of the zoo; its parameters are those of a line of classifiers.toml."""
+@cache
+def all_classifiers() -> dict[str, dict[str, Any]]:
+    """What every classifier is made of by its name, family by family: a line of classifiers.toml, and its family.
 
-    name: str
-    family: str
-    parameters: Mapping[str, Any]
-
-    def make(self, seed: int) -> Any:
-        """A fresh estimator; everything random in it is seeded."""
-        estimator = _made({key: value for key, value in self.parameters.items() if key != "temperature"})
-        random = [key for key in estimator.get_params() if key.endswith("random_state")]
-        return estimator.set_params(**dict.fromkeys(random, seed))
-
-    def forecast(self, estimator: Any, features: FloatArray) -> FloatArray:
-        """The fitted estimator's probabilities at this temperature, shape (N, its classes)."""
-        temperature = float(self.parameters.get("temperature", 1.0))
-        if hasattr(estimator, "predict_proba"):
-            proba = np.asarray(estimator.predict_proba(features), np.float64)
-            shares: FloatArray = proba / proba.sum(axis=1, keepdims=True)
-            return tempered(shares, temperature) if temperature != 1 else shares  # logarithms lose digits
-        values = np.asarray(estimator.decision_function(features), np.float64)
-        if values.ndim == 1:  # two classes have one decision value: that of the second
-            values = np.column_stack([np.zeros_like(values), values])
-        return softmax(values / temperature, axis=1)
+    Examples
+    --------
+    >>> all_classifiers()["forest 100 leaf=10"]
+    {'class': 'ensemble.RandomForestClassifier', 'n_estimators': 100, 'min_samples_leaf': 10, 'family': 'forests'}
+    """
+    text = (files("pandora_regret.study.zoos") / "classifiers.toml").read_text(encoding="utf-8")
+    families = tomllib.loads(text).items()
+    return {name: made | {"family": family} for family, models in families for name, made in models.items()}
 
 
 def _made(described: Mapping[str, Any]) -> Any:
@@ -263,21 +251,16 @@ def _made(described: Mapping[str, Any]) -> Any:
     return made if first is None else library("sklearn.pipeline").make_pipeline(first, made)
 
 
-@cache
-def all_classifiers() -> dict[str, Classifier]:
-    """Every classifier by its name, family by family.
-
-    Examples
-    --------
-    >>> all_classifiers()["forest 100 leaf=10"].parameters
-    {'class': 'ensemble.RandomForestClassifier', 'n_estimators': 100, 'min_samples_leaf': 10}
-    """
-    text = (files("pandora_regret.study.zoos") / "classifiers.toml").read_text(encoding="utf-8")
-    return {
-        name: Classifier(name, family, parameters)
-        for family, models in tomllib.loads(text).items()
-        for name, parameters in models.items()
-    }
+def _forecast(estimator: Any, features: FloatArray, temperature: float) -> FloatArray:
+    """A fitted estimator's probabilities at a temperature, shape (N, its classes)."""
+    if hasattr(estimator, "predict_proba"):
+        proba = np.asarray(estimator.predict_proba(features), np.float64)
+        shares: FloatArray = proba / proba.sum(axis=1, keepdims=True)
+        return tempered(shares, temperature) if temperature != 1 else shares  # logarithms lose digits
+    values = np.asarray(estimator.decision_function(features), np.float64)
+    if values.ndim == 1:  # two classes have one decision value: that of the second
+        values = np.column_stack([np.zeros_like(values), values])
+    return softmax(values / temperature, axis=1)
 
 
 @dataclass(frozen=True)
@@ -338,7 +321,7 @@ class TableZoo:
         read_number(self.noise, "noise", lambda noise: 0 <= noise < np.inf, "it must be 0 or a positive number")
 
     def target(self) -> Target:
-        table = _table(self, _digest(self.data))
+        table, _ = _prepared(self, _digest(self.data))
         return Target(table.truth, table.classes)
 
     def names(self) -> list[str]:
@@ -355,45 +338,36 @@ class TableZoo:
         return [[name] for name in names]
 
     def predict(self, names: Sequence[str]) -> Iterator[Outcome]:
-        folds, target = _folds(self, _digest(self.data)), self.target()
-        for name in names:
-            yield self._outcome(all_classifiers()[name], folds, (len(target.truth), len(target.classes)))
-
-    def about(self) -> dict[str, Any]:
-        """The settings, the table's size and digest, and the versions of what computes the forecasts."""
-        digest = _digest(self.data)
-        table = _table(self, digest)
-        return {
-            "zoo": "sklearn",
-            "settings": asdict(self),
-            "rows": len(table),
-            "features": table.features.shape[1],
-            "sha256": digest,
-            "versions": {"scikit-learn": library("sklearn").__version__, "numpy": np.__version__},
-        }
-
-    def _outcome(self, classifier: Classifier, folds: Sequence[Fold], shape: tuple[int, int]) -> Outcome:
-        """What became of one model; anything can go wrong inside a model, so everything is caught.
+        """What became of each model; anything can go wrong inside one, so everything is caught.
 
         Each fold is forecast by a model fitted on the others: 0 for a class that it was not shown.
         """
-        start, values, estimator = perf_counter(), np.zeros(shape), None
-        try:
-            with _alone() as warned:
-                for features, truth, unseen, rows in folds:
-                    estimator = classifier.make(self.seed).fit(features, truth)
-                    values[np.ix_(rows, estimator.classes_)] = classifier.forecast(estimator, unseen)
-            read_probabilities(values, name="the forecasts").check()
-        except Exception as error:
-            return Outcome(classifier.name, failure=f"{type(error).__name__}: {' '.join(str(error).split())}")
-        metadata = {
-            "family": classifier.family,
-            "parameters": dict(classifier.parameters),
-            "forecast": "predict_proba" if hasattr(estimator, "predict_proba") else "softmax of decision_function",
-            "seconds": perf_counter() - start,
-            "notes": sorted({f"{warning.category.__name__}: {warning.message}" for warning in warned}),
-        }
-        return Outcome(classifier.name, Prediction(values, False, metadata))
+        table, folds = _prepared(self, _digest(self.data))
+        for name in names:
+            start, values = perf_counter(), np.zeros((len(table), len(table.classes)))
+            parameters = dict(all_classifiers()[name])
+            family, temperature = parameters.pop("family"), float(parameters.get("temperature", 1.0))
+            described = {key: value for key, value in parameters.items() if key != "temperature"}
+            try:
+                with _alone() as warned:
+                    for features, truth, unseen, rows in folds:
+                        estimator = _made(described)
+                        random = [key for key in estimator.get_params() if key.endswith("random_state")]
+                        estimator.set_params(**dict.fromkeys(random, self.seed)).fit(features, truth)
+                        values[np.ix_(rows, estimator.classes_)] = _forecast(estimator, unseen, temperature)
+                read_probabilities(values, name="the forecasts").check()
+            except Exception as error:
+                yield Outcome(name, failure=f"{type(error).__name__}: {' '.join(str(error).split())}")
+                continue
+            notes = sorted({f"{warning.category.__name__}: {warning.message}" for warning in warned})
+            metadata = {"family": family, "parameters": parameters, "notes": notes}
+            yield Outcome(name, Prediction(values, False, metadata | {"seconds": perf_counter() - start}))
+
+    def about(self) -> dict[str, Any]:
+        """The settings, the table's digest, and the versions of what computes the forecasts."""
+        versions = {"scikit-learn": library("sklearn").__version__, "numpy": np.__version__}
+        settings, digest = asdict(self), _digest(self.data)
+        return {"zoo": "sklearn", "settings": settings, "sha256": digest, "versions": versions}
 
 
 @contextmanager
@@ -412,21 +386,17 @@ def _alone() -> Iterator[list[warnings.WarningMessage]]:
 
 
 @lru_cache(maxsize=2)
-def _table(zoo: TableZoo, digest: str | None) -> LabelledTable:
-    """The table that the zoo predicts; `digest` makes it be read again when its file changes."""
+def _prepared(zoo: TableZoo, digest: str | None) -> tuple[LabelledTable, list[Fold]]:
+    """The table that the zoo predicts, and its folds; `digest` makes it be read again when its file changes.
+
+    What prepares the features has seen the fitted rows only. Missing numbers are the median, and all have one
+    scale; each name has a column, a missing one being a name. Every model sees the same.
+    """
     table = read_labelled(zoo.data, zoo.label, header=zoo.header, without=zoo.without)
     if zoo.max_rows is not None and zoo.max_rows < len(table):
         table = sample_rows(table, zoo.max_rows, zoo.seed)
-    return add_noise(table, zoo.noise, zoo.seed) if zoo.noise else table
-
-
-@lru_cache(maxsize=2)
-def _folds(zoo: TableZoo, digest: str | None) -> list[Fold]:
-    """The folds; what prepares the features has seen the fitted rows only. Every model sees the same.
-
-    Missing numbers are the median, and all have one scale; each name has a column, a missing one being a name.
-    """
-    table = _table(zoo, digest)
+    if zoo.noise:
+        table = add_noise(table, zoo.noise, zoo.seed)
     most = int(np.bincount(table.truth).max())
     if most < zoo.folds:
         raise InputError(
@@ -451,7 +421,7 @@ def _folds(zoo: TableZoo, digest: str | None) -> list[Fold]:
         for fitted, unseen in split.split(table.truth, table.truth):
             features = prepare.fit_transform(table.features[fitted])
             folds.append((features, table.truth[fitted], prepare.transform(table.features[unseen]), unseen))
-    return folds
+    return table, folds
 
 
 def _digest(data: str) -> str | None:
