@@ -63,7 +63,7 @@ class Batch:
     model: Predictions
     classes: Names
     truth: IntArray  # (n,) column numbers; the class of most votes where there are votes
-    columns: tuple[NDArray[Any], ...]  # K arrays (n,), all float16, float32 or float64, contiguous
+    columns: Any  # K arrays (n,), all float16, float32 or float64, contiguous
     first_row: int  # the number of the first row among those of the model
     places: IntArray  # (n,) the number of a row's file times `FILE`, and its number there, both counted from 0
     ids: NDArray[Any] | None = None  # (n,)
@@ -80,19 +80,14 @@ class Batch:
         return len(self.truth)
 
     @property
-    def dtype(self) -> np.dtype[Any]:
-        """The precision of the forecasts."""
-        return self.columns[0].dtype
-
-    @property
     def tolerance(self) -> float:
         """How far a row of probabilities may be off 1."""
-        return row_sum_tolerance(self.dtype)
+        return row_sum_tolerance(self.columns[0].dtype)
 
     @cached_property
     def values(self) -> NDArray[Any]:
-        """Forecasts, (n, K), C-contiguous."""
-        return np.stack(self.columns, axis=1)
+        """Forecasts, (n, K)."""
+        return np.asarray(self.columns).reshape(-1, len(self)).T
 
     @property
     def path(self) -> str:
@@ -135,7 +130,8 @@ class Batch:
         model, labels, some = self.model, list(self.classes), self if rows is None else self.take(rows)
         numbers = range(len(self)) if rows is None else rows
         about: Fields = {"weights": some.weights, "rescaled": self.rescaled, "order_only": model.order_only}
-        forecast = Forecast(some.values, model.logits, labels, some.truth, numbers, self.tolerance, **about)
+        values = np.ascontiguousarray(some.values)
+        forecast = Forecast(values, model.logits, labels, some.truth, numbers, self.tolerance, **about)
         return forecast if some.votes is None else forecast.with_votes(some.votes)
 
     def take(self, rows: IntArray) -> Batch:
@@ -145,15 +141,16 @@ class Batch:
     def normalised(self) -> Batch:
         """The same with rows divided by their sums where these are off 1 by at most 1 %, and counted."""
         values, rescaled = rescale_rows(self.values, self.tolerance)
-        return replace(self, columns=tuple(np.ascontiguousarray(values.T)), rescaled=rescaled)
+        return replace(self, columns=np.ascontiguousarray(values.T), rescaled=rescaled)
 
     def with_classes(self, classes: Names) -> Batch:
         """The same with its classes in another order."""
         place = {label: k for k, label in enumerate(self.classes)}
         order = np.array([place[label] for label in classes])
-        votes, costs = (None if of is None else of.take(order, axis=1) for of in (self.votes, self.costs))
-        columns, truth = tuple(self.columns[k] for k in order), np.append(np.argsort(order), -1)[self.truth]
-        return replace(self, classes=classes, columns=columns, truth=truth, votes=votes, costs=costs)
+        tables = {name: getattr(self, name) for name in ("values", "votes", "costs")}
+        tables = {name: None if of is None else of.take(order, axis=1) for name, of in tables.items()}
+        truth, columns = np.append(np.argsort(order), -1)[self.truth], tables.pop("values").T
+        return replace(self, classes=classes, truth=truth, columns=columns, **tables)
 
     def check(self) -> Batch:
         """The same; ids that occur twice, forecasts that cannot be scored, no weight at all are told."""
@@ -164,7 +161,7 @@ class Batch:
                 name = self.ids[again[:1]].tolist()[0]
                 self._tell("id", again, twice(name, *self.origin(first[again[0]])))
         try:
-            if self.columns:
+            if len(self.columns):
                 self.forecast().check()
         except InputError:
             self._tell_kinds()
@@ -199,13 +196,14 @@ class Batch:
 def _combined(make: Callable[[Sequence[Any]], Any], *batches: Batch) -> Batch:
     """The batch whose arrays are made of those of some batches."""
 
-    def of(*parts: Any) -> Any:
+    def of(parts: Sequence[Any]) -> Any:
         if isinstance(parts[0], Mapping):
             return {name: make([part[name] for part in parts]) for name in parts[0]}
-        return parts[0] and tuple(map(of, *parts)) if isinstance(parts[0], tuple | None) else make(parts)
+        return None if parts[0] is None else make(parts)
 
-    names = ("columns", "places", *(role.field for role in KEPT))
-    return replace(batches[0], **{name: of(*(getattr(batch, name) for batch in batches)) for name in names})
+    names = ("values", "places", *(role.field for role in KEPT))
+    fields = {name: of([getattr(batch, name) for batch in batches]) for name in names}
+    return replace(batches[0], columns=fields.pop("values").T, **fields)
 
 
 def concatenated(batches: Sequence[Batch]) -> Batch:

@@ -66,7 +66,6 @@ class Row:
     ] = ()  # of a sample: its true option, if targets are numbers, texts, or neither
 
 
-Forecasts = tuple[Any, ...]  # an array for each class, (n,)
 Records = Mapping[str, Fields]  # values by name, by the place of a row, such as " line 3"
 
 
@@ -76,12 +75,11 @@ class ListedRows(TableInMemory):
 
     named: Names = ()  # the options that some row lists
 
-    def completed(self, truth: IntArray, listed: Forecasts, rows: Rows) -> tuple[IntArray, Forecasts]:
+    def completed(self, truth: IntArray, values: Any, rows: Rows) -> tuple[IntArray, Any]:
         """The truths and whole forecasts of rows.
 
         A truth that its list does not name becomes the class of all such, or has to be possible.
         """
-        values = np.stack(listed, axis=1)
         absent, each = np.isnan(values), np.arange(len(truth))
         share = left_over(values) / np.maximum(1, absent.sum(axis=1))
         if rows.model.logits:
@@ -96,7 +94,7 @@ class ListedRows(TableInMemory):
             problem = "has the truth {!r}, which its list does not name"
             fix = "name a class for truths that lists do not name (--other NAME)"
             rows.tell("label", impossible, None, problem, fix, np.array(rows.model.classes, dtype=object)[truth])
-        return truth, tuple(np.ascontiguousarray(values.T))
+        return truth, np.ascontiguousarray(values.T)
 
 
 def left_over(listed: Any) -> Any:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 NO_VALUE = {"problem": "has no value", "fix": "fill it in, or drop the row"}
 FEW_ROWS = 1 << 13
+FEW_COLUMNS = 64
+NARROW = {pa.float16(): np.float16, pa.float32(): np.float32}
 KINDS: dict[Kind, Any] = {
     "number": (types.is_floating, types.is_integer, types.is_decimal),
     "nested": (types.is_nested,),
@@ -73,12 +75,7 @@ def explained(path: str, format_name: str) -> Iterator[None]:
 
 
 def plain_array(column: Any) -> NDArray[Any]:
-    """A column of numbers, none missing, not copied where it lies in one piece.
-
-    Arrow's own way would import pandas wherever that is installed.
-    """
-    if isinstance(column, pa.ChunkedArray):
-        column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    """A column of numbers, none missing, not copied. Arrow's own way would import pandas if that is installed."""
     return np.from_dlpack(column)
 
 
@@ -95,7 +92,7 @@ def texts_of(column: Any) -> NDArray[Any]:
 
 
 def regrouped(batches: Iterable[Any], rows: int) -> Iterator[Any]:
-    """Tables of one type each, of at most so many rows, small ones put together."""
+    """Record batches of at most so many rows, small ones of one type put together."""
     tables = (pa.Table.from_batches([each]) if isinstance(each, pa.RecordBatch) else each for each in batches)
     total = 0
 
@@ -105,8 +102,7 @@ def regrouped(batches: Iterable[Any], rows: int) -> Iterator[Any]:
         return table.schema, total // rows
 
     for _, alike in groupby(tables, group):
-        whole = pa.concat_tables(alike)
-        yield from (whole.slice(start, rows) for start in range(0, len(whole), rows))
+        yield from pa.concat_tables(alike).combine_chunks().to_batches(rows)
 
 
 def valid_rows(batches: Iterable[Records], skipped: int = 0) -> Tables:
@@ -128,7 +124,7 @@ def coded(column: Any) -> tuple[list[Any], IntArray]:
         texts = texts_of(column).tolist()
         numbers = {text: number for number, text in enumerate(dict.fromkeys([*texts, None]))}
         return list(numbers), np.array([numbers[text] for text in texts], dtype=np.intp)
-    encoded = (column if types.is_dictionary(column.type) else column.dictionary_encode()).combine_chunks()
+    encoded = column if types.is_dictionary(column.type) else column.dictionary_encode()
     codes = encoded.indices.fill_null(len(encoded.dictionary)) if column.null_count else encoded.indices
     return [*texts_of(encoded.dictionary), None], plain_array(codes)
 
@@ -180,15 +176,22 @@ class Rows:
         problem = "holds the label {!r}, which has no forecast column"
         self.tell("label", unknown, column, problem, fix, labels, argument="proba_prefix")
 
-    def forecasts(self, names: Sequence[str], absent: float = 0.0) -> tuple[NDArray[Any], ...]:
-        """Columns of numbers, of the one float type that all have or else double; not copied where possible.
+    def forecasts(self, names: Sequence[str], absent: float = 0.0) -> Any:
+        """Columns of numbers, K of (n,), of the one float type that all have or else double.
 
-        A class without a column has an empty name, and the forecasts `absent`; beside NaN, others may be missing.
+        Few are not copied; many come as one table, because Python takes its time for each. A class without a
+        column has an empty name, and the forecasts `absent`; beside NaN, others may be missing.
         """
-        kinds = {self.records.column(name).type for name in names if name}
-        narrow = {pa.float16(): np.float16, pa.float32(): np.float32}
-        dtype = narrow.get(kinds.pop(), np.float64) if len(kinds) == 1 else np.float64
-        none, may_lack = np.full(len(self.numbers), absent, dtype), bool(np.isnan(absent))
+        there, may_lack = [name for name in names if name], bool(np.isnan(absent))
+        some = self.records.select(there)
+        kinds = {*some.schema.types}
+        if len(names) == len(there) > FEW_COLUMNS and kinds <= {*NARROW, pa.float64()}:
+            table = some.to_tensor(null_to_nan=True, row_major=False).to_numpy().T
+            for k in () if may_lack else np.flatnonzero(np.isnan(table.min(axis=1))).tolist():
+                self.tell("missing", np.isnan(table[k]), names[k], **NO_VALUE)
+            return table
+        dtype = NARROW.get(kinds.pop(), np.float64) if len(kinds) == 1 else np.float64
+        none = np.full(len(self.numbers), absent, dtype)
         columns = (self._numbers(name, may_lack) if name else none for name in names)
         return tuple(column.astype(dtype, copy=False) for column in columns)
 

@@ -140,7 +140,7 @@ def read_table(path: AnyPath, said: Dialect = RECOGNISED) -> Any:
     columns = list(source.kinds)
     numbers = frozenset(name for name, kind in source.kinds.items() if kind == "number")
     with explained(source.path, "a table"):
-        return pa.concat_tables(regrouped(source.read(columns, numbers, ROWS_AT_ONCE), ROWS_AT_ONCE))
+        return pa.Table.from_batches(regrouped(source.read(columns, numbers, ROWS_AT_ONCE), ROWS_AT_ONCE))
 
 
 def _format_of(head: bytes) -> tuple[str, str]:

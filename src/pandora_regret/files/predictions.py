@@ -155,9 +155,9 @@ class Predictions:
         truth = fields.pop("truth", np.full(len(rows.numbers), -1))
         forecasts = rows.forecasts(columns.forecasts, np.nan if is_list else -np.inf if self.logits else 0.0)
         if isinstance(source, ListedRows):
-            truth, forecasts = source.completed(truth, forecasts, rows)
+            truth, forecasts = source.completed(truth, np.array(forecasts).T, rows)
         if self.percent:
-            forecasts = tuple(column / column.dtype.type(100) for column in forecasts)
+            forecasts = np.asarray(forecasts) / 100
         fields["id_column"] = rows.records.column(self.watched) if self.watched else None
         places, spelled = rows.numbers + FILE * self.sources.index(source), frozenset(rows.spelled.items())
         batch = Batch(self, self.classes, truth, forecasts, first_row, places, spelled=spelled, **fields)

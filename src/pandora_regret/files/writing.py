@@ -97,7 +97,7 @@ def _write_tables(open_writer: Any, file: Any, tables: Iterator[Records], predic
     for first in tables:  # which tells the types
         with open_writer(file, first.schema) as writer:
             for records in chain([first], tables):
-                writer.write_table(records)
+                writer.write(records)
 
 
 WRITERS: dict[str, Writer] = {

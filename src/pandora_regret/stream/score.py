@@ -269,7 +269,9 @@ class StreamSums:
         After a compiled pass there are no rows, and the metrics of each only if they were asked for.
         """
         settings, metrics, prior = self.settings, self.settings.means, self.settings.prior
-        plain = self.compiled and batch.costs is None and batch.votes is None and batch.dtype.itemsize >= 4
+        plain = (
+            self.compiled and batch.costs is None and batch.votes is None and batch.columns[0].dtype.itemsize >= 4
+        )
         if not plain or not isinstance(prior, Beta):
             return self._by_definition(settings.forecast(batch))
         columns = (batch.columns, batch.truth, batch.weights, settings.base_costs, prior, batch.tolerance)
