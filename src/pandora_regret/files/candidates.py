@@ -18,11 +18,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from string import ascii_uppercase
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from pandora_regret.files.columns import Rows, explained, kinds_of, with_labels
+from pandora_regret.files.columns import Rows, kinds_of, with_labels
 from pandora_regret.files.layout import Dialect
 from pandora_regret.files.roles import LABEL
 from pandora_regret.files.source import (
@@ -53,17 +53,13 @@ ONE_TRUTH = "tasks with one true option per row can be scored"
 CORRECT = "acc"  # the field that says whether the likeliest option was the true one
 
 
-@dataclass
-class Row:
+class Row(NamedTuple):
     """One line."""
 
     truth: str | None  # the name of an option; of a sample, the target
     options: dict[str, float]  # probabilities or logits of those that it lists
     about: Fields  # other fields: ids, weights, groups
-    is_order: bool = False  # whether options come in order only
-    readings: tuple[
-        int | None, ...
-    ] = ()  # of a sample: its true option, if targets are numbers, texts, or neither
+    readings: tuple[int | None, ...] = ()  # the number of a sample's true option: by number, text or outcome
 
 
 Records = Mapping[str, Fields]  # values by name, by the place of a row, such as " line 3"
@@ -105,27 +101,19 @@ def left_over(listed: Any) -> Any:
 
 def open_json(path: str, head: bytes, said: Dialect, classes: Sequence[str] | None, location: str = "") -> Source:
     """JSON lines: a table, or rows with lists of their own, as the first line tells."""
-    from msgspec.json import decode
-
     file, sample, _ = JsonLines.begun(path, head, said, location)
     file = replace(file, done=written_otherwise(path, file.encoding))
-    try:
-        first = decode(sample.lstrip().split(b"\n", 1)[0])
-    except (ValueError, RecursionError):
-        first = None
-    first = first if isinstance(first, dict) else {}
-    is_sample = first.keys() >= SAMPLE_FIELDS
-    if is_sample or field_of_lists(first):
-        with explained(path, "text"), file.stream() as stream:
-            objects = file.objects(file.records(io.BufferedReader(stream)), each_once=True)
-            records = {f" line {line}": values for line, values in objects}
-        if is_sample:
-            return _read_samples(file, records, classes or ())
-        return read_lists(file, records, said.other, classes or ())
     rows = [values for _, values in file.objects(file.records(io.BytesIO(sample)))]
     names = list(dict.fromkeys(name for row in rows for name in row))
     if not names:
         raise FileError("has no rows", path, ONE_PER_LINE)
+    is_sample = rows[0].keys() >= SAMPLE_FIELDS
+    if is_sample or field_of_lists(rows[0]):
+        objects = file.objects((record for _, record in file.rows()), each_once=True)
+        records = {f" line {line}": values for line, values in objects}
+        if is_sample:
+            return _read_samples(file, records, classes or ())
+        return read_lists(file, records, said.other, classes or ())
     check_names(names, path)
     return replace(file, kinds=kinds_of(table_of(rows, names)))
 
@@ -161,17 +149,18 @@ def _table(
     file: Source, rows: dict[str, Row], first: Sequence[str], done: AllDone, logits: bool, **about: Any
 ) -> ListedRows:
     """The rows over all options, some before others, and over truths that are none, unless one stands for them."""
-    named = tuple(dict.fromkeys(name for row in rows.values() for name in row.options))
+    lines = rows.values()
+    named = tuple(dict.fromkeys(name for row in lines for name in row.options))
     options = tuple(dict.fromkeys((*first, *named)))
     if about.get("other") is None:
-        options = with_labels(options, dict.fromkeys(row.truth for row in rows.values()))
+        options = with_labels(options, dict.fromkeys(row.truth for row in lines))
     if len(options) < 2:
         raise FileError(f"names the options {quoted(options)}", file.path, "list at least two options")
     values = [
-        row.about | {TRUTH: row.truth} | {f"{PREFIX}{name}": value for name, value in row.options.items()}
-        for row in rows.values()
+        row.about | {TRUTH: row.truth} | {f"{PREFIX}{name}": of for name, of in row.options.items()}
+        for row in lines
     ]
-    others = (name for row in rows.values() for name in row.about)
+    others = (name for row in lines for name in row.about)
     table = table_of(values, dict.fromkeys((*others, TRUTH, *(f"{PREFIX}{name}" for name in options))))
     layout = {"proba_prefix": PREFIX, "classes": None, "label": TRUTH, "logits": logits}
     about |= {"layout": layout, "done": (*file.done, *done), "row_places": list(rows), "named": named}
@@ -183,73 +172,71 @@ def read_lists(file: Source, records: Records, other: str | None, classes: Seque
 
     `other` is the class of everything that a list does not name.
     """
-    key, path = field_of_lists(next(iter(records.values()))) or FORECAST, file.path
-    rows = _rows(path, records, partial(_row, key=key))
-    order_only = next(iter(rows.values())).is_order
-    for place, row in rows.items():
-        if row.is_order != order_only:
-            words = ("an order", "probabilities")[:: 1 if row.is_order else -1]
-            problem = "holds {} where other lines hold {}".format(*words)
-            raise FileError(problem, path, "write the same on every line", place)
+    path, first = file.path, next(iter(records.values()))
+    key = field_of_lists(first) or FORECAST
+    order_only = _pairs(first[key]) is None
+    rows = _rows(path, records, partial(_row, key=key, order_only=order_only))
+    lists = [row.options for row in rows.values()]
     sentence = f"{path} lists options in order only: scored by that order, as at known costs (alpha = inf)"
-    done, to = noted("order only", len(rows), sentence, path), f"given to {other!r}"
+    done = noted("order only", len(rows) * order_only, sentence, path)
     if not order_only:
-        lists = [list(row.options.values()) for row in rows.values()]
-        largest, least = max(map(max, lists)), min(map(min, lists))
-        is_percent = least >= 0 and largest > 1 + ROUNDED and max(map(math.fsum, lists)) <= 100 * (1 + ROUNDED)
-        for row in rows.values() if is_percent else ():
-            row.options = {name: value / 100 for name, value in row.options.items()}
-        n = sum(math.fsum(row.options.values()) < 1 - TOLERANCE for row in rows.values())
-        to = "spread evenly over the classes that they do not name" if other is None else to
+        numbers = [number for options in lists for number in options.values()]
+        most = max(math.fsum(options.values()) for options in lists)
+        is_percent = min(numbers) >= 0 and max(numbers) > 1 + ROUNDED and most <= 100 * (1 + ROUNDED)
+        for options in lists if is_percent else ():
+            options.update({name: value / 100 for name, value in options.items()})
+        n = sum(math.fsum(options.values()) < 1 - TOLERANCE for options in lists)
+        to = "spread evenly over the classes that they do not name" if other is None else f"given to {other!r}"
         done = noted("percentages", len(rows) * is_percent, f"percentages of {path} divided by 100", path)
         done += noted("rest of lists", n, f"what {counted(n, 'list')} of {path} leave is {to}", path)
     if other is not None:  # it has the probability that is left, or comes last
         classes = (*classes, other)
-        for row in rows.values():
-            own, rest = row.options.get(other), max(0.0, 1 - math.fsum(row.options.values()))
-            last = -STEP * len(row.options) if own is None else own
-            row.options[other] = last if order_only else (own or 0.0) + rest
+        for options in lists:
+            rest = max(0.0, 1 - math.fsum(options.values())) + options.get(other, 0.0)
+            options[other] = options.get(other, -STEP * len(options)) if order_only else rest
     return _table(file, rows, classes, done, order_only, order_only=order_only, other=other)
 
 
-def _row(values: Fields, key: str) -> Row:
+def _row(values: Fields, key: str, order_only: bool) -> Row:
     """Probabilities; or logits that fall along a list, so steeply that no prices change the order."""
     truth = next((values[name] for name in TRUTHS if values.get(name) is not None), None)
     if not isinstance(truth, (str, int, type(None))):
         raise InputError(f"has the {TRUTH} {truth!r:.40}", fix="write the name of the true option")
-    forecast = values.get(key)
+    forecast, options = values.get(key), dict[str, float]()
     if not forecast or not isinstance(forecast, (dict, list)):
         raise InputError(f"has no {key}", fix="write names with their probabilities, or names in order")
     pairs = _pairs(forecast)
-    names = [str(name) for name in forecast] if pairs is None else [str(name) for name, _ in pairs]
-    plain = pairs is not None or all(isinstance(name, (str, int)) for name in forecast)
-    if not plain or len(set(names)) < len(names):
-        raise InputError(f"holds the list {forecast!r:.80}", fix="list names, each once")
-    for name, value in pairs or ():
+    if (pairs is None) != order_only:
+        words = ("probabilities", "an order")[:: 1 if order_only else -1]
+        problem = "holds {} where other lines hold {}".format(*words)
+        raise InputError(problem, fix="write the same on every line")
+    for name, value in pairs or ((name, -STEP * rank) for rank, name in enumerate(forecast)):
+        if not isinstance(name, (str, int)) or str(name) in options:
+            raise InputError(f"holds the list {forecast!r:.80}", fix="list names, each once")
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < LARGEST:
             raise InputError(f"gives {name!r} the value {value!r:.40}", fix="write a number")
-    numbers = [-STEP * rank for rank in range(len(names))] if pairs is None else [float(of) for _, of in pairs]
+        options[str(name)] = float(value)
     about = {name: of for name, of in values.items() if name != TRUTH and not isinstance(of, (dict, list))}
-    options = dict(zip(names, numbers, strict=True))
-    return Row(None if truth is None else str(truth), options, about, pairs is None)
+    return Row(None if truth is None else str(truth), options, about)
 
 
 def _read_samples(file: Source, records: Records, classes: Sequence[str]) -> ListedRows:
     """The rows of the first filter; targets are numbers or texts of options, whichever fit in all rows."""
     path, first = file.path, next(iter(records.values())).get("filter")
     rows = _rows(path, {at: of for at, of in records.items() if of.get("filter") == first}, _sample)
-    readings = list(zip(*(row.readings for row in rows.values()), strict=True))
-    fitting = [truths for truths in readings[:2] if None not in truths]
-    fitting = fitting or [truths for truths in readings[2:] if None not in truths]  # as where contexts differ
+    *by_target, by_outcome = zip(*(row.readings for row in rows.values()), strict=True)
+    fitting = [truths for truths in by_target if None not in truths]
+    if not fitting and None not in by_outcome:  # as where contexts differ
+        fitting = [by_outcome]
     if not fitting:
-        place, row = list(rows.items())[max((*truths, None).index(None) for truths in readings[:2])]
+        place, row = list(rows.items())[max((*truths, None).index(None) for truths in by_target)]
         problem = f"has the target {row.truth!r:.80}, which is not the number or text of one option"
         raise FileError(problem, path, ONE_TRUTH, place)
     if fitting[0] != fitting[-1]:
         problem = "has targets that may be numbers or texts of options, which differ"
         raise FileError(problem, path, "log the samples with the metric acc, which tells")
-    for row, truth in zip(rows.values(), fitting[0], strict=True):
-        row.truth = list(row.options)[truth or 0]
+    for (place, row), truth in zip(rows.items(), fitting[0], strict=True):
+        rows[place] = row._replace(truth=[*row.options][truth])
     words = f"{path} read as samples of lm-evaluation-harness: log-likelihoods of options are the forecasts"
     skipped = len(records) - len(rows)
     others = f"{skipped:,} rows of filters other than {first!r} left out of {path}"
@@ -258,17 +245,14 @@ def _read_samples(file: Source, records: Records, classes: Sequence[str]) -> Lis
 
 
 def _sample(values: Fields) -> Row:
-    correct, target, doc = values.get(CORRECT), values["target"], values.get("doc")
-    try:
+    correct, target, doc = values.get(CORRECT), values.get("target"), values.get("doc")
+    try:  # the score of each option; the context of each request, and what it asks the likelihood of
         scores = [float(score) for score, is_greedy in values["filtered_resps"]]
-    except (TypeError, ValueError, OverflowError):
-        scores = []
-    try:  # the context of each request, and what it asks the likelihood of
-        parts = [list(_items(each)) for each in _items(values.get("arguments"))]
+        parts = [list(_items(each)) for each in _items(values["arguments"])]
         contexts, texts = [str(part[0]) for part in parts], [str(part[1]).strip() for part in parts]
-    except (TypeError, IndexError):
-        contexts, texts = [], []
-    if len(scores) < 2 or any(map(math.isnan, scores)) or target is None:
+    except (TypeError, ValueError, KeyError, IndexError, OverflowError):
+        scores, contexts, texts = [], [], []
+    if not 2 <= len(scores) == len(texts) or any(map(math.isnan, scores)) or target is None:
         problem = "has no target" if target is None else "holds no log-likelihoods of options"
         raise InputError(problem, fix="samples of multiple-choice tasks can be scored, generated text cannot")
     if max(scores) > 0:
@@ -278,13 +262,13 @@ def _sample(values: Fields) -> Row:
         raise InputError(f"has {CORRECT} {correct!r:.20}, as tasks with several true options do", fix=ONE_TRUTH)
     half = len(texts) // 2
     if half and texts[:half] == texts[half:] and not any(contexts[half:]):
-        scores, texts = scores[: len(scores) // 2], texts[:half]  # the same options once more, without context
+        scores, texts = scores[:half], texts[:half]  # the same options once more, without context
     fields = doc.items() if isinstance(doc, dict) else ()
     about = {f"doc.{key}": value for key, value in fields if isinstance(value, (str, int, float))}
     names = (*ascii_uppercase, *(str(k + 1) for k in range(len(ascii_uppercase), len(scores))))
-    options, target = dict(zip(names, scores, strict=False)), str(target).strip()
-    readings = _readings(target, scores, texts if len(texts) == len(scores) else [], correct)
-    return Row(target, options, {"id": values["doc_id"], **about}, readings=readings)
+    target = str(target).strip()
+    readings = _readings(target, scores, texts, correct)
+    return Row(target, dict(zip(names, scores, strict=False)), {"id": values["doc_id"], **about}, readings)
 
 
 def _items(each: Any) -> Any:
