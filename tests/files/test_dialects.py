@@ -106,7 +106,7 @@ def test_standard_input_is_recognised_by_content(monkeypatch, tmp_path):
     for content, says in (
         (b"", "is empty"),
         (b"y_true,a\na,1\n", "has 1 forecast"),
-        (b"PAR1....", "holds Parquet"),
+        (b"PAR1....", "is no text"),
     ):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
         assert refused("-").startswith(f"standard input {says}")

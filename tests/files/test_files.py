@@ -1,5 +1,6 @@
 """Prediction files: every format and layout gives the same rows."""
 
+import os
 import pickle
 
 import numpy as np
@@ -26,6 +27,12 @@ def test_batches_and_fragments_are_the_whole_in_order(tmp_path, ending, rows):
             np.testing.assert_array_equal(joined, getattr(everything, name))
         for batch, start in zip(batches, starts, strict=False):
             assert batch.place(0) == everything.place(start)
+
+
+def test_a_format_is_told_by_content(tmp_path):
+    for ending in (".csv", ".csv.gz", ".parquet", ".npz", ".stream.arrow"):
+        os.rename(write(tmp_path / f"a{ending}", table()), tmp_path / "forecasts.txt")
+        np.testing.assert_allclose(whole(tmp_path / "forecasts.txt").values[:, 0], table()["cat"])
 
 
 @pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet", ".npz"])

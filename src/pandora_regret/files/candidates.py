@@ -77,15 +77,17 @@ class ListedRows(TableInMemory):
         A truth that its list does not name becomes the class of all such, or has to be possible.
         """
         absent, each = np.isnan(values), np.arange(len(truth))
-        share = left_over(values) / np.maximum(1, absent.sum(axis=1))
         if rows.model.logits:
             values[absent] = -np.inf
         else:
+            rest = 1 - np.nansum(values, axis=1)  # for what is not listed; nothing where that is wrong or nearly 0
+            rest[(rest <= TOLERANCE) | (np.nanmin(values, axis=1) < 0)] = 0.0
+            share = rest / np.maximum(1, absent.sum(axis=1))
             values = np.where(absent, share[:, None], np.where(values == 0, LEAST_NORMAL, values))
         outside = (truth >= 0) & absent[each, truth]
         if self.other is not None:
             truth = np.where(outside, rows.model.classes.index(self.other), truth)
-        elif outside.any():
+        else:
             impossible = outside & (values[each, truth] <= 0)
             problem = "has the truth {!r}, which its list does not name"
             fix = "name a class for truths that lists do not name (--other NAME)"
@@ -93,13 +95,7 @@ class ListedRows(TableInMemory):
         return truth, np.ascontiguousarray(values.T)
 
 
-def left_over(listed: Any) -> Any:
-    """What probabilities leave for options that are not listed, (n,); 0 where they are wrong or nearly 1."""
-    rest = 1 - np.nansum(listed, axis=1)
-    return np.where((rest > TOLERANCE) & (np.nanmin(listed, axis=1) >= 0), rest, 0.0)
-
-
-def open_json(path: str, head: bytes, said: Dialect, classes: Sequence[str] | None, location: str = "") -> Source:
+def open_json(path: str, head: bytes, said: Dialect, classes: Sequence[str] | None, location: str) -> Source:
     """JSON lines: a table, or rows with lists of their own, as the first line tells."""
     file, sample, _ = JsonLines.begun(path, head, said, location)
     file = replace(file, done=written_otherwise(path, file.encoding))

@@ -1,25 +1,37 @@
-"""Which format a file has: said by its name, checked against its first bytes. `open_source` opens them all."""
+"""Every format of files: told by their first bytes, and between kinds of text by their names.
+
+Programs write Parquet and Arrow, read here a batch at a time, NPZ archives, and sheets of workbooks.
+"""
 
 from __future__ import annotations
 
 import atexit
 import io
+import lzma
 import os
 import re
 import shutil
 import sys
 import tempfile
+import zipfile
+import zlib
 from ast import literal_eval
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from functools import cache, partial
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cache, reduce
+from tokenize import TokenError
+from typing import Any, Self
 
-from pandora_regret.files.binary import ArrowFile, ParquetFile, open_archive, open_sheet
+import numpy as np
+import pyarrow as pa
+import pyarrow.ipc as ipc
+from numpy.typing import NDArray
+
 from pandora_regret.files.candidates import field_of_lists, open_json, read_lists
-from pandora_regret.files.columns import explained, kinds_of, regrouped
+from pandora_regret.files.columns import explained, kinds_of, regrouped, valid_rows
 from pandora_regret.files.layout import RECOGNISED, Dialect
+from pandora_regret.files.roles import ROLES
 from pandora_regret.files.source import (
     ROWS_AT_ONCE,
     AnyPath,
@@ -27,38 +39,45 @@ from pandora_regret.files.source import (
     FileError,
     Source,
     TableInMemory,
+    Tables,
     check_names,
     head_of,
+    noted,
+    unreadable,
 )
-from pandora_regret.files.text import COMPRESSED, DelimitedFile, JsonLines
+from pandora_regret.files.text import DelimitedFile, table_of
+from pandora_regret.inputs.names import matched, quoted
+from pandora_regret.optional import import_optional
+from pandora_regret.text import counted
 
 STANDARD_INPUT, NAME = "-", "standard input"
-Open = Callable[[str, bytes, Dialect, Sequence[str] | None], Source]
-
-FORMATS: dict[str, tuple[str, Open]] = {
-    ending: (name, opened)
-    for name, endings, opened in (
-        ("text", ".csv", DelimitedFile.open),
-        ("text", ".tsv", partial(DelimitedFile.open, usual="\t")),
-        ("text", ".jsonl .ndjson", open_json),
-        ("Parquet", ".parquet .pq", ParquetFile.open),
-        ("Arrow", ".arrow .arrows .feather .ipc", ArrowFile.open),
-        ("Excel", ".xlsx .xlsm", open_sheet),
-        ("NPZ", ".npz", open_archive),
-    )
-    for ending in endings.split()
-}
-BEGINNINGS = {
-    b"PAR1": ("Parquet", ".parquet"),
-    b"ARROW1": ("Arrow", ".arrow"),
-    b"\xff\xff\xff\xff": ("Arrow", ".arrow"),  # a stream
-    b"PK\x03\x04": ("NPZ", ".npz"),  # or Excel
-    b"PK\x05\x06": ("NPZ", ".npz"),  # an archive of nothing
-    b"\x1f\x8b": ("gzip", ".csv.gz"),
-    b"\x28\xb5\x2f\xfd": ("zstd", ".csv.zst"),
-}
-EXCEL = re.compile(rb"xl/work|\[Content_Types\]")  # names of what is in a workbook
-NEVER_TEXT = ("Parquet", "NPZ", "Excel")  # which begin as nothing else does
+FORMATS = (
+    "csv",
+    "tsv",
+    "jsonl",
+    "ndjson",
+    "parquet",
+    "pq",
+    "arrow",
+    "arrows",
+    "feather",
+    "ipc",
+    "xlsx",
+    "xlsm",
+    "npz",
+)
+ENDING = re.compile(rf"\.({'|'.join(FORMATS)})(\.(gz|bz2|zst|lz4))?$", re.IGNORECASE)
+JSON = re.compile(rb"(\xef\xbb\xbf)?\s*\{")
+BYTES_IN_DICTIONARY = 6  # of a row whose text is written as its number in a dictionary, at most
+BUFFER_BYTES = 1 << 20  # of each Parquet column: a huge row group is not read at once
+FORECASTS, COSTS, CLASSES = "y_proba", "costs", "classes"
+USUAL_NAMES = frozenset(name for role in ROLES for name in role.usual)
+PLAIN = "USbiuf"  # kinds of arrays that are text or numbers
+BAD_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, lzma.LZMAError, OSError, RuntimeError, ValueError)
+BAD_ARCHIVE = (*BAD_ZIP, SyntaxError, TokenError, MemoryError, KeyError, OverflowError)  # headers are literals
+CELL = re.compile(rb'\br="([A-Z]{1,3})([0-9]{1,7})"')
+SMALL, SPARSEST = 1 << 24, 100  # places in a sheet; places for each cell
+WHOLE = 1 << 53  # up to here, a number of a sheet that has no fraction is exactly that number
 
 
 def open_source(
@@ -67,33 +86,38 @@ def open_source(
     """The table of a file; `classes` name the columns of an archive that does not, and `-` is standard input."""
     if isinstance(path, Source):
         return path
-    path = os.fspath(path)
-    if path == STANDARD_INPUT:
-        return _with_lists(_open_standard_input(said, classes), said, classes)
-    head, compression = head_of(path), _compression_of(path)
-    ending = os.path.splitext(path[: len(path) - len(compression)])[1].lower()
-    format_name, open_table = FORMATS.get(ending, ("", None))
-    real, called = _format_of(head)
-    if open_table is None or (compression and format_name != "text"):
-        hint = f"; it holds {real}, so call it {called}" if real else ""
-        formats = f"{', '.join(FORMATS)}, text also compressed ({', '.join(COMPRESSED)})"
-        problem, fix = f"has the ending {Path(path).suffix!r}", f"predictions are read from {formats}{hint}"
-        raise FileError(problem, path, fix)
-    if not compression and real != format_name and (real or format_name in NEVER_TEXT):
-        problem = f"is called {ending} but {f'holds {real}' if real else f'does not begin as {format_name} does'}"
-        fix = "it may be incomplete or damaged; write it again, or rename it to what it is"
-        raise FileError(problem, path, f"rename it to end in {called}" if real else fix)
-    return _with_lists(open_table(path, head, said, classes), said, classes)
-
-
-def _compression_of(path: str) -> str:
-    return next((ending for ending in COMPRESSED if path.lower().endswith(ending)), "")
+    name = location = os.fspath(path)
+    if name == STANDARD_INPUT:
+        name, location = NAME, _spooled(sys.stdin)
+    head = head_of(location)
+    binary = next((opened for mark, opened in BEGINNINGS.items() if re.match(mark, head, re.DOTALL)), None)
+    if binary is not None:
+        if name == NAME:
+            raise FileError("is no text", NAME, "save it as a file, and pass that")
+        source = binary(name, head, said, classes)
+    elif ".jsonl" in name.lower() or ".ndjson" in name.lower() or JSON.match(head):
+        source = open_json(name, head, said, classes, location)
+    else:
+        source = DelimitedFile.open(name, head, said, "\t" if ".tsv" in name.lower() else ",", location)
+    return _with_lists(source, said, classes)
 
 
 def stem_of(path: str) -> str:
     """A file's name without what says its format, by which its model is called."""
-    name = os.path.basename(path)
-    return os.path.splitext(name[: len(name) - len(_compression_of(name))])[0]
+    return ENDING.sub("", os.path.basename(path))
+
+
+@cache
+def _spooled(stdin: Any) -> str:
+    """A file that holds all of standard input, kept while the program runs, because files are read repeatedly."""
+    folder = tempfile.mkdtemp(prefix="pandora-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = os.path.join(folder, "input")
+    with open(path, "wb") as file:
+        shutil.copyfileobj(io.BytesIO() if stdin is None else stdin.buffer, file)
+    if not os.path.getsize(path):
+        raise FileError("is empty (0 bytes)", NAME, "pipe predictions into the command")
+    return path
 
 
 def _with_lists(source: Source, said: Dialect, classes: Sequence[str] | None) -> Source:
@@ -143,35 +167,201 @@ def read_table(path: AnyPath, said: Dialect = RECOGNISED) -> Any:
         return pa.Table.from_batches(regrouped(source.read(columns, numbers, ROWS_AT_ONCE), ROWS_AT_ONCE))
 
 
-def _format_of(head: bytes) -> tuple[str, str]:
-    """What the first bytes tell: a format, and what such a file is called."""
-    real = next((real for mark, real in BEGINNINGS.items() if head.startswith(mark)), ("", ""))
-    return ("Excel", ".xlsx") if real[0] == "NPZ" and EXCEL.search(head) else real
+@dataclass(frozen=True)
+class ParquetFile(Source):
+    """A Parquet file, or some of its row groups."""
+
+    groups: tuple[tuple[int, int], ...] = ()  # their numbers and lengths
+    repeating: frozenset[str] = frozenset()  # columns of text that is written as numbers in a dictionary
+
+    @classmethod
+    def open(cls, path: str, *_: Any) -> Self:
+        """Columns that take very little room are written as a dictionary; ids, each another, are not."""
+        import pyarrow.parquet as pq  # with what other systems' files need: no text asks for that
+
+        with explained(path, "Parquet"), pq.ParquetFile(path) as file:
+            schema, about = file.schema_arrow, file.metadata
+            groups = tuple((index, about.row_group(index).num_rows) for index in range(about.num_row_groups))
+            chunks = [about.row_group(0).column(index) for index in range(about.num_columns) if groups]
+        check_names(schema.names, path)
+        repeating = frozenset(
+            chunk.path_in_schema
+            for chunk in chunks
+            if chunk.total_uncompressed_size < BYTES_IN_DICTIONARY * chunk.num_values
+        )
+        return cls(path, kinds_of(schema), n_rows=about.num_rows, groups=groups, repeating=repeating)
+
+    def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Tables:
+        """Only the columns' own pages are read; text that repeats comes as a dictionary, as it lies there."""
+        import pyarrow.parquet as pq
+
+        options: Fields = {"read_dictionary": list(self.repeating.intersection(columns) - numbers)}
+        options |= {"buffer_size": BUFFER_BYTES, "pre_buffer": False}  # a file read ahead would stay in memory
+        with explained(self.path, "Parquet"), pq.ParquetFile(self.path, **options) as file:
+            groups = [index for index, _ in self.groups]
+            yield from valid_rows(file.iter_batches(rows, columns=list(columns), row_groups=groups))
+
+    def pieces(self, n: int) -> list[Source]:
+        """Whole row groups."""
+        pieces, size = list[Source](), -(-len(self.groups) // n) or 1
+        for start in range(0, len(self.groups), size):
+            before, groups = self.groups[:start], self.groups[start : start + size]
+            first, n_rows = (sum(rows for _, rows in some) for some in (before, groups))
+            pieces.append(replace(self, groups=groups, first=first, n_rows=n_rows))
+        return pieces or [self]
 
 
-def _open_standard_input(said: Dialect, classes: Sequence[str] | None) -> Source:
-    """CSV or JSON lines, as its content tells."""
-    location = _spooled(sys.stdin)
+@dataclass(frozen=True)
+class ArrowFile(Source):
+    """An Arrow IPC file (or Feather, which is the same), or a stream of the kind that has no table of contents."""
+
+    is_stream: bool = False
+
+    @classmethod
+    def open(cls, path: str, head: bytes, *_: Any) -> Self:
+        """Its schema is read."""
+        file = cls(path, {}, is_stream=not head.startswith(b"ARROW1"))
+        with explained(path, "Arrow"), file._reader() as reader:
+            schema = reader.schema
+        check_names(schema.names, path)
+        return replace(file, kinds=kinds_of(schema))
+
+    def _reader(self, **options: Any) -> Any:
+        return (ipc.open_stream if self.is_stream else ipc.open_file)(self.path, **options)
+
+    def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Tables:
+        """Record batches as they were written."""
+        position = {name: index for index, name in enumerate(self.kinds)}
+        options = ipc.IpcReadOptions(included_fields=[position[name] for name in columns])
+        with explained(self.path, "Arrow"), self._reader(options=options) as reader:
+            batches = reader if self.is_stream else map(reader.get_batch, range(reader.num_record_batches))
+            yield from valid_rows(batches)
+
+
+def open_archive(path: str, _: bytes, __: Dialect, classes: Sequence[str] | None) -> TableInMemory:
+    """The forecasts in `y_proba`, or else the costs in `costs`; arrays of one value per row are columns.
+
+    Columns of forecasts are called ``y_proba:cat``, after the array and the class, those of costs ``costs:cat``.
+    `classes` name them where the archive does not, else numbers do.
+    """
+    arrays, key = dict[str, NDArray[Any]](), ""
     try:
-        head = head_of(location)
-    except FileError:
-        raise FileError("is empty (0 bytes)", NAME, "pipe predictions into the command") from None
-    real, ending = _format_of(head)
-    if real not in ("", "gzip"):
-        raise FileError(f"holds {real}", NAME, f"save it as a file that ends in {ending}, and pass that")
-    _, sample, _ = JsonLines.begun(NAME, head, said, location)
-    opened = open_json if sample.lstrip().startswith(b"{") else DelimitedFile.open
-    return opened(NAME, head, said, classes, location=location)
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
+            for key in archive.files:
+                arrays[key] = np.asarray(archive[key])
+    except BAD_ARCHIVE as error:
+        raise unreadable(path, "NPZ", error, where=f": array {key!r}" if key else "") from None
+    tables = [key for key in (FORECASTS, COSTS) if key in arrays and arrays[key].ndim == 2]
+    if not tables:
+        problem = f"holds the arrays {quoted(sorted(arrays))}"
+        raise FileError(problem, path, "save the forecasts as y_proba, shape (rows, classes)")
+    shape, titles = arrays[tables[0]].shape, arrays.pop(CLASSES, None)
+    if titles is not None:
+        classes = [str(name) for name in _plain(titles.ravel(), path, CLASSES).tolist()]
+        if not len(set(classes)) == len(classes) == shape[1]:
+            problem = f"holds {quoted(classes)} but {tables[0]} has {shape[1]} columns"
+            raise FileError(problem, path, "name each column once", f": {CLASSES}")
+    names = classes if classes and len(classes) == shape[1] else list(map(str, range(shape[1])))
+    table = pa.table(_columns(path, arrays, shape, names))
+    layout = {"proba_prefix": f"{tables[0]}:", "cost_prefix": f"{COSTS}:" if COSTS in tables else None}
+    named = classes is not None
+    return TableInMemory(path, kinds_of(table.schema), layout=layout, names_classes=named, table=table)
 
 
-@cache
-def _spooled(stdin: Any) -> str:
-    """A file that holds all of standard input, kept while the program runs, because files are read repeatedly."""
-    folder, content = tempfile.mkdtemp(prefix="pandora-"), io.BytesIO() if stdin is None else stdin.buffer
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    beginning = content.read(2)
-    path = os.path.join(folder, "input.gz" if beginning == b"\x1f\x8b" else "input")
-    with open(path, "wb") as file:
-        file.write(beginning)
-        shutil.copyfileobj(content, file)
-    return path
+def _columns(path: str, arrays: dict[str, NDArray[Any]], shape: tuple[int, ...], names: Sequence[str]) -> Fields:
+    """Of arrays of one value per row, or per row and class; what has another shape or is no data is left out."""
+    columns = Fields()
+    for key, array in arrays.items():
+        if array.shape == shape and key in (FORECASTS, COSTS):
+            table = np.ascontiguousarray(_plain(array, path, key).T)
+            columns |= {f"{key}:{name}": of for name, of in zip(names, table, strict=True)}
+        elif array.shape == shape[:1] and (key in USUAL_NAMES or array.dtype.kind in PLAIN):
+            columns[key] = _plain(array, path, key)
+        elif key in USUAL_NAMES or key == COSTS:
+            problem = f"has shape {array.shape} but forecasts have shape {shape}"
+            fix = f"every array needs one entry per row, shape {shape[:1]}, and costs one per class too"
+            raise FileError(problem, path, fix, f": {key}", column=key)
+    return columns
+
+
+def _plain(array: NDArray[Any], path: str, key: str) -> NDArray[Any]:
+    """In this machine's byte order and a precision that Arrow knows; text as Python's."""
+    kind, problem = array.dtype.kind, f"holds {array.dtype}"
+    try:
+        if kind in "US":
+            return (np.char.decode(array, "utf-8") if kind == "S" else array).astype(object)
+        if kind in PLAIN:
+            dtype = np.float64 if array.dtype.itemsize > 8 else array.dtype.newbyteorder("=")
+            return array.astype(dtype, copy=False)
+    except (UnicodeError, ValueError, SystemError):  # SystemError: beyond the last character of Unicode
+        problem = "holds bytes that are no text"
+    raise FileError(problem, path, "save UTF-8 text or numbers", f": array {key!r}", column=key)
+
+
+def open_sheet(path: str, _: bytes, said: Dialect, *__: Any) -> TableInMemory:
+    """One sheet: the names of the columns in its first row that names them all, and the rows below."""
+    calamine = import_optional("python_calamine", extra="excel")
+    _check_extent(path)
+    try:
+        with calamine.CalamineWorkbook.from_path(path) as book:
+            titles = book.sheet_names
+            number = _sheet_number(str(said.sheet or 1), titles, path)
+            cells = book.get_sheet_by_index(number).to_python(skip_empty_area=False)
+    except (calamine.CalamineError, OSError) as error:
+        raise unreadable(path, "Excel", error) from None
+    rows = {at: [_value(cell) for cell in row] for at, row in enumerate(cells, 1) if any(map(str, row))}
+    if not rows:
+        raise FileError("has an empty sheet", path, "name another (--sheet), or fill it")
+    width = max(at for row in rows.values() for at, cell in enumerate(row, 1) if cell is not None)
+    wide = [row[:width] for row in rows.values()]
+    above = next((at for at, row in enumerate(wide) if None not in row[min(1, width - 1) :]), 0)  # titles
+    names = ["" if cell is None else str(cell) for cell in wide[above]]
+    check_names(names, path)
+    table = table_of([dict(zip(names, row, strict=True)) for row in wide[above + 1 :]], names)
+    words = [f"sheet {titles[number]!r} read, of {len(titles)}"] if len(titles) > 1 else []
+    words += [f"{counted(above, 'row')} above the names of columns left out"] if above else []
+    done = noted("sheet", len(words), f"{path}: {'; '.join(words)}", path)
+    places = [f" row {at}" for at in rows][above + 1 :]
+    return TableInMemory(path, kinds_of(table), done=done, table=table, row_places=places)
+
+
+def _value(cell: Any) -> Any:
+    """As people see it: nothing, text, or a number, 1 rather than 1.0."""
+    if isinstance(cell, bool) or not isinstance(cell, (int, float)):
+        return str(cell).strip() or None
+    return int(cell) if cell == int(cell) and abs(cell) < WHOLE else cell
+
+
+def _check_extent(path: str) -> None:
+    """No cell far away from all others: a sheet is held whole, from its first cell to its last."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = [name for name in archive.namelist() if re.fullmatch(r"xl/worksheets/.*\.xml", name)]
+            sheets = [CELL.findall(archive.read(name)) for name in names]
+    except BAD_ZIP as error:
+        raise unreadable(path, "Excel", error) from None
+    for cells in sheets:
+        rows = max((int(row) for _, row in cells), default=0)
+        last = max((letters.rjust(3, b"@") for letters, _ in cells), default=b"")
+        columns = reduce(lambda number, letter: 26 * number + letter - ord("@"), last, 0)  # AA is 27
+        if rows * columns > max(SMALL, SPARSEST * len(cells)):
+            problem = f"has a sheet of {len(cells):,} cells in {rows:,} rows and {columns:,} columns"
+            raise FileError(problem, path, "delete cells that lie far away from the table")
+
+
+def _sheet_number(sheet: str, names: Sequence[str], path: str) -> int:
+    """Which sheet is asked for, by its name or its number from 1, counted from 0."""
+    if meant := matched([sheet], names):
+        return names.index(meant[sheet])
+    if sheet.isdecimal() and 1 <= int(sheet) <= len(names):
+        return int(sheet) - 1
+    problem = f"has no sheet {sheet!r} among {quoted(names)}"
+    raise FileError(problem, path, "name one, or its number (--sheet)", argument="sheet")
+
+
+BEGINNINGS: dict[bytes, Any] = {
+    rb"PAR1": ParquetFile.open,
+    rb"ARROW1|\xff\xff\xff\xff": ArrowFile.open,
+    rb"PK\x03\x04.*(xl/work|\[Content_Types\])": open_sheet,
+    rb"PK(\x03\x04|\x05\x06)": open_archive,
+}

@@ -40,7 +40,7 @@ BLOCK_BYTES = 1 << 23
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 UTF_8 = "utf-8"
 NOT_UTF_8 = ("is not UTF-8 text", "save the file with encoding UTF-8, or name its encoding (--encoding)")
-COMPRESSED = (".gz", ".bz2", ".zst", ".lz4", ".br")
+COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd", b"\x04\x22\x4d\x18": "lz4"}
 END = "\0end of file"  # a last line of our own: an open quotation mark swallows it
 MARKS = {  # what a file begins with that says its encoding; longer ones first
     codecs.BOM_UTF32_LE: "utf-32",
@@ -64,18 +64,21 @@ class TextFile(Source):
     """Rows of text; all that is read of it is UTF-8."""
 
     location: str = ""  # where the bytes lie, if not at `path`, as it is called
+    compression: str | None = None
     encoding: str = UTF_8  # of the file
     content: bytes | None = field(default=None, compare=False, repr=False)  # all of a small file
 
     header_rows: ClassVar[int] = 0
 
     @classmethod
-    def begun(cls, path: str, head: bytes, said: Dialect, location: str = "") -> tuple[Self, bytes, bool]:
+    def begun(cls, path: str, head: bytes, said: Dialect, location: str) -> tuple[Self, bytes, bool]:
         """The file as far as its encoding tells, said or recognised.
 
         And whole lines from the beginning, a header and a row at least, and whether they are all there are.
         """
-        file = cls(path, {}, location=location or path, content=head if len(head) < HEAD_BYTES else None)
+        content = head if len(head) < HEAD_BYTES else None
+        codec = next((COMPRESSED[mark] for mark in COMPRESSED if head.startswith(mark)), None)
+        file = cls(path, {}, location=location, compression=codec, content=content)
         with explained(path, "text"):
             with file.stream() as stream:
                 encoding = said.encoding or recognise_encoding(stream.read(SAMPLE_BYTES), path)
@@ -83,16 +86,7 @@ class TextFile(Source):
             with file.lines() as lines:
                 sample = lines.read(SAMPLE_BYTES) + lines.readline(LONGEST_LINE) + lines.readline(LONGEST_LINE)
                 complete = not lines.peek(1)
-        if not complete and not sample.endswith(b"\n"):
-            problem = f"begins with a line of more than {LONGEST_LINE >> 20} megabytes"
-            raise FileError(problem, path, "write one row per line")
         return file, sample.removeprefix(BYTE_ORDER_MARK), complete
-
-    @property
-    def compression(self) -> str | None:
-        """How the bytes are compressed, if they are."""
-        name = self.location.lower()
-        return pa.Codec.detect(name).name if name.endswith(COMPRESSED) else None
 
     def stream(self, raw: Any = None) -> Any:
         """The whole file, decompressed and in UTF-8."""
@@ -141,9 +135,7 @@ class DelimitedFile(TextFile):
     header_rows: ClassVar[int] = 1
 
     @classmethod
-    def open(
-        cls, path: str, head: bytes, said: Dialect, _: Any = None, *, usual: str = ",", location: str = ""
-    ) -> Self:
+    def open(cls, path: str, head: bytes, said: Dialect, usual: str, location: str) -> Self:
         """Its head is read: how it is written, names, and from the first lines what the columns hold.
 
         `usual` is the separator that its name promises.

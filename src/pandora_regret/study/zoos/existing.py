@@ -21,8 +21,7 @@ from pandora_regret.files import (
     open_models,
     read_models,
 )
-from pandora_regret.files.formats import FORMATS, stem_of
-from pandora_regret.files.text import COMPRESSED
+from pandora_regret.files.formats import ENDING, FORMATS, stem_of
 from pandora_regret.inputs import InputError
 from pandora_regret.study.predicting import Outcome, matches
 from pandora_regret.study.store import Names, Plain, Prediction, Store, Target, read_groups
@@ -161,10 +160,9 @@ def _files(paths: str | Names) -> dict[Path, str]:
         for match in map(Path, matching):
             files += filter(_may_be_predictions, sorted(match.iterdir())) if match.is_dir() else [match]
         if len(files) == before:
-            raise InputError(f"{path} holds no file of predictions: they end in {', '.join(FORMATS)}.")
+            raise InputError(f"{path} holds no file of predictions: they end in .{', .'.join(FORMATS)}.")
     return {file: stem_of(file.name) for file in files}
 
 
 def _may_be_predictions(file: Path) -> bool:
-    name = file.with_suffix("") if file.suffix in COMPRESSED else file
-    return name.suffix in FORMATS and not file.name.startswith(".") and file.is_file()
+    return ENDING.search(file.name) is not None and not file.name.startswith(".") and file.is_file()
