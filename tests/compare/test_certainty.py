@@ -9,9 +9,9 @@ from simulated_models import simulated, softmax
 
 from pandora_regret import Uniform, expected_search_cost
 from pandora_regret.compare import compare
-from pandora_regret.compare.estimates import Charge, Measured, Measurements, measure
+from pandora_regret.compare.build import read_models
+from pandora_regret.compare.estimates import Charge, Measured, Measurements, Sample, measure, read_sample
 from pandora_regret.compare.result import IntervalMethod
-from pandora_regret.compare.sample import Sample, read_models, read_sample
 from pandora_regret.inference.joint import Figure
 from pandora_regret.inference.keyed import keys_of
 from pandora_regret.metrics import METRICS, comparison_metrics

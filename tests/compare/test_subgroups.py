@@ -7,10 +7,9 @@ from simulated_models import simulated, softmax
 
 from pandora_regret import InputError
 from pandora_regret.compare import compare
-from pandora_regret.compare.estimates import Measured, Measurements
+from pandora_regret.compare.estimates import Measured, Measurements, Sample
 from pandora_regret.compare.grouping import breakdowns
 from pandora_regret.compare.result import IntervalMethod
-from pandora_regret.compare.sample import Sample
 from pandora_regret.inference.joint import Figure
 from pandora_regret.scores import expected_search_cost
 

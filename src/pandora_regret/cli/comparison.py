@@ -7,8 +7,7 @@ from typing import Any, TypeAlias
 
 from pandora_regret.cli.output import bullets, echo, heading, print_done, print_table, say, width
 from pandora_regret.compare.grouping import MISSING
-from pandora_regret.compare.result import TERMS, Breakdown, Comparison, ModelResult
-from pandora_regret.compare.sample import ALIKE, STATED
+from pandora_regret.compare.result import ALIKE, STATED, TERMS, Breakdown, Comparison, ModelResult
 from pandora_regret.compare.verdict import price_sentences, recalibrating, scenario_sentence
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.metrics import ranks_as_another

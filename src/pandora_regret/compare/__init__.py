@@ -1,6 +1,6 @@
 """Several models on the same instances: scores with intervals, paired differences, ranks, and who pays for what.
 
-    sample.py       the door: models and instances -> forecasts in one order, cases, clusters, prices
+    build.py        compare: models and instances -> forecasts in one order, and prices; then all the rest
     estimates.py    a number per row and metric of each model; every estimate with its interval, differences, ranks
     verdict.py      numbers, of rows or of sums, into a Comparison: warnings, what to do, how many more cases,
                     in sentences
@@ -8,7 +8,6 @@
     break_even.py   what one test must cost before another model is the cheapest
     embedded.py     a few cases that travel with a comparison, for a page's live prices
     result.py       Comparison: frozen, and its JSON (schema "pandora-comparison/3")
-    build.py        compare: all of it in order
 
 The JSON, in short (null stands for what is undefined or infinite; classes in the order of ``data.classes``, models
 by rising expected cost)::

@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from pandora_regret.compare.estimates import COST, Measurements
+from pandora_regret.compare.estimates import COST, Measurements, Sample
 from pandora_regret.compare.result import FURTHEST_PRICE, BreakEven, Crossing
-from pandora_regret.compare.sample import Sample
 from pandora_regret.inference.intervals import ROUNDING
 from pandora_regret.inference.joint import Figure
 from pandora_regret.inputs import FloatArray, Forecast

@@ -17,26 +17,18 @@ from pandora_regret.compare.estimates import (
     Charge,
     Measurements,
     measure,
+    read_sample,
     recalibrated,
     typical_case,
 )
 from pandora_regret.compare.grouping import SMALLEST_GROUP, broken_down, columns_of, read_by, values_of
-from pandora_regret.compare.result import Comparison, Costs, Data, Scenario
-from pandora_regret.compare.sample import (
-    are_stated,
-    as_tuple,
-    check_same_order,
-    in_tests,
-    read_models,
-    read_sample,
-    read_scenarios,
-)
+from pandora_regret.compare.result import ALIKE, STATED, Comparison, Costs, Data, Scenario, are_stated, as_tuple
 from pandora_regret.compare.verdict import (
     DEFAULT_WORTH,
-    Worth,
     conclude,
     costs_of_workup,
     read_interval,
+    read_worth,
     without_verdict,
 )
 from pandora_regret.inputs import (
@@ -49,8 +41,11 @@ from pandora_regret.inputs import (
     read_choice,
     read_costs,
     read_count,
+    read_forecast,
 )
 from pandora_regret.inputs.errors import renamed
+from pandora_regret.inputs.labels import check_row_order
+from pandora_regret.inputs.names import did_you_mean, quoted
 from pandora_regret.inputs.tables import is_frame
 from pandora_regret.metrics import Metric, comparison_metrics, workup_metrics
 from pandora_regret.optional import import_optional
@@ -190,7 +185,7 @@ def compare(
     forecasts = read_models(y_true, models, labels, sample_weight, logits, normalise)
     check_same_order(models, by, y_true=y_true, sample_weight=sample_weight, groups=groups, ids=ids)
     _check_texts(currency=currency, source=source)
-    interval, worth_acting = read_interval(level, bootstrap, seed), Worth(worth)
+    interval, worth_acting = read_interval(level, bootstrap, seed), read_worth(worth)
     one = next(iter(forecasts.values()))
     done = tuple(each for name, forecast in forecasts.items() for each in forecast.rescaled.done(name))
     method = None if recalibrate is None else read_choice(recalibrate, "recalibrate", METHODS)
@@ -225,7 +220,7 @@ def compare(
     typical = paid.typical if paid.typical.ndim == 1 else paid.typical.mean(axis=0)
     about_all = (sample, paid.metrics, classes, interval, typical, paid.costs.currency, method)
     measurements = Measurements(measured, *about_all)
-    margin = worth_acting.margin(measurements.figures[0][COST].value)
+    margin, _ = worth_acting(measurements.figures[0][COST].value)
     basis, class_weights = measurements.basis(margin), measurements.class_weights
     embedded = None if workup else embed(rows, sample, paid.charge.prior, paid.typical, interval.seed)
     if basis.is_recalibrated:
@@ -252,6 +247,89 @@ def compare(
     result = without_verdict(result, apart) if apart else result
     progress()
     return result
+
+
+def read_models(
+    y_true: Labels | None,
+    models: Any,
+    labels: Any,
+    sample_weight: ArrayLike | None,
+    logits: bool,
+    normalise: bool = False,
+) -> dict[str, Forecast]:
+    """Every model's forecasts, checked, their columns in the same order; an error names the model."""
+    names, forecasts = _check_models(models, labels), dict[str, Forecast]()
+    options: dict[str, Any] = {"sample_weight": sample_weight, "logits": logits, "normalise": normalise}
+    for name, table in zip(names, models.values(), strict=True):
+        try:
+            read = isinstance(table, Forecast)
+            forecast = (table if read else read_forecast(y_true, table, labels=labels, **options)).check()
+        except (InputError, InputTypeError) as error:
+            raise error.within(f"model {name!r}") from None
+        forecasts[name] = forecast
+        if labels is None and is_frame(table):
+            labels = forecast.labels  # the first frame's columns; those that follow are matched by name
+        if forecast.n_classes != (expected := forecasts[names[0]].n_classes):
+            raise InputError(
+                f"model {name!r} has {forecast.n_classes} classes but model {names[0]!r} has {expected}: "
+                "compare models of the same classes."
+            )
+    return forecasts
+
+
+def _check_models(models: Any, labels: Any) -> list[str]:
+    """The names of the models."""
+    if not isinstance(models, Mapping):
+        kind = type(models).__name__
+        raise InputTypeError(f"models must map names to forecasts, {{'resnet': y_proba, ...}}, got a {kind}.")
+    if not models:
+        raise InputError("models is empty: pass at least one, {'name': y_proba}.")
+    if labels is None and len({is_frame(table) for table in models.values()}) == 2:
+        raise InputError("models holds both frames and arrays: say the arrays' column order with labels=[...].")
+    names = [str(name) for name in models]
+    if len(set(names)) < len(names):
+        raise InputError(f"models has the names {names}, two of which read the same: give each its own name.")
+    return names
+
+
+def check_same_order(models: Mapping[Any, Any], by: Any = None, **arguments: Any) -> None:
+    """An error if pandas indices say that two of them have the same rows in different orders."""
+    tables = {f"models[{name!r}]": table for name, table in models.items()}
+    columns = {f"by[{name!r}]": values for name, values in by.items()} if isinstance(by, Mapping) else {"by": by}
+    check_row_order(**arguments, **tables, **columns)
+
+
+def read_scenarios(
+    scenarios: Any, typical: FloatArray, prior: Prior, forecast: Forecast, *, stated: bool
+) -> list[tuple[Scenario, FloatArray]]:
+    """Costs and their base costs: as stated (if they are), the same for all tests, and the user's own."""
+    costs = {STATED: typical} if stated else {}
+    costs[ALIKE] = np.full(forecast.n_classes, typical.mean())
+    if not isinstance(scenarios, Mapping | None):
+        problem = f"must map names to typical costs, got {scenarios!r:.200}"
+        fix = "pass such as {'costly biopsy': {'nevus': 200}}"
+        raise InputTypeError(problem, argument="scenarios", value=scenarios, fix=fix)
+    for name, listed in (scenarios or {}).items():
+        if str(name) in costs:
+            raise InputError(f"scenarios has {str(name)!r} twice, or it is one that is always there: rename it.")
+        place = f"scenario {str(name)!r}"
+        if hasattr(listed, "keys") and not is_frame(listed):
+            costs[str(name)] = _changed(typical, listed, forecast, place)
+        else:
+            costs[str(name)] = read_costs(listed, forecast.labels, forecast.n_cases, place)
+    return [(Scenario(name, as_tuple(table)), table / prior.mean) for name, table in costs.items()]
+
+
+def _changed(typical: FloatArray, listed: Any, forecast: Forecast, place: str) -> FloatArray:
+    """The costs of a scenario that names some classes; the others cost what they did."""
+    names, changes = [str(label) for label in forecast.labels], {str(name): cost for name, cost in listed.items()}
+    if unknown := [name for name in changes if name not in names]:
+        fix = did_you_mean(unknown[0], names)
+        raise InputError(f"names {quoted(unknown)}", place=place, value=unknown, fix=fix)
+    if not changes:
+        raise InputError("changes nothing", place=place, fix="name the classes whose costs differ")
+    costs = read_costs([changes.get(name, 1.0) for name in names], names, argument=place)
+    return np.where(np.isin(names, list(changes)), costs, typical)
 
 
 def _check_texts(**texts: Any) -> None:
@@ -282,7 +360,7 @@ def _by_search(
     source: str | None,
 ) -> _Paid:
     stated = are_stated(prior, costs)
-    costs = costs if stated else in_tests(one.n_classes)
+    costs = costs if stated else np.ones(one.n_classes)
     prior, one = priced(one, prior_of_orders(prior) if by_order else prior, costs)
     typical = np.ones(one.n_classes) * prior.mean
     if costs is not None:  # the very numbers

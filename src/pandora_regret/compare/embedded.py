@@ -22,7 +22,7 @@ from pandora_regret.kernels.reference import log_odds
 from pandora_regret.priors import Exponential, Fixed, Prior, Uniform
 
 if TYPE_CHECKING:
-    from pandora_regret.compare.sample import Sample
+    from pandora_regret.compare.estimates import Sample
 
 MOST_ROWS, FEWEST_ROWS = 2_000, 200  # with fewer than these, of more cases, figures would be too rough
 MOST_ODDS = 270_000  # of all models: some 540 kB of text

@@ -25,12 +25,12 @@ from pandora_regret.compare.result import (
     StepSpending,
     WorkupPart,
 )
-from pandora_regret.compare.sample import Sample
 from pandora_regret.compare.verdict import Background, Standing, few_carriers, same_in_all
 from pandora_regret.entropy import costs_for_every_truth
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import ROUNDING, hull, interval_by_forecast
 from pandora_regret.inference.joint import Figure, at_stake, chances_of_least, draws_of, holm, within
+from pandora_regret.inference.keyed import Keys, keys_of
 from pandora_regret.inference.resampling import weighted_sums, weights_in_parts
 from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray
 from pandora_regret.kernels.engine import search_costs, wasted_pairs
@@ -48,6 +48,74 @@ COST, PAID, RECALIBRATED = "expected_cost", "realised_cost", "recalibrated_cost"
 BY_CLASS = ("pandora_regret", COST, PAID, "tests", "accuracy")
 MOST_BINS = 10
 LEAST_CASES = 10  # per bin, on average
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The rows that all models are compared on: those of positive weight, in the order of their cases' keys.
+
+    So a permutation of the cases, with their ids, changes not a single bit; and a cluster's rows stand together.
+    """
+
+    cases: slice | IntArray  # which of those that were handed in
+    truth: IntArray  # (N,)
+    weights: FloatArray  # (N,)
+    case_of: IntArray  # (N,) the number of each row's case, rising
+    cluster_of: IntArray  # (N,) the number of each row's cluster, rising: its group, or else its case
+    keys: Keys  # (G,) what the bootstrap tells clusters apart by
+    grouped: bool
+
+    @property
+    def n_cases(self) -> int:
+        """How many cases there are; some have several rows, one for each class that is true to some extent."""
+        return int(self.case_of[-1]) + 1
+
+    @property
+    def unit_of(self) -> IntArray | None:
+        """The number of each row's cluster, (N,); None where every row is one."""
+        return None if len(self.keys) == len(self.truth) else self.cluster_of
+
+    @property
+    def groups(self) -> IntArray | None:
+        """The number of each case's group, (n_cases,)."""
+        return self.cluster_of[np.flatnonzero(np.diff(self.case_of, prepend=-1))] if self.grouped else None
+
+    @property
+    def units(self) -> str:
+        """What is independent of each other, in words."""
+        return "clusters" if self.grouped else "cases"
+
+    def of(self, forecast: Forecast) -> Forecast:
+        """A model's forecasts of these rows, each of which stands for itself."""
+        return replace(forecast.cases(self.cases), cluster=None, shares=None)
+
+
+def _keys(values: Any, name: str, n: int) -> Keys:
+    keys = keys_of(values, name)
+    if len(keys) != n:
+        raise InputError(f"{name} has {len(keys)} entries but there are {n} instances: pass one per instance.")
+    return keys
+
+
+def read_sample(forecast: Forecast, ids: Any, groups: Any) -> Sample:
+    """Which cases there are, and which of them belong together."""
+    n, case_weights = forecast.n_cases, forecast.case_weights
+    case_keys = np.arange(n, dtype=np.uint64) if ids is None else _keys(ids, "ids", n)
+    keys = case_keys if groups is None else _keys(groups, "groups", n)
+    _, first = np.unique(case_keys, return_index=True)
+    if len(first) < n:
+        row = int(np.setdiff1d(np.arange(n), first)[0])
+        twice = np.asarray(ids).tolist()[row]
+        fix = "give each row its own id, and say with groups which rows belong together"
+        raise InputError(f"ids row {row} is {twice!r}, which occurred before: {fix}.")
+    order = np.lexsort((case_keys, keys))
+    if case_weights is not None:
+        order = order[case_weights[order] > 0]
+    cases = slice(None) if np.array_equal(order, np.arange(n)) else order
+    rows = forecast.cases(cases)
+    case_of = np.arange(len(rows)) if rows.cluster is None else rows.cluster
+    distinct, cluster = np.unique(keys[order], return_inverse=True)
+    return Sample(cases, rows.truth, rows.each_weight, case_of, cluster[case_of], distinct, groups is not None)
 
 
 @dataclass(frozen=True)
@@ -348,7 +416,7 @@ class Measurements:
             return self
         least = min(again, key=lambda figure: figure.value)
         gaps = [self.gap(leader, least) for leader in (self._costs[0], again[0])]
-        if not all(gap.is_above_zero and (gap.value or 0.0) > margin for gap in gaps):
+        if not all(gap.exceeds(margin) for gap in gaps):
             return self
         order = np.argsort([figure.value for figure in again], kind="stable")
         models = [self.models[index] for index in order]

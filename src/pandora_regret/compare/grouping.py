@@ -33,9 +33,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.compare.estimates import COST, NO_PREDICTION, Measurements
+from pandora_regret.compare.estimates import COST, NO_PREDICTION, Measurements, Sample
 from pandora_regret.compare.result import Breakdown, Comparison, GroupModel, Subgroup
-from pandora_regret.compare.sample import Sample
 from pandora_regret.compare.verdict import few_carriers
 from pandora_regret.inference.joint import Figure, contrast, holm
 from pandora_regret.inputs import FloatArray, InputError, InputTypeError, IntArray

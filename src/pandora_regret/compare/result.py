@@ -8,8 +8,9 @@ from typing import Any, Literal, TypeAlias, cast
 
 from pandora_regret.compare.embedded import EmbeddedSample
 from pandora_regret.inference.estimate import Estimate
-from pandora_regret.inputs import InputError
+from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.inputs.tables import Done
+from pandora_regret.priors import Prior
 from pandora_regret.records import from_plain, to_plain
 from pandora_regret.text import Cell, Formats, Shown, Table, count, counted, money
 
@@ -55,6 +56,19 @@ class Costs:
         """Where costs come from, and how they vary."""
         varying = "known" if self.prior == KNOWN_COSTS else f"prior {self.prior}"
         return f"{self.source or 'all tests cost the same'}; {varying}"
+
+
+STATED, ALIKE = "stated costs", "all tests cost the same"  # scenarios that are always there
+
+
+def are_stated(prior: Prior | None, costs: Any) -> bool:
+    """Whether anything says what tests cost, a prior that speaks of each class, too; else results count tests."""
+    return costs is not None or getattr(prior, "n_classes", None) is not None
+
+
+def as_tuple(costs: FloatArray) -> tuple[float, ...] | None:
+    """One cost per class; None where every instance has its own."""
+    return tuple(costs.tolist()) if costs.ndim == 1 else None
 
 
 @dataclass(frozen=True)
@@ -316,6 +330,16 @@ class Comparison(Shown):
         """The model of least expected cost."""
         return self.models[0]
 
+    @property
+    def gaps(self) -> dict[str, Difference]:
+        """How the best model differs from each other one."""
+        return {gap.against: gap for gap in self.differences if gap.model == self.best.name}
+
+    @property
+    def what(self) -> str:
+        """What costs are of, in words."""
+        return "search" if self.workup is None else "work-up"
+
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, dicts, numbers and text: strict JSON."""
         return cast(dict[str, Any], to_plain(self))
@@ -346,8 +370,7 @@ class Comparison(Shown):
         costs are shown, and who is the cheapest then comes first.
         """
         again, judged = self.verdict.recalibrated, self.verdict
-        gaps = {gap.against: gap.more for gap in self.differences if gap.model == self.best.name}
-        models = list(self.models)
+        gaps, models = {name: gap.more for name, gap in self.gaps.items()}, list(self.models)
         if again:
             gaps = {each.name: each.recalibrated.against_best for each in models if each.recalibrated}
             models.sort(key=lambda each: gaps[each.name].value or 0.0)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -24,7 +24,6 @@ from pandora_regret.compare.result import (
     Crossing,
     Data,
     Decision,
-    Difference,
     IntervalMethod,
     Kind,
     LargestPair,
@@ -55,7 +54,7 @@ from pandora_regret.text import (
 if TYPE_CHECKING:
     from pandora_regret.workup import Workup
 
-MOST_CASES = 1e12  # beyond it nobody would count
+MOST_CASES = 10**12  # beyond it nobody would count
 FEW_CLUSTERS = 30
 PAIRS_NAMED = 3  # per model
 NOTHING = 1e-4  # of the cost: a saving that no reader would notice
@@ -138,23 +137,23 @@ def cases_needed(
     """
     if power is not None and not 0 < (power := read_number(power, "power")) < 1:
         raise InputError(f"is {power:g}", argument="power", fix="it must lie between 0 and 1, such as 0.8")
-    gaps = {gap.against: gap.more for gap in result.differences if gap.model == result.best.name}
+    gaps = result.gaps
     if not gaps:
         raise InputError("has one model", argument="result", fix="compare it with another")
     name = result.models[1].name if against is None else against
     if name not in gaps:
         raise InputError(f"is {against!r}", argument="against", fix=f"pass one of {', '.join(map(repr, gaps))}")
-    data, size = result.data, result.verdict.margin if difference is None else abs(difference)
-    return more_cases(gaps[name], data.rows, data.clusters, result.interval.level, size, power)
+    return more_cases(
+        result, gaps[name].more, result.verdict.margin if difference is None else abs(difference), power
+    )
 
 
-def more_cases(
-    gap: Estimate, cases: int, clusters: int | None, level: float, size: float, power: float | None = None
-) -> int | None:
-    """Beside so many cases; the standard error behind the interval shrinks with the root of their number."""
+def more_cases(result: Comparison, gap: Estimate, size: float, power: float | None = None) -> int | None:
+    """Beside those of the comparison; the error behind the interval shrinks with the root of their number."""
     if gap.value is None or gap.low is None or gap.high is None or size == 0:
         return None
-    units, tail = clusters or cases, (1 + level) / 2
+    cases, tail = result.data.rows, (1 + result.interval.level) / 2
+    units = result.data.clusters or cases
     shorter = min(gap.high - gap.value, gap.value - gap.low)  # the other may have been stretched
     error = shorter / student_quantile(units - 1, tail)
 
@@ -164,33 +163,30 @@ def more_cases(
         reach = student_quantile(units * share - 1, tail)
         return (reach + (NORMAL.inv_cdf(power) if power else reach)) * error / math.sqrt(share) <= size
 
-    enough = 1
-    while not is_enough(enough):
-        enough *= 2
-        if enough > MOST_CASES:
-            return None
-    return bisect_left(range(enough), True, key=is_enough)
+    if not is_enough(MOST_CASES):
+        return None
+    return bisect_left(range(MOST_CASES), True, key=is_enough)
 
 
-class Worth:
-    """From how much on a difference in cost is worth acting on: an amount, or a share of the lowest cost."""
+Worth: TypeAlias = Callable[[float], tuple[float, float | None]]
 
-    def __init__(self, worth: Any) -> None:
-        text = str(worth).strip()
-        number = text.removesuffix("%").strip().replace(",", ".") if isinstance(worth, str) else worth
-        try:
-            amount = read_number(float(number), "worth")
-        except (TypeError, ValueError):
-            amount = -1.0
-        if not 0 <= amount < math.inf:
-            fix = "write an amount in the unit of costs, such as 2.5, or a share of the lowest cost, such as 1%"
-            raise InputError(argument="worth", value=worth, fix=fix)
-        self.share = amount / 100 if text.endswith("%") else None
-        self.amount = amount
 
-    def margin(self, cost: float) -> float:
-        """The amount, where the cheapest model costs so much."""
-        return self.amount if self.share is None else self.share * cost
+def read_worth(worth: Any) -> Worth:
+    """From how much on a difference in cost is worth acting on: an amount, or a share of the lowest cost.
+
+    As a function of that cost: the amount, and the share where that is how it was said.
+    """
+    text = str(worth).strip()
+    number = text.removesuffix("%").strip().replace(",", ".") if isinstance(worth, str) else worth
+    try:
+        amount = read_number(float(number), "worth")
+    except (TypeError, ValueError):
+        amount = -1.0
+    if not 0 <= amount < math.inf:
+        fix = "write an amount in the unit of costs, such as 2.5, or a share of the lowest cost, such as 1%"
+        raise InputError(argument="worth", value=worth, fix=fix)
+    share = amount / 100
+    return lambda cost: (share * cost, share) if text.endswith("%") else (amount, None)
 
 
 @dataclass(frozen=True)
@@ -209,67 +205,71 @@ class Standing:
         return next(iter(self.costs))
 
 
+@dataclass(frozen=True)
 class Verdict:
     """How models stand, judged by what is worth acting on and put into words."""
 
-    def __init__(
-        self,
-        models: Sequence[ModelResult],
-        differences: Sequence[Difference],
-        standing: Standing,
-        data: Data,
-        level: float,
-        unit: str | None,
-        worth: Worth,
-        what: str,
-    ) -> None:
-        self.models, self.first, self.differences = {model.name: model for model in models}, models[0], differences
-        self.standing, self.data, self.interval_level, self.unit = standing, data, level, unit
-        self.margin, self.share = worth.margin(models[0].cost), worth.share
-        cost = money(standing.costs[standing.leader], unit)
-        self.words = {"leader": standing.leader, "cost": cost, "n": len(models), "what": what}
-        status = {name: self.status(gap) for name, gap in standing.gaps.items()}
-        self.by_status = {each: tuple(name for name in status if status[name] == each) for each in KINDS}
+    result: Comparison  # all of it but the words
+    standing: Standing
+    margin: float
+    share: float | None
 
-    def status(self, gap: Estimate) -> str:
-        """How a model stands to the first one, if that is what it costs more: level, more, or open (not settled).
+    @property
+    def unit(self) -> str | None:
+        """Of costs."""
+        return self.result.costs.currency
+
+    @cached_property
+    def by_status(self) -> dict[str, list[str]]:
+        """How other models stand to the first one, by what they cost more: level, more, or open (not settled).
 
         An interval that is not to be trusted, or of few cases, is held to be wider by what may have gone unseen:
         in n cases, 3 that cost as much again.
         """
-        if gap.low is None or gap.high is None:
-            return "open"
-        units, cost = self.data.clusters or self.data.rows, self.standing.costs[self.standing.leader]
-        unseen = 0.0 if gap.is_trusted and units >= FEW_CLUSTERS else UNSEEN / units * cost
-        if max(-gap.low, gap.high) + unseen <= self.margin:
-            return "level"
-        return "more" if gap.is_above_zero else "open"
+        by_status: dict[str, list[str]] = {status: [] for status in KINDS}
+        data, cost = self.result.data, self.standing.costs[self.standing.leader]
+        units = data.clusters or data.rows
+        for name, gap in self.standing.gaps.items():
+            unseen = 0.0 if gap.is_trusted and units >= FEW_CLUSTERS else UNSEEN / units * cost
+            status = "more" if gap.is_above_zero else "open"
+            if gap.low is not None and gap.high is not None and max(-gap.low, gap.high) + unseen <= self.margin:
+                status = "level"
+            by_status[status].append(name)
+        return by_status
 
     def decide(self) -> Decision:
         """Which kind it is, of whom, and what to say."""
-        standing, sentences = (
-            self.standing,
-            {"undecided": self.undecided, "deploy": self.deploy, "level": self.level},
-        )
-        kind: Kind = next((kind for status, kind in KINDS.items() if self.by_status[status]), "single")
-        told = sentences[kind]() if kind in sentences else [self.say("single")]
+        standing, status = self.standing, self.by_status
+        kind: Kind = next((KINDS[each] for each in KINDS if status[each]), "single")
+        told: list[str] = getattr(self, kind)()
         told += self.as_they_are() if standing.recalibrated else self.at_other_terms()
-        about = (standing.leader, self.by_status["open"], self.by_status["level"])
-        needed = self.cases_needed if kind == "undecided" else None
-        share = (self.margin, self.share, standing.recalibrated)
-        return Decision(kind, *about, needed, standing.stake, *share, tuple(told))
+        return Decision(
+            kind,
+            standing.leader,
+            tuple(status["open"]),
+            tuple(status["level"]),
+            self.cases_needed if kind == "undecided" else None,
+            standing.stake,
+            self.margin,
+            self.share,
+            standing.recalibrated,
+            tuple(told),
+        )
 
     def say(self, what: str, names: Sequence[str] = (), **words: Any) -> str:
         """A sentence of the table, filled in."""
-        listed_names = listed(names, MOST_NAMES - 1) if names else ""
-        one = len(names) == 1
-        return VERDICT[what].format(
-            names=listed_names, are="is" if one else "are", s="s" * one, **self.words, **words
-        )
+        leader, one = self.standing.leader, len(names) == 1
+        words |= {"leader": leader, "cost": money(self.standing.costs[leader], self.unit)}
+        words |= {"names": listed(names, MOST_NAMES - 1), "are": "is" if one else "are", "s": "s" * one}
+        return VERDICT[what].format(n=len(self.result.models), what=self.result.what, **words)
 
     def more(self, name: str) -> str:
         """What a model costs more than the first."""
         return per_case(self.standing.gaps[name], self.unit, " more")
+
+    def single(self) -> list[str]:
+        """What the only model costs."""
+        return [self.say("single")]
 
     def deploy(self) -> list[str]:
         """The cheapest; who is level with it; what the next costs more."""
@@ -288,38 +288,30 @@ class Verdict:
 
     def undecided(self) -> list[str]:
         """Who is not told apart and by how much, what is at stake, how many cases would do, and who costs more."""
-        names, more, stake, gaps = (
-            self.by_status["open"],
-            self.by_status["more"],
-            self.standing.stake,
-            self.standing.gaps,
-        )
-        told = [
-            self.say(
-                "recalibrated_open" if self.standing.recalibrated else "undecided", (self.standing.leader, *names)
-            )
-        ]
-        gap, doubts = gaps[names[0]], [warning for name in names if (warning := gaps[name].warning)]
+        standing, (first, *others) = self.standing, self.by_status["open"]
+        gap, stake = standing.gaps[first], standing.stake
+        kind = "recalibrated_open" if standing.recalibrated else "undecided"
+        told = [self.say(kind, (standing.leader, first, *others))]
+        doubts = [doubt for name in (first, *others) if (doubt := standing.gaps[name].warning)]
         if gap.low is None or stake is None:
             return [*told, self.say("unsure")]
         if doubts:
             told.append(f"{capitalised(doubts[0].removesuffix(f': {DO_NOT_TRUST}'))}.")
         else:
-            told.append(self.say("ahead", other=names[0], gap=per_case(gap, self.unit), sure=self.sure()))
-            told.append(
-                self.say("little" if stake <= LITTLE * self.margin else "stake", stake=money(stake, self.unit))
-            )
+            little = "little" if stake <= LITTLE * self.margin else "stake"
+            told.append(self.say("ahead", other=first, gap=per_case(gap, self.unit), sure=self.sure()))
+            told.append(self.say(little, stake=money(stake, self.unit)))
             if cases := self.cases_needed:
                 size = 10 ** max(0, len(str(cases)) - 2)  # to two digits, upwards
                 margin = margin_in_words(self.margin, self.share, self.unit)
                 told.append(self.say("needed", cases=f"{-(-cases // size) * size:,}", margin=margin))
-        return [*told, self.say("others", more)] if more else told
+        return [*told, self.say("others", more)] if (more := self.by_status["more"]) else told
 
     @cached_property
     def cases_needed(self) -> int | None:
         """So many more would settle every difference that is not; None where that cannot be said."""
-        about = (self.data.rows, self.data.clusters, self.interval_level, self.margin)
-        needed = [more_cases(self.standing.gaps[name], *about) for name in self.by_status["open"]]
+        gaps = (self.standing.gaps[name] for name in self.by_status["open"])
+        needed = [more_cases(self.result, gap, self.margin) for gap in gaps]
         return None if None in needed else max(number or 0 for number in needed) or None
 
     def sure(self) -> str:
@@ -329,25 +321,24 @@ class Verdict:
 
     def as_they_are(self) -> list[str]:
         """That models are compared recalibrated, and who is the cheapest otherwise."""
-        first, names = self.first.name, (self.first.name, self.standing.leader)
-        ours, theirs = (money(self.models[name].cost, self.unit) for name in names)
-        return [self.say("as_is", first=first, ours=ours, theirs=theirs)]
+        costs = {model.name: money(model.cost, self.unit) for model in self.result.models}
+        first = self.result.best.name
+        return [self.say("as_is", first=first, ours=costs[first], theirs=costs[self.standing.leader])]
 
     def at_other_terms(self) -> list[str]:
         """What recalibrating the leader itself would save, and who is the cheapest if prices are as stated.
 
         Each where that is beyond doubt, and more than the margin.
         """
-        saved = {"": self.first.recalibrated.saved} if self.first.recalibrated else {}
-        realised = {gap.against: gap.realised for gap in self.differences if gap.model == self.first.name}
-        saved, realised = (
-            {name: gap for name, gap in gaps.items() if gap.is_above_zero and (gap.value or 0.0) > self.margin}
-            for gaps in (saved, realised)
-        )
-        told = [self.say("saves", saved=per_case(gap, self.unit)) for gap in saved.values()]
+        best, told = self.result.best, list[str]()
+        if best.recalibrated is not None and best.recalibrated.saved.exceeds(self.margin):
+            told.append(self.say("saves", saved=per_case(best.recalibrated.saved, self.unit)))
+        realised = {
+            name: gap.realised for name, gap in self.result.gaps.items() if gap.realised.exceeds(self.margin)
+        }
         if realised and self.unit is not None:
             cheapest = max(realised, key=lambda name: realised[name].value or 0.0)
-            less = per_case(realised[cheapest], self.unit, f" less than {self.first.name}")
+            less = per_case(realised[cheapest], self.unit, f" less than {best.name}")
             told.append(f"If prices are exactly as stated, {cheapest} is the cheapest: {less}.")
         return told
 
@@ -365,41 +356,36 @@ def largest_pairs(model: ModelResult, classes: Sequence[str], currency: str | No
     return pairs
 
 
-def against_others(
-    models: Sequence[ModelResult],
-    differences: Sequence[Difference],
-    ranks: Mapping[str, Sequence[float]],
-    unit: str | None,
-) -> dict[str, list[str]]:
-    """What the cheapest model saves, against those that other metrics would choose and against the runner-up."""
-    best, gaps = models[0].name, {gap.against: gap for gap in differences if gap.model == models[0].name}
+def against_others(result: Comparison) -> tuple[list[str], list[str]]:
+    """What the cheapest model saves: against the runner-up, and against those that other metrics would choose."""
+    models, best, unit = result.models, result.best.name, result.costs.currency
     chosen: dict[str, list[str]] = {}  # by the model that a metric puts first: of several, the cheapest
-    for key in (key for key in ranks if METRICS[key].ranks_as is None):
+    for key in (key for key in result.ranks if METRICS[key].ranks_as is None):
         if any(model.scores[key].value is not None for model in models):
-            chosen.setdefault(models[int(np.argmin(ranks[key]))].name, []).append(METRICS[key].wording)
-    told: dict[str, list[str]] = {"choices": [], "runner-up": []}
-    for name, gap in gaps.items():
+            chosen.setdefault(models[int(np.argmin(result.ranks[key]))].name, []).append(METRICS[key].wording)
+    runner_up, choices = list[str](), list[str]()
+    for name, gap in result.gaps.items():
         if gap.savings_per_1000 > 0 and (name in chosen or name == models[1].name):
             by = f", which {listed(chosen[name])} would choose" if name in chosen else ""
             more = gap.more.mapped(lambda amount: 1000 * amount)
             saved = money_between(gap.savings_per_1000, more.low, more.high, unit)
-            sentence = f"Against {name}{by}, {best} saves {saved} per 1,000 cases."
-            told["choices" if by else "runner-up"].append(sentence)
-    if gaps and list(chosen) == [best]:
-        told["runner-up"].append(f"Every other metric would choose {best} too.")
-    return told
+            (choices if by else runner_up).append(f"Against {name}{by}, {best} saves {saved} per 1,000 cases.")
+    if result.gaps and list(chosen) == [best]:
+        runner_up.append(f"Every other metric would choose {best} too.")
+    return runner_up, choices
 
 
-def where_money_goes(best: ModelResult, pairs: Sequence[LargestPair], unit: str | None, by_workup: bool) -> str:
+def where_money_goes(result: Comparison, pairs: Sequence[LargestPair]) -> str:
     """What nobody could save of the cheapest model's cost, and which wrong tests take the most of the rest."""
-    if by_workup:
-        return f"Someone who knew the truth would pay {money(best.unavoidable, unit)} per case."
+    best, unit = result.best, result.costs.currency
+    least = money(best.unavoidable, unit)
+    if result.workup is not None:
+        return f"Someone who knew the truth would pay {least} per case."
     named = [f"{ruling_out(p.truth, p.tested)} ({money(p.cost, unit)})" for p in pairs if p.model == best.name]
     wasted = ", and nothing is wasted" if best.pair_costs else ""
     if named:
         wasted = f"; the most expensive wrong test{'s are' if len(named) > 1 else ' is'} {listed(named)}"
-    own = f"Of every {money(best.cost, unit)}, testing the truth itself takes {money(best.unavoidable, unit)}"
-    return f"{own}{wasted}."
+    return f"Of every {money(best.cost, unit)}, testing the truth itself takes {least}{wasted}."
 
 
 def per_case(estimate: Estimate, unit: str | None, more: str = "") -> str:
@@ -489,18 +475,17 @@ def recalibrating(model: ModelResult, unit: str | None) -> str | None:
     return f"Recalibrating saves {amount}."
 
 
-def notes(
-    models: Sequence[ModelResult], differences: Sequence[Difference], clusters: int | None, level: Sequence[str]
-) -> tuple[str, ...]:
+def notes(result: Comparison, level: Sequence[str]) -> tuple[str, ...]:
     """What a reader should know before trusting the numbers: the first few intervals that cannot be, and why.
 
     That of models which are level is wide enough as it is.
     """
-    best, costs = models[0].name, ((model.name, model.scores["expected_cost"].warning) for model in models)
+    models, clusters = result.models, result.data.clusters
+    costs = ((model.name, model.scores["expected_cost"].warning) for model in models)
     gaps = (
-        (f"{gap.against} against {best}", gap.warning)
-        for gap in differences
-        if gap.model == best and gap.against not in level
+        (f"{name} against {result.best.name}", gap.warning)
+        for name, gap in result.gaps.items()
+        if name not in level
     )
     sentences = [f"{what}: {warning}." for what, warning in (*costs, *gaps) if warning is not None]
     if (more := len(sentences) - MOST_DOUBTS) > 0:
@@ -608,46 +593,41 @@ def conclude(
     costs: Costs,
     interval: IntervalMethod,
     metrics: Sequence[Metric],
-    *,
-    ranks: Mapping[str, tuple[float, ...]],
-    differences: tuple[Difference, ...] = (),
     standing: Standing | None = None,
     worth: Worth | None = None,
     **others: Any,
 ) -> Comparison:
     """What the numbers of one or more models, the cheapest first, say; `others` are parts of the comparison."""
-    unit, by_workup = costs.currency, others.get("workup") is not None
+    infos = tuple(MetricInfo(each.key, each.title, each.better, each.unit) for each in metrics)
+    about = (f"pandora-regret {__version__}", data, costs, interval, infos, models)
+    none: dict[str, Any] = dict.fromkeys(
+        ("differences", "disagreements", "largest_pairs", "scenarios", "headline"), ()
+    )
+    draft = Comparison(*about, **none | {"verdict": None} | others)
     standing = standing or Standing({models[0].name: models[0].cost}, {}, 1.0, 0.0)
-    asked = (data, interval.level, unit, worth or Worth(DEFAULT_WORTH), "work-up" if by_workup else "search")
-    judged = Verdict(models, differences, standing, *asked).decide()
-    pairs = tuple(pair for model in models for pair in largest_pairs(model, data.classes, unit))
-    told = against_others(models, differences, ranks, unit)
-    beyond = [*told["runner-up"], *told["choices"], where_money_goes(models[0], pairs, unit, by_workup)]
-    beyond = [] if standing.recalibrated else beyond  # which is about models as they are
-    return Comparison(
-        library=f"pandora-regret {__version__}",
-        data=data,
-        costs=costs,
-        interval=interval,
-        metrics=tuple(MetricInfo(each.key, each.title, each.better, each.unit) for each in metrics),
-        models=models,
-        differences=differences,
-        ranks=dict(ranks),
-        disagreements=tuple(told["choices"]),
+    judged = Verdict(draft, standing, *(worth or read_worth(DEFAULT_WORTH))(models[0].cost)).decide()
+    pairs = tuple(pair for model in models for pair in largest_pairs(model, data.classes, costs.currency))
+    runner_up, choices = against_others(draft)
+    beyond = [*runner_up, *choices, where_money_goes(draft, pairs)]
+    return replace(
+        draft,
+        disagreements=tuple(choices),
         largest_pairs=pairs,
         verdict=judged,
-        headline=(*judged.sentences, *beyond),
-        notes=notes(models, differences, data.clusters, judged.level),
-        **{"scenarios": ()} | others,
+        headline=(
+            *judged.sentences,
+            *([] if standing.recalibrated else beyond),
+        ),  # which is about models as they are
+        notes=notes(draft, judged.level),
     )
 
 
 def without_verdict(result: Comparison, apart: Sequence[str]) -> Comparison:
     """A comparison of models of which some were scored against another truth: nothing can be said of who leads."""
     why = (f"No verdict: the truth is not the same for {listed(apart, MOST_NAMES - 1)} as for the other models.",)
-    before, others = result.verdict, tuple(model.name for model in result.models[1:])
-    share = (before.margin, before.share)
-    none = Decision("undecided", before.leader, others, (), None, None, *share, False, why)
+    others = tuple(model.name for model in result.models[1:])
+    unknown: dict[str, Any] = {"cases_needed": None, "stake": None, "recalibrated": False, "sentences": why}
+    none = replace(result.verdict, kind="undecided", undecided=others, level=(), **unknown)
     return replace(result, verdict=none, headline=why, break_even=())
 
 

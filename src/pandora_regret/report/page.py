@@ -165,7 +165,7 @@ def render_report(
         first_prices=FIRST_PRICES,
         byline=list(_byline(whole)),
         rules={"sentences": VERDICT, "kinds": list(KINDS.items()), "unseen": UNSEEN, "few": FEW_CLUSTERS}
-        | {"most_names": MOST_NAMES, "what": "search" if whole.workup is None else "work-up"},
+        | {"most_names": MOST_NAMES, "what": whole.what},
         nothing={"value": None, "low": None, "high": None},
         **_views(facts, shown),
     )
@@ -270,8 +270,7 @@ def _byline(comparison: Comparison) -> Iterator[str]:
 
 def _views(facts: dict[str, Any], comparison: Comparison) -> dict[str, Any]:
     """What the templates show that the comparison does not say in so many words."""
-    models, classes, best = facts["models"], facts["data"]["classes"], comparison.best.name
-    gaps = {gap.against: gap for gap in comparison.differences if gap.model == best}
+    models, classes, gaps = facts["models"], facts["data"]["classes"], comparison.gaps
     close = {comparison.verdict.leader, *comparison.verdict.level, *comparison.verdict.undecided}
     apart = (number for number, model in enumerate(models) if model["name"] not in close)
     ranked = sorted(

@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.compare.result import Comparison, Costs, Data, IntervalMethod, ModelResult
-from pandora_regret.compare.sample import are_stated, as_tuple, in_tests
+from pandora_regret.compare.result import (
+    Comparison,
+    Costs,
+    Data,
+    IntervalMethod,
+    ModelResult,
+    are_stated,
+    as_tuple,
+)
 from pandora_regret.compare.verdict import Background, conclude, costs_of_workup, read_interval
 from pandora_regret.files.batch import FILE, NO_CHANGES, Batch, blamed, twice
 from pandora_regret.inference.estimate import Estimate
@@ -183,7 +190,7 @@ def read_settings(
         raise InputError(problem, fix="pass one price list, not both")
     stated = own or are_stated(prior, costs)
     prior = read_prior(prior_of_orders(prior) if predictions.order_only else prior, classes)
-    usual = in_tests(len(classes)) * (prior.mean if stated else 1.0)
+    usual = np.ones(len(classes)) * (prior.mean if stated else 1.0)
     if costs is not None:
         usual = read_costs(costs, classes)
     listed = (None, source or "each row's own") if own else (as_tuple(usual), source)
