@@ -11,12 +11,13 @@ from pandora_regret import Uniform, expected_search_cost
 from pandora_regret.compare import compare
 from pandora_regret.compare.build import read_models
 from pandora_regret.compare.estimates import Charge, Measured, Measurements, Sample, measure, read_sample
-from pandora_regret.compare.result import IntervalMethod
+from pandora_regret.compare.result import Costs, IntervalMethod
 from pandora_regret.inference.joint import Figure
 from pandora_regret.inference.keyed import keys_of
 from pandora_regret.metrics import METRICS, comparison_metrics
 
 ROWS = 150
+CHARGE = Charge(Uniform(), comparison_metrics(), Costs(None, "uniform", None, None), np.ones(3))
 
 
 @pytest.fixture(scope="module")
@@ -56,18 +57,17 @@ def test_rows_that_bring_their_ids_may_come_in_any_order(data, bootstrap, cluste
 def measured(truth, models):
     """One large sample, measured once."""
     forecasts = read_models(truth, models, None, None, False)
-    charge, metrics = Charge(Uniform()), comparison_metrics()
-    return next(iter(forecasts.values())), [measure(name, f, charge, metrics) for name, f in forecasts.items()]
+    return next(iter(forecasts.values())), [measure(name, f, CHARGE) for name, f in forecasts.items()]
 
 
 def in_sets(whole, models, size, groups=None, replicates=0):
     """Its rows in sets, each a sample of its own."""
-    interval, about = IntervalMethod(0.95, "", replicates, 0), (comparison_metrics(), ("a", "b", "c"))
+    about = (CHARGE, ("a", "b", "c"), IntervalMethod(0.95, "", replicates, 0))
     for start in range(0, len(whole), size):
         rows = slice(start, start + size)
         sample = read_sample(whole.rows(rows), None, None if groups is None else groups[rows])
         cut = [replace(m, rows=cut_rows(m.rows, rows), predicted=m.predicted[rows]) for m in models]
-        yield Measurements(cut, sample, *about, interval, np.ones(3), None, None)
+        yield Measurements(cut, sample, *about)
 
 
 def cut_rows(by_key, rows):
@@ -123,8 +123,8 @@ def test_the_influence_on_macro_f1_is_its_derivative(data):
         rows = np.arange(ROWS)
         sample = Sample(slice(None), truth, w, rows, rows, keys_of(rows), False)
         model = Measured("m", {"expected_cost": w}, predicted, w, w, 0.0, np.empty((0, 0)))
-        about = (("a", "b", "c"), IntervalMethod(0.95, "", 0, 0), np.ones(3), None, None)
-        return Measurements([model], sample, (macro_f1,), *about).figures[0]["macro_f1"]
+        about = (replace(CHARGE, metrics=(macro_f1,)), ("a", "b", "c"), IntervalMethod(0.95, "", 0, 0))
+        return Measurements([model], sample, *about).figures[0]["macro_f1"]
 
     influence = value(weights).influence
     assert influence.sum() == pytest.approx(0, abs=1e-14)

@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 from simulated_models import simulated, softmax
 
-from pandora_regret import InputError
+from pandora_regret import InputError, Uniform
 from pandora_regret.compare import compare
-from pandora_regret.compare.estimates import Measured, Measurements, Sample
+from pandora_regret.compare.estimates import Charge, Measured, Measurements, Sample
 from pandora_regret.compare.grouping import breakdowns
-from pandora_regret.compare.result import IntervalMethod
+from pandora_regret.compare.result import Costs, IntervalMethod
 from pandora_regret.inference.joint import Figure
 from pandora_regret.scores import expected_search_cost
 
@@ -157,8 +157,8 @@ def broken_down(columns, costs, unit):
     n, keys = len(unit), np.unique(unit).astype(np.uint64)
     sample = Sample(slice(None), np.zeros(n, int), np.ones(n), np.arange(n), unit, keys, len(keys) < n)
     models = [measured(str(number), cost) for number, cost in enumerate(costs)]
-    about = ((), ("a",), IntervalMethod(0.95, "", 0, 0), np.ones(1), None, None)
-    return breakdowns(columns, 30, Measurements(models, sample, *about))
+    charge = Charge(Uniform(), (), Costs(None, "uniform", None, None), np.ones(1))
+    return breakdowns(columns, 30, Measurements(models, sample, charge, ("a",), IntervalMethod(0.95, "", 0, 0)))
 
 
 def flags_of_nothing(seed, units, rows_each):

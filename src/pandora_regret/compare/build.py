@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -45,9 +45,9 @@ from pandora_regret.inputs import (
 )
 from pandora_regret.inputs.errors import renamed
 from pandora_regret.inputs.labels import check_row_order
-from pandora_regret.inputs.names import did_you_mean, quoted
+from pandora_regret.inputs.names import did_you_mean
 from pandora_regret.inputs.tables import is_frame
-from pandora_regret.metrics import Metric, comparison_metrics, workup_metrics
+from pandora_regret.metrics import comparison_metrics, workup_metrics
 from pandora_regret.optional import import_optional
 from pandora_regret.priors import Prior, Uniform
 from pandora_regret.priors.names import prior_of_orders, spelled_prior
@@ -196,49 +196,50 @@ def compare(
     columns, sample = read_by(by, one.n_cases), read_sample(one, ids, groups)
     smallest = read_count(smallest_group, "smallest_group", least=2)
     if workup is None:
-        paid = _by_search(one, prior, costs, scenarios, bool(orders), currency, source)
+        charge = _by_search(one, prior, costs, scenarios, bool(orders), currency, source)
     else:
         _check_workup_alone(orders, costs=costs, scenarios=scenarios, decompose=decompose or None)
-        charge, charged = Charge(Uniform(), workup, prior), costs_of_workup(workup, prior, currency, source)
-        least, metrics = WorkupRows(workup, one, prior).least(), workup_metrics(workup, prior)
-        paid = _Paid(charge, metrics, one.costs, least, charged, [], False)
+        charged, least = costs_of_workup(workup, prior, currency, source), WorkupRows(workup, one, prior).least()
+        about = (workup_metrics(workup, prior), charged, least, one.costs)
+        charge = Charge(Uniform(), *about, workup=workup, varying=prior)
     classes = tuple(str(label) for label in one.labels)
-    forecasts = {name: forecast.with_costs(paid.base) for name, forecast in forecasts.items()}
+    forecasts = {name: forecast.with_costs(charge.base) for name, forecast in forecasts.items()}
     rows = {name: sample.of(forecast) for name, forecast in forecasts.items()}
     measured, terms, again = [], {}, {}
     for name, forecast in rows.items():
-        under = [sample.of(forecasts[name].with_costs(base)) for _, base in paid.scenarios]
+        under = (
+            forecast if other == STATED else sample.of(forecasts[name].with_costs(typical / charge.prior.mean))
+            for other, typical in charge.scenarios.items()
+        )
         cases = forecasts[name].cases(sample.cases)
         again[name] = later = recalibrated(cases, sample, method, interval.seed)
-        measured.append(measure(name, forecast, paid.charge, paid.metrics, later, under))
+        measured.append(measure(name, forecast, charge, later, under))
         if decompose and len(sample.keys) > 1:  # of one row, or one group, nothing can be learnt
-            about = (FOLDS, interval.seed, interval.level)
-            parts = decompose_forecast(cases, paid.charge.prior, "auto", *about, groups=sample.groups)
+            folds = (FOLDS, interval.seed, interval.level)
+            parts = decompose_forecast(cases, charge.prior, "auto", *folds, groups=sample.groups)
             terms[name] = {term: getattr(parts, term) for term in TERMS}
         progress()
     measured.sort(key=lambda model: float((sample.weights * model.rows[COST]).sum()))
-    typical = paid.typical if paid.typical.ndim == 1 else paid.typical.mean(axis=0)
-    about_all = (sample, paid.metrics, classes, interval, typical, paid.costs.currency, method)
-    measurements = Measurements(measured, *about_all)
+    measurements = Measurements(measured, sample, charge, classes, interval, method)
     margin, _ = worth_acting(measurements.figures[0][COST].value)
     basis, class_weights = measurements.basis(margin), measurements.class_weights
-    embedded = None if workup else embed(rows, sample, paid.charge.prior, paid.typical, interval.seed)
+    embedded = None if workup else embed(rows, sample, charge.prior, charge.typical, interval.seed)
     if basis.is_recalibrated:
         rows = {name: again[name] or forecast for name, forecast in rows.items()}
     weight, clusters = float(sample.weights.sum()), len(sample.keys) if sample.grouped else None
     result = conclude(
         measurements.results(terms),
         Data(sample.n_cases, weight, classes, tuple(class_weights.tolist()), clusters),
-        paid.costs,
+        charge.costs,
         interval,
-        paid.metrics,
+        charge.metrics,
+        basis.standing,
+        worth_acting,
         differences=measurements.differences(),
-        standing=basis.standing,
-        worth=worth_acting,
         ranks=measurements.ranks(),
-        scenarios=tuple(scenario for scenario, _ in paid.scenarios),
+        scenarios=tuple(Scenario(name, as_tuple(typical)) for name, typical in charge.scenarios.items()),
         workup=None if workup is None else typical_case(workup, classes, class_weights),
-        break_even=break_even(basis, rows, paid.charge.prior, margin) if paid.stated else (),
+        break_even=break_even(basis, rows, charge.prior, margin) if STATED in charge.scenarios else (),
         sample=embedded,
         done=done,
     )
@@ -299,11 +300,12 @@ def check_same_order(models: Mapping[Any, Any], by: Any = None, **arguments: Any
     check_row_order(**arguments, **tables, **columns)
 
 
-def read_scenarios(
-    scenarios: Any, typical: FloatArray, prior: Prior, forecast: Forecast, *, stated: bool
-) -> list[tuple[Scenario, FloatArray]]:
-    """Costs and their base costs: as stated (if they are), the same for all tests, and the user's own."""
-    costs = {STATED: typical} if stated else {}
+def read_scenarios(scenarios: Any, typical: FloatArray, forecast: Forecast, stated: bool) -> dict[str, FloatArray]:
+    """Typical costs: as stated (if they are), the same for all tests, and the user's own.
+
+    A scenario that names some classes changes what these cost.
+    """
+    costs, names = {STATED: typical} if stated else {}, [str(label) for label in forecast.labels]
     costs[ALIKE] = np.full(forecast.n_classes, typical.mean())
     if not isinstance(scenarios, Mapping | None):
         problem = f"must map names to typical costs, got {scenarios!r:.200}"
@@ -312,42 +314,21 @@ def read_scenarios(
     for name, listed in (scenarios or {}).items():
         if str(name) in costs:
             raise InputError(f"scenarios has {str(name)!r} twice, or it is one that is always there: rename it.")
-        place = f"scenario {str(name)!r}"
+        changed, place = names, f"scenario {str(name)!r}"
         if hasattr(listed, "keys") and not is_frame(listed):
-            costs[str(name)] = _changed(typical, listed, forecast, place)
-        else:
-            costs[str(name)] = read_costs(listed, forecast.labels, forecast.n_cases, place)
-    return [(Scenario(name, as_tuple(table)), table / prior.mean) for name, table in costs.items()]
-
-
-def _changed(typical: FloatArray, listed: Any, forecast: Forecast, place: str) -> FloatArray:
-    """The costs of a scenario that names some classes; the others cost what they did."""
-    names, changes = [str(label) for label in forecast.labels], {str(name): cost for name, cost in listed.items()}
-    if unknown := [name for name in changes if name not in names]:
-        fix = did_you_mean(unknown[0], names)
-        raise InputError(f"names {quoted(unknown)}", place=place, value=unknown, fix=fix)
-    if not changes:
-        raise InputError("changes nothing", place=place, fix="name the classes whose costs differ")
-    costs = read_costs([changes.get(name, 1.0) for name in names], names, argument=place)
-    return np.where(np.isin(names, list(changes)), costs, typical)
+            changed = [str(label) for label in listed]
+            listed = dict.fromkeys(names, 1.0) | dict(zip(changed, listed.values(), strict=True))
+        for unknown in (label for label in changed if label not in names):
+            raise InputError(f"names {unknown!r}", place=place, value=unknown, fix=did_you_mean(unknown, names))
+        own = read_costs(listed, names, forecast.n_cases, place)
+        costs[str(name)] = np.where(np.isin(names, changed), own, typical)
+    return costs
 
 
 def _check_texts(**texts: Any) -> None:
     for name, text in texts.items():
         if not isinstance(text, str | None):
             raise InputTypeError(f"{name} must be text, or None, got {text!r:.80}.")
-
-
-class _Paid(NamedTuple):
-    """What is paid for, and at which prices."""
-
-    charge: Charge
-    metrics: tuple[Metric, ...]
-    base: FloatArray | None  # base costs, (K,) or (N, K)
-    typical: FloatArray  # what testing each class costs, (K,) or (N, K)
-    costs: Costs
-    scenarios: list[tuple[Scenario, FloatArray]]
-    stated: bool  # whether prices are, and not merely counted in tests
 
 
 def _by_search(
@@ -358,16 +339,16 @@ def _by_search(
     by_order: bool,
     currency: str | None,
     source: str | None,
-) -> _Paid:
+) -> Charge:
     stated = are_stated(prior, costs)
     costs = costs if stated else np.ones(one.n_classes)
     prior, one = priced(one, prior_of_orders(prior) if by_order else prior, costs)
     typical = np.ones(one.n_classes) * prior.mean
     if costs is not None:  # the very numbers
         typical = read_costs(costs, one.labels, one.n_cases)
-    other = read_scenarios(scenarios, typical, prior, one, stated=stated)
+    other = read_scenarios(scenarios, typical, one, stated)
     charged = Costs(currency or ("" if stated else None), spelled_prior(prior), as_tuple(typical), source)
-    return _Paid(Charge(prior), comparison_metrics(by_order), one.costs, typical, charged, other, stated)
+    return Charge(prior, comparison_metrics(by_order), charged, typical, one.costs, other)
 
 
 def _check_workup_alone(orders: list[str], **options: Any) -> None:

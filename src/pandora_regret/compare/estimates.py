@@ -6,7 +6,7 @@ And every number of every model with its interval, differences, ranks, bins.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -18,6 +18,7 @@ from pandora_regret.calibrate.rows import cross_fit, folds_of_cases, rows_of
 from pandora_regret.compare.result import (
     Bin,
     ClassResult,
+    Costs,
     Difference,
     IntervalMethod,
     ModelResult,
@@ -138,6 +139,11 @@ class Charge:
     """What models are charged for: the tests of a search, at the forecasts' base costs, or a whole work-up."""
 
     prior: Prior  # of the search, and of metrics that know no costs
+    metrics: tuple[Metric, ...]
+    costs: Costs
+    typical: FloatArray  # what testing each class costs, (K,) or (N, K)
+    base: FloatArray | None = None  # base costs, (K,) or (N, K)
+    scenarios: Mapping[str, FloatArray] = field(default_factory=dict)  # other typical costs; the stated ones, too
     workup: Workup | None = None
     varying: Prior | None = None  # how the work-up's costs vary, unless they are known
 
@@ -145,8 +151,8 @@ class Charge:
         """The rows as a work-up sees them; None by a search."""
         return None if self.workup is None else WorkupRows(self.workup, forecast, self.varying)
 
-    def costs(self, forecast: Forecast) -> FloatArray:
-        """Of each row, (N,)."""
+    def of_rows(self, forecast: Forecast) -> FloatArray:
+        """The cost of each row, (N,)."""
         if (rows := self.by_workup(forecast)) is None:
             return row_costs(forecast, self.prior)
         return np.concatenate([costs for _, costs in rows.costs()])
@@ -156,7 +162,6 @@ def measure(
     name: str,
     forecast: Forecast,
     charge: Charge,
-    metrics: Sequence[Metric],
     recalibrated: Forecast | None = None,
     scenarios: Iterable[Forecast] = (),
 ) -> Measured:
@@ -166,10 +171,10 @@ def measure(
         costs, unavoidable, pairs = _spent_on_search(forecast, prior)
         every_truth: Any = ((block, costs_for_every_truth(block, prior)) for block in forecast.blocks())
     else:
-        costs, every_truth = charge.costs(forecast), seen.costs_for_every_truth()
+        costs, every_truth = charge.of_rows(forecast), seen.costs_for_every_truth()
         unavoidable = float(np.average(seen.least()[forecast.truth], weights=forecast.weights))
     rows = {"expected_cost": METRICS["expected_cost"].checked_rows(costs, forecast)}
-    for metric in metrics:
+    for metric in charge.metrics:
         if metric.is_mean and metric.key not in rows:
             rows[metric.key] = metric.of_rows(forecast, prior)
     predicted = []
@@ -179,9 +184,12 @@ def measure(
         predicted.append([mean, (p * (each - mean[:, None]) ** 2).sum(axis=1), each.min(axis=1)])
     rows["predicted_cost"], variance, least = np.concatenate(predicted, axis=1)
     if recalibrated is not None:
-        rows["recalibrated_cost"] = charge.costs(recalibrated)
+        rows["recalibrated_cost"] = charge.of_rows(recalibrated)
     likeliest = np.asarray(forecast.values.argmax(axis=1))
-    under = tuple(float(mean_or_rows(each, search_costs(each, prior), False)) for each in scenarios)
+    under = tuple(
+        float(mean_or_rows(each, costs if each is forecast else search_costs(each, prior), False))
+        for each in scenarios
+    )
     return Measured(name, rows, likeliest, variance, least, unavoidable, pairs, under, forecast.order_only)
 
 
@@ -241,13 +249,16 @@ class Measurements:
 
     models: Sequence[Measured]
     sample: Sample
-    metrics: tuple[Metric, ...]
+    charge: Charge
     classes: tuple[str, ...]
     interval: IntervalMethod
-    typical: FloatArray  # (K,) what testing each class costs, on average over instances
-    currency: str | None
-    recalibration: str | None  # the method
+    recalibration: str | None = None  # the method
     is_recalibrated: bool = False  # whether costs are those of recalibrated forecasts
+
+    @property
+    def typical(self) -> FloatArray:
+        """What testing each class costs, on average over instances, (K,)."""
+        return np.asarray(np.atleast_2d(self.charge.typical).mean(axis=0))
 
     def _seen_as(self, model: Measured) -> list[tuple[IntArray, FloatArray]]:
         """A class and a weight of each row, (N,): the true class, the predicted one, the rightly predicted one."""
@@ -289,7 +300,7 @@ class Measurements:
 
     @cached_property
     def _of_counts(self) -> list[Metric]:
-        return [metric for metric in self.metrics if not metric.is_mean]
+        return [metric for metric in self.charge.metrics if not metric.is_mean]
 
     @cached_property
     def _replicates(self) -> FloatArray | None:
@@ -321,7 +332,7 @@ class Measurements:
     @cached_property
     def background(self) -> Background:
         """What estimates are judged by."""
-        about = (self.classes, self.class_weights, self.typical, self.currency, self.sample.units)
+        about = (self.classes, self.class_weights, self.typical, self.charge.costs.currency, self.sample.units)
         return Background(*about, self._costs[0].effective, self.interval.level)
 
     @cached_property
@@ -339,7 +350,7 @@ class Measurements:
                 recalibrated = Recalibrated(self.recalibration, self.score(index, RECALIBRATED), *gaps)
             result = ModelResult(
                 name=model.name,
-                scores={metric.key: self.score(index, metric.key) for metric in self.metrics},
+                scores={metric.key: self.score(index, metric.key) for metric in self.charge.metrics},
                 unavoidable=model.unavoidable,
                 predicted_cost=NO_PREDICTION if model.order_only else self.score(index, "predicted_cost"),
                 calibration=() if model.order_only else calibration_bins(model, self.sample, self.interval.level),
@@ -447,7 +458,7 @@ class Measurements:
     def ranks(self) -> dict[str, tuple[float, ...]]:
         """Each model's place by each metric; equal models share the mean place, infinite ones the last."""
         ranks = {}
-        for metric in self.metrics:
+        for metric in self.charge.metrics:
             values = np.array([figures[metric.key].value for figures in self.figures])
             values *= 1 if metric.better == "lower" else -1
             same = np.isclose(values[:, None], values, rtol=ROUNDING, atol=0)

@@ -346,7 +346,7 @@ class _Split:
     def _flags(self, group: int) -> Iterator[str]:
         """Who is cheaper than the leader here, and who costs more here than elsewhere, due to the cases or not."""
         models, where = self.groups[group], in_group(self.grouping.columns, self.grouping.labels[group])
-        leader, unit = models[0], self.measurements.currency
+        leader, unit = models[0], self.measurements.charge.costs.currency
 
         def amounts(first: float, word: str, second: float) -> str:
             return f"{money(first, unit)} {word} {money(second, unit)}"
