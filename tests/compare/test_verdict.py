@@ -51,7 +51,7 @@ class TestLevel:
         result = compared(truth, models)
         costs = [model.cost for model in result.models]
         assert max(costs) / min(costs) < 1.001
-        assert result.differences[3].is_settled  # the last is not the cheapest
+        assert result.differences[3].high < 0  # the last is not the cheapest
         decision = result.verdict
         assert (decision.kind, len(decision.level), decision.undecided, decision.cases_needed) == (
             "level",

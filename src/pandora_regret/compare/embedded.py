@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,11 +26,10 @@ if TYPE_CHECKING:
 MOST_ROWS, FEWEST_ROWS = 2_000, 200  # with fewer than these, of more cases, figures would be too rough
 MOST_ODDS = 270_000  # of all models: some 540 kB of text
 OF_EACH_CLASS = 5  # at least, where there are as many
-MOST_CLASSES_APART = 12  # of a prior that treats classes differently, and so needs a table for each pair
 DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-PAIRS = [first + second for first in DIGITS for second in DIGITS]  # of base 64, by the number that they write
+LETTERS = np.frombuffer(DIGITS.encode(), np.uint8)
 BEND, EVEN = 4.0, 2047  # of the scale; the code of even odds, which half the codes lie below
-CELLS, CELLS_APART = 1024, 128  # of a table of shares
+CELLS = 1024  # of a table of shares
 ALTERNATIVES = {"fixed": Fixed(), "uniform": Uniform(), "exponential": Exponential()}
 
 
@@ -48,10 +46,7 @@ class EmbeddedSample:
     weights: tuple[float, ...]  # (rows,) by class they sum to what all cases of that class weigh
     odds: dict[str, str]  # by model, row after row: ``ln(p_i / p_j)`` of the truth i against every other class j
     inverse_temperatures: dict[str, float]  # by model: what its odds are multiplied by to recalibrate them
-    shares: dict[
-        str, tuple[tuple[float, ...], ...]
-    ]  # by prior, the comparison's first: one table, or one per pair
-    unit_costs: tuple[float, ...]  # (K,) the prior's mean for each class
+    shares: dict[str, tuple[float, ...]]  # by prior, the comparison's first: a table
 
     def truths(self) -> IntArray:
         """The class number of each row, (rows,)."""
@@ -59,9 +54,9 @@ class EmbeddedSample:
 
     def log_odds(self, model: str) -> FloatArray:
         """``ln(p_i / p_j)`` of each row's truth i against every class j, as rounded, (rows, K); 0 at the truth."""
-        truth, others = self.truths(), _from_scale(_codes(self.odds[model]) / EVEN - 1).reshape(self.rows, -1)
-        table = np.zeros((self.rows, len(self.unit_costs)))
-        table[np.arange(len(self.unit_costs)) != truth[:, None]] = others.ravel()
+        others = _from_scale(_codes(self.odds[model]) / EVEN - 1)
+        table = np.zeros((self.rows, 1 + len(others) // self.rows))
+        table[np.arange(table.shape[1]) != self.truths()[:, None]] = others
         return table
 
     def probabilities(self, model: str) -> FloatArray:
@@ -75,8 +70,7 @@ class EmbeddedSample:
         codes = {self.truth: self.rows}
         codes |= {self.odds.get(name, "-"): self.rows * (n_classes - 1) for name in names}
         whole = all(len(text) == 2 * n and {*text} <= {*DIGITS} for text, n in codes.items())
-        whole &= (len(self.weights), len(self.unit_costs)) == (self.rows, n_classes) and bool(self.shares)
-        whole &= all(len(tables) in (1, n_classes**2) for tables in self.shares.values())
+        whole &= len(self.weights) == self.rows and bool(self.shares)
         whole &= all(self.inverse_temperatures.get(name, 0.0) > 0 for name in names)
         return whole and int(self.truths().max(initial=0)) < n_classes
 
@@ -84,12 +78,15 @@ class EmbeddedSample:
 def embed(
     forecasts: Mapping[str, Forecast], sample: Sample, prior: Prior, typical: FloatArray, seed: int
 ) -> EmbeddedSample | None:
-    """The sample; None of mere orders, of prices or options of each case's own, and where few rows would fit."""
-    n_classes, apart = next(iter(forecasts.values())).n_classes, prior.n_classes is not None
+    """The sample; None of mere orders, of prices or options of each case's own, and where few rows would fit.
+
+    Nor is there one under a prior that treats classes differently, of which one table would not do.
+    """
+    n_classes = next(iter(forecasts.values())).n_classes
     most = min(MOST_ROWS, MOST_ODDS // (len(forecasts) * (n_classes - 1)))
     if typical.ndim > 1 or most < min(sample.n_cases, FEWEST_ROWS) or not np.all(np.asarray(prior.mean) > 0):
         return None
-    if (apart and n_classes > MOST_CLASSES_APART) or any(each.order_only for each in forecasts.values()):
+    if prior.n_classes is not None or any(each.order_only for each in forecasts.values()):
         return None
     chosen, weights = _choose(sample, n_classes, most, seed)
     odds, temperatures = {}, {}
@@ -107,8 +104,7 @@ def embed(
         tuple(float(f"{weight:.6g}") for weight in weights),
         odds,
         temperatures,
-        {name: _shares(each, n_classes) for name, each in named.items()},
-        tuple(np.broadcast_to(prior.mean, n_classes).tolist()),
+        {name: _shares(each) for name, each in named.items()},
     )
 
 
@@ -127,12 +123,10 @@ def _choose(sample: Sample, n_classes: int, most: int, seed: int) -> tuple[IntAr
     return kept, weights[kept]
 
 
-def _shares(prior: Prior, n_classes: int) -> tuple[tuple[float, ...], ...]:
-    """The prior's share at even distances of the scale; of each pair i, j, where it treats classes differently."""
-    apart = prior.n_classes is not None
-    odds = _from_scale(np.linspace(-1, 1, 1 + (CELLS_APART if apart else CELLS)))
-    pairs = product(range(n_classes), repeat=2) if apart else [(0, 1)]
-    return tuple(tuple(float(f"{s:.6g}") for s in prior.share(odds, np.intp(i), np.intp(j))) for i, j in pairs)
+def _shares(prior: Prior) -> tuple[float, ...]:
+    """The prior's share at even distances of the scale."""
+    shares = prior.share(_from_scale(np.linspace(-1, 1, 1 + CELLS)), np.intp(0), np.intp(1))
+    return tuple(float(f"{share:.6g}") for share in shares)
 
 
 def _from_scale(place: FloatArray) -> FloatArray:
@@ -141,9 +135,10 @@ def _from_scale(place: FloatArray) -> FloatArray:
 
 
 def _text(codes: IntArray) -> str:
-    return "".join(PAIRS[code] for code in codes.ravel().tolist())
+    return LETTERS[np.stack([codes // 64, codes % 64], axis=-1)].tobytes().decode()
 
 
 def _codes(text: str) -> IntArray:
-    code_of = {pair: code for code, pair in enumerate(PAIRS)}
-    return np.array([code_of[text[at : at + 2]] for at in range(0, len(text), 2)], dtype=np.intp)
+    places = np.zeros(256, dtype=np.intp)
+    places[LETTERS] = np.arange(64)
+    return np.asarray(places[np.frombuffer(text.encode(), np.uint8)].reshape(-1, 2) @ [64, 1])

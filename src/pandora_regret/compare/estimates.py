@@ -5,10 +5,10 @@ And every number of every model with its interval, differences, ranks, bins.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, repeat
 from typing import Any
 
 import numpy as np
@@ -279,45 +279,34 @@ class Measurements:
     @cached_property
     def figures(self) -> list[dict[str, Figure]]:
         """Of every model, by key: means over rows, then functions of counts."""
-        sample, units, tables = self.sample, self.sample.unit_of, []
-        for index, model in enumerate(self.models):
-            drawn = [None] * (len(model.rows) + len(self._of_counts))
-            drawn = drawn if self._replicates is None else list(self._replicates[:, index].T)
-            figures = {
-                key: Figure.of_mean(rows, sample.weights, units, column)
-                for (key, rows), column in zip(model.rows.items(), drawn, strict=False)
-            }
-            for metric, column in zip(self._of_counts, drawn[len(figures) :], strict=True):
-                assert metric.counts is not None
-                assert metric.gradient is not None
-                value = float(metric.counts(*self.counts[index]))
-                slope = metric.gradient(*self.counts[index])  # in each row's weight, times that weight
+        weights, units, tables = self.sample.weights, self.sample.unit_of, []
+        drawn: Iterator[Any] = iter(self._replicates()) if self.interval.replicates else repeat(None)
+        for model, counts in zip(self.models, self.counts, strict=True):
+            figures = {key: Figure.of_mean(rows, weights, units, next(drawn)) for key, rows in model.rows.items()}
+            for metric in self._of_counts:
+                slope = metric.gradient(*counts)  # in each row's weight, times that weight
                 seen = zip(slope, self._seen_as(model), strict=True)
-                influence = np.sum([each[classes] * weights for each, (classes, weights) in seen], axis=0)
-                figures[metric.key] = Figure(value, within(influence, units), figures[COST].shares, column)
+                influence = within(np.sum([each[of] * by for each, (of, by) in seen], axis=0), units)
+                about = (float(metric.counts(*counts)), influence, figures[COST].shares)
+                figures[metric.key] = Figure(*about, next(drawn))
             tables.append(figures)
         return tables
 
-    @cached_property
-    def _of_counts(self) -> list[Metric]:
+    @property
+    def _of_counts(self) -> list[Any]:
         return [metric for metric in self.charge.metrics if not metric.is_mean]
 
-    @cached_property
-    def _replicates(self) -> FloatArray | None:
-        """Every figure again, in every replicate that drew anything, (R, models, figures)."""
-        if not self.interval.replicates:
-            return None
+    def _replicates(self) -> FloatArray:
+        """Every figure again, in every replicate that drew anything, (models * figures, R)."""
         from scipy.sparse import csr_array
 
         sample, n_models, k = self.sample, len(self.models), len(self.classes)
         rows = [np.ones(len(sample.truth)), *(of for model in self.models for of in model.rows.values())]
-        rows = [
-            of if np.isfinite(of).all() else np.zeros(len(of)) for of in rows
-        ]  # no interval of an infinite mean
-        sums = np.stack([within(sample.weights * of, sample.unit_of) for of in rows], axis=1)
+        finite = (of if np.isfinite(of).all() else np.zeros(len(of)) for of in rows)  # an infinite mean has none
+        sums = np.stack([within(sample.weights * of, sample.unit_of) for of in finite], axis=1)
         seen = [each for model in self.models for each in self._seen_as(model)]
         places = np.concatenate([at * k + classes for at, (classes, _) in enumerate(seen)])
-        weights, clusters = np.concatenate([weights for _, weights in seen]), np.tile(sample.cluster_of, len(seen))
+        weights, clusters = np.concatenate([by for _, by in seen]), np.tile(sample.cluster_of, len(seen))
         indicators: Any = csr_array((weights, (clusters, places)), shape=(len(sample.keys), len(seen) * k))
         parts = []
         for _, drawn in weights_in_parts(sample.keys, self.interval.replicates, self.interval.seed):
@@ -325,9 +314,9 @@ class Measurements:
             totals = weighted_sums(drawn, sums)
             means = (totals[:, 1:] / totals[:, :1]).reshape(len(drawn), n_models, -1)
             counts = (drawn @ indicators).reshape(len(drawn), n_models, 3, k).transpose(2, 0, 1, 3)
-            of_counts = [metric.counts(*counts)[:, :, None] for metric in self._of_counts if metric.counts]
-            parts.append(np.concatenate([means, *of_counts], axis=2))
-        return np.concatenate(parts)
+            of_counts = [metric.counts(*counts)[:, :, None] for metric in self._of_counts]
+            parts.append(np.concatenate([means, *of_counts], axis=2).reshape(len(drawn), -1))
+        return np.concatenate(parts).T
 
     @cached_property
     def background(self) -> Background:

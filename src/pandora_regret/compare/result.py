@@ -155,11 +155,6 @@ class Difference:
     warning: str | None = field(default=None, metadata={"optional": True})  # why not to trust the interval
 
     @property
-    def is_settled(self) -> bool:
-        """Whether the data show that `model` is cheaper: zero lies outside an interval that can be trusted."""
-        return self.high is not None and self.high < 0 and self.warning is None
-
-    @property
     def more(self) -> Estimate:
         """By how much `against` costs more than `model`."""
         return Estimate(self.difference, self.low, self.high, self.warning).turned
@@ -360,10 +355,7 @@ class Comparison(Shown):
         names = [model.name for model in self.models]
         return f"Comparison of {', '.join(names[:5])}{', ...' * (len(names) > 5)} on {count(self.data.rows)} cases"
 
-    def _table(self) -> Table:
-        return self.overview(MOST_MODELS)
-
-    def overview(self, most: int) -> Table:
+    def overview(self, most: int = MOST_MODELS) -> Table:
         """The verdict's sentences, and one row per model, the cheapest first; how it stands where that is open.
 
         Costs have as many digits as the differences beside them. Where models are compared recalibrated, both
@@ -403,9 +395,6 @@ class Comparison(Shown):
         margin = margin_in_words(self.verdict.margin, self.verdict.share, self.costs.currency)
         return (f"A difference counts from {margin}.",) if len(self.models) > 1 else ()
 
-    def _frame(self) -> list[dict[str, Any]]:
-        return self.table()
-
     def table(self) -> list[dict[str, Any]]:
         """One flat row per model, for printing: every score with its interval, rank, probability of being best."""
         rows = []
@@ -416,6 +405,8 @@ class Comparison(Shown):
             rows.append(row)
         return rows
 
+    _table, _frame = overview, table  # as notebooks and frames show it
+
 
 def _expectations(whole: Comparison) -> Iterator[tuple[str, bool]]:
     """Whether each part fits: as long as what it is about, positive where it must be, names that are there."""
@@ -423,7 +414,6 @@ def _expectations(whole: Comparison) -> Iterator[tuple[str, bool]]:
     keys, groups = {metric.key for metric in whole.metrics}, [group for part in whole.by for group in part.groups]
     yield "list of models", len({*names}) == len(names) > 0
     yield "data.classes", 2 <= k == len(data.class_weights)
-    yield "data.class_weights", min(data.class_weights) >= 0
     yield "interval.level", 0 < whole.interval.level < 1
     yield "metrics", "expected_cost" in keys and len(keys) == len(whole.metrics)
     for key in keys:
@@ -432,19 +422,19 @@ def _expectations(whole: Comparison) -> Iterator[tuple[str, bool]]:
         yield "typical costs", typical is None or (len(typical) == k and min(typical) > 0)
     yield "sample", whole.sample is None or (whole.costs.typical is not None and whole.sample.fits(names, k))
     yield "by", all([each.name for each in group.models] == names for group in groups)
-    yield "verdict", bool(whole.verdict.sentences)
     leaders = {whole.verdict.leader, *(group.leader for group in groups)}
-    yield "names of models", leaders.union(*((gap.model, gap.against) for gap in whole.differences)) <= {*names}
+    named = leaders.union(*((gap.model, gap.against) for gap in whole.differences))
+    yield "verdict or names of models", bool(whole.verdict.sentences) and named <= {*names}
     for each in whole.break_even:
         prices = [each.stated, *(side.price for side in (each.below, each.above) if side)]
         yield "break_even", each.test in data.classes and min(prices) > 0
+    weights = [*data.class_weights, *(group.weight for group in groups)]
     for number, model in enumerate(whole.models):
         place, square = f"models[{number}].", {len(model.pair_costs), *map(len, model.pair_costs)}
         yield f"{place}scores", keys <= {*model.scores} and model.scores["expected_cost"].value is not None
         yield f"{place}pair_costs", square in ({0}, {k})
         yield f"{place}by_class", len(model.by_class) in (0, k)
         yield f"{place}scenarios", len(model.scenarios) == len(whole.scenarios)
-        terms = TERMS if model.decomposition is None else model.decomposition
-        yield f"{place}decomposition", {*TERMS} <= {*terms}
-        weights = [each.weight for parts in (model.by_class, model.calibration, groups) for each in parts]
-        yield f"{place}weights", min(weights, default=0.0) >= 0
+        yield f"{place}decomposition", model.decomposition is None or {*TERMS} <= {*model.decomposition}
+        weights += [each.weight for parts in (model.by_class, model.calibration) for each in parts]
+    yield "weights", min(weights) >= 0

@@ -19,14 +19,13 @@ function oddsOf(text) {
 
 function readCases(comparison) {
   const { sample, costs, data, models } = comparison;
-  const priors = Object.fromEntries(Object.entries(sample.shares).map(([name, tables]) => [name, tables.map((t) => Float64Array.from(t))]));
+  const priors = Object.fromEntries(Object.entries(sample.shares).map(([name, table]) => [name, Float64Array.from(table)]));
   const cases = {
     k: data.classes.length,
     rows: sample.rows,
     truth: codesOf(sample.truth),
     weights: Float64Array.from(sample.weights),
     classWeights: data.class_weights,
-    unit: sample.unit_costs,
     priors,
     stated: { prices: costs.typical, mix: shareOut(data.class_weights), prior: Object.keys(priors)[0] },
     models: models.map((model) => ({
@@ -62,21 +61,17 @@ function shareAt(table, odds) {
   return table[cell] + (place - cell) * (table[cell + 1] - table[cell]);
 }
 
-function tableFor(tables, i, j, k) {
-  return tables.length === 1 ? tables[0] : tables[i * k + j];
-}
-
 // What every row spends on wrong tests; `bolder` is what odds are multiplied by, 1 for the model as it is.
 function wasteOf(cases, model, state, bolder) {
-  const { k, rows, truth } = cases, tables = cases.priors[state.prior];
-  const logs = state.prices.map((price, j) => Math.log(price / cases.unit[j]));
+  const { k, rows, truth } = cases, table = cases.priors[state.prior];
+  const logs = state.prices.map((price) => Math.log(price));
   const waste = new Float64Array(rows);
   for (let row = 0, at = 0; row < rows; row += 1) {
     const i = truth[row];
     let sum = 0;
     for (let j = 0; j < k; j += 1) {
       if (j === i) continue;
-      sum += state.prices[j] * shareAt(tableFor(tables, i, j, k), bolder * model.odds[at] + logs[j] - logs[i]);
+      sum += state.prices[j] * shareAt(table, bolder * model.odds[at] + logs[j] - logs[i]);
       at += 1;
     }
     waste[row] = sum * model.factors[i];
@@ -128,23 +123,23 @@ function leaderOf(costs) {
 
 // The cost of some models if test k cost `price` and all else stayed: only its own terms and its own cases move.
 function costsWithPrice(cases, state, result, k, price, which) {
-  const { truth, rows, k: classes } = cases, tables = cases.priors[state.prior];
-  const logs = state.prices.map((each, j) => Math.log(each / cases.unit[j]));
-  const moved = Math.log(price / cases.unit[k]);
+  const { truth, rows, k: classes } = cases, table = cases.priors[state.prior];
+  const logs = state.prices.map((each) => Math.log(each));
+  const moved = Math.log(price);
   return which.map((m) => {
     const { odds, factors } = cases.models[m];
     let change = 0;
     for (let row = 0; row < rows; row += 1) {
       const i = truth[row], first = row * (classes - 1), spot = first + (k < i ? k : k - 1);
       if (i !== k) {
-        const table = tableFor(tables, i, k, classes), far = odds[spot] - logs[i];
+        const far = odds[spot] - logs[i];
         change += result.shares[row] * factors[i] * (price * shareAt(table, far + moved) - state.prices[k] * shareAt(table, far + logs[k]));
         continue;
       }
       let waste = price - state.prices[k];
       for (let j = 0, at = first; j < classes; j += 1) {
         if (j === k) continue;
-        const table = tableFor(tables, k, j, classes), far = odds[at] + logs[j];
+        const far = odds[at] + logs[j];
         waste += factors[k] * state.prices[j] * (shareAt(table, far - moved) - shareAt(table, far - logs[k]));
         at += 1;
       }
