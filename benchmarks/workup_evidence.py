@@ -47,7 +47,7 @@ class OneStepAhead(Solver):
         self.rule = rule
 
     def option(self, state: Any, likelihood: np.ndarray) -> int:
-        terms, moves = self.believed(likelihood), self.space.open_actions(state)
+        terms, moves = self.p * likelihood, self.space.open_actions(state)
         greedy = [self.gain(terms, state, move, "greedy", 0.0) for move in moves]
         if not moves or (self.workup.stops and not any(gain > cost * terms.sum() for gain, cost in greedy)):
             losses = [self.stop_loss(terms, stop) for stop in self.workup.stops]
@@ -88,7 +88,7 @@ def planned(p: np.ndarray, workup: pr.Workup, method: str) -> PlanNode:
     if method == "optimal":
         return pr.plan_workup(p, workup).tree
     solver = OneStepAhead(workup, p, method)
-    return solver.grow(solver.start, solver.likelihood, 1.0)[0]
+    return solver.grow(solver.start, solver.likelihood)
 
 
 def random_panels(rng: np.random.Generator, k: int = 7) -> pr.Workup:

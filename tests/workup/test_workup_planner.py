@@ -120,7 +120,7 @@ def test_a_tree_is_a_table_and_a_protocol(forty_tests, tmp_path):
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [({"method": "greedy"}, "method is 'greedy'"), ({"seconds": 0}, "seconds is 0: pass a pos")],
+    [({"method": "greedy"}, "method is 'greedy'"), ({"seconds": 0}, "seconds is 0: it must be pos")],
 )
 def test_options_are_checked(forty_tests, options, said):
     with pytest.raises(InputError, match=said):

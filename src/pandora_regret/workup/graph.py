@@ -38,7 +38,6 @@ class GraphArrays(NamedTuple):
     edges: IntArray  # (S + 1,) where the edges of each state begin
     children: Any  # (E, C), unsigned, for numba would else look for negative indices in every loop
     losses: FloatArray  # (stops, K)
-    weighted_losses: FloatArray  # (stops S, K): times the likelihood, one stop after the other
     names_class: IntArray  # (stops,)
 
 
@@ -91,14 +90,12 @@ def compile_graph(workup: Workup, found: Findings | None = None, limit: int = MO
         edges.append(len(actions))
     most = max([2, *map(len, children)])
     padded = [[*after, *[len(queue)] * (most - len(after))] for after in children]
-    table, losses = np.array([rows[state] for state in queue]), np.array([end.losses for end in workup.endings])
     arrays = GraphArrays(
-        table,
+        np.array([rows[state] for state in queue]),
         np.ones(len(queue), np.intp) if workup.stops else np.asarray(np.diff(edges) == 0, np.intp),
         np.array(edges, np.intp),
         np.array(padded, np.uint32).reshape(len(actions), most),
-        losses,
-        (losses[:, None, :] * table).reshape(-1, table.shape[1]),
+        np.array([end.losses for end in workup.endings]),
         np.array([end.names_class for end in workup.endings], np.intp),
     )
     return Graph(space, tuple(queue), np.array(actions, np.intp), arrays)
@@ -136,7 +133,7 @@ def sweep(
         mass, chance, options = masses[:, state], graph.likelihood[state, truths], list[Any]()
         likely = mass > 0
         for stop, names in enumerate(graph.names_class if graph.may_stop[state] else ()):
-            terms = np.where(likely[:, None], p, 1.0) * graph.weighted_losses[stop * n_states + state]
+            terms = np.where(likely[:, None], p, 1.0) * graph.likelihood[state] * graph.losses[stop]
             named = terms.argmax(axis=1) if names else np.full(len(p), -1)  # its loss is spared
             lost = np.where(every == named[:, None], 0.0, terms).sum(axis=1)
             options.append((-1 - stop, lost, chance * graph.losses[stop, truths] * (named[rows] != truths)))

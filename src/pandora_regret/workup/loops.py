@@ -43,7 +43,7 @@ def graph_costs(p, starts, truths, graph, edge_costs, values, paid):
 @njit(**FAST)
 def _sweep(p, graph, edge_costs, value):
     """The least expected cost from every state on; behind these, rows for a state of no cost and for two sums."""
-    likelihood, may_stop, edges, children, losses, weighted, names = graph
+    likelihood, may_stop, edges, children, losses, names = graph
     total, largest, n_states = np.empty(LANES), np.empty(LANES), len(likelihood)
     sum_of_one, sum_of_other = np.uint32(n_states + 1), np.uint32(n_states + 2)
     for end in range(n_states, 0, -TOGETHER):
@@ -53,7 +53,7 @@ def _sweep(p, graph, edge_costs, value):
             for lane in range(LANES):
                 value[state, lane] = np.inf
             for stop in range(len(losses) if may_stop[state] else 0):
-                _stop(p, weighted, stop * n_states + state, names[stop], total, largest, value, state)
+                _stop(p, likelihood, state, losses, stop, names[stop], total, largest, value)
             for one in range(edges[state], edges[state + 1], 2):
                 other = min(one + 1, edges[state + 1] - 1)
                 rest, other_rest = children[one, 1], children[other, 1]
@@ -65,12 +65,12 @@ def _sweep(p, graph, edge_costs, value):
 
 
 @njit(**IN_LANES)
-def _stop(p, weights, row, names_class, total, largest, value, state):
-    """The sum of ``weights[row, k] p_k`` over classes, without the largest where that class is named."""
+def _stop(p, likelihood, state, losses, stop, names_class, total, largest, value):
+    """The expected loss of a way to stop, without the largest term where that class is named."""
     for lane in range(LANES):
-        total[lane], largest[lane] = 0.0, weights[row, 0] * p[0, lane]
-    for k in range(1, len(p)):
-        weight = weights[row, k]
+        total[lane], largest[lane] = 0.0, 0.0
+    for k in range(len(p)):
+        weight = likelihood[state, k] * losses[stop, k]
         for lane in range(LANES):
             term = weight * p[k, lane]
             total[lane] += min(term, largest[lane])
@@ -105,7 +105,7 @@ def _two_edges(masses, place, costs, children, one, other, rest, other_rest, val
 @njit(**FAST)
 def _walk(p, k, lane, value, graph, edge_costs, stack):
     """What the policy of the forecast in a lane costs if class k is the truth."""
-    likelihood, _, _, children, losses, _, _ = graph
+    likelihood, _, _, children, losses, _ = graph
     stack[0], size, paid = 0, 1, 0.0
     while size:
         size -= 1
@@ -126,12 +126,12 @@ def _walk(p, k, lane, value, graph, edge_costs, stack):
 @njit(**FAST)
 def _option(p, lane, state, value, graph, edge_costs):
     """The first option that costs no more than the best, but for rounding, and the class that it names, or -1."""
-    likelihood, may_stop, edges, children, losses, weighted, names = graph
+    likelihood, may_stop, edges, children, losses, names = graph
     mass = _weigh(p, lane, likelihood[state])[0]
     if mass == 0:
         lane, mass = ALIKE, np.sum(likelihood[state])
     for stop in range(len(losses) if may_stop[state] else 0):
-        total, others, named = _weigh(p, lane, weighted[stop * len(likelihood) + state])
+        total, others, named = _weigh(p, lane, likelihood[state] * losses[stop])
         if (others if names[stop] else total) * BETTER <= value[state, lane]:
             return -1 - stop, named if names[stop] else -1
     option = edges[state]

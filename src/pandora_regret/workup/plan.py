@@ -15,7 +15,7 @@ from pandora_regret.imperfect.searches import order_of_tests, searched
 from pandora_regret.inputs import InputError
 from pandora_regret.inputs.forecast import read_case
 from pandora_regret.inputs.names import completed
-from pandora_regret.inputs.numbers import read_count
+from pandora_regret.inputs.numbers import read_choice, read_count, read_number
 from pandora_regret.inputs.tests import SearchName, Tests, read_tests
 from pandora_regret.kernels.reference import probabilities
 from pandora_regret.text import Formats, Shown, Table, decimals_for, fixed, money, money_between, percent
@@ -23,8 +23,9 @@ from pandora_regret.text.amounts import affixes, is_currency
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.scores import check_workup, class_columns
 from pandora_regret.workup.solver import Alternative, solver_for
-from pandora_regret.workup.tree import PlanNode, as_svg, cost_interval
+from pandora_regret.workup.tree import PlanNode, as_svg, cost_interval, follow
 
+METHODS = {"auto": "whichever suits", "graph": "every state", "planner": "within bounds, in the time given"}
 MOST_STEPS = 10  # in a notebook
 
 
@@ -54,7 +55,7 @@ class Plan(Shown):
     high: float | None = None
     alternatives: tuple[Alternative, ...] = ()  # the best first
     tree: PlanNode | None = None
-    cost_by_class: dict[str, float] | None = None  # what the plan costs if a class is the truth
+    cost_by_class: dict[str, float] | None = None  # what the plan costs if a class is the truth that may be
     found: dict[str, str | None] | None = None
     currency: str = ""  # where the work-up has one
     method: str = "search"  # how it was found: the exact method of a work-up, "planner", or the kind of search
@@ -307,17 +308,13 @@ def plan_workup(
         case = completed({str(name): chance for name, chance in case.items()}, workup.classes)
     forecast, found = read_case(case, labels, logits, normalise), dict(found or {})
     p = np.asarray(probabilities(next(forecast.blocks()))[0, class_columns(forecast, workup)], np.float64)
-    if method not in (methods := ("auto", "graph", "planner")):
-        fix = f"choose from {', '.join(methods)}"
-        raise InputError(f"is {method!r}", argument="method", value=method, fix=fix)
-    if not seconds > 0:
-        raise InputError(f"is {seconds!r}", argument="seconds", value=seconds, fix="pass a positive number")
-    solver = solver_for(workup, p, found, method, seconds, limit)
-    tree, costs = solver.grow(solver.start, solver.likelihood, 1.0)
+    read_number(seconds, "seconds", lambda number: number > 0, "it must be positive")
+    solver = solver_for(workup, p, found, read_choice(method, "method", METHODS), seconds, limit)
+    tree = solver.grow(solver.start, solver.likelihood)
     alternatives = [] if tree.kind == "done" else list(solver.alternatives(tree.expected_cost))
     alternatives.sort(key=lambda one: (one.expected_cost, one.name != tree.name))
-    costs = costs if solver.foresees_all else np.where(p > 0, costs, np.nan)
-    by_class = {name: float(cost) for name, cost in zip(workup.classes, costs, strict=True) if np.isfinite(cost)}
+    costs = follow(workup, tree, lambda number: np.array(workup.steps[number].chances))[:2].sum(axis=0).tolist()
+    by_class = {name: cost for name, cost in zip(workup.classes, costs, strict=True) if tree.posterior[name] > 0}
     node: PlanNode | None = tree
     total, steps = 0.0, []
     while node is not None and node.kind == "step":  # as long as only one of its outcomes goes on

@@ -209,8 +209,7 @@ class Bounds:
     """Lower bounds for the states of one work-up."""
 
     def __init__(self, space: StateSpace) -> None:
-        self.space, self.rows, workup = space, space.rows, space.workup
-        self.costs = space.uses @ workup.costs + workup.fee
+        self.space, self.rows, self.costs, workup = space, space.rows, space.action_costs, space.workup
         self.confirms = np.array(space.confirms) & workup.confirm
         self.columns, self.possible = np.ascontiguousarray(self.rows.T), (self.rows > 0).astype(np.float64)
         self.logs = _n_log_n(self.rows)

@@ -44,7 +44,6 @@ class Solver:
     """A policy for one forecast: what it does in each state, and the tree that follows from that."""
 
     name = "rule"
-    foresees_all = True  # also what the forecast holds to be impossible
 
     def __init__(
         self, workup: Workup, p: FloatArray, found: Findings, seconds: float = 1.0, limit: int | None = None
@@ -53,7 +52,7 @@ class Solver:
         self.start, self.likelihood = self.space.start(found)
         if not (p * self.likelihood).any():
             raise InputError(f"found is {dict(found)}: the forecast holds this to be impossible.")
-        self.action_costs = (self.space.uses @ workup.costs + workup.fee).tolist()
+        self.mass, self.action_costs = float(p @ self.likelihood), self.space.action_costs.tolist()
         self.prepare(seconds, limit)
 
     def prepare(self, seconds: float, limit: int | None) -> None:
@@ -71,69 +70,54 @@ class Solver:
         """What no plan can beat, where this one is expected to cost so much."""
         return cost
 
-    def believed(self, likelihood: FloatArray) -> Any:
-        """What is believed of each class; where that is impossible, as if all classes were alike."""
+    def believed(self, likelihood: FloatArray) -> dict[str, float]:
+        """How likely each class is after findings of this likelihood."""
         terms = self.p * likelihood
-        terms = terms if terms.any() else likelihood
-        return terms / terms.sum()
+        return dict(zip(self.workup.classes, (terms / terms.sum()).tolist(), strict=True))
 
-    def _posterior(self, likelihood: FloatArray) -> dict[str, float]:
-        return dict(zip(self.workup.classes, self.believed(likelihood).tolist(), strict=True))
-
-    def grow(self, state: State | None, likelihood: FloatArray, chance: float) -> tuple[PlanNode, FloatArray]:
-        """The tree from a state on, and what it costs if each class is the truth; NaN for those it excludes.
-
-        Of what the forecast holds to be impossible, branches are left out unless nothing else is left.
-        """
-        believed, costs, nodes = self.believed(likelihood), np.zeros(len(self.p)), dict[str, PlanNode]()
-        name, cost = "done", 0.0
-        kind: Any = "done"
-        option = None if state is None or state.done else self.option(state, likelihood)
-        if option is not None and option < 0:
-            kind, (name, costs) = "stop", self._stop(-1 - option, believed)
-            cost = float(believed @ costs)
-        elif option is not None and state is not None:
-            kind, name, cost = "step", self.space.action_name(option), self.action_costs[option]
-            costs += cost
-            for row, after in self.space.branches(state, option):
-                given = self.space.rows[row]
-                here = chance * float(believed @ given)
-                if here == 0 < chance and not self.foresees_all:
-                    continue
-                node, below = self.grow(after, likelihood * given, here)
-                costs += given * np.nan_to_num(below)
-                if here > 0 or chance == 0:
-                    nodes[self.space.outcome_name(row)] = node
-        about = (cost, chance, float(believed @ costs), self._posterior(likelihood), nodes)
-        return PlanNode(name, kind, *about), np.where(likelihood > 0, costs, np.nan)
+    def grow(self, state: State | None, likelihood: FloatArray) -> PlanNode:
+        """The tree from a state on, without branches that the forecast holds to be impossible."""
+        chance, posterior = float(self.p @ likelihood) / self.mass, self.believed(likelihood)
+        if state is None or state.done:
+            return PlanNode("done", "done", 0.0, chance, 0.0, posterior, {})
+        option, nodes = self.option(state, likelihood), dict[str, PlanNode]()
+        if option < 0:
+            name, cost = self._stop(-1 - option, posterior)
+            return PlanNode(name, "stop", cost, chance, cost, posterior, {})
+        for row, after in self.space.branches(state, option):
+            given = likelihood * self.space.rows[row]
+            if (self.p * given).any():
+                nodes[self.space.outcome_name(row)] = self.grow(after, given)
+        cost = self.action_costs[option]
+        expected = cost + sum(node.chance * node.expected_cost for node in nodes.values()) / chance
+        return PlanNode(self.space.action_name(option), "step", cost, chance, expected, posterior, nodes)
 
     def alternatives(self, best: float) -> Iterator[Alternative]:
         """Everything that can be done at the start."""
-        mass, believed = float(self.p @ self.likelihood), self.believed(self.likelihood)
         for number in range(len(self.workup.stops)):
-            name, losses = self._stop(number, believed)
-            lost = float(believed @ losses)
+            name, lost = self._stop(number, self.believed(self.likelihood))
             yield Alternative(name, "stop", lost, lost, lost - best, ())
         for action in self.space.open_actions(self.start):
             expected, outcomes = self.action_costs[action], []
             for row, state in self.space.branches(self.start, action):
                 after = self.likelihood * self.space.rows[row]
-                chance = float(self.p @ after) / mass
+                chance = float(self.p @ after) / self.mass
                 if chance > 0:
-                    expected += 0.0 if state is None else self.value(state, after) / mass
-                    outcomes.append(OutcomeChance(self.space.outcome_name(row), chance, self._posterior(after)))
+                    expected += 0.0 if state is None else self.value(state, after) / self.mass
+                    outcomes.append(OutcomeChance(self.space.outcome_name(row), chance, self.believed(after)))
             about = (self.action_costs[action], expected, expected - best, tuple(outcomes))
             if expected < inf:  # or no plan that begins with it was found
                 yield Alternative(self.space.action_name(action), "step", *about)
 
-    def _stop(self, number: int, believed: FloatArray) -> tuple[str, FloatArray]:
-        """The name of a way to stop, and what it loses if each class is the truth."""
+    def _stop(self, number: int, believed: dict[str, float]) -> tuple[str, float]:
+        """The name of a way to stop, and what it is expected to lose."""
         stop = self.workup.endings[number]
-        name, losses = stop.name, np.array(stop.losses)
+        terms = {name: believed[name] * loss for name, loss in zip(believed, stop.losses, strict=True)}
+        name = stop.name
         if stop.names_class:
-            named = int(np.argmax(believed * losses))
-            name, losses[named] = f"{name} {self.workup.classes[named]}", 0.0
-        return name, losses
+            named = max(terms, key=terms.__getitem__)
+            name, terms[named] = f"{name} {named}", 0.0
+        return name, sum(terms.values())
 
 
 class GraphSolver(Solver):
@@ -171,7 +155,7 @@ class ClosedSolver(Solver):
     def option(self, state: State, likelihood: FloatArray) -> int:
         """The first step of the order that can be made."""
         possible = set(self.space.open_actions(state))
-        order = self.policy.order(self.believed(likelihood), self._costs_left(state))
+        order = self.policy.order(self.p * likelihood, self._costs_left(state))
         return next((step for step in order if step in possible), self.stop)
 
     def value(self, state: State, likelihood: FloatArray) -> float:
@@ -185,7 +169,7 @@ class ClosedSolver(Solver):
 class PlannerSolver(Solver):
     """By a search that may be cut short."""
 
-    name, foresees_all = "planner", False
+    name = "planner"
 
     def prepare(self, seconds: float, limit: int | None) -> None:
         """The search."""

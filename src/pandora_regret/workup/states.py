@@ -54,6 +54,7 @@ class StateSpace:
         sets = (combinations(together, size) for size in range(2, len(together) + 1))
         self.actions = [*((step,) for step in every), *chain(*sets)]  # steps by themselves come first
         self.uses = np.array([np.isin(every, steps) for steps in self.actions], np.float64)  # (A, M)
+        self.action_costs = self.uses @ workup.costs + workup.fee
         alone = [[(step, o) for o in range(len(workup.steps[step].outcomes))] for step in every]
         results = [[*product(*(alone[step] for step in steps))] for steps in self.actions]
         self.first = np.cumsum([1, *map(len, results)]).tolist()
