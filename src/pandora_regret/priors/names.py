@@ -83,11 +83,11 @@ def read_prices(
     return prior, None if max_costs is None else read_costs(max_costs, labels, n_rows, "max_costs")
 
 
-def read_prior(prior: Any, labels: Sequence[Any]) -> Prior:
+def read_prior(prior: Any, labels: Sequence[Any], of_what: str = "y_proba's columns") -> Prior:
     """The prior of a cost in money, uniform unless given: it must fit the classes, and have a mean to pay."""
     if prior is None:
         return Uniform()
-    check_prior(prior, len(labels), "y_proba's columns")
+    check_prior(prior, len(labels), of_what)
     prior = prior.for_classes(labels)
     with np.errstate(over="ignore"):
         mean = np.asarray(prior.mean)

@@ -24,7 +24,7 @@ from pandora_regret.inputs.tables import is_frame
 from pandora_regret.kernels.engine import Rows
 from pandora_regret.kernels.reference import probabilities
 from pandora_regret.priors import Prior
-from pandora_regret.priors.names import check_prior
+from pandora_regret.priors.names import read_prior
 from pandora_regret.priors.shared_draws import shared_draws
 from pandora_regret.scores import Score, mean_or_rows
 from pandora_regret.workup.description import Workup
@@ -167,14 +167,8 @@ class WorkupRows:
 
     def __init__(self, workup: Workup, forecast: Forecast, prior: Prior | None = None, draws: int = DRAWS) -> None:
         self.workup, self.policy = check_workup(workup), exact_policy(workup)
-        self.prior, self.draws, self.forecast = prior, read_count(draws, "draws"), forecast
-        if prior is not None:
-            check_prior(prior, len(workup.steps), "the work-up's steps")
-            self.prior = prior.for_classes(list(workup.step_index))
-            mean = np.asarray(self.prior.mean)
-            if not (np.isfinite(mean) & (mean > 0)).all():
-                fix = "choose one with a positive finite mean"
-                raise InputError(f"prior {prior!r} has mean cost {mean.max():g}", fix=fix)
+        steps, self.draws, self.forecast = list(workup.step_index), read_count(draws, "draws"), forecast
+        self.prior = None if prior is None else read_prior(prior, steps, "the work-up's steps")
         self.columns = class_columns(forecast, workup)  # of each class
         self.classes = np.argsort(self.columns)  # of each column
         self.policy.worth_loops(len(forecast))
