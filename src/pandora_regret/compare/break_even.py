@@ -45,6 +45,7 @@ class PriceCurve:
         self.own = np.where(is_own, base[:, test] * prior.mean_of(test), 0.0)
         self.rest = costs - self._moving(1.0)
         self.shares, self.paid, self.n_rising = shares, shares[self.rows] * self.price, len(elsewhere)
+        self.mean_rest, self.mean_own = (shares * self.rest).sum(), (shares * self.own).sum()
 
     def _moving(self, factor: float) -> FloatArray:
         """What each row spends on the test itself, or on others before it, (N,)."""
@@ -58,23 +59,33 @@ class PriceCurve:
         return self.rest + self._moving(factor)
 
     @cached_property
-    def _powers(self) -> FloatArray:
-        """``r^alpha`` and ``r^-(alpha + 1)``: at another price they are these times a power of the factor."""
-        with np.errstate(over="ignore"):
-            return np.asarray(np.exp(np.multiply.outer([self.prior.alpha, -self.prior.alpha - 1], self.odds)))
+    def _sums(self) -> list[tuple[FloatArray, ...]]:
+        """Rows by rising r, those on whose truth the test goes to waste, then the others.
+
+        Their log odds; what is paid, and that times ``r^alpha``, up to each; times ``r^-(alpha + 1)`` from each on. At
+        another price the powers are these times a power of the factor, so one price takes no pass over the rows.
+        """
+        sums, alpha = list[tuple[FloatArray, ...]](), self.prior.alpha
+        for part in (slice(self.n_rising), slice(self.n_rising, None)):
+            order = np.argsort(self.odds[part])
+            odds, paid = self.odds[part][order], self.paid[part][order]
+            with np.errstate(over="ignore", invalid="ignore"):  # at the far ends, which no price reaches
+                parts = paid, paid * np.exp(alpha * odds), (paid * np.exp((-alpha - 1) * odds))[::-1]
+                paid, below, above = (np.concatenate([[0.0], np.cumsum(each)]) for each in parts)
+            sums.append((odds, paid, below, above[::-1]))
+        return sums
 
     def mean(self, factor: float) -> float:
         """The mean of `costs`."""
         alpha = self.prior.alpha if isinstance(self.prior, Beta) else 0.0
         if not LEAST_ALPHA <= alpha <= MOST_ALPHA:
             return float((self.shares * self.costs(factor)).sum())
-        total, most = (self.shares * (self.rest + factor * self.own)).sum(), 2 + 1 / alpha
-        rising, others = slice(self.n_rising), slice(self.n_rising, None)
-        for part, change, price in ((rising, factor, factor), (others, 1 / factor, 1.0)):
-            below, above = self._powers[:, part]
-            behind = most - (most - 1) * change**alpha * below
-            losses = np.where(self.odds[part] <= -np.log(change), behind, change ** (-alpha - 1) * above)
-            total += price * self.prior.loss_to_share * (self.paid[part] * losses).sum()
+        total, most = self.mean_rest + factor * self.mean_own, 2 + 1 / alpha
+        changes = (factor, factor), (1 / factor, 1.0)  # of r, and of the price
+        for (odds, paid, below, above), (change, price) in zip(self._sums, changes, strict=True):
+            at = np.searchsorted(odds, -np.log(change), side="right")
+            losses = most * paid[at] - (most - 1) * change**alpha * below[at] + change ** (-alpha - 1) * above[at]
+            total += price * self.prior.loss_to_share * losses
         return float(total)
 
     def jumps(self) -> FloatArray:
@@ -85,7 +96,7 @@ class PriceCurve:
         """
         at = np.exp(np.where(self.rises, -self.odds, self.odds))
         constant, slope = np.where(self.rises, 0.0, self.paid), np.where(self.rises, -self.paid, 0.0)
-        start = [0.0, (self.shares * self.rest).sum(), (self.shares * self.own).sum() - slope.sum()]
+        start = [0.0, self.mean_rest, self.mean_own - slope.sum()]
         return np.column_stack([start, np.stack([at, constant, slope])])
 
 
