@@ -207,7 +207,7 @@ def carriers_of(values: FloatArray, shares: FloatArray, rounding: float = 0.0) -
     By ``(E|x|)^2 / E x^2`` of what lies off the median: 0.64 for normal values, m / G where m of G values differ
     from the others by the same amount.
     """
-    order = np.argsort(values, kind="stable")
+    order = np.argsort(values)
     median = values[order][np.searchsorted(np.cumsum(shares[order]), 0.5)]
     deviation = np.abs(values - median)
     deviation[deviation <= rounding] = 0.0
