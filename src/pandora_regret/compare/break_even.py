@@ -62,8 +62,9 @@ class PriceCurve:
     def _sums(self) -> list[tuple[FloatArray, ...]]:
         """Rows by rising r, those on whose truth the test goes to waste, then the others.
 
-        Their log odds; what is paid, and that times ``r^alpha``, up to each; times ``r^-(alpha + 1)`` from each on.
-        At another price the powers are these times a power of the factor: it takes no pass over the rows.
+        Their log odds; sums of what is paid, and of that times ``r^alpha``, up to each row; times
+        ``r^-(alpha + 1)``, from each on. At another price the powers are these times a power of the factor: it
+        takes no pass over the rows.
         """
         sums, alpha = list[tuple[FloatArray, ...]](), self.prior.alpha
         for part in (slice(self.n_rising), slice(self.n_rising, None)):
