@@ -6,7 +6,7 @@ import pytest
 
 from pandora_regret import InputError
 from pandora_regret.costs import load_costs
-from pandora_regret.study.spec import read_study
+from pandora_regret.study import read_study
 from pandora_regret.study.zoos.existing import StoreZoo
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "studies"

@@ -3,7 +3,6 @@ from pandora_regret.study.conditions import PAPER_CONDITIONS as PAPER_CONDITIONS
 from pandora_regret.study.conditions import Condition as Condition
 from pandora_regret.study.conditions import read_condition as read_condition
 from pandora_regret.study.conditions import read_conditions as read_conditions
-from pandora_regret.study.plan import study_plan as study_plan
 from pandora_regret.study.predicting import Outcome as Outcome
 from pandora_regret.study.predicting import Zoo as Zoo
 from pandora_regret.study.predicting import predict_all as predict_all
@@ -14,15 +13,16 @@ from pandora_regret.study.results import Cell as Cell
 from pandora_regret.study.results import Grid as Grid
 from pandora_regret.study.results import read_results as read_results
 from pandora_regret.study.results import study_grid as study_grid
+from pandora_regret.study.run import DataSet as DataSet
+from pandora_regret.study.run import Study as Study
 from pandora_regret.study.run import agreement_of as agreement_of
 from pandora_regret.study.run import begin as begin
 from pandora_regret.study.run import forget_failures as forget_failures
+from pandora_regret.study.run import read_study as read_study
 from pandora_regret.study.run import reopen as reopen
 from pandora_regret.study.run import run_study as run_study
 from pandora_regret.study.run import standing as standing
-from pandora_regret.study.spec import DataSet as DataSet
-from pandora_regret.study.spec import Study as Study
-from pandora_regret.study.spec import read_study as read_study
+from pandora_regret.study.run import study_plan as study_plan
 from pandora_regret.study.store import Prediction as Prediction
 from pandora_regret.study.store import Store as Store
 from pandora_regret.study.store import Target as Target

@@ -222,10 +222,10 @@ class Condition:
         if isinstance(self.workup, Mapping):
             raise InputError(f"condition {self.name!r} has a work-up for each data set: choose one by of_data.")
         if self.workup is not None:
-            numbered = all(str(name).isdigit() for name in classes)  # columns are then in the work-up's order
-            true, labels = (truth, None) if numbered else (np.array(classes)[truth], list(classes))
-            spent = workup_cost(true, proba, _read_workup(self.workup), labels=labels, per_instance=True)
-            return np.asarray(spent)[None]
+            workup, labels = _read_workup(self.workup), list(classes)
+            return np.array(
+                [workup_cost(np.array(classes)[truth], proba, workup, labels=labels, per_instance=True)]
+            )
         if self.search is None:
             return search_bills(truth, proba, costs)
         bill = partial(expected_expenditure, search=self.search, per_instance=True)

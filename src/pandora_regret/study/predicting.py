@@ -15,7 +15,7 @@ from pandora_regret.study.store import Plain, Prediction, Store, Target
 from pandora_regret.work import Death, run_all
 
 if TYPE_CHECKING:
-    from pandora_regret.study.spec import DataSet
+    from pandora_regret.study.run import DataSet
 
 TOGETHER = 8  # batches that the one process of a zoo does in a row, before it says how far it is
 

@@ -100,14 +100,13 @@ class ContestSize:
 def _cells(name: str, end: str = "") -> Any:
     """A table of conditions x metrics, (C, Q)."""
 
-    def table(self: Agreement) -> Any:
-        cells = [[getattr(cell, name) for cell in each.metrics] for each in self.conditions]
+    def value(cell: MetricResult) -> Any:
         if not end:
-            return np.array(cells)
-        values = [[getattr(figure, end) for figure in row] for row in cells]
-        return np.array([[np.nan if value is None else float(value) for value in row] for row in values])
+            return getattr(cell, name)
+        number = getattr(getattr(cell, name), end)
+        return np.nan if number is None else float(number)
 
-    return property(table)
+    return property(lambda self: np.array([[value(cell) for cell in each.metrics] for each in self.conditions]))
 
 
 @dataclass(frozen=True)
@@ -292,23 +291,20 @@ class Grid(Shown):
             The table, with what is to be known about it below.
         """
         if form == "csv":
-            left_out = ("low", "high") if intervals is False else ()
-            rows = [{name: value for name, value in row.items() if name not in left_out} for row in self._frame()]
-            return Table.of(rows).to_csv()
+            return Table.of(self._frame(intervals is not False)).to_csv()
         table = self._table(bool(intervals))
         if form == "text":
             return replace(table, below=["", *table.below]).to_text() + "\n"
         return (table.to_markdown() if form == "markdown" else table.to_latex()) + "\n"
 
-    def _frame(self) -> list[Mapping[str, Any]]:
+    def _frame(self, intervals: bool = True) -> list[Mapping[str, Any]]:
         return [
             {
                 "condition": condition,
                 "data": data,
                 "metric": metric,
                 self.what: cell.value,
-                "low": cell.low,
-                "high": cell.high,
+                **({"low": cell.low, "high": cell.high} if intervals else {}),
                 "constant": int(cell.constant),
                 "reversed": int(cell.reversed),
             }
@@ -375,10 +371,9 @@ def _row_cells(condition: Plain, keys: Sequence[str], what: str) -> tuple[Cell, 
         value, low, high = (None if number is None else float(number) for number in numbers)  # "inf" included
         is_wrong = what != "regret" and about["reversed"]
         cells.append(Cell(value, low, high, constant=about["constant"], reversed=is_wrong))
-    sign = -1 if what == "regret" else 1
-    merits = [None if cell.value is None or cell.reversed else sign * round(cell.value, 2) for cell in cells]
-    best = max((merit for merit in merits if merit is not None), default=None)
-    return tuple(replace(cell, best=merit == best) for cell, merit in zip(cells, merits, strict=True))
+    shown = [None if cell.value is None or cell.reversed else round(cell.value, 2) for cell in cells]
+    best = (min if what == "regret" else max)((each for each in shown if each is not None), default=None)
+    return tuple(replace(cell, best=each == best) for cell, each in zip(cells, shown, strict=True))
 
 
 def _notes(results: Plain, what: str, rows: Sequence[Row]) -> Iterator[str]:

@@ -94,7 +94,7 @@ class Store:
         about
             What is known about the data and the zoo. A store that exists keeps what it was created with.
         """
-        names = tuple(str(name) for name in read_labels(classes, "classes"))
+        names = tuple(map(str, read_labels(classes, "classes")))
         if len(names) < 2 or np.size(truth) == 0:
             sizes = f"{len(names)} classes and {np.size(truth)} instances"
             raise InputError(f"there are {sizes}: a search needs at least two classes, and an instance.")
@@ -102,8 +102,8 @@ class Store:
         folder, target = Path(folder), Target(labels, names, read_groups(groups, len(labels)))
         if not cls.exists(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            arrays = {"truth": target.truth} | ({} if target.groups is None else {"groups": target.groups})
-            write_arrays(folder / LABELS, arrays, {"classes": target.classes, "about": about or {}})
+            arrays = {"truth": labels} if target.groups is None else {"truth": labels, "groups": target.groups}
+            write_arrays(folder / LABELS, arrays, {"classes": names, "about": about or {}})
         store = cls.open(folder)
         store.check_same(target)
         return store
@@ -217,8 +217,8 @@ class Store:
             made = self.load(name)
             values = made.values.astype(np.float64)
             tables.append(np.exp(values - values.max(axis=1, keepdims=True)) if made.logits else values)
-        odds = np.stack(tables)
-        return np.asarray(odds / odds.sum(axis=2, keepdims=True))
+            tables[-1] /= tables[-1].sum(axis=1, keepdims=True)
+        return np.stack(tables)
 
     def unfinished(self, names: Iterable[str]) -> list[str]:
         """Those that are still to be done: neither recorded as failed, nor here."""

@@ -91,18 +91,15 @@ def read_labelled(
         raise InputError("without leaves no column to predict from: leave fewer out.")
     named = np.array([values.dtype == object for values in kept.values()])
     features = np.column_stack([_numbered(v)[0] if v.dtype == object else v for v in kept.values()])
-    if np.isinf(features).any():
-        row, column = np.argwhere(np.isinf(features))[0]
+    for row, column in np.argwhere(np.isinf(features)):
         place = f"column {list(kept)[column]!r} is infinite in row {row}"
         raise InputError(f"{place}: correct it, or leave the cell empty.")
     codes, classes = _numbered(columns[target])
-    if np.isnan(codes).any():
-        row = int(np.argmax(np.isnan(codes)))
+    for row in np.flatnonzero(np.isnan(codes)):
         raise InputError(f"label column {target!r} is missing in row {row}: drop that row, or give it a class.")
     if len(classes) < 2:
-        raise InputError(
-            f"label column {target!r} holds one class only, {classes[0]!r}: name another with label=..."
-        )
+        only = f"holds one class only, {classes[0]!r}"
+        raise InputError(f"label column {target!r} {only}: name another with label=...")
     names = (  # numbers as people write them
         str(name).removesuffix(".0") if isinstance(name, float) else str(name) for name in classes.tolist()
     )
@@ -114,16 +111,15 @@ def sample_rows(table: LabelledTable, max_rows: int, seed: int) -> LabelledTable
     order = np.random.default_rng(seed).permutation(len(table))
     share = np.empty(len(table))  # of its class that comes before each row
     for k in range(len(table.classes)):
-        ours = table.truth[order] == k
-        share[ours] = np.arange(ours.sum()) / ours.sum()
+        ours = np.flatnonzero(table.truth[order] == k)
+        share[ours] = np.arange(len(ours)) / len(ours)
     rows = np.sort(order[np.argsort(share, kind="stable")[:max_rows]])
     return replace(table, features=table.features[rows], truth=table.truth[rows])
 
 
 def add_noise(table: LabelledTable, noise: float, seed: int) -> LabelledTable:
     """Every number blurred by normal noise of `noise` standard deviations of its column; names stay."""
-    features = table.features.copy()
-    numbers = features[:, ~table.named]
+    features, numbers = table.features.copy(), table.features[:, ~table.named]
     spread = np.ma.masked_invalid(numbers).std(axis=0).filled(0.0)
     features[:, ~table.named] += noise * spread * np.random.default_rng(seed).standard_normal(numbers.shape)
     return replace(table, features=features)
@@ -139,10 +135,8 @@ def _bundled(data: str) -> Columns:
 def _read_file(path: Path, header: bool | None) -> Columns:
     """The columns of a file, by what its name ends in."""
     if not path.is_file():
-        raise InputError(
-            f"data is {str(path)!r}, which is no file: correct the path, or name a bundled data set "
-            f"({', '.join(BUNDLED)})."
-        )
+        fix = f"correct the path, or name a bundled data set ({', '.join(BUNDLED)})"
+        raise InputError(f"data is {str(path)!r}, which is no file: {fix}.")
     if path.suffix.lower() in TEXT:
         return _read_text(path, header)
     table, columns = read_table(path), {}
@@ -202,23 +196,20 @@ def _column(cells: Sequence[str], decimal: str) -> NDArray[Any]:
 
 def _find(columns: Columns, wanted: str | int, argument: str) -> str:
     """The name of a column, from its name or its number."""
-    names = list(columns)
-    if isinstance(wanted, str) and wanted in columns:
-        return wanted
-    if isinstance(wanted, int) and not isinstance(wanted, bool) and -len(names) <= wanted < len(names):
-        return names[wanted]
-    raise InputError(
-        f"{argument} is {wanted!r}: pass the name of a column or its number below {len(names)}; "
-        f"the columns are {', '.join(map(repr, names)):.300}."
-    )
+    numbers = range(-len(columns), len(columns))
+    if wanted not in columns and wanted not in numbers:
+        asked = f"pass the name of a column or its number below {len(columns)}"
+        raise InputError(
+            f"{argument} is {wanted!r}: {asked}; the columns are {', '.join(map(repr, columns)):.300}."
+        )
+    return wanted if isinstance(wanted, str) else list(columns)[wanted]
 
 
 def _numbered(values: NDArray[Any]) -> tuple[FloatArray, NDArray[Any]]:
     """Which of its different values each is, NaN where it is missing; and those values, in order."""
     present = np.array([value is not None and value == value for value in values])
-    different, codes = np.unique(values[present], return_inverse=True)
     numbers = np.full(len(values), np.nan)
-    numbers[present] = codes
+    different, numbers[present] = np.unique(values[present], return_inverse=True)
     return numbers, different
 
 
@@ -329,8 +320,8 @@ class TableZoo:
         listed, wanted = all_classifiers(), self.models or ("*",)
         for pattern in wanted:
             if not any(matches(name, [pattern]) for name in listed):
-                fix = f"use one of {', '.join(listed)}"
-                raise InputError(f"models names {pattern!r}, which no model is called: {fix}.")
+                calls = "which no model is called: use one of"
+                raise InputError(f"models names {pattern!r}, {calls} {', '.join(listed)}.")
         return [name for name in listed if matches(name, wanted)]
 
     def batches(self, names: Sequence[str]) -> list[list[str]]:
@@ -346,12 +337,11 @@ class TableZoo:
         for name in names:
             start, values = perf_counter(), np.zeros((len(table), len(table.classes)))
             parameters = dict(all_classifiers()[name])
-            family, temperature = parameters.pop("family"), float(parameters.get("temperature", 1.0))
-            described = {key: value for key, value in parameters.items() if key != "temperature"}
+            family, temperature = parameters.pop("family"), float(parameters.pop("temperature", 1.0))
             try:
                 with _alone() as warned:
                     for features, truth, unseen, rows in folds:
-                        estimator = _made(described)
+                        estimator = _made(parameters)
                         random = [key for key in estimator.get_params() if key.endswith("random_state")]
                         estimator.set_params(**dict.fromkeys(random, self.seed)).fit(features, truth)
                         values[np.ix_(rows, estimator.classes_)] = _forecast(estimator, unseen, temperature)
@@ -360,7 +350,7 @@ class TableZoo:
                 yield Outcome(name, failure=f"{type(error).__name__}: {' '.join(str(error).split())}")
                 continue
             notes = sorted({f"{warning.category.__name__}: {warning.message}" for warning in warned})
-            metadata = {"family": family, "parameters": parameters, "notes": notes}
+            metadata = {"family": family, "parameters": parameters, "temperature": temperature, "notes": notes}
             yield Outcome(name, Prediction(values, False, metadata | {"seconds": perf_counter() - start}))
 
     def about(self) -> dict[str, Any]:
