@@ -155,7 +155,7 @@ def _updated(asked: Asked) -> tuple[Monitor, Taken, tuple[Done, ...]]:
             parts.append(watched.update(**new))
         if asked.labels is not None:
             by_name = _labels_by_name(watched)
-            labels = read_truth(asked.layout(truth=asked.labels, unlabelled=True), tuple(by_name)).rows
+            labels = read_truth(asked.layout(truth=asked.labels, unlabelled=True), tuple(by_name))
             there = labels.truth >= 0  # the others are not known yet
             names = [list(by_name.values())[k] for k in labels.truth[there]]
             parts.append(watched.label(np.asarray(labels.ids)[there], names))

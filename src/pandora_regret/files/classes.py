@@ -27,6 +27,7 @@ SAMPLE_ROWS, SAMPLE_VALUES = 1 << 12, 1 << 16
 OF_FORECASTS = ("proba_prefix", "classes", "columns", "cost_prefix")  # what a layout says of files of predictions
 OF_TRUTHS = ("label", "votes_prefix", "cost_prefix", "by")  # and of the truth's, where that has a file of its own
 SETTLING = ("proba_prefix", "classes", "columns", "votes_prefix")  # what says which columns hold forecasts
+DESCRIBE = "or describe each in a models.toml where files call these differently"
 ROUGHLY = 1e-2  # how far off 1 a sum may be, and still say which columns are meant
 
 
@@ -136,7 +137,7 @@ def _no_column(role: Role, asked: str | None, source: Source) -> FileError:
     if asked is None:
         problem = f"has no {role.name} column ({', '.join(role.usual)}) among {quoted(source.kinds)}"
         values = "true classes" if role is LABEL else role.title
-        fix = f"say which one holds the {values} ({role.option}, --{role.option})"
+        fix = f"say which one holds the {values} ({role.option}, --{role.option}), {DESCRIBE}"
     return FileError(problem, source.path, fix, argument=role.option)
 
 
@@ -318,7 +319,7 @@ def _by_labels(model: Predictions) -> Predictions:
     class_of = {column: name for name, column in columns.column_of.items()} | {name: name for name in texts}
     unseen = [name for at, name in enumerate(model.classes) if at not in numbers]
     if unseen and not others and None not in labels and len(class_of) > 1:  # else whoever reads the rows says it
-        where = repr(columns.label) if model.truth is None else model.truth.rows.path
+        where = repr(columns.label) if model.truth is None else model.truth.path
         problem = f"hold numbers but never occur as a label in {where}"
         fix = (
             "if they are classes, list all classes (--classes); if not, say what the forecasts' names begin with "

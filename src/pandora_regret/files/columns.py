@@ -16,8 +16,9 @@ import pyarrow.csv as arrow_csv
 import pyarrow.types as types
 from numpy.typing import NDArray
 
-from pandora_regret.files.batch import PADDED, WHOLE, with_numbers
-from pandora_regret.files.source import FileError, Kind, Names, Records, Source, Tables, unreadable
+from pandora_regret.files.batch import PADDED, WHOLE, Batch, ids_written_otherwise, with_numbers
+from pandora_regret.files.roles import KEPT
+from pandora_regret.files.source import Fields, FileError, Kind, Names, Records, Source, Tables, unreadable
 from pandora_regret.inputs import FloatArray, IntArray
 from pandora_regret.inputs.names import did_you_mean, folded, matched
 from pandora_regret.inputs.numbers import LARGEST, SMALLEST, in_range
@@ -166,6 +167,26 @@ class Rows:
                 self.spelled[label] = name
         return numbers
 
+    def known_apart(self, truth: Batch, ids: Any) -> Fields:
+        """What a file of its own says of these rows, by the fields of `Batch`; cases that it lacks are told."""
+        at, common = truth.rows_of(ids), self.model.layout.common_rows
+        option = "" if common is None else " (--common-rows)"  # `score` has no such option
+        about: Fields = {"fix": f"complete it, or leave such rows out{option}", "argument": "id"}
+        lacking = (at < 0) & (not common)
+        about |= ids_written_otherwise(ids, truth.ids, self.source.path) if lacking.any() else {}
+        self.tell("id", lacking, None, "has the id {!r}, which {} lacks", values=ids, **about)
+        cases = truth.take(at)
+        fields: Fields = {role.field: getattr(cases, role.field) for role in KEPT}
+        numbers, named = np.append(self.class_numbers(truth.classes, by_place=False), -1), cases.truth
+        if cases.votes is not None:  # a class that only the forecasts have got none
+            fields["votes"] = cases.votes @ (numbers[:-1, None] == np.arange(len(self.model.classes)))
+            lost = cases.votes * (numbers[:-1] < 0)
+            named = np.where(lost.any(axis=1), lost.argmax(axis=1), named)
+        numbers = np.where(at < 0, -1, numbers[named])
+        unknown = (numbers < 0) & (at >= 0) & (named >= 0)
+        self.no_such_class(unknown, None, np.array((*truth.classes, None), dtype=object)[named])
+        return fields | {"truth": numbers, "ids": ids}
+
     def no_such_class(self, unknown: NDArray[np.bool_], column: str | None, labels: Any) -> None:
         """Rows have labels that are no class of the forecasts, if any have."""
         nearest = did_you_mean(str(labels[unknown.argmax()]), self.model.classes) if unknown.any() else ""
@@ -265,7 +286,8 @@ class Rows:
         rows = np.flatnonzero(bad)
         if len(rows):
             value = None if values is None else values[rows[:1]].tolist()[0]
-            about |= {"column": column, "problem": problem.format(value), "value": value, "fix": fix}
+            problem = problem.format(value, getattr(self.model.truth, "path", ""))
+            about |= {"column": column, "problem": problem, "value": value, "fix": fix}
             self.model.problems.in_rows(kind, self.source, self.numbers[rows].tolist(), **about)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.files.alignment import align, common_rows
-from pandora_regret.files.batch import Batch, blamed, spelled_otherwise
+from pandora_regret.files.batch import Batch, blamed
 from pandora_regret.files.candidates import ListedRows
 from pandora_regret.files.classes import (
     Columns,
@@ -26,7 +26,7 @@ from pandora_regret.files.classes import (
 from pandora_regret.files.columns import texts_of, with_labels
 from pandora_regret.files.formats import open_source, stem_of
 from pandora_regret.files.layout import Layout, ModelFiles
-from pandora_regret.files.predictions import Predictions, Truth, read_all, read_models
+from pandora_regret.files.predictions import Predictions, read_all, read_models
 from pandora_regret.files.source import (
     RAISED,
     ROWS_AT_ONCE,
@@ -47,8 +47,6 @@ from pandora_regret.text import counted, listed
 if TYPE_CHECKING:
     from pandora_regret.files.prices import PriceList
 
-OWN = frozenset({"label", "id", "proba_prefix", "classes"})  # what a file of its own kind may call otherwise
-DESCRIBE = "where files call these differently, describe each in a models.toml"
 PARTS = "parts need the same; if these are two models: use compare"
 
 
@@ -107,21 +105,12 @@ def open_models(
     list of Predictions
         One for each model.
     """
-
-    def told(path: str, name: str | None) -> Problems:
-        return RAISED if failures is None else _Failed(failures, name or stem_of(path))
-
+    named = [one.name or stem_of(str(one.paths[0])) for one in files]
+    told = [RAISED if failures is None else _Failed(failures, name) for name in named]
     models = list[Predictions]()
-    try:
-        for table in _understood(files, priced, told):
-            with table.problems.noting():
-                models += models_of(replace(table, problems=RAISED))
-    except FileError as error:
-        alike = len(files) > 1 and all(one.layout == files[0].layout for one in files)
-        if not alike or error.argument not in OWN:
-            raise
-        fix = "; ".join(filter(None, (error.fix, DESCRIBE)))
-        raise error.replace(fix=fix) from None
+    for table in _understood(files, priced, told):
+        with table.problems.noting():
+            models += models_of(replace(table, problems=RAISED))
     return models
 
 
@@ -136,26 +125,22 @@ class _Failed(Problems):
 
 
 def _understood(
-    files: Sequence[ModelFiles], priced: Collection[str] | None, told: Callable[[str, str | None], Problems]
+    files: Sequence[ModelFiles], priced: Collection[str] | None, told: Sequence[Problems]
 ) -> list[Predictions]:
-    """The tables of files that go together; `told` makes who is told what is wrong with one of them."""
+    """The tables of files that go together; `told` are told what is wrong with them."""
     tables, known, layout = list[Predictions](), list[Predictions](), files[0].layout if files else Layout()
     truth = None if layout.truth is None else read_truth(layout)
-    for one in files:
-        try:
-            opened = tables_of(one)
-        except InputError as error:
-            told(str(one.paths[0]), one.name).in_file("file", error)
-        else:
-            tables += [replace(of, truth=truth, problems=told(of.path, of.name)) for of in opened]
+    for one, problems in zip(files, told, strict=True):
+        with problems.noting():
+            tables.append(replace(table_of(one), truth=truth, problems=problems))
     for table in with_known_classes(tables, priced):
         with table.problems.noting():
             known.append(settled(table))
     return over_all_options(known)
 
 
-def tables_of(files: ModelFiles) -> list[Predictions]:
-    """The tables in the files of a model, as far as names of columns tell what they are."""
+def table_of(files: ModelFiles) -> Predictions:
+    """The table in the files of a model, as far as names of columns tell what it is."""
     layout, named = files.layout, files.name is not None
     sources = tuple(open_source(path, layout.classes, layout.dialect) for path in files.paths)
     source, *parts = sources
@@ -166,13 +151,7 @@ def tables_of(files: ModelFiles) -> list[Predictions]:
         if differ := sorted({*columns.forecasts} ^ {*theirs.forecasts} | lacking):
             raise FileError(f"and {source.path} differ in the columns {quoted(differ)}", part.path, PARTS)
     of_format = replace(layout, logits=any(part.in_layout(layout).logits for part in sources))
-    return [Predictions(files.name or stem_of(source.path), sources, columns, of_format, is_named=named)]
-
-
-def _check_one_model(name: str | None, models: Sequence[str], path: str) -> None:
-    """A file that holds several models names them itself."""
-    if name is not None and len(models) > 1:
-        raise FileError(f"holds the models {quoted(models)}", path, f"pass the file without the name {name!r}")
+    return Predictions(files.name or stem_of(source.path), sources, columns, of_format, is_named=named)
 
 
 def models_of(model: Predictions) -> list[Predictions]:
@@ -183,12 +162,13 @@ def models_of(model: Predictions) -> list[Predictions]:
         if None in distinct:
             rows.names(column)
         names |= dict.fromkeys(distinct)
-    if model.is_named:
-        _check_one_model(model.name, list(names), model.path)
+    if model.is_named and len(names) > 1:
+        fix = f"pass the file without the name {model.name!r}"
+        raise FileError(f"holds the models {quoted(names)}", model.path, fix)
     return [replace(model, name=model.name if model.is_named else name, only=name) for name in names] or [model]
 
 
-def read_truth(layout: Layout, classes: Names | None = None) -> Truth:
+def read_truth(layout: Layout, classes: Names | None = None) -> Batch:
     """The truth of a layout that names a file of its own for it; `classes` are all that may be true, if given."""
     source = open_source(layout.truth or "", said=layout.dialect)
     columns = find_columns(layout, source, is_truth=True)
@@ -196,7 +176,7 @@ def read_truth(layout: Layout, classes: Names | None = None) -> Truth:
     if not columns.votes:
         names = classes or with_labels(layout.classes or (), labels_of(model))
         model = replace(model, columns=replace(columns, classes=names))
-    return Truth(read_all(model), (*source.done, *spelled_otherwise(columns.spelled, "name", source.path)))
+    return read_all(model)
 
 
 class Inspected(Collected):
@@ -232,7 +212,7 @@ class Inspected(Collected):
 
 
 def inspect_file(path: str, layout: Layout) -> list[Inspected]:
-    """What is in a file, table by table: an NPZ archive may hold several models.
+    """What is in a file.
 
     Parameters
     ----------
@@ -244,7 +224,7 @@ def inspect_file(path: str, layout: Layout) -> list[Inspected]:
     Returns
     -------
     list of Inspected
-        One for each table: its model, rows, classes, and what is wrong with it.
+        One: its models, rows, classes, and what is wrong with it.
     """
     return inspect_models([ModelFiles((path,), layout)])[0]
 
@@ -268,22 +248,14 @@ def inspect_models(
     tuple
         What is in each table, and what keeps tables from going together.
     """
-    results, together, layout = list[Inspected](), Collected(), files[0].layout
-
-    def told(path: str, name: str | None) -> Inspected:
-        results.append(Inspected(path, name or path))
-        return results[-1]
-
-    try:
-        tables = _understood(files, None if prices is None else prices.costs.keys(), told)
-    except InputError as error:
-        tables = []
-        (together if results else told(str(layout.truth), "truth")).in_file("file", error)
-    for table in tables:
-        assert isinstance(table.problems, Inspected)
-        with table.problems.noting():
-            table.problems.add(table)
-        progress()
+    results = [Inspected(str(one.paths[0]), one.name or str(one.paths[0])) for one in files]
+    together, layout = Collected(), files[0].layout
+    with together.noting():
+        for table in _understood(files, None if prices is None else prices.costs.keys(), results):
+            assert isinstance(table.problems, Inspected)
+            with table.problems.noting():
+                table.problems.add(table)
+            progress()
     batches = [batch for one in results if one.fine for batch in one.read]
     models = [batch.model for batch in batches]
     with together.noting("prices", () if prices is None else (prices.source,)):
@@ -344,7 +316,12 @@ def read_together(
     for batch in read_models(opened):
         batches.append(batch)
         progress()
-    done = () if truth is None else truth.never_forecast(batches)
+    done: AllDone = ()
+    if truth is not None:
+        forecast = {name for batch in batches for name in np.asarray(batch.ids).tolist()}
+        n, path = len({*np.asarray(truth.ids).tolist()} - forecast), truth.path
+        sentence = f"{counted(n, 'case')} of {path} that no model forecasts left out"
+        done = noted("truths left out", n, sentence, path)
     if common:
         batches, left_out = common_rows(batches, names)
         done += left_out
@@ -426,11 +403,8 @@ def read_row(
         The forecast, and its classes.
     """
     layout = replace(layout, unlabelled=True, truth=None, normalise=False)
-    models = with_known_classes(tables_of(ModelFiles((os.fspath(path),), layout)), priced)
-    model, where = scaled(models[0]), models[0].path
-    if len(models) > 1:
-        problem = f"holds the models {quoted([model.name for model in models])}"
-        raise FileError(problem, where, "save the one that is asked about by itself")
+    [table] = with_known_classes([table_of(ModelFiles((os.fspath(path),), layout))], priced)
+    model, where = scaled(table), table.path
     if not model.classes:
         raise FileError("has no columns of numbers", where, "write one per class, its probability")
     if row is None and case is None:

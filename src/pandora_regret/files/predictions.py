@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, groupby
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,6 @@ from pandora_regret.files.batch import (
     MOST_NAMED,
     Batch,
     concatenated,
-    ids_written_otherwise,
     spelled_otherwise,
 )
 from pandora_regret.files.candidates import ListedRows
@@ -24,48 +22,11 @@ from pandora_regret.files.columns import Rows, coded, regrouped
 from pandora_regret.files.layout import Layout
 from pandora_regret.files.roles import KEPT
 from pandora_regret.files.source import RAISED, AllDone, Fields, FileError, Names, Problems, Source, noted
-from pandora_regret.text import counted, listed
+from pandora_regret.text import listed
 
 ROWS, ELEMENTS = 1 << 19, 12 << 19  # half a usual row group of Parquet: whole ones take 80 MB more
 
 INDEX = re.compile("|__index_level_.*")  # what pandas calls the numbers of rows, in CSV or in Parquet
-
-
-@dataclass(frozen=True)
-class Truth:
-    """The truth in a file of its own, and what else is known of each case; rows are found by their ids."""
-
-    rows: Batch  # without forecasts; its classes are the labels that occur
-    done: AllDone = ()  # what was recognised in the file
-
-    def never_forecast(self, batches: Sequence[Batch]) -> AllDone:
-        """The cases that no model forecasts, counted."""
-        forecast = {name for batch in batches for name in np.asarray(batch.ids).tolist()}
-        n, path = len({*np.asarray(self.rows.ids).tolist()} - forecast), self.rows.path
-        sentence = f"{counted(n, 'case')} of {path} that no model forecasts left out"
-        return noted("truths left out", n, sentence, path)
-
-    def of(self, ids: Any, rows: Rows) -> Fields:
-        """What is known of rows, by the names of the fields of `Batch`; cases that it lacks are told."""
-        at, common = self.rows.rows_of(ids), rows.model.layout.common_rows
-        lacking = (at < 0) & (not common)
-        if lacking.any():
-            option = "" if common is None else " (--common-rows)"  # `score` has no such option
-            about: Fields = {"fix": f"complete it, or leave such rows out{option}", "argument": "id"}
-            about |= ids_written_otherwise(ids, self.rows.ids, rows.source.path)
-            path = self.rows.path.replace("{", "{{").replace("}", "}}")
-            rows.tell("id", lacking, None, f"has the id {{!r}}, which {path} lacks", values=ids, **about)
-        cases = self.rows.take(at)
-        fields: Fields = {role.field: getattr(cases, role.field) for role in KEPT}
-        numbers, named = np.append(rows.class_numbers(cases.classes, by_place=False), -1), cases.truth
-        if cases.votes is not None:  # a class that only the forecasts have got none
-            fields["votes"] = cases.votes @ (numbers[:-1, None] == np.arange(len(rows.model.classes)))
-            lost = cases.votes * (numbers[:-1] < 0)
-            named = np.where(lost.any(axis=1), lost.argmax(axis=1), named)
-        truth = np.where(at < 0, -1, numbers[named])
-        unknown = (truth < 0) & (at >= 0) & (named >= 0)
-        rows.no_such_class(unknown, None, np.array((*cases.classes, None), dtype=object)[named])
-        return fields | {"truth": truth, "ids": ids}
 
 
 @dataclass(frozen=True)
@@ -80,7 +41,7 @@ class Predictions:
     first_row: int = 0  # the number of the first row among those of this model
     is_named: bool = False  # by the caller, so that it must hold one model
     watched: str | None = None  # a column of ids that are only to be told apart, as `Batch.id_column`
-    truth: Truth | None = field(default=None, compare=False, repr=False)  # where it has a file of its own
+    truth: Batch | None = field(default=None, compare=False, repr=False)  # where it has a file of its own
     percent: bool = False  # whether the forecasts are percentages
     problems: Problems = field(default=RAISED, compare=False, repr=False)  # who is told what is wrong
 
@@ -97,17 +58,23 @@ class Predictions:
     @property
     def labels_apart(self) -> Names:
         """The true classes in a file of their own."""
-        return () if self.truth is None else self.truth.rows.classes
+        return () if self.truth is None else self.truth.classes
 
     @property
     def grouped(self) -> bool:
         """Whether rows belong together."""
-        return self.columns.group is not None or (self.truth is not None and self.truth.rows.groups is not None)
+        return self.columns.group is not None or (self.truth is not None and self.truth.groups is not None)
 
     @property
     def path(self) -> str:
         """The file, or the first of them."""
         return self.sources[0].path
+
+    @property
+    def recognised(self) -> AllDone:
+        """How the files are written, and names of columns that are spelled otherwise."""
+        done = (each for source in self.sources for each in source.done)
+        return (*done, *spelled_otherwise(self.columns.spelled, "name", self.path))
 
     @property
     def done(self) -> AllDone:
@@ -118,10 +85,9 @@ class Predictions:
         name = self.name if self.only is None else self.path
         columns = f"column{'s' * (len(ignored) > 1)} {listed(ignored, MOST_NAMED)} of {name} ignored"
         return (
-            *(() if self.truth is None else self.truth.done),
-            *(each for source in self.sources for each in source.done),
+            *(() if self.truth is None else self.truth.model.recognised),
+            *self.recognised,
             *noted("votes", len(votes), f"truths read as votes (columns {listed(votes, MOST_NAMED)})"),
-            *spelled_otherwise(self.columns.spelled, "name", self.path),
             *noted("percentages", int(self.percent), f"percentages of {self.path} divided by 100", self.path),
             *noted("columns ignored", len(ignored), columns, name),
         )
@@ -149,7 +115,7 @@ class Predictions:
         named = ((role, columns.of(role)) for role in KEPT)
         fields: Fields = {role.field: getattr(rows, role.reads)(*names) for role, names in named if names}
         if self.truth is not None:
-            fields |= self.truth.of(fields["ids"], rows)
+            fields |= rows.known_apart(self.truth, fields["ids"])
         elif columns.votes:
             fields["truth"] = fields["votes"].argmax(axis=1)
         truth = fields.pop("truth", np.full(len(rows.numbers), -1))
