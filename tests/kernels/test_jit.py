@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pandora_regret.kernels import engine
+from pandora_regret.kernels import engine, native
 
 pytest.importorskip("numba")
 
@@ -63,7 +63,7 @@ def test_without_a_home_loops_are_kept_among_temporary_files(tmp_path, cached):
     assert list(folder.rglob("*.nbi"))
     assert folder.stat().st_mode & 0o077 == 0
     folder.chmod(0o777)  # where others may write, nothing is loaded from
-    program = "from pandora_regret.kernels.cache import cache_folder; print(cache_folder())"
+    program = "from pandora_regret.kernels.native import cache_folder; print(cache_folder())"
     environment = os.environ | nowhere | {"NUMBA_CACHE_DIR": "", "TMPDIR": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
     assert done.stdout == "None\n"
@@ -72,12 +72,14 @@ def test_without_a_home_loops_are_kept_among_temporary_files(tmp_path, cached):
 def test_numpy_works_until_loading_loops_has_paid(monkeypatch):
     monkeypatch.delitem(sys.modules, "pandora_regret.kernels.jit", raising=False)
     monkeypatch.setattr(engine, "_work_so_far", [])
-    monkeypatch.setattr(engine, "is_filled", lambda folder: True)
+    monkeypatch.setattr(native, "is_kept", lambda kind: True)
     one = engine.WORTH_COMPILING
     assert not engine.worth_compiling(one - 1)
-    assert [engine.worth_compiling(one) for _ in range(engine.TO_LOAD)] == [False] * (engine.TO_LOAD - 1) + [True]
+    assert [engine.worth_compiling(one) for _ in range(engine.TO_IMPORT)] == [False] * (engine.TO_IMPORT - 1) + [
+        True
+    ]
     monkeypatch.setattr(engine, "_work_so_far", [])
-    monkeypatch.setattr(engine, "is_filled", lambda folder: False)
+    monkeypatch.setattr(native, "is_kept", lambda kind: False)
     assert not engine.worth_compiling(one * (engine.TO_COMPILE - 1))
     assert engine.worth_compiling(one)
     monkeypatch.setitem(sys.modules, "pandora_regret.kernels.jit", None)

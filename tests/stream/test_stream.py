@@ -66,7 +66,7 @@ def way(request, monkeypatch):
     compiled = request.param == "compiled"
     if compiled:
         pytest.importorskip("numba")
-    monkeypatch.setattr(score, "worth_compiling", lambda n, alpha=1.0: compiled and n > 0)
+    monkeypatch.setattr(score, "worth_compiling", lambda n, alpha, only_scores: compiled and n > 0)
     return request.param
 
 

@@ -18,8 +18,7 @@ import numpy as np
 
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
 from pandora_regret.inputs.tables import row_slices
-from pandora_regret.kernels import reference
-from pandora_regret.kernels.cache import cache_folder, is_filled
+from pandora_regret.kernels import native, reference
 from pandora_regret.kernels.reference import BROKEN_AT_RANDOM, Ties, relative_tie
 from pandora_regret.priors import Beta, Prior
 
@@ -28,7 +27,7 @@ Rows: TypeAlias = Iterator[tuple[Forecast, FloatArray]]  # some at a time, with 
 # installed, and not switched off, which would turn compiled loops into slow ones
 HAS_NUMBA = find_spec("numba") is not None and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 WORTH_COMPILING = 1 << 19  # elements; fewer are scored by NumPy as fast
-TO_LOAD, TO_COMPILE = 32, 256  # times as many, in all: NumPy scores them while numba is imported, or compiles
+TO_LOAD, TO_IMPORT, TO_COMPILE = 2, 32, 256  # times as many, in all: what NumPy scores until there are loops
 BLOCKS = 4  # a full block is one of many: so many times its size decide whether to compile
 FEW_CLASSES, FEWER_CLASSES = 128, 12  # at alpha 1, and at others, K compiled passes over pairs beat a sort
 LARGEST_ALPHA = 1e3  # up to here the compiled logarithm of a ratio near 1, times alpha, is exact enough
@@ -40,23 +39,25 @@ MOST_PAIR_BYTES = 1 << 25  # of the (K, K) sums that threads keep to themselves
 _work_so_far: list[int] = []  # elements
 
 
-def worth_compiling(n_elements: int, alpha: float = 1.0) -> bool:
+def worth_compiling(n_elements: int, alpha: float = 1.0, *, only_scores: bool = False) -> bool:
     """Whether the work is large, alpha one that the compiled loops do to the last digits, and numba here.
 
-    In a process that has not loaded any loop, the work so far must have been worth the wait for the first.
+    In a process that has no loops, the work so far must have been worth the wait for the first. The loop that
+    scores is loaded without numba.
     """
     if n_elements < WORTH_COMPILING or not (alpha <= LARGEST_ALPHA or alpha == np.inf) or not HAS_NUMBA:
         return False
-    if "pandora_regret.kernels.jit" in sys.modules:
+    if "pandora_regret.kernels.jit" in sys.modules or (only_scores and native.loop.cache_info().currsize):
         return True
     _work_so_far.append(n_elements)
-    return sum(_work_so_far) >= WORTH_COMPILING * (TO_LOAD if is_filled(cache_folder()) else TO_COMPILE)
+    kept, waited = ("score-*.o", TO_LOAD) if only_scores else ("*/*.nbi", TO_IMPORT)
+    return sum(_work_so_far) >= WORTH_COMPILING * (waited if native.is_kept(kept) else TO_COMPILE)
 
 
 def _is_compiled(forecast: Forecast, alpha: float, alike: int = 1) -> bool:
     """Whether loops are: the logarithm of a compiled cost would decide ties of logits otherwise."""
     exact = alpha < np.inf or not forecast.logits or forecast.costs is None
-    return exact and worth_compiling(alike * forecast.values.size, alpha)
+    return exact and worth_compiling(alike * forecast.values.size, alpha, only_scores=True)
 
 
 def total_losses(forecast: Forecast, alpha: float, ties: Ties = BROKEN_AT_RANDOM, alike: int = 1) -> Rows:
@@ -116,9 +117,17 @@ def simulated_totals(forecast: Forecast, unit_costs: FloatArray) -> FloatArray:
         from pandora_regret.kernels import cpu
 
         for part in _parts(forecast):
-            about = (part.weights, _two_dimensional(part.costs), relative_tie(part))
+            costs = part.costs if part.costs is None else np.atleast_2d(part.costs)
+            rows = (
+                np.ascontiguousarray(part.values),
+                part.logits,
+                part.truth,
+                part.weights,
+                costs,
+                relative_tie(part),
+            )
 
-            def search(draws: slice, rows: Any = (part.values, part.logits, part.truth, *about)) -> None:
+            def search(draws: slice, rows: Any = rows) -> None:
                 cpu.simulate(*rows, np.ascontiguousarray(unit_costs[draws].T), totals[draws])
 
             in_threads(search, len(totals), part.values.size * len(totals))
@@ -139,7 +148,7 @@ def wasted_for_every_truth(block: Forecast, prior: Prior) -> FloatArray:
 
         losses = reference.losses_for_every_truth(block, prior.alpha, sweep)
         return prior.mean * (prior.loss_to_share * losses)
-    rows = replace(block, values=np.ascontiguousarray(block.values))
+    [rows] = _parts(block)
     each = (_compiled_totals(reference.if_true(rows, i), prior.alpha)[0] for i in range(n))
     table = prior.mean * (prior.loss_to_share * np.stack(list(each), axis=1))
     doubtful = np.flatnonzero(np.isnan(table).any(axis=1))
@@ -149,14 +158,19 @@ def wasted_for_every_truth(block: Forecast, prior: Prior) -> FloatArray:
 
 
 def _parts(forecast: Forecast) -> Iterator[Forecast]:
-    """Consecutive rows whose values numba can read: the caller's own, or few enough to be copied."""
-    given = forecast.values.dtype
-    in_place = forecast.values.flags.c_contiguous and given.itemsize >= 4
+    """Consecutive rows as loops read them: forecasts the caller's own, or few enough to be copied."""
+    values = forecast.values
+    in_place = values.dtype in (np.float32, np.float64) and values.flags.aligned
+    in_place = in_place and not any(step % values.itemsize for step in values.strides)
     step = ROWS_AT_ONCE if in_place else max(1, COPIED_ELEMENTS // forecast.n_classes)
     for start in range(0, len(forecast), step):
         part = forecast.rows(slice(start, start + step))
-        values = np.ascontiguousarray(part.values, dtype=np.float32 if given.itemsize < 4 else given)
-        yield replace(part, values=values)
+        copied = part.values if in_place else part.values.astype(np.float32 if values.itemsize < 4 else np.float64)
+        truth = np.ascontiguousarray(part.truth, np.int64)
+        weights, costs = (
+            each if each is None else np.ascontiguousarray(each, np.float64) for each in (part.weights, part.costs)
+        )
+        yield replace(part, values=copied, truth=truth, weights=weights, costs=costs)
 
 
 def _compiled_totals(
@@ -166,20 +180,20 @@ def _compiled_totals(
 
     The weighted sums of ``C_j L_alpha(q_i / q_j)`` over the others are added to `pairs`, (K, K).
     """
-    from pandora_regret.kernels import cpu, lanes
+    totals, table = np.empty(len(part)), native.table_of(part.values)
+    options: dict[str, Any] = {
+        "alpha": alpha,
+        "tie": relative_tie(part),
+        "ties": ties,
+        "tolerance": part.tolerance,
+    }
+    options |= {"logits": part.logits, "weights": part.weights, "costs": part.costs, "losses": totals}
 
-    totals, options = np.empty(len(part)), (alpha, relative_tie(part), ties, part.tolerance)
-    one_price_list = part.costs is None or part.costs.ndim == 1
-    in_lanes = part.n_classes <= lanes.MOST_CLASSES and one_price_list and pairs is None
-
-    def score(chunk: slice) -> tuple[int, Any]:
-        rows = part.rows(chunk)
-        arguments = (rows.values, rows.logits, rows.truth, _two_dimensional(rows.costs), *options, totals[chunk])
-        if in_lanes:
-            return lanes.total_losses(*arguments), 0.0
+    def score(rows: slice) -> tuple[int, Any]:
         own = None if pairs is None else np.zeros(pairs.shape)
-        return cpu.total_losses(*arguments, rows.weights, own), own
+        return native.score(table, part.truth, rows, pairs=own, **options), own
 
+    native.loop()  # in one thread
     fits = pairs is None or pairs.nbytes * _n_threads() * CHUNKS_PER_THREAD <= MOST_PAIR_BYTES
     n_doubtful, sums = zip(*in_threads(score, len(part), part.values.size if fits else 0), strict=True)
     if pairs is not None:
@@ -187,15 +201,10 @@ def _compiled_totals(
     return totals, np.flatnonzero(np.isnan(totals)) if sum(n_doubtful) else np.empty(0, np.intp)
 
 
-def _two_dimensional(costs: FloatArray | None) -> FloatArray | None:
-    return costs if costs is None else np.ascontiguousarray(np.atleast_2d(costs))
-
-
 def _n_threads() -> int:
     """As many as numba would use: the cores this process may run on, or what NUMBA_NUM_THREADS says."""
-    import numba
-
-    return int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return int(os.environ.get("NUMBA_NUM_THREADS") or cores)
 
 
 def in_threads(job: Callable[[slice], Any], n_items: int, n_elements: int) -> list[Any]:

@@ -18,7 +18,7 @@ from numba import config, types
 from numba.core.caching import FunctionCache
 from numba.extending import intrinsic
 
-from pandora_regret.kernels.cache import cache_folder
+from pandora_regret.kernels.native import cache_folder
 
 EXACT: dict[str, Any] = {"nogil": True, "cache": True, "fastmath": {"contract"}, "error_model": "numpy"}
 INLINE: dict[str, Any] = {**EXACT, "forceinline": True}  # a call in a loop would keep it from being vectorised
@@ -46,9 +46,7 @@ class ForgivingCache(FunctionCache):  # type: ignore[misc]
             with suppress(Exception):
                 self.flush()
         if loaded is None:
-            self._waiting = Timer(SILENT_SECONDS, tell_once)
-            self._waiting.daemon = True
-            self._waiting.start()
+            self._waiting = begin_to_wait()
         return loaded
 
     def save_overload(self, sig: Any, data: Any) -> None:
@@ -57,6 +55,14 @@ class ForgivingCache(FunctionCache):  # type: ignore[misc]
             self._waiting.cancel()
         with suppress(Exception):
             super().save_overload(sig, data)
+
+
+def begin_to_wait() -> Timer:
+    """What is told where compiling takes long, unless it is cancelled."""
+    timer = Timer(SILENT_SECONDS, tell_once)
+    timer.daemon = True
+    timer.start()
+    return timer
 
 
 @functools.cache
@@ -80,10 +86,20 @@ def njit(*, cache: bool = False, **options: Any) -> Callable[[Callable[..., Any]
     return decorate
 
 
-def begin() -> None:
-    """Let numba do what it does before the first loop, while something else is waited for."""
-    for context in (log_normal.typingctx, log_normal.targetctx):
-        context.refresh()
+def object_code(n_integers: int, n_floats: int) -> bytes:
+    """`lanes.score` for this machine, of integers and floats: its name there, 0, and an object file."""
+    from llvmlite import binding
+
+    from pandora_regret.kernels.lanes import score
+
+    waiting = begin_to_wait()
+    alone = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # so that it needs nothing of numba's
+    compiled = numba.njit(**{**FAST, "cache": False}, **alone)(score)
+    compiled.compile((*[types.int64] * n_integers, *[types.float64] * n_floats))
+    [result] = compiled.overloads.values()
+    module = binding.parse_bitcode(result.library._final_module.as_bitcode())
+    waiting.cancel()
+    return result.fndesc.llvm_func_name.encode() + b"\0" + bytes(result.library.codegen._tm.emit_object(module))
 
 
 def _bitcast(given: Any, wanted: Any, kind: ir.Type) -> Any:

@@ -1,312 +1,358 @@
-"""The loops of `cpu` over rows that lie side by side: arrays of few classes, and columns as they lie in a file.
+"""The one compiled loop that scores: arrays of any number of classes, and columns as they lie in a file.
 
-A loop over three or seven classes is too short to become vector code. So rows come in lanes, classes by rows:
-turned into a buffer that stays in the fastest cache, or as a file has them; every class passes by all rows of a
-lane at once. What is scored, what is left to the reference, and all formulas of pairs are those of `cpu`.
+A row is scored here only if it is beyond doubt: valid, and with a truth that is not (nearly) impossible. Every
+other row is marked and goes to the reference, which explains what is wrong with it or scores it.
 
-Each step is a function of its own that reads and writes few arrays: with more, LLVM would have to ask of too many
-pairs of arrays whether they overlap, and would not make vector code.
+A loop over three or seven classes is too short to become vector code. So rows come in lanes: what is known of some
+rows lies in one buffer that stays in the fastest cache, a class or a sum after the other, and a class passes by
+all rows of a lane at once. There is one buffer since of several, LLVM would have to ask of too many pairs whether
+they overlap, and would not make vector code. Steps have no branches: what depends on a condition is computed for
+all rows and selected. Four classes pass at a time, so that sums are read and written once for four of them.
+
+Arrays come as addresses, 0 for none: so the loop can be called without numba, which takes long to load.
 """
 
 import numpy as np
-from numba import carray, types
+from numba import types
 from numba.extending import intrinsic
 
-from pandora_regret.kernels.cpu import (
-    LEAST_TRUTH,
-    UNIFORM,
-    kind_of,
-    loss_of_uniform_odds,
-    priced_pair,
-)
-from pandora_regret.kernels.jit import EXACT, FAST, log_normal, njit
-from pandora_regret.priors.base import TIE, TIE_IN_SINGLE
+from pandora_regret.kernels.jit import EXACT, FAST, INLINE, SMALLEST, exp_parts, log_normal, njit
+from pandora_regret.kernels.native import AT_ONCE, LANES, N_METRICS, N_SLOTS, OF_ROWS, SPACING
 
-MOST_CLASSES = 10  # with more, a loop over classes is as fast
-MOST_LANES, BUFFERED = 256, 768  # rows of a lane, and numbers, about, that stay in the fastest cache
-SPACING = 16  # between columns, which would share few places in the cache if they were a power of two apart
-AT_ONCE = 8  # rows that are turned together: as many reads are under way before the first is written
-LANES = 256  # rows of a file at a time
-AT_RANDOM = (1.0, 1.0)  # what a tie is worth with a class of lower, and of higher number
-N_METRICS = 7
-LOSS, COST, REALISED, TESTS, LOG_LOSS, BRIER, RIGHT = range(N_METRICS)
-COUNT, WEIGHT, SQUARED_WEIGHT = range(3)  # sums over rows: of 1, w and w^2
-TOTAL, CENTRE, DRIFT, SPREAD = range(4)  # sums of each metric: of w x, w^2 (x - centre), w^2 (x - centre)^2
+LEAST_TRUTH = 1e-150  # below this p / C, ratios to other classes may leave the normal floats
+LEAST_RATIO = 1e-300  # a rival this far behind costs nothing
+MOST_ODDS = 1e70  # the product of four must not overflow; an L_1 beyond this is that of infinity
+UNIFORM, RANKS, POWER = 1, 2, 3  # alpha = 1, alpha = inf, and any other
+FEWEST_LANES, NEAR = 16, 8192  # rows at a time are fewer where classes are many: so many numbers stay near
+SLOTS = range(0, N_SLOTS * SPACING, SPACING)  # where the numbers of the rows begin
+LABEL, OURS, OWN, MERIT, COST, THEIRS, PAIR, SURE = SLOTS[:8]
+SUM, LEAST, SQUARES, PLAIN, BEST, LIKELIEST, BEFORE, PRICED, TESTED, SPENT, TOTAL, TILE = SLOTS[
+    8:20
+]  # sums, up to the tile
+LOSS, EXPECTED, REALISED, TESTS, LOG_LOSS, BRIER, RIGHT = SLOTS[-N_METRICS:]
+
+step, exact, inline = (njit(**options | {"cache": False}) for options in (FAST, EXACT, INLINE))  # kept as a whole
 
 
-@njit(**FAST)
-def total_losses(values, logits, truth, costs, alpha, tie, worth, tolerance, out):
-    """``sum_j C_j L_alpha(q_i / q_j)`` of every row beyond doubt, else NaN; how many are not.
+@inline
+def loss_of_log_odds(gap, alpha):
+    """L_alpha at ``ln r = gap``, for finite alpha, from one exponential."""
+    ahead = gap > 0
+    exponent = (-(alpha + 1) if ahead else alpha) * gap
+    s, m = exp_parts(exponent)
+    small = s * m
+    decay = s + small if exponent > SMALLEST else 0.0
+    rise = -gap if alpha == 0 else (1 + 1 / alpha) * ((1 - s) - small)
+    return decay if ahead else 1 + rise
 
-    Arguments as in `cpu.total_losses`, but costs are None or (1, K), the same for all rows.
+
+@inline
+def loss_of_ranks(lead, width, worth):
+    """L_inf: 2 where the rival leads, 0 where the truth does, and what a tie is worth (1 if broken at random).
+
+    The truth and its rival tie if they are at most `width` apart; see `reference.tie_widths`.
     """
-    n_rows, k = values.shape
-    lanes = min(MOST_LANES, BUFFERED // k // AT_ONCE * AT_ONCE)
-    turned, flat, kind = np.empty((k, lanes + SPACING), values.dtype), values.reshape(-1), kind_of(alpha)
-    merit, total, loss, doubtful = np.empty(lanes), np.empty(lanes), np.empty(lanes), 0
-    own, sure = np.empty(lanes), np.empty(lanes)
-    for low in range(0, n_rows, lanes):
-        n = min(lanes, n_rows - low)
-        rows, label = flat[low * k : (low + n) * k], truth[low : low + n]
-        turn(rows, turned)
-        for r in range(n):
-            merit[r] = rows[r * k + label[r]]
-        if costs is not None:
-            for r in range(n):
-                own[r] = costs[0, label[r]]
-            for r in range(n):
-                merit[r] /= 1.0 if logits else own[r]
-        total[:], loss[:], bad = 0.0, 0.0, 0
-        for j in range(k):
-            column, cost = turned[j, :n], None if costs is None else costs[0, j]
-            bad += _add_to_sums(column, logits, total)
-            _add_pairs(column, j, own, cost, logits, alpha, kind, label, merit, tie, worth, loss)
-        limits = (-np.inf, np.inf) if logits else (LEAST_TRUTH, tolerance)
-        _weigh(total, merit, merit, limits[0], limits[1] if bad == 0 else -1.0, sure[:n])
-        for r in range(n):
-            out[low + r] = loss[r] if sure[r] > 0 else np.nan
-            doubtful += sure[r] == 0
+    return 2 * types.float64(lead > width) + worth * types.float64(abs(lead) <= width)
+
+
+@inline
+def size_of_logit(logit):
+    """What a logit adds to the width of a tie: an impossible class's, nothing."""
+    return abs(logit) if logit > -np.inf else 0.0
+
+
+@inline
+def _pair_of_logits(ours, theirs, gap, alpha, kind, tie, worth):
+    """L_alpha of a pair of logits, `gap` apart with their costs."""
+    if kind == RANKS:
+        return loss_of_ranks(-gap, tie * (1 + size_of_logit(ours) + size_of_logit(theirs)), worth)
+    return loss_of_log_odds(gap, alpha)
+
+
+@inline
+def _pair_of_probabilities(ours, theirs, alpha, kind, tie, worth):
+    """L_alpha of a pair of quotients ``p / C``; a tie at alpha = inf reaches as far as `tie`, relatively."""
+    behind = theirs < ours
+    ratio = theirs / ours if behind else ours / theirs
+    if kind == UNIFORM:
+        return ratio * ratio if behind else 3 - 2 * ratio
+    if kind == RANKS:
+        return loss_of_ranks(theirs - ours, tie * ours, worth)
+    gap = log_normal(ratio)
+    loss = loss_of_log_odds(-gap if behind else gap, alpha)
+    return loss if ratio > LEAST_RATIO else 0.0
+
+
+def _pointer_to(number):
+    """What makes an address a pointer to numbers of a type."""
+    kind = types.CPointer(number)
+
+    def typed(_typing, _address):
+        return kind(types.int64), lambda context, builder, _, given: builder.inttoptr(
+            given[0], context.get_value_type(kind)
+        )
+
+    return intrinsic(typed)
+
+
+singles, doubles, integers = map(_pointer_to, (types.float32, types.float64, types.int64))
+
+
+def score(
+    single,  # whether forecasts are float32
+    addresses,  # (K,) where each class's numbers begin,
+    stride,  # and how far apart they lie
+    k,
+    logits,
+    truth,  # (n,)
+    weights,  # (n,)
+    costs,  # (K,) or (n, K):
+    of_each,  # whether each row has costs of its own
+    start,
+    stop,
+    buffer,
+    losses,  # (n,) out: ``sum_j C_j L_alpha(q_i / q_j)``, NaN where in doubt
+    pairs,  # (K, K) added to: the weighted pairs of rows that are not in doubt
+    sums,  # (N_SUMS,) added to: of all metrics
+    counts,  # (2, K, K) added to: w and w^2 of rows of class i whose likeliest class is j
+    likeliest,  # (n,) out, -1 where in doubt
+    table,  # (7, n) out: each row's metrics
+    n_rows,
+    alpha,
+    tie,  # how far apart, relatively, quotients may be in a tie
+    lower,  # what a tie is worth at alpha = inf with a class of lower,
+    higher,  # and of higher number
+    tolerance,
+    mean,  # what a test costs, and the share of a loss: the cost is ``mean (C_i + share sum_j C_j L_alpha)``
+    share,
+):
+    """Score the rows from `start` to `stop`: losses alone, or all metrics; how many are in doubt.
+
+    For logits at alpha = inf there are no costs: their logarithm is not the reference's to the last digit, which
+    decides ties.
+    """
+    w, kind = doubles(buffer), UNIFORM if alpha == 1 else (RANKS if alpha == np.inf else POWER)
+    simple, listed = kind == UNIFORM and not (logits or of_each), costs != 0 and not (logits or of_each)
+    lanes, doubtful = min(LANES, max(FEWEST_LANES, NEAR // k)), 0
+    for low in range(start, stop, lanes):
+        n = min(lanes, stop - low)
+        _begin(single, addresses, stride, k, logits, integers(truth), costs, of_each, low, n, w)
+        for first in range(0, k, AT_ONCE):
+            _copy_classes(single, addresses, stride, k, low, first, n, w)
+            if sums != 0:
+                _add_all(doubles(costs), first, k, tie, n, w)
+            else:
+                _add_losses(doubles(costs), first, k, tie, n, w)
+            if listed:
+                _add_priced(doubles(costs), first, k, tie, n, w)
+            if not simple:
+                _add_pairs(first, k, costs, of_each, logits, alpha, kind, tie, lower, higher, low, 0, n, w)
+        doubtful += _settle(simple, listed, logits, tolerance, losses, weights, low, n, w)
+        if sums != 0:
+            _finish(listed, mean, share, n, w)
+            _add_up(low == start, n, w, doubles(sums))
+            _write(k, counts, weights != 0, integers(likeliest), table, n_rows, low, n, w)
+        for first in range(0, k if pairs != 0 else 0, AT_ONCE):
+            _copy_classes(single, addresses, stride, k, low, first, n, w)
+            _add_pairs(first, k, costs, of_each, logits, alpha, kind, tie, lower, higher, low, pairs, n, w)
     return doubtful
 
 
-@njit(**FAST)
-def turn(rows, turned):
-    """Rows that lie one after another, (n K,), into columns, (K, n or more)."""
-    k = len(turned)
-    n = len(rows) // k
-    whole = n - n % AT_ONCE
-    for first in range(0, whole, AT_ONCE):
-        block = rows[first * k : (first + AT_ONCE) * k]
-        for j in range(k):
-            column = turned[j, first : first + AT_ONCE]
-            for r in range(AT_ONCE):
-                column[r] = block[j + r * k]
-    for r in range(whole, n):
-        for j in range(k):
-            turned[j, r] = rows[j + r * k]
+@exact
+def _begin(single, addresses, stride, k, logits, truth, costs, of_each, low, n, w):
+    """The truth's own numbers; sums are 0."""
+    for r in range(n):
+        label, row = truth[low + r], low + r
+        column, place = integers(addresses)[label], row * stride
+        w[LABEL + r], w[OURS + r] = label, singles(column)[place] if single else doubles(column)[place]
+        w[OWN + r] = 1.0 if costs == 0 else doubles(costs)[(row if of_each else 0) * k + label]
+    for r in range(n):
+        w[MERIT + r] = w[OURS + r] / (1.0 if logits else w[OWN + r])
+    for place in range(SUM, TILE):
+        w[place] = 0.0
 
 
-@njit(**EXACT)
-def _add_pairs(column, number, own, cost, logits, alpha, kind, label, merit, tie, worth, loss):
-    """Add a class, of a certain cost or of cost 1 (None), to each row's losses."""
-    for r in range(len(label)):
-        theirs, of_tie = types.float64(column[r]), worth[0] if number < label[r] else worth[1]
-        pair = priced_pair(merit[r], theirs, own[r], cost, logits, alpha, kind, tie, of_tie)
-        loss[r] += pair if label[r] != number else 0.0
+@step
+def _copy_classes(single, addresses, stride, k, low, first, n, w):
+    """The next classes' numbers. What is no class has zeros, which change no sum."""
+    for q in range(AT_ONCE):
+        to, address = TILE + q * SPACING, integers(addresses)[min(first + q, k - 1)]
+        if single:
+            _copy(singles(address), stride, low, n, w, to)
+        else:
+            _copy(doubles(address), stride, low, n, w, to)
+        if first + q >= k:
+            for r in range(n):
+                w[to + r] = 0.0
 
 
-@njit(**FAST)
-def _add_to_sums(column, logits, total):
-    """Add a class to each row's sum; how many of its numbers are no probabilities, or no logits."""
-    bad = 0
-    for r in range(len(column)):
-        total[r] += types.float64(column[r])
-        bad += not (column[r] < np.inf if logits else column[r] >= 0)
-    return bad
+@step
+def _copy(column, stride, low, n, w, to):
+    if stride == 1:
+        for r in range(n):
+            w[to + r] = column[low + r]
+    else:
+        for r in range(n):
+            w[to + r] = column[(low + r) * stride]
 
 
-@intrinsic
-def _pointer(_context, address, like):
-    """An address as a pointer to numbers of the type of an array."""
+def _adding(truth, losses, priced, wide):
+    """A step that adds four classes to what is summed, with the truth's p or p / C, to losses L_1.
 
-    def cast(context, builder, signature, arguments):
-        return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
-
-    return types.CPointer(like.dtype)(types.int64, like), cast
-
-
-@njit(**FAST)
-def score(
-    addresses,  # (K,) where each class's numbers lie, contiguous
-    like,  # an array of their type
-    truth,
-    weights,  # (n,), or empty: all 1; so that one compilation serves all
-    costs,  # (K,), or empty: all 1
-    alpha,
-    mean,
-    share,
-    tolerance,
-    start,
-    stop,
-    of_rows,  # (3,) sums over rows
-    of_metrics,  # (4, 7) sums of each metric
-    predicted,
-    doubtful,
-    table,  # (7, n) each row's metrics, or empty where sums are enough
-):
-    """Score the rows from `start` to `stop` and add them up, but for those that are marked as doubtful.
-
-    The loss is that of uniform costs, which knows no base costs; the cost is
-    ``mean (C_i + share sum_j C_j L_alpha)``, and what is realised at the mean costs likewise.
-
-    Why one loop for everything: a file's columns arrive faster than seven passes over them could be made, and all
-    metrics need the same two numbers of each pair, p of the truth and p of its rival. So each column is read once,
-    a lane of rows at a time, and every sum over classes is kept per row until the last class has passed; only then
-    are the sums turned into metrics. Columns come as addresses, since numba would compile a tuple of K arrays anew
-    for every K. Steps that numba can turn into vector code are functions of their own without branches: what
-    depends on a condition is computed for all rows and selected. A row of doubt (no distribution, or a truth that
-    is nearly impossible) gets weight 0, so that sums need no second look at it. Squares are summed about the mean
-    of the first lane: about 0 they would cancel, and the mean itself is not known before the end.
+    With m and u a rival's odds against the truth, but at most and at least 1, L_1 is ``m^2 + 2 - 2 / u``; all four
+    ``C / u`` are added as one fraction, so that there is one division. Costs are the same for all rows. A wide
+    step says what is tested before the truth, too, and the likeliest class; ties go to the lower number.
     """
-    own, merit, p, weight = np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty(LANES)
-    total, squares, loss = np.empty(LANES), np.empty(LANES), np.empty(LANES)
-    priced, spent, lane = np.empty(LANES), np.empty(LANES), np.empty((N_METRICS, LANES))
-    ours, best = np.empty(LANES, like.dtype), np.empty(LANES, like.dtype)
-    label, likeliest, before = np.empty(LANES, np.int32), np.empty(LANES, np.int32), np.empty(LANES, np.int32)
-    free, kind = len(costs) == 0, kind_of(alpha)
-    simple, tie = free and kind == UNIFORM, TIE_IN_SINGLE if like.itemsize <= 4 else TIE
-    for low in range(start, stop, LANES):
-        n, bad = min(LANES, stop - low), 0
-        _look_up(addresses, like, truth[low : low + n], costs, low, label, ours, p, own, merit)
-        for sums in (total, squares, loss, priced, spent):
-            sums[:n] = 0.0
-        best[:n], likeliest[:n], before[:n] = -1, 0, 0
-        for j in range(len(addresses)):
-            column, number = carray(_pointer(addresses[j], like), stop)[low : low + n], np.int32(j)
-            _add_losses(column, number, label, p, total, squares, loss)
-            bad += _add_likeliest(column, number, best, likeliest)
-            if free:
-                _add_before(column, number, label, ours, ours.dtype.type(tie), before)
+
+    @step
+    def add(costs, first, k, tie, n, w):
+        for r in range(n):
+            label, inverse, total, least, squares = w[LABEL + r], 1 / w[truth + r], 0.0, 0.0, 0.0
+            behind, price, above, below, tested, spent = 0.0, 0.0, 0.0, 1.0, 0.0, 0.0
+            best, likeliest = w[BEST + r], w[LIKELIEST + r]
+            for q in range(AT_ONCE):
+                j, p, cost = types.float64(first + q), w[TILE + q * SPACING + r], 1.0
+                if priced:
+                    cost = costs[min(first + q, k - 1)]
+                rival = p if j != label else 0.0
+                odds = rival * inverse / cost
+                total, least, squares = total + p, min(least, p), squares + rival * rival
+                m, u = min(odds, 1.0), min(max(odds, 1.0), MOST_ODDS)
+                behind, price, above, below = (
+                    behind + cost * m * m,
+                    price + cost,
+                    above * u + below * cost,
+                    below * u,
+                )
+                if wide:
+                    ahead = odds > (1 - tie if j < label else 1 + tie)
+                    tested, spent = tested + (1.0 if ahead else 0.0), spent + (cost if ahead else 0.0)
+                    likeliest, best = j if p > best else likeliest, max(p, best)
+            w[losses + r] += behind + 2 * (price - above / below)
+            if priced:
+                w[TESTED + r] += tested
+                w[SPENT + r] += spent
             else:
-                _add_spent(column, number, costs[j], label, merit, tie, before, spent)
-            if not simple:
-                cost = 1.0 if free else costs[j]
-                _add_pairs(column, number, own, cost, False, alpha, kind, label[:n], merit, tie, AT_RANDOM, priced)
-        _weigh(total, p, merit, LEAST_TRUTH, tolerance if bad == 0 else -1.0, weight[:n])
-        _mark(weight, doubtful[low : low + n])
-        if len(weights):
-            weight[:n] *= weights[low : low + n]
-        _finish(weight, p, squares, loss, likeliest, label, lane, n)
-        _finish_costs(weight, own, loss if simple else priced, spent, before, mean, share, free, lane, n)
-        _add_up(weight, doubtful[low : low + n], lane, low == start, of_rows, of_metrics)
-        predicted[low : low + n] = likeliest[:n]
-        if table.size:
-            table[:, low : low + n] = lane[:, :n]
+                w[SUM + r] += total
+                w[LEAST + r] = min(w[LEAST + r], least)
+                w[SQUARES + r] += squares
+            if wide and not priced:
+                w[BEFORE + r] += tested
+                w[BEST + r], w[LIKELIEST + r] = best, likeliest
+
+    return add
 
 
-@njit(**EXACT)
-def _look_up(addresses, like, truth, costs, low, label, ours, p, own, merit):
-    """The truth's own numbers."""
-    for r in range(len(truth)):
-        i = truth[r]
-        label[r] = i
-        ours[r] = _pointer(addresses[i], like)[low + r]
-    for r in range(len(truth)):
-        p[r] = merit[r] = ours[r]
-        own[r] = 1.0
-    if len(costs):
-        for r in range(len(truth)):
-            own[r] = costs[label[r]]
-            merit[r] = p[r] / own[r]
+_add_losses, _add_all = _adding(OURS, PLAIN, False, False), _adding(OURS, PLAIN, False, True)
+_add_priced = _adding(MERIT, PRICED, True, True)
 
 
-@njit(**FAST)
-def _add_losses(column, number, label, p, total, squares, loss):
-    for r in range(len(column)):
-        theirs, other = types.float64(column[r]), label[r] != number
-        total[r] += theirs
-        squares[r] += theirs * theirs if other else 0.0
-        loss[r] += loss_of_uniform_odds(theirs, p[r]) if other else 0.0
-
-
-@njit(**FAST)
-def _add_likeliest(column, number, best, likeliest):
-    """The likeliest class so far; how many probabilities are no such thing."""
-    negative = 0
-    for r in range(len(column)):
-        negative += not column[r] >= 0
-        better = column[r] > best[r]
-        best[r] = column[r] if better else best[r]
-        likeliest[r] = number if better else likeliest[r]
-    return negative
-
-
-@njit(**FAST)
-def _add_before(column, number, label, ours, tie, before):
-    """Classes tested before the truth; ties go to the lower number."""
-    for r in range(len(column)):
-        lead, width = column[r] - ours[r], tie * ours[r]
-        ahead = lead > width or (lead >= -width and number < label[r])
-        before[r] += np.int32(1) if ahead else np.int32(0)
-
-
-@njit(**EXACT)
-def _add_spent(column, number, cost, label, merit, tie, before, spent):
-    """What is spent before the truth is found, and on how many tests."""
-    for r in range(len(column)):
-        lead, width = types.float64(column[r]) / cost - merit[r], tie * merit[r]
-        ahead = lead > width or (lead >= -width and number < label[r])
-        before[r] += np.int32(1) if ahead else np.int32(0)
-        spent[r] += cost if ahead else 0.0
-
-
-@njit(**FAST)
-def _weigh(total, p, merit, least, tolerance, weight):
-    """1 for sound rows, 0 for those in doubt, as one whose sum is NaN always is."""
-    for r in range(len(weight)):
-        sure = (abs(total[r] - 1) <= tolerance) & (p[r] > least) & (merit[r] > least)
-        weight[r] = 1.0 if sure else 0.0
-
-
-@njit(**FAST)
-def _mark(weight, doubtful):
-    for r in range(len(doubtful)):
-        doubtful[r] = weight[r] == 0
-
-
-@njit(**FAST)
-def _finish(weight, p, squares, loss, likeliest, label, lane, n):
-    """Rows without weight get zeros, so that nothing infinite is multiplied by it."""
-    for r in range(n):
-        lane[LOSS, r] = loss[r] if weight[r] > 0 else 0.0
-    for r in range(n):
-        lane[BRIER, r] = squares[r] + (1 - p[r]) * (1 - p[r]) if weight[r] > 0 else 0.0
-    for r in range(n):
-        surprise = -log_normal(p[r])
-        lane[LOG_LOSS, r] = surprise if surprise > 0 and weight[r] > 0 else 0.0
-    for r in range(n):
-        lane[RIGHT, r] = likeliest[r] == label[r]
-
-
-@njit(**FAST)
-def _finish_costs(weight, own, losses, spent, before, mean, share, free, lane, n):
-    for r in range(n):
-        lane[COST, r] = mean * (own[r] + share * losses[r]) if weight[r] > 0 else 0.0
-    for r in range(n):
-        lane[TESTS, r] = 1.0 + before[r]
-    for r in range(n):
-        lane[REALISED, r] = mean * (1.0 + before[r] if free else own[r] + spent[r])
-
-
-@njit(**FAST)
-def _add_up(weight, doubtful, lane, is_first, of_rows, of_metrics):
-    """Add a lane; the mean of the first one is the centre of all."""
-    n, sum_of_weights, squares, count = len(doubtful), 0.0, 0.0, 0
-    for r in range(n):
-        sum_of_weights += weight[r]
-        squares += weight[r] * weight[r]
-        count += weight[r] > 0
-    of_rows[COUNT] += count
-    of_rows[WEIGHT] += sum_of_weights
-    of_rows[SQUARED_WEIGHT] += squares
-    for m in range(len(lane)):
-        values, total, drift, spread = lane[m], 0.0, 0.0, 0.0
+@step
+def _add_pairs(first, k, costs, of_each, logits, alpha, kind, tie, lower, higher, low, pairs, n, w):
+    """``C_j L_alpha(q_i / q_j)`` for any alpha, costs and logits: to the rows' sums, or to those of pairs."""
+    for j in range(first, min(first + AT_ONCE, k)):
         for r in range(n):
-            total += weight[r] * values[r]
+            w[THEIRS + r] = w[TILE + (j - first) * SPACING + r]
+        for r in range(n):
+            w[COST + r] = 1.0 if costs == 0 else doubles(costs)[(low + r if of_each else 0) * k + j]
+        _pair(j, costs != 0, logits, alpha, kind, tie, lower, higher, n, w)
+        for r in range(n):
+            if pairs != 0 and w[SURE + r] > 0:
+                doubles(pairs)[int(w[LABEL + r]) * k + j] += w[SURE + r] * w[PAIR + r]
+
+
+@exact
+def _pair(j, priced, logits, alpha, kind, tie, lower, higher, n, w):
+    for r in range(n):
+        ours, theirs, cost, label = w[OURS + r], w[THEIRS + r], w[COST + r], w[LABEL + r]
+        worth = lower if j < label else higher
+        if logits:
+            gap = ours - theirs
+            gap = gap + log_normal(cost / w[OWN + r]) if priced else gap
+            pair = _pair_of_logits(ours, theirs, gap, alpha, kind, tie, worth)
+        else:
+            pair = _pair_of_probabilities(w[MERIT + r], theirs / cost, alpha, kind, tie, worth)
+        w[PAIR + r] = cost * pair if j != label else 0.0
+        w[TOTAL + r] += w[PAIR + r]
+
+
+@step
+def _settle(simple, listed, logits, tolerance, losses, weights, low, n, w):
+    """What is lost at the costs that were asked for; rows' weights, 0 for those in doubt; how many these are."""
+    doubtful = n
+    for r in range(n):
+        total, ours, merit = w[SUM + r], w[OURS + r], w[MERIT + r]
+        plain, priced, other = w[PLAIN + r], w[PRICED + r], w[TOTAL + r]
+        sound = (abs(total - 1) <= tolerance) & (w[LEAST + r] >= 0)  # no NaN is
+        sound &= (ours > LEAST_TRUTH) & (merit > LEAST_TRUTH)
+        sure = ((total < np.inf) & (abs(merit) < np.inf)) if logits else sound
+        w[TOTAL + r] = (priced if listed else plain) if simple else other
+        w[SURE + r] = 1.0 if sure else 0.0
+        w[LIKELIEST + r] = w[LIKELIEST + r] if sure else -1.0
+        doubtful -= sure
+    if losses != 0:
+        for r in range(n):
+            doubles(losses)[low + r] = w[TOTAL + r] if w[SURE + r] > 0 else np.nan
+    if weights != 0:
+        for r in range(n):
+            w[SURE + r] *= doubles(weights)[low + r]
+    return doubtful
+
+
+@step
+def _finish(listed, mean, share, n, w):
+    """The metrics; rows without weight get zeros, so that nothing infinite is multiplied by it."""
+    for r in range(n):
+        ours, own, total, squares, plain = w[OURS + r], w[OWN + r], w[TOTAL + r], w[SQUARES + r], w[PLAIN + r]
+        before, tested, spent, counts = w[BEFORE + r], w[TESTED + r], w[SPENT + r], w[SURE + r] > 0
+        surprise = max(-log_normal(ours), 0.0)
+        w[LOSS + r] = plain if counts else 0.0
+        w[EXPECTED + r] = mean * (own + share * total) if counts else 0.0
+        w[REALISED + r] = mean * (own + (spent if listed else before))
+        w[TESTS + r] = 1 + (tested if listed else before)
+        w[LOG_LOSS + r] = surprise if counts else 0.0
+        w[BRIER + r] = squares + (1 - ours) * (1 - ours) if counts else 0.0
+        w[RIGHT + r] = 1.0 if w[LIKELIEST + r] == w[LABEL + r] else 0.0
+
+
+@step
+def _add_up(is_first, n, w, sums):
+    """Add a lane. Squares are summed about the mean of the first lane: about 0 they would cancel."""
+    count, weight, squares = 0.0, 0.0, 0.0
+    for r in range(n):
+        count += 1.0 if w[SURE + r] > 0 else 0.0
+        weight += w[SURE + r]
+        squares += w[SURE + r] * w[SURE + r]
+    sums[OF_ROWS] += count
+    sums[OF_ROWS + 1] += weight
+    sums[OF_ROWS + 2] += squares
+    for m in range(N_METRICS):
+        metric, total, drift, spread = LOSS + m * SPACING, 0.0, 0.0, 0.0
+        for r in range(n):
+            total += w[SURE + r] * w[metric + r]
         if is_first:
-            of_metrics[CENTRE, m] = total / sum_of_weights if sum_of_weights > 0 else 0.0
-        centre = of_metrics[CENTRE, m]
+            sums[N_METRICS + m] = total / weight if weight > 0 else 0.0
         for r in range(n):
-            pull = weight[r] * (values[r] - centre)
-            drift += weight[r] * pull
+            pull = w[SURE + r] * (w[metric + r] - sums[N_METRICS + m])
+            drift += w[SURE + r] * pull
             spread += pull * pull
-        of_metrics[TOTAL, m] += total
-        of_metrics[DRIFT, m] += drift
-        of_metrics[SPREAD, m] += spread
+        sums[m] += total
+        sums[2 * N_METRICS + m] += drift
+        sums[3 * N_METRICS + m] += spread
 
 
-@njit(**FAST)
-def add_counts(truth, predicted, weights, counts):
-    """Add ``w`` to ``counts[truth, predicted]``."""
-    for r in range(len(truth)):
-        counts[truth[r], predicted[r]] += weights[r] if len(weights) else 1.0
+@step
+def _write(k, counts, weighted, likeliest, table, n_rows, low, n, w):
+    """Who is taken for whom; each row's likeliest class and metrics."""
+    for r in range(n):
+        likeliest[low + r] = int(w[LIKELIEST + r])
+    if counts != 0:
+        for r in range(n):
+            cell, weight = int(w[LABEL + r]) * k + max(int(w[LIKELIEST + r]), 0), w[SURE + r]
+            doubles(counts)[cell] += weight
+            if weighted:
+                doubles(counts)[k * k + cell] += weight * weight
+    if table != 0:
+        for m in range(N_METRICS):
+            for r in range(n):
+                doubles(table)[m * n_rows + low + r] = w[LOSS + m * SPACING + r]

@@ -30,6 +30,7 @@ from pandora_regret.inference.keyed import keys_of
 from pandora_regret.inference.resampling import weighted_sums, weights_in_parts
 from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray, read_costs, read_probabilities
 from pandora_regret.inputs.errors import renamed
+from pandora_regret.kernels import native
 from pandora_regret.kernels.engine import wasted_pairs, worth_compiling
 from pandora_regret.kernels.reference import unavoidable_costs
 from pandora_regret.metrics import Metric, comparison_metrics, workup_metrics
@@ -151,7 +152,9 @@ class Settings:
         """Whether so many rows, at which every metric looks, are worth a compiled loop that knows all metrics."""
         fused = not self.logits and all(metric.key in LANE_OF for metric in self.means)
         numbers = rows * self.n_classes * len(self.means)
-        return fused and isinstance(self.prior, Beta) and worth_compiling(numbers, self.prior.alpha)
+        return (
+            fused and isinstance(self.prior, Beta) and worth_compiling(numbers, self.prior.alpha, only_scores=True)
+        )
 
     def forecast(self, batch: Batch, rows: IntArray | None = None) -> Forecast:
         """All rows of a batch with their base costs; or some, where these are those of all rows."""
@@ -208,9 +211,7 @@ def tally(
     with ThreadPoolExecutor(1) as pool:
         coming = pool.submit(next, batches, None)
         if compiled:
-            from pandora_regret.kernels import jit
-
-            jit.begin()  # which takes a while
+            native.loop()  # which takes a while
         while (batch := coming.result()) is not None:
             coming = pool.submit(next, batches, None)
             sums.add(batch)

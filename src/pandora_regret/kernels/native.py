@@ -1,0 +1,150 @@
+"""The compiled loop that scores, called without numba, which takes a second to load; and where loops are kept.
+
+What numba makes of `lanes.score` is kept as an object file for this machine. Later processes hand that to LLVM.
+"""
+
+import ctypes
+import hashlib
+import os
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+LANES, AT_ONCE = 256, 4  # rows and classes that are looked at together
+SPACING = LANES + 16  # numbers of the rows would share few places in the cache if they were a power of two apart
+N_METRICS = 7
+N_SLOTS = 23 + N_METRICS
+OF_ROWS = (
+    4 * N_METRICS
+)  # sums of each metric: w x, centres, w^2 (x - centre), w^2 (x - centre)^2; then of 1, w, w^2
+N_SUMS = OF_ROWS + 3
+N_INTEGERS, N_FLOATS = 19, 7  # arguments
+SOURCES = ("lanes.py", "jit.py", "native.py")
+
+
+@cache
+def cache_folder() -> Path | None:
+    """NUMBA_CACHE_DIR, the user's cache, or a folder among temporary files; None where none may be written to."""
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    user = getattr(os, "getuid", lambda: "user")()
+    for path in (
+        [chosen] if chosen else [f"{home}/pandora-regret", f"{tempfile.gettempdir()}/pandora-regret-{user}"]
+    ):
+        with suppress(OSError):
+            os.makedirs(path, mode=0o700, exist_ok=True)
+            if os.access(path, os.W_OK) and (chosen or _is_own(path)):
+                return Path(path)
+    return None
+
+
+def _is_own(path: str) -> bool:
+    """Whether nobody else can write there: what is loaded from it is run."""
+    about = os.stat(path)
+    return not hasattr(os, "getuid") or (about.st_uid == os.getuid() and not about.st_mode & 0o022)
+
+
+def is_kept(kind: str) -> bool:
+    """Whether some process has kept loops, or the object file of the one that scores."""
+    folder = cache_folder()
+    return folder is not None and any(folder.glob(kind))
+
+
+@cache
+def loop() -> Any:
+    """`lanes.score`, loaded or else compiled; it writes its result to its first argument."""
+    from llvmlite import __version__, binding
+
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    machine = f"{__version__} {binding.get_host_cpu_name()} {binding.get_host_cpu_features().flatten()}"
+    sources = b"".join(Path(__file__).with_name(name).read_bytes() for name in SOURCES)
+    folder, key = cache_folder(), hashlib.sha256(machine.encode() + sources).hexdigest()[:24]
+    path = None if folder is None else folder / f"score-{key}.o"
+    if (code := _read(path)) is None:
+        from pandora_regret.kernels.jit import object_code
+
+        code = object_code(N_INTEGERS, N_FLOATS)
+        _keep(path, code)
+    name, _, code = code.partition(b"\0")
+    linker = binding.create_mcjit_compiler(
+        binding.parse_assembly(""), binding.Target.from_default_triple().create_target_machine()
+    )
+    linker.add_object_file(binding.ObjectFileRef.from_data(code))
+    linker.finalize_object()
+    kinds = [ctypes.c_int64] * N_INTEGERS + [ctypes.c_double] * N_FLOATS
+    kind = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.POINTER(ctypes.c_int64), ctypes.c_void_p, *kinds)
+    function = kind(linker.get_function_address(name.decode()))
+    function.linker = linker  # type: ignore[attr-defined]  # which owns the code
+    return function
+
+
+def _read(path: Path | None) -> bytes | None:
+    """What was kept, whole: LLVM would end the process over a damaged file."""
+    with suppress(OSError):
+        kept = b"" if path is None else path.read_bytes()
+        if hashlib.sha256(kept[32:]).digest() == kept[:32]:
+            return kept[32:]
+    return None
+
+
+def _keep(path: Path | None, code: bytes) -> None:
+    if path is not None:
+        with suppress(OSError), tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+            file.write(hashlib.sha256(code).digest() + code)
+            os.replace(file.name, path)
+
+
+def table_of(values: NDArray[Any]) -> tuple[Any, ...]:
+    """A table, (n, K), as the loop takes it, wherever its numbers lie."""
+    size = values.itemsize
+    addresses = values.ctypes.data + values.strides[1] * np.arange(values.shape[1])
+    return size == 4, addresses, values.strides[0] // size
+
+
+def columns_of(columns: Sequence[NDArray[Any]]) -> tuple[Any, ...]:
+    """Contiguous columns, (n,) each."""
+    addresses = np.array([column.__array_interface__["data"][0] for column in columns])
+    return columns[0].itemsize == 4, addresses, 1
+
+
+def score(
+    table: tuple[Any, ...],
+    truth: NDArray[Any],
+    rows: slice,
+    *,
+    alpha: float,
+    tie: float,
+    tolerance: float,
+    logits: bool = False,
+    weights: NDArray[Any] | None = None,
+    costs: NDArray[Any] | None = None,
+    losses: NDArray[Any] | None = None,
+    pairs: NDArray[Any] | None = None,
+    sums: NDArray[Any] | None = None,
+    counts: NDArray[Any] | None = None,
+    likeliest: NDArray[Any] | None = None,
+    metrics: NDArray[Any] | None = None,
+    ties: tuple[float, float] = (1.0, 1.0),
+    mean: float = 1.0,
+    share: float = 1.0,
+) -> int:
+    """Score some rows as `lanes.score` says; how many are in doubt. Arrays are contiguous, of 64 bits."""
+    single, addresses, stride = table
+    of_each, buffer = costs is not None and costs.ndim > 1, np.empty(N_SLOTS * SPACING)
+    inputs = (truth, weights, costs)
+    outputs = (buffer, losses, pairs, sums, counts, likeliest, metrics)
+    of_inputs, of_outputs = (
+        [0 if each is None else each.ctypes.data for each in some] for some in (inputs, outputs)
+    )
+    about = (single, addresses.ctypes.data, stride, len(addresses), logits, *of_inputs, of_each)
+    numbers = (alpha, tie, *ties, tolerance, mean, share)
+    doubtful = ctypes.c_int64()
+    loop()(doubtful, None, *about, rows.start, rows.stop, *of_outputs, len(truth), *numbers)
+    return doubtful.value
