@@ -7,7 +7,7 @@ whole thousandths and never zero: what is printed is the violation itself, not a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, TypeAlias
 
@@ -21,6 +21,7 @@ from pandora_regret.scores import expected_search_cost
 from pandora_regret.text import Table
 
 MetricFunction: TypeAlias = Callable[[Any, Any], Any]  # (y_true, y_proba) -> a number
+Judge: TypeAlias = "Callable[..., Violation]"  # (y_true, **forecasts) -> these with their scores
 
 GRID = 1000  # forecasts are multiples of 1/GRID
 MOST_CLASSES = 10  # with more, forecasts without ties become rare among multiples of 1/GRID
@@ -88,42 +89,35 @@ def desiderata(
     False
     """
     if not callable(metric):
-        raise InputTypeError(
-            argument="metric", value=metric, fix="pass a function of (y_true, y_proba) that returns a number"
-        )
+        fix = "pass a function of (y_true, y_proba) that returns a number"
+        raise InputTypeError(argument="metric", value=metric, fix=fix)
     k, trials = read_count(n_classes, "n_classes", least=4), read_count(trials, "trials", least=2)
     if k > MOST_CLASSES:
         fix = f"violations are searched for with {MOST_CLASSES} classes at most"
         raise InputError(argument="n_classes", value=k, fix=fix)
-    judge, rng = _Judge(metric, 1 if greater_is_better else -1), np.random.default_rng(seed)
-    alignment = _check_alignment(judge, k, trials, rng, prior)
-    propriety, strict = _check_propriety(judge, k, trials, rng)
-    order = _check_order_sensitivity(judge, k, trials, rng)
-    return Desiderata(getattr(metric, "__name__", type(metric).__name__), alignment, propriety, strict, order)
 
+    def judge(y_true: IntArray, **forecasts: FloatArray) -> Violation:
+        tables = {name: metric(y_true.copy(), table.copy()) for name, table in forecasts.items()}
+        scores = {name: read_number(value, "what metric returned") for name, value in tables.items()}
+        return Violation("", y_true, forecasts, scores)
 
-@dataclass(frozen=True)
-class _Judge:
-    """The metric under trial."""
-
-    metric: MetricFunction
-    sign: int  # of an improvement
-
-    def score(self, y_true: IntArray, y_proba: FloatArray) -> float:
-        return read_number(self.metric(y_true.copy(), y_proba.copy()), "what metric returned")
-
-    def gain(self, y_true: IntArray, this: FloatArray, that: FloatArray) -> float:
-        """How much better that forecast scores than this one; 0 if rounding explains it."""
-        a, b = self.score(y_true, this), self.score(y_true, that)
-        return 0.0 if _same(a, b) else self.sign * (b - a)
-
-    def violation(self, why: str, y_true: IntArray, **forecasts: FloatArray) -> Violation:
-        scores = {name: self.score(y_true, table) for name, table in forecasts.items()}
-        return Violation(why, y_true, forecasts, scores)
+    rng, sign = np.random.default_rng(seed), 1 if greater_is_better else -1
+    verdicts = (
+        _alignment(judge, sign, k, trials, rng, prior),
+        *_propriety(judge, sign, k, trials, rng),
+        _order_sensitivity(judge, sign, k, trials, rng),
+    )
+    return Desiderata(getattr(metric, "__name__", type(metric).__name__), *verdicts)
 
 
 def _same(a: Any, b: Any) -> Any:
     return np.isclose(a, b, rtol=ROUNDING, atol=1e-12)
+
+
+def _gain(judged: Violation, sign: int, this: str, that: str) -> float:
+    """How much better that forecast scores than this one; 0 if rounding explains it."""
+    a, b = judged.scores[this], judged.scores[that]
+    return 0.0 if _same(a, b) else sign * (b - a)
 
 
 def _parts(rows: FloatArray) -> FloatArray:
@@ -146,35 +140,31 @@ def _untied_parts(k: int, rng: Generator) -> FloatArray:
             return parts.ravel()
 
 
-def _check_alignment(judge: _Judge, k: int, trials: int, rng: Generator, prior: Prior | None) -> Verdict:
-    y = np.arange(k)
+def _alignment(judge: Judge, sign: int, k: int, trials: int, rng: Generator, prior: Prior | None) -> Verdict:
+    y, violation = np.arange(k), None
     tables = [_parts(_random_rows(k, k, rng)) / GRID for _ in range(trials)]
-    losses = np.array([-judge.sign * judge.score(y, table) for table in tables])
+    losses = np.array([-sign * judge(y, A=table).scores["A"] for table in tables])
     costs = np.array([expected_search_cost(y, table, prior=prior) for table in tables])
-    ratio = costs[:, None] / costs  # of A's search to B's
     tied = _same(losses[:, None], losses)
     preferred = (losses[:, None] < losses) & ~tied
-    n_pairs, violation = trials * (trials - 1) // 2, None
     # a reversal is worse than a tie, so it comes last and replaces it
     for judged, says in ((tied, "A and B are not told apart"), (preferred, "A is preferred")):
-        worst = ratio * judged
+        worst = costs[:, None] / costs * judged
         a, b = np.unravel_index(np.argmax(worst), worst.shape)
         if worst[a, b] > CLEARLY_MORE:
             why = f"{says}, but A's search costs {costs[a]:.3f} and B's {costs[b]:.3f}"
-            violation = judge.violation(why, y, A=tables[a], B=tables[b])
-    return Verdict("decision alignment", n_pairs, violation)
+            violation = replace(judge(y, A=tables[a], B=tables[b]), why=why)
+    return Verdict("decision alignment", trials * (trials - 1) // 2, violation)
 
 
-def _check_propriety(judge: _Judge, k: int, trials: int, rng: Generator) -> tuple[Verdict, Verdict]:
-    cases = list(islice(_rivalries(k, rng), trials))
-    gains = np.array([judge.gain(*case) for case in cases])
-
-    def violation(number: int, does: str) -> Violation:
-        y, honest, other = cases[number]
-        return judge.violation(f"another forecast {does} the true frequencies", y, honest=honest, other=other)
-
-    better = violation(int(np.argmax(gains)), "beats") if gains.max() > 0 else None
-    equal = violation(int(np.argmax(gains == 0)), "scores the same as") if (gains == 0).any() else None
+def _propriety(judge: Judge, sign: int, k: int, trials: int, rng: Generator) -> tuple[Verdict, Verdict]:
+    judged = [judge(y, honest=honest, other=other) for y, honest, other in islice(_rivalries(k, rng), trials)]
+    gains = np.array([_gain(each, sign, "honest", "other") for each in judged])
+    better = equal = None
+    if gains.max() > 0:
+        better = replace(judged[gains.argmax()], why="another forecast beats the true frequencies")
+    elif (gains == 0).any():
+        equal = replace(judged[gains.argmax()], why="another forecast scores the same as the true frequencies")
     return Verdict("propriety", trials, better), Verdict("strict propriety", trials, better or equal)
 
 
@@ -195,16 +185,17 @@ def _rivalries(k: int, rng: Generator) -> Iterator[tuple[IntArray, FloatArray, F
                 yield y, np.repeat(truth, GRID, axis=0), np.repeat(rival, GRID, axis=0)
 
 
-def _check_order_sensitivity(judge: _Judge, k: int, trials: int, rng: Generator) -> Verdict:
+def _order_sensitivity(judge: Judge, sign: int, k: int, trials: int, rng: Generator) -> Verdict:
     name, y, unweighed = "within-instance order sensitivity", np.arange(k), None
     for place, before, demoted, kept in islice(_demotions(k, rng), trials):
         why = f"the truth falls from place {place + 1} to {place + 2}, its probability unchanged, "
-        if judge.gain(y, demoted, before) <= 0:
-            why += "and the score gets no worse"
-            return Verdict(name, trials, judge.violation(why, y, before=before, demoted=demoted))
-        if unweighed is None and judge.gain(y, demoted, kept) <= 0:
+        fallen = judge(y, before=before, demoted=demoted)
+        if _gain(fallen, sign, "demoted", "before") <= 0:
+            return Verdict(name, trials, replace(fallen, why=why + "and the score gets no worse"))
+        if unweighed is None:
             why += "and a shift of the same size that changes no order is no better"
-            unweighed = judge.violation(why, y, before=before, demoted=demoted, kept=kept)
+            control = replace(judge(y, **fallen.forecasts, kept=kept), why=why)
+            unweighed = control if _gain(control, sign, "demoted", "kept") <= 0 else None
     return Verdict(name, trials, unweighed)
 
 
@@ -244,12 +235,11 @@ class Violation:
         _, first, group = np.unique(joint, axis=0, return_index=True, return_inverse=True)
         lines = []
         for number in np.argsort(first):
-            labels = self.y_true[group.ravel() == number]
-            classes, counts = (each.tolist() for each in np.unique(labels, return_counts=True))
-            tally = ", ".join(f"{n} of {label}" for label, n in zip(classes, counts, strict=True))
+            counts = np.bincount(self.y_true[group.ravel() == number])
+            tally = ", ".join(f"{counts[label]} of {label}" for label in np.flatnonzero(counts))
             numbers = (table[first[number]] for table in self.forecasts.values())
             shown = [" ".join(f"{p:.3f}" for p in row) for row in numbers]
-            lines.append([tally if len(labels) > 1 else str(classes[0]), *shown])
+            lines.append([tally if counts.sum() > 1 else str(counts.argmax()), *shown])
         return Table(header, lines, [self.why], words=len(header)).to_text()
 
 
