@@ -92,12 +92,6 @@ def test_divergence_is_what_a_wrong_forecast_adds(prior):
     assert got.max() > 0
 
 
-@every_prior
-def test_entropy_of_certainty_is_the_cost_of_an_oracle(prior):
-    got = search_entropy(np.eye(4), prior=prior, costs=COSTS, per_instance=True)
-    assert got == pytest.approx(COSTS, rel=1e-14)
-
-
 def test_entropy_of_no_idea_is_the_cost_of_a_random_order():
     """Under equal known costs a truth in a random place is found after (K + 1) / 2 tests."""
     assert search_entropy([[0.2] * 5], prior=Fixed()) == pytest.approx(3.0, rel=1e-14)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pandora_regret import Gamma, expected_search_cost, pair_costs, search_cost, search_tally
-from pandora_regret.tally import Mean, Sum
+from pandora_regret.tally import Mean
 
 many_magnitudes = st.builds(
     lambda digits, exponent: digits * 10.0**exponent, st.floats(1, 10), st.integers(-12, 12)
@@ -68,13 +68,6 @@ def test_any_order_batching_and_merge_tree_give_the_same_standard_error(rows, se
     for tally in (tree, Mean.of(values, weights)):
         lost = 1e-15 / (1 - 1 / tally.effective_count)
         assert tally.standard_error == pytest.approx(expected, rel=1e-12 + lost, abs=1e-15 * tally.mean)
-
-
-def test_sums_of_tables_add_to_chosen_rows():
-    total = Sum((3, 2))
-    total.add(np.ones((2, 2)), index=np.array([0, 2]))
-    total.add(np.full((1, 2), 5.0), index=np.array([2]))
-    assert total.value.tolist() == [[1, 1], [0, 0], [6, 6]]
 
 
 def test_standard_error_covers_the_error_of_the_mean():

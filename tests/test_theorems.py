@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from every_prior import COSTS, PRIORS, SMOOTH, STEPS, STRICT, each_of
+from every_prior import COSTS, PRIORS, STEPS, STRICT, each_of
 from scipy import optimize
 
 from pandora_regret import (
@@ -91,16 +91,6 @@ def test_remark_finitely_supported_priors_are_flat(prior):
     nudged = np.array([0.4101, 0.2799, 0.2001, 0.1099])
     assert risk(nudged, truth, prior) == risk(truth, truth, prior)
     assert not prior.strictly_proper
-
-
-@each_of(SMOOTH)
-def test_identity_that_makes_pair_losses_proper_holds_for_finite_differences(prior):
-    odds, step = np.geomspace(1 / 8, 8, 40), 1e-6
-
-    def slope(r, i, j):
-        return (prior.pair_loss(r * (1 + step), i, j) - prior.pair_loss(r * (1 - step), i, j)) / (2 * step * r)
-
-    assert slope(odds, 0, 1) == pytest.approx(slope(1 / odds, 1, 0) / odds**3, rel=1e-5, abs=1e-7)
 
 
 def test_theorem_uniform_cost_form():

@@ -56,15 +56,6 @@ def regrets_by_quadrature(order, truth, **weights):
 # Log loss as parallel decisions
 
 
-@pytest.mark.parametrize("p", P)
-def test_thm_logloss_structure_the_best_policy_treats_where_p_over_c_exceeds_1(p):
-    def cost(threshold):  # expected over the label, and over costs of density 1/c
-        return integral(lambda c: (c if c < threshold else p) / c, threshold)
-
-    thresholds = p * np.array([0.5, 0.9, 0.99, 1.01, 1.1, 2.0])
-    assert all(cost(p) < cost(t) for t in thresholds)
-
-
 @pytest.mark.parametrize("truth", range(K))
 def test_thm_cost_amnesia_parallel(truth):
     def realised(k, c):

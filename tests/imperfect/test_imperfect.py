@@ -77,14 +77,6 @@ def test_imperfect_tests_no_single_pass_is_cheaper_than_by_the_kress_index(seed,
     assert predicted_expenditure([p], tests, search="single_pass") == pytest.approx(every[best], rel=1e-13)
 
 
-def test_imperfect_tests_correlated_outcomes_may_be_worth_heeding():
-    """An alarm of test 0 that goes with truth 2 alone: who heeds it beats every fixed order."""
-    p = np.array([0.34, 0.33, 0.33])
-    heeding = p @ [1, 2, 2]  # 0 first; then 2 if it raised an alarm, else 1
-    tests = Tests(cost=1.0, false_positive_rate=[0.5, 0.0, 0.0], confirmatory_cost=0.0, labels=range(3))
-    assert heeding < predicted_expenditure([p], tests, search="single_pass") - 0.3
-
-
 # False negatives and search restarts
 
 
@@ -98,18 +90,6 @@ def test_false_negatives_and_search_restarts_the_best_fixed_order_ignores_sensit
     assert best == min(every, key=every.get)
     assert best == tuple(search_order(p, tests.fruitless_cost))
     assert predicted_expenditure([p], tests, search="restarts") == pytest.approx(every[best], rel=1e-12)
-
-
-@each_seed
-def test_false_negatives_and_search_restarts_failed_passes_cost_the_same_in_any_order(seed):
-    """``sum_j p_j [(1 / s_j - 1) T + cost up to j]``, less the alarm that the test which finds j cannot raise."""
-    p, tests = some_case(seed, 5)
-    e = tests.fruitless_cost
-    order = imperfect_order(p, tests, search="restarts")
-    up_to = np.cumsum(e[order])[np.argsort(order)]
-    whole = p @ ((1 / tests.sensitivity - 1) * e.sum() + up_to)
-    no_alarm = p @ (tests.false_positive_rate * tests.confirmatory_cost)
-    assert predicted_expenditure([p], tests, search="restarts") == pytest.approx(whole - no_alarm, rel=1e-13)
 
 
 # Adaptive repeats (Blackwell, Matula)

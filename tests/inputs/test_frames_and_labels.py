@@ -44,33 +44,24 @@ def columns_of(table, names, order=(0, 1, 2)):
     ("y_true", "message"),
     [
         ([0, 1], "y_true has 2 entries but y_proba has 3 rows: pass one label per row"),
-        ([], "y_true has 0 entries but y_proba has 3 rows"),
         ([0, 3, 1], "y_true row 1 is 3, which is not among the column numbers 0 to 2: .* labels="),
         ([0, -1, 1], "y_true row 1 is -1, which is not among the column numbers"),
         ([0, 2**70, 1], f"y_true row 1 is {2**70}, which is not among the column numbers"),
         (np.array([0, 2**63, 1], np.uint64), f"y_true row 1 is {2**63}, which is not among"),
         (["a", "b", "c"], r"y_true row 0 is 'a', which is not a column number: .* labels=\[...\].* 0 to 2"),
-        ([0, "2", 1], "y_true row 1 is '2', which is not a column number"),
         ([0.0, 2.0, 1.0], r"y_true row 0 is 0\.0, which is not a column number: .* pass integers from 0 to 2"),
         ([0, None, 1], "y_true row 1 is None, which is no label: drop the row"),
         ([0, np.nan, 1], "y_true row 1 is nan, which is no label: drop the row"),
-        (["a", np.nan, "b"], "y_true row 1 is nan, which is no label"),
         (np.array([0, [1, 2], 1], dtype=object), r"y_true row 1 is \[1, 2\], which is no label: .* one label"),
         ([[0], [1, 2], [1]], "y_true cannot be read as an array"),
         (Y[:, None], r"y_true must be 1-D.* shape \(3, 1\): pass np\.ravel\(y_true\)"),
-        (pd.DataFrame({"y": Y}), r"y_true must be 1-D.* shape \(3, 1\): pass np\.ravel\(y_true\)"),
         (
             np.zeros((3, 5)),
             r"y_true has shape \(3, 5\): y_proba has shape \(3, 3\)",
         ),
-        (np.zeros((3, 3, 3)), r"y_true must be 1-D, one label per instance, got shape \(3, 3, 3\)\.$"),
         (None, r"y_true must be 1-D, one label per instance, got None\.$"),
-        ("abc", r"y_true must be 1-D, one label per instance, got 'abc'\.$"),
         (pd.Series([0, pd.NA, 1], dtype="Int64"), "y_true row 1 is nan, which is no label"),
-        (pd.Series(["a", pd.NA, "b"], dtype="string"), "y_true row 1 is <NA>, which is no label"),
-        (pd.Series([0, None, 1], dtype="int64[pyarrow]"), "y_true row 1 is nan, which is no label"),
         (pl.Series([0, None, 1]), "y_true row 1 is nan, which is no label"),
-        (pl.Series(["a", None, "b"]), "y_true row 1 is None, which is no label"),
         (pd.Series(pd.to_datetime(["2020-01-01", None, "2020-01-02"])), "y_true row 1 is None, which is no label"),
     ],
 )
@@ -84,7 +75,6 @@ def test_labels_that_are_none(y_true, message):
     [
         (["a", "d", "b"], r"y_true row 1 is 'd', which is not among the labels 'a', 'b' and 'c': correct it"),
         ([0, 2, 1], "y_true row 0 is 0, which is not among the labels"),
-        (["a", None, "b"], "y_true row 1 is None, which is no label"),
     ],
 )
 def test_labels_outside_the_named_columns(y_true, message):
@@ -99,16 +89,12 @@ def test_labels_outside_the_named_columns(y_true, message):
     ("labels", "message"),
     [
         (["a", "b"], "labels has 2 entries but y_proba has 3 columns: labels must name every column"),
-        (range(4), "labels has 4 entries but y_proba has 3 columns"),
         (["a", "b", "a"], "labels contain 'a' twice: each needs a name of its own"),
         ([0, 1, 1.0], r"labels contain 1\.0 twice"),
-        ([0, 1, "1"], "labels contain '1' twice"),
         ([0, "1", 1], "labels contain 1 twice"),
         (["a", None, "c"], "labels entry 1 is None, which is no label: name every column"),
-        ([0.0, np.nan, 2.0], "labels entry 1 is nan, which is no label"),
         ([0, {}, 2], r"labels entry 1 is \{\}, which is no label"),
         ([["a", "b", "c"]], r"labels must be a flat list with one label per column, got \[\['a'"),
-        ("abc", "labels must be a flat list with one label per column, got 'abc'"),
     ],
 )
 def test_column_order_that_is_none(labels, message):
@@ -218,7 +204,6 @@ def test_the_coarsest_column_says_how_far_a_row_may_be_off():
     [
         ({"a": 1, "b": 1}, r"names of costs do not match the labels: missing 'c'; there must be one for each"),
         ({"a": 1, "b": 1, "c": 1, "d": 1}, r"names of costs do not match the labels: unexpected 'd'"),
-        ({"a": 1, "b": 1, "x": 1}, r"missing 'c', unexpected 'x'"),
         ({"a": 1, "b": -1, "c": 1}, "costs of class 'b' is -1"),
         (pd.Series([1, 2, 3], index=list("aba")), "names of costs contain 'a' twice"),
         (pd.DataFrame({"c": [1.0] * 3, "a": [1, -4, 1], "b": [1] * 3}), "costs row 1, class 'a', is -4"),
@@ -235,12 +220,9 @@ def test_costs_by_name_that_do_not_fit(costs, message):
     [
         {"flu": 2, "cold": 1, "hay fever": 5.0},
         pd.Series([5, 2, 1], index=NAMES[::-1]),
-        pd.Series([1, 2, 5], index=NAMES, dtype="Int64"),
         np.tile(COSTS, (3, 1)),
         *(make(columns_of(np.tile(COSTS, (3, 1)), NAMES, (1, 0, 2))) for make in FRAMES.values()),
-        pl.DataFrame(columns_of(np.tile(COSTS.astype(int), (3, 1)), NAMES, (1, 0, 2))),
         pl.Series(COSTS),
-        COSTS.astype(np.float32),
         (1, 2, 5),
     ],
     ids=lambda costs: type(costs).__name__,

@@ -50,7 +50,6 @@ def with_sklearn(key):
         "log_loss": probabilities(metrics.log_loss, labels=[0, 1, 2]),
         "accuracy": labels(metrics.accuracy_score),
         "macro_f1": labels(partial(metrics.f1_score, average="macro", zero_division=0.0)),
-        "top_2": probabilities(partial(metrics.top_k_accuracy_score, k=2, labels=[0, 1, 2])),
         "auroc": auroc,
     }[key]
 
@@ -121,17 +120,6 @@ def test_a_resample_by_weights_is_one_of_duplicated_rows(key, sample, compiled):
         assert_allclose(values[0, 1], duplicated, rtol=1e-12, atol=1e-15)
         reversed_rows = metric(truth, proba[::-1], costs=COSTS)
         assert_allclose(values[1, 0], reversed_rows, rtol=1e-12, atol=1e-15)
-
-
-@given(samples(), st.integers(1, 700))
-def test_the_compiled_auroc_is_the_plain_one(sample, n_replicates):
-    pytest.importorskip("numba", reason="numba is not installed: the plain loops do all the work")
-    truth, proba, _ = sample
-    weights = np.random.default_rng(n_replicates).integers(0, 3, (n_replicates, len(truth))).astype(float)
-    with pytest.MonkeyPatch.context() as patch:
-        plain = METRICS["auroc"].of_models(truth, proba[None], weights)
-        patch.setattr(engine, "WORTH_COMPILING", 0)
-        assert_allclose(METRICS["auroc"].of_models(truth, proba[None], weights), plain, rtol=1e-12)
 
 
 def surprise(truth, proba):

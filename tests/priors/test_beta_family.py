@@ -130,10 +130,3 @@ def test_corollary_deterministic_rank_limit():
     raw = scores_of_every_truth(expected_search_cost, prior=Fixed(), max_costs=COSTS)
     assert raw == pytest.approx(COSTS + beats @ COSTS)
     assert raw == pytest.approx(scores_of_every_truth(search_cost, costs=COSTS, ties="average"))
-
-
-def test_corollary_deterministic_rank_limit_is_not_strictly_proper():
-    same_order = np.array([0.15, 0.42, 0.27, 0.16])
-    scores = [scores_of_every_truth(pandora_regret, p, alpha=np.inf) for p in (FORECAST, same_order)]
-    assert np.argsort(FORECAST).tolist() == np.argsort(same_order).tolist()
-    assert scores[0].tolist() == scores[1].tolist()
