@@ -89,8 +89,9 @@ def desiderata(
     False
     """
     if not callable(metric):
-        fix = "pass a function of (y_true, y_proba) that returns a number"
-        raise InputTypeError(argument="metric", value=metric, fix=fix)
+        raise InputTypeError(
+            argument="metric", value=metric, fix="pass a function of (y_true, y_proba) that returns a number"
+        )
     k, trials = read_count(n_classes, "n_classes", least=4), read_count(trials, "trials", least=2)
     if k > MOST_CLASSES:
         fix = f"violations are searched for with {MOST_CLASSES} classes at most"
