@@ -1,20 +1,28 @@
-"""Pathways as values: what is paid, how often, and so what testing each class costs, on average or by draws."""
+"""Diagnostic pathways: files of fees and probabilities, and so what testing each class costs, or draws of that."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from decimal import Decimal
+from graphlib import CycleError, TopologicalSorter
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from itertools import takewhile
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from msgspec import Meta
 from numpy.random import Generator
 
+from pandora_regret.atomic import Place
 from pandora_regret.inputs import FloatArray, InputError, read_count, read_positive, read_seed
 from pandora_regret.inputs.costs import check_costs
+from pandora_regret.inputs.names import did_you_mean
 from pandora_regret.inputs.numbers import read_number
 from pandora_regret.priors import Empirical
-from pandora_regret.records import check_one_of
+from pandora_regret.records import check_keys, check_one_of, fail, from_plain, parse_toml, path
 
 RANGE_CONCENTRATION = 6  # of a chance known by its range: the Beta distribution of project planning (PERT)
 
@@ -69,18 +77,18 @@ class Step(Payment):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for key in ("trials", "low", "high", "otherwise") if self.probability is None else ():
-            if getattr(self, key) is not None:
-                fix = "add probability = ..., or take it out"
-                raise InputError("has no probability beside it", argument=key, fix=fix)
+        stated = [key for key in ("trials", "low", "high", "otherwise") if getattr(self, key) is not None]
+        if self.probability is None and stated:
+            fix = "add probability = ..., or take it out"
+            raise InputError("has no probability beside it", argument=stated[0], fix=fix)
         if self.low is None and self.high is None:
             return
         if self.trials is not None:
             fix = "state the uncertainty in one way"
             raise InputError("stands beside low or high", argument="trials", fix=fix)
         if self.low is None or self.high is None:
-            missing = "low" if self.low is None else "high"
-            raise InputError("is missing", argument=missing, fix="a range has both ends")
+            argument = "low" if self.low is None else "high"
+            raise InputError("is missing", argument=argument, fix="a range has both ends")
         if not self.low < self.chance < self.high:
             fix = f"it must lie between low ({self.low:g}) and high ({self.high:g})"
             raise InputError(argument="probability", value=self.chance, fix=fix)
@@ -197,12 +205,11 @@ class Pathways:
         spent: dict[str, dict[str, Any]] = {}
         for name, steps in self.pathways.items():  # each after those it contains
             total = spent[name] = {}
-            for step in steps:
-                for payment, times in step.paid(chance_of(step)):
-                    item = payment.item
-                    parts = spent[payment.name] if item is None else {item: self.items[item].amount}
-                    for key, amount in parts.items():
-                        total[key] = total.get(key, 0) + times * amount
+            for payment, times in (paid for step in steps for paid in step.paid(chance_of(step))):
+                item = payment.item
+                parts = spent[payment.name] if item is None else {item: self.items[item].amount}
+                for key, amount in parts.items():
+                    total[key] = total.get(key, 0) + times * amount
         return spent
 
     def describe(self, name: str) -> str:
@@ -320,3 +327,200 @@ class Pathways:
 def rounded(amount: float) -> float:
     """An amount of money as a person would add it up: without the noise in the last digits of binary fractions."""
     return float(f"{amount:.14g}")
+
+
+def available_costs() -> tuple[str, ...]:
+    """The names of the shipped pathway files.
+
+    Returns
+    -------
+    tuple of str
+        Names that `load_costs` takes.
+
+    Examples
+    --------
+    >>> available_costs()
+    ('dermamnist', 'octmnist', 'pump_fault')
+    """
+    return tuple(sorted(_shipped()))
+
+
+def load_costs(name_or_path: Place) -> Pathways:
+    """Read a pathway file, check it, and work out what testing each class costs.
+
+    Parameters
+    ----------
+    name_or_path
+        The name of a shipped file (see `available_costs`), or the path of a file of your own. A shipped name
+        comes first; for a file of your own with that name, write ``./name``.
+
+    Returns
+    -------
+    Pathways
+        Costs by class, their currency, and the steps behind them.
+
+    References
+    ----------
+    Flores et al. (2026), Appendix E [flores26]_.
+    Centers for Medicare & Medicaid Services (2026), the fees [cms2026pfs]_.
+
+    Examples
+    --------
+    >>> load_costs("octmnist").costs
+    {'CNV': 343.913, 'DME': 343.913, 'drusen': 186.71, 'normal': 149.64}
+    """
+    shipped = _shipped().get(name_or_path) if isinstance(name_or_path, str) else None
+    try:
+        content = (shipped or Path(name_or_path)).read_bytes()
+    except (OSError, ValueError) as error:  # ValueError: a null character in the path
+        name, reason = str(name_or_path), getattr(error, "strerror", None) or error
+        problem = f"is not a file that can be read ({reason}), nor the name of a shipped one"
+        fix = f"pass the path of a pathway file, or one of {', '.join(available_costs())}"
+        raise InputError(problem, argument="name_or_path", value=name, place=repr(name), fix=fix) from None
+    name = shipped.name if shipped else str(name_or_path)
+    document = parse_toml(content, name)
+    try:
+        check_version(document)
+        check_keys(PathwayFile, document, "")
+        return _checked(from_plain(PathwayFile, document, ""))
+    except InputError as error:
+        raise error.within(name) from None
+
+
+def _shipped() -> dict[str, Traversable]:
+    """The shipped files by name; they may lie in a zip archive, so they are no paths."""
+    folder = files("pandora_regret.costs") / "data"
+    return {file.name.removesuffix(".toml"): file for file in folder.iterdir() if file.name.endswith(".toml")}
+
+
+@dataclass(frozen=True)
+class PathwayFile:
+    """Format version 1, as it is written."""
+
+    format_version: Literal[1]
+    items: dict[str, Item]
+    pathways: dict[str, Annotated[tuple[Step, ...], Meta(min_length=1)]]
+    classes: Annotated[tuple[Hypothesis, ...], Meta(min_length=2)]
+    title: str = ""
+    setting: str = ""
+    notes: str = ""
+    currency: str = ""
+    source: str = ""
+    year: Year | None = None
+
+
+def check_version(document: dict[str, Any]) -> None:
+    """First of all: a file of another version may differ in everything else."""
+    if (version := document.get("format_version", 1)) != 1:
+        fail("format_version", f"is {version!r:.60}", "this release reads version 1 only", version)
+
+
+def _checked(file: PathwayFile) -> Pathways:
+    """Names that exist and differ, pathways that are all used, and costs as published, for all classes or none."""
+    for name, steps in file.pathways.items():
+        check_payments(steps, path("pathways", name), file.items, file.pathways)
+    names, any_published = (
+        [one.name for one in file.classes],
+        any(one.published is not None for one in file.classes),
+    )
+    for number, one in enumerate(file.classes):
+        place = path("classes", number)
+        _check_name(one.pathway, file.pathways, f"{place}.pathway", "pathways")
+        if one.name in names[:number]:
+            fail(f"{place}.name", f"is {one.name!r} a second time", "each class needs its own name", one.name)
+        if one.published is None and any_published:
+            missing = "is missing, though other classes have one"
+            fail(f"{place}.published", missing, "state it for all or for none")
+    items = {  # where a fee states no name, source or year of its own, its key and the file's hold
+        key: replace(one, name=one.name or key, source=one.source or file.source, year=one.year or file.year)
+        for key, one in file.items.items()
+    }
+    result = Pathways(file.title, file.setting, file.notes, file.currency, items, _in_order(file), file.classes)
+    check_costs(np.array(list(result.costs.values())), "costs", result.classes)
+    for number, (name, printed) in enumerate(result.published.items()):
+        # half a unit in the last published digit, either way: publishers differ in how they round a tie
+        digits, cost = min(0, int(Decimal(repr(printed)).normalize().as_tuple().exponent)), result.costs[name]
+        if abs(cost - printed) > 0.5 * 10.0**digits * (1 + 1e-9):
+            differs = f"is {printed:.12g}, but the pathway costs {cost:.12g}"
+            fail(f"{path('classes', number)}.published", differs, "correct the figure or the pathway")
+    return result
+
+
+def check_payments(steps: tuple[Step, ...], place: str, items: Collection[str], pathways: Collection[str]) -> None:
+    """That steps pay for items, or follow pathways, that there are."""
+    for number, step in enumerate(steps):
+        here = path(place, number)
+        for payment, where in ((step, here), (step.otherwise, f"{here}.otherwise")):
+            if payment is not None:
+                _check_name(payment.item, items, f"{where}.item", "items")
+                _check_name(payment.pathway, pathways, f"{where}.pathway", "pathways")
+
+
+def _check_name(name: str | None, names: Collection[str], place: str, what: str) -> None:
+    if name is not None and name not in names:
+        fail(place, f"is {name!r}, which is not among the {what}", did_you_mean(name, names), name)
+
+
+def _in_order(file: PathwayFile) -> dict[str, tuple[Step, ...]]:
+    """Every pathway, after those it contains."""
+    parts = {
+        name: [one.pathway for step in steps for one, _ in step.paid(1.0) if one.pathway is not None]
+        for name, steps in file.pathways.items()
+    }
+    used = {name for inner in parts.values() for name in inner} | {one.pathway for one in file.classes}
+    if unused := [name for name in parts if name not in used]:  # most likely its class was forgotten
+        alone = "is used by no class and no other pathway"
+        fail(path("pathways", unused[0]), alone, "add the class it belongs to, or take it out")
+    try:
+        return {name: file.pathways[name] for name in TopologicalSorter(parts).static_order()}
+    except CycleError as error:
+        circle = list(reversed(error.args[1]))
+        fail(path("pathways", circle[0]), f"contains itself: {' -> '.join(circle)}", "take one of these steps out")
+
+
+Parts = list[tuple[str, Step]]  # the payments of a pathway; two pathways share one if they agree on the step
+
+
+def shared_steps(pathways: Place | Pathways) -> dict[str, Any]:
+    """The work-up of a pathway file, under the keys of a work-up file.
+
+    What the pathways of several classes begin with is a step of its own, paid once.
+    """
+    source = pathways if isinstance(pathways, Pathways) else load_costs(pathways)
+    spent, parts, steps = source.spent(), dict[str, Parts](), dict[str, dict[str, Any]]()
+
+    def cost(step: Step) -> Any:
+        return sum(
+            times * (source.items[one.name].amount if one.item else sum(spent[one.name].values()))
+            for one, times in step.paid(step.chance)
+        )
+
+    def grow(left: dict[str, Parts], parent: str | None) -> None:
+        """Add the steps that follow `parent`, for pathways and the payments still to be made.
+
+        Pathways that go on in the same way do so together.
+        """
+        branches = dict[Step, dict[str, Parts]]()
+        for pathway, payments in left.items():
+            branches.setdefault(payments[0][1], {})[pathway] = payments
+        for together in branches.values():
+            side_by_side = zip(*together.values(), strict=False)
+            shared = [ps[0] for ps in takewhile(lambda parts: len({step for _, step in parts}) == 1, side_by_side)]
+            name = " + ".join(together if len(together) == 1 else [part for part, _ in shared])
+            name = name if name not in steps else f"{name} after {parent}"
+            n, total = len(shared), rounded(sum(cost(step) for _, step in shared))
+            done = [one.name for one in source.hypotheses if len(together.get(one.pathway, ())) == n]
+            steps[name] = {"cost": total, "requires": parent, "tells_apart": done or None}
+            grow({pathway: payments[n:] for pathway, payments in together.items() if payments[n:]}, name)
+
+    for pathway, followed in source.pathways.items():  # each after those it contains
+        parts[pathway] = []
+        for step in followed:  # a pathway that is certain to be followed once is written out
+            inner = parts[step.followed] if step.followed else [(step.name, replace(step, source=""))]
+            parts[pathway] += [(step.name, inner[0][1])] if len(inner) == 1 else inner
+    grow({one.pathway: parts[one.pathway] for one in source.hypotheses}, None)
+    about = {"title": source.title, "setting": source.setting, "currency": source.currency}
+    stated = {(item.source, item.year) for item in source.items.values()}
+    about |= dict(zip(("source", "year"), *stated, strict=True)) if len(stated) == 1 else {}
+    about = {key: value for key, value in about.items() if value}
+    return about | {"classes": list(source.classes), "steps": steps}

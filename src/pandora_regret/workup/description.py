@@ -19,7 +19,7 @@ import numpy as np
 
 from pandora_regret.atomic import write_atomically
 from pandora_regret.costs import Pathways
-from pandora_regret.costs.shared_steps import shared_steps
+from pandora_regret.costs.pathways import shared_steps
 from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.records import fail, parse_toml, path, to_toml
 from pandora_regret.text import counted

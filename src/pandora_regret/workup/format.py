@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from msgspec import Meta
 
-from pandora_regret.costs.pathway_file import check_payments, check_version
-from pandora_regret.costs.pathways import Item, Step, Year, rounded
+from pandora_regret.costs.pathways import Item, Step, Year, check_payments, check_version, rounded
 from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.inputs.names import did_you_mean
 from pandora_regret.inputs.past_cases import as_outcome
