@@ -248,9 +248,8 @@ class Formats:
         if value is None:
             return UNDEFINED
         digits = self._usual[kind] if decimals is None else decimals
-        units = {"money": (self.prefix, self.suffix), "share": ("", " %")}
-        around = ("", "") if bare else units.get(kind, ("", ""))
-        return fixed(100 * value if kind == "share" else value, digits, *around)
+        units = {} if bare else {"money": (self.prefix, self.suffix), "share": ("", " %")}
+        return fixed(100 * value if kind == "share" else value, digits, *units.get(kind, ()))
 
     def money(self, value: float | None) -> str:
         """An amount in the page's unit."""
@@ -269,12 +268,11 @@ class Formats:
 
     def digits(self, kind: str, low: float | None, high: float | None) -> int | None:
         """How many decimals an estimate of a kind is written with; None where it has no limits."""
-        scale, unit = (100, "") if kind == "share" else (1, self.unit if kind == "money" else "")
-        decimals = rounded_by(low, high, unit)
-        if decimals is None or low is None or high is None:
+        if low is None or high is None:
             return None
-        usual = min(self._usual[kind], decimals - 2 * (kind == "share"))
-        return told_from_zero(usual, scale * low, scale * high)
+        low, high = (100 * limit if kind == "share" else limit for limit in (low, high))
+        decimals = rounded_by(low, high, self.unit if kind == "money" else "")
+        return None if decimals is None else told_from_zero(min(self._usual[kind], decimals), low, high)
 
     def estimate(
         self,
