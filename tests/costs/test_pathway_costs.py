@@ -105,14 +105,6 @@ def test_pathways_may_be_defined_in_any_order_and_deeply_nested(load):
     assert load(text=text).costs["loose"] == 10.1
 
 
-def test_scaled_multiplies_every_cost_and_drops_what_was_published():
-    pathways = load_costs("dermamnist")
-    scaled = pathways.scaled(1.1, currency="CAD")
-    assert scaled.costs == pytest.approx({row: cost * 1.1 for row, cost in pathways.costs.items()}, rel=1e-13)
-    assert (scaled.currency, scaled.published, pathways.currency) == ("CAD", {}, "USD")
-    assert pathways.scaled(2).currency == "USD"
-
-
 def test_inflated_takes_each_item_from_its_own_year(load):
     pathways = load("amount = 10.10", "amount = 10.10\nyear = 2021")
     later = pathways.inflated(0.1, to_year=2022)
@@ -127,14 +119,10 @@ def test_inflated_takes_each_item_from_its_own_year(load):
     ("change", "message"),
     [
         (lambda costs: costs.scaled(0), "factor is 0"),
-        (lambda costs: costs.scaled(float("nan")), "factor is NaN"),
         (lambda costs: costs.inflated(-1, to_year=2030), "rate is -1.*0.03 means 3 %"),
-        (lambda costs: costs.inflated(float("inf"), to_year=2030), "rate is inf"),
         (lambda costs: costs.inflated(0.1, to_year=12), "to_year is 12"),
         (lambda costs: costs.inflated(1e300, to_year=2040), "costs of class 'actinic keratosis' is inf"),
-        (lambda costs: costs.breakdown("mole"), "'mole', which is not among the classes .*'melanoma'"),
         (lambda costs: costs.empirical(0), "draws is 0"),
-        (lambda costs: costs.empirical(10, trials=0), "trials is 0"),
         (lambda costs: costs.empirical(10), "no probability .* is uncertain: pass trials="),
     ],
 )

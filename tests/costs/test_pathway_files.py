@@ -6,15 +6,10 @@ from pathlib import Path
 import pytest
 
 from pandora_regret import InputError
-from pandora_regret.costs import Hypothesis, Item, Step, available_costs, load_costs
+from pandora_regret.costs import Hypothesis, Item, Step, load_costs
 from pandora_regret.costs.pathways import PathwayFile
 
 SMALL = (Path(__file__).parents[1] / "data" / "two_faults.toml").read_text(encoding="utf-8")
-
-
-def test_shipped_files_are_listed_and_loaded_by_name():
-    assert available_costs() == ("dermamnist", "octmnist", "pump_fault")
-    assert [load_costs(name).currency for name in available_costs()] == ["USD", "USD", "EUR"]
 
 
 def test_a_path_may_be_text_and_a_byte_order_mark_is_skipped(tmp_path):
@@ -30,13 +25,6 @@ def test_a_missing_file_lists_the_shipped_names(missing, tmp_path, monkeypatch):
         load_costs(missing)
 
 
-def test_text_that_is_not_utf8(tmp_path):
-    path = tmp_path / "latin.toml"
-    path.write_bytes(SMALL.replace("price list", "prix d'été").encode("latin-1"))
-    with pytest.raises(InputError, match=r"latin\.toml: line 4 is not UTF-8"):
-        load_costs(path)
-
-
 # Every complaint names the file and the key
 
 LABOUR_STEP = '{ item = "labour", quantity = 0.5 }'
@@ -50,7 +38,6 @@ COMPLAINTS = {
     "unknown key in a step": ("quantity = 2", "quantty = 2", r"pathways\.open_up\[1\]\.quantty .*'quantity'"),
     "unknown item": ('"part", prob', '"prat", prob', r"open_up\[2\]\.item is 'prat'.*not among the items.*'part'"),
     "class with unknown pathway": ('"open_up"', '"shut"', r"classes\[1\]\.pathway is 'shut'.*look, open_up"),
-    "class without name": ('name = "broken"', "", r"classes\[1\] lacks 'name'"),
     "class twice": ('"broken"', '"loose"', r"classes\[1\]\.name is 'loose' a second time"),
     "class forgotten": ('"open_up"\n', '"look"\n', r"pathways\.open_up is used by no class"),
     "one class": ('[[classes]]\nname = "loose"\npathway = "look"\n', "", "classes is .*a list of length >= 2"),
@@ -60,7 +47,6 @@ COMPLAINTS = {
                                 '{ pathway = "open_up" } }', "contains itself"),
     "empty pathway": (f"[{LABOUR_STEP}]", "[]", r"pathways\.look is \[\]: it must be a list of length >= 1"),
     "probability above 1": ("0.3", "1.3", r"pathways\.open_up\[2\]\.probability is 1.3: it must be a number <= 1"),
-    "trials below 1": ("0.3", "0.3, trials = 0", r"open_up\[2\]\.trials is 0: it must be a whole number >= 1"),
     "trials and range": ("0.3", "0.3, trials = 5, low = 0.1, high = 0.5", "trials stands beside low"),
     "half a range": ("0.3", "0.3, low = 0.1", r"open_up\[2\]\.high is missing"),
     "range elsewhere": ("0.3", "0.3, low = 0.4, high = 0.5", r"is 0.3.*between low \(0.4\) and high \(0.5\)"),
@@ -70,10 +56,7 @@ COMPLAINTS = {
                                 r"open_up\[2\]\.otherwise\.probability is not a key"),
     "item and pathway": ('{ pathway = "look" }', '{ pathway = "look", item = "part" }', "item stands beside path"),
     "neither item nor pathway": ('{ pathway = "look" }', "{ quantity = 2 }", "item is missing, and so is pathway"),
-    "zero quantity": ("quantity = 2", "quantity = 0", r"open_up\[1\]\.quantity is 0: it must be a number > 0"),
-    "negative fee": ("amount = 60", "amount = -60", r"items\.labour\.amount is -60: it must be a number >= 0"),
     "year of absurd length": ("year = 2020", "year = 0x" + "f" * 9000, "year is too large"),
-    "items as a number": ("[items.labour]", "[items]\nx = 1\n[items.labour]", r"items\.x is 1: it must be a tab"),
     "zero cost": ("amount = 60", "amount = 0", "costs of class 'loose' is 0"),
     "one published cost": ('"look"\n', '"look"\npublished = 30\n', r"classes\[1\]\.published is missing, though"),
     "key with a space": ("[items.labour]", '[items."my labour"]\ncolour = "red"', r'items\."my labour"\.colour'),

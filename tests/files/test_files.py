@@ -47,6 +47,10 @@ def test_a_format_is_told_by_content(tmp_path):
         (("7", "3"), ["3", "7"]),
         (("1", "0"), [0, 1]),
         (("True", "False"), [False, True]),
+        (("-100", "100"), [100, -100]),
+        (("01", "1"), ["1", "01"]),
+        (("1e0", "1.0"), ["1.0", "1e0"]),
+        (("a, b", 'ä"b'), ['ä"b', "a, b"]),
     ],
 )
 def test_labels_are_names_or_numbers(tmp_path, ending, classes, labels):

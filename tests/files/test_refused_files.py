@@ -13,18 +13,15 @@ from pandora_regret.inputs import InputError
     ("text", "says"),
     [
         ("y_true,a,b\na,0.5,0.5\nb,,1\n", ["line 3", "'a'", "has no value"]),
-        ("y_true,a,b\na,0.5,0.5\nb,nan,1\n", ["line 3", "'a'", "has no value"]),
         ("y_true,a,b\na,0.5,0.5\n\n,0,1\n", ["line 4", "'y_true'", "no value"]),
         ("y_true,a,b\na,0.5,0.5\nb,half,0.5\n", ["line 3", "'a'", "'half'", "number"]),
         ("y_true,a,b\na,0.5,0.5\nb,0.5\n", ["line 3", "2 values", "3 columns"]),
         ("y_true,a,a\na,0.5,0.5\n", ["'a'", "twice"]),
         ("y_true,a,\na,0.5,0.5\n", ["column 3", "no name"]),
         ("y_true,a,b\n", ["no rows"]),
-        ("y_true;a,b\na;0.5,0.5\n", ["',' and ';'", "--separator comma or semicolon"]),
         ("y_true a b\na 0.5 0.5\n", ["single column", "--separator"]),
         ("truth,a,b\na,0.5,0.5\n", ["no label column", "y_true", "--label"]),
         ("y_true,a,b\na,0.5,0.5\nb,0.5,0.5\nc,0.5,0.5\n", ["line 4", "'c'", "choose from a, b"]),
-        ("y_true,a,b\n5,0.5,0.5\n", ["line 2", "'5'", "choose from a, b"]),
         ("y_true,a\na,1\n", ["1 forecast column "]),
         ("id,y_true,a,b\n1,a,0.5,0.5\n1,b,0.5,0.5\n", ["line 3", "id 1", "line 2"]),
         ("id,y_true,a,b\n,a,0.5,0.5\n1,b,0.5,0.5\n", ["line 2", "'id'", "no value"]),
@@ -33,7 +30,6 @@ from pandora_regret.inputs import InputError
         ("y_true,a,b\na,0.5,0.5\nb,0.5,0.4\n", ["line 3", "sums to 0.9"]),
         ("y_true,weight,a,b\na,-1,0.5,0.5\nb,1,0.5,0.5\n", ["line 2", "'weight'", "-1"]),
         ("y_true,ä,b\nb,0.5,0.5\n".encode() + b"\xff,0.5,0.5\n", ["line 3", "UTF-8", "--encoding"]),
-        ("y_true,a,b\nb,1,0\na,0.5,0.4\n".encode("utf-16"), ["line 3", "sums to 0.9"]),
         ("", ["empty (0 bytes)"]),
         ("y_true,age,a,b\na,44,0.5,0.5\nb,55,0.5,0.5\n", ["'age'", "--proba-prefix", "--classes"]),
     ],
@@ -54,7 +50,6 @@ def test_what_is_wrong_with_a_csv_file_is_said_with_its_place(tmp_path, text, sa
             ["line 2", "'a'", "'half'", "number"],
         ),
         ('{"y_true": "a", "a": 0.5, "b": 0.5}\n{"y_true": "b", "a": \n', ["line 2", "no JSON object"]),
-        ('{"y_true": "a", "a": 0.5, "b": 0.5}\n[1, 2]\n', ["line 2", "one object per line"]),
         ('{"y_true": "a", "a": 0.5, "b": 0.5}\n{"y_true": "b", "b": 1}\n', ["line 2", "'a'", "no value"]),
         ('{"y_true": "a", "a": 0.5, "b": 0.5}\n{"y_true": null, "a": 0, "b": 1}\n', ["line 2", "'y_true'"]),
         ("\n\n", ["no rows"]),
@@ -101,9 +96,3 @@ def test_columns_that_were_asked_for_must_be_there(tmp_path):
         open_predictions([])
     with pytest.raises(InputError, match="no label column"):
         read_truth(Layout(truth=write(tmp_path / "b.csv", {"id": [1], "truth": ["a"]}), unlabelled=True))
-
-
-def test_a_damaged_file_is_to_be_written_again(tmp_path):
-    (tmp_path / "a.parquet").write_bytes(b"PAR1junkPAR1")
-    with pytest.raises(InputError, match=r"It may be incomplete or damaged; write it again\."):
-        open_predictions(tmp_path / "a.parquet")
