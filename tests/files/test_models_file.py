@@ -78,15 +78,14 @@ def test_options_are_defaults_that_a_model_may_change(tmp_path):
         ('[[models]]\nname = "a"\npath = 3', r"models\[0\]\.path is 3"),
         (
             '[[models]]\nname = "a"\npath = "none*.csv"',
-            r"models\[0\]\.path is .*no file is called like",
+            r"path of model 'a' is .*no file is called like",
         ),
-        ('[[models]]\nname = "a"\npath = []', r"models\[0\]\.path is "),
+        ('[[models]]\nname = "a"\npath = []', r"path of model 'a' is "),
         ('[[models]]\nname = "a"\npath = "a.csv"\nseparator = "::"', r"models\[0\]\.separator is '::'"),
         ("# nothing", r"lists no models: write one \[\[models\]\] table per model"),
         ('models = "a.csv"', r"models is 'a.csv'"),
         ('[[models]]\nname = "a"\npath = "a.csv"\n[other]\nx = 1', r"other is not a key"),
         ("[[models]\n", r"not valid TOML"),
-        ('[[models]]\nname = "a"\npath = "a.csv"\n' * 2, r"two models are called 'a'"),
         ("models = [1]", r"models\[0\]"),
     ],
 )

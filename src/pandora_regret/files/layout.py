@@ -24,13 +24,12 @@ from __future__ import annotations
 import codecs
 import os
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from glob import glob, has_magic
 from pathlib import Path
 
-from pandora_regret.files.source import Fields, Names, Source, check_readable
+from pandora_regret.files.source import Names, Source, check_readable
 from pandora_regret.inputs import InputError
 from pandora_regret.records import check_keys, from_plain, parse_toml
 
@@ -168,8 +167,8 @@ class ModelFiles:
     name: str | None = None  # None: as the files call it
 
 
-@dataclass(frozen=True)
-class ModelEntry:
+@dataclass(frozen=True, kw_only=True)
+class ModelEntry(Dialect):
     """A ``[[models]]`` table; None: as for all models."""
 
     name: str
@@ -181,26 +180,21 @@ class ModelEntry:
     logits: bool | None = None
     ids_as_numbers: bool | None = None
     missing_class_zero: bool | None = None
-    separator: str | None = None
-    decimal: str | None = None
-    encoding: str | None = None
-    sheet: str | int | None = None
 
     def files(self, defaults: Layout, folder: str) -> ModelFiles:
         """The same with what it leaves out, and the files that patterns name in order of their names."""
-        said: Fields = {name: value for name, value in vars(self).items() if value is not None}
-        of_text = {each.name: said.pop(each.name) for each in fields(Dialect) if each.name in said}
-        name, path = said.pop("name"), said.pop("path")
-        if "columns" in said:
-            said.setdefault("proba_prefix", None)
-        layout = replace(defaults, dialect=replace(defaults.dialect, **of_text), **said)
-        paths: list[str] = []
+        given = {name: value for name, value in vars(self).items() if value is not None}
+        of_text = {each.name: given.pop(each.name) for each in fields(Dialect) if each.name in given}
+        name, path = given.pop("name"), given.pop("path")
+        given = {"proba_prefix": None} | given if self.columns else given
+        paths = list[str]()
         for each in (path,) if isinstance(path, str) else path:
             whole = os.path.join(folder, each)
             paths += sorted(glob(whole)) if has_magic(each) and not os.path.exists(whole) else [whole]
         if not paths:
-            problem = f"is {path!r}, and no file is called like that in {folder or '.'}"
+            problem = f"of model {name!r} is {path!r}, and no file is called like that in {folder or '.'}"
             raise InputError(problem, argument="path", value=path, fix="correct it")
+        layout = replace(defaults, dialect=replace(defaults.dialect, **of_text), **given)
         return ModelFiles(tuple(paths), layout, name)
 
 
@@ -241,9 +235,6 @@ def read_models_argument(texts: Sequence[str], layout: Layout) -> list[ModelFile
             models += _read_models_file(text, layout)
         else:
             models.append(ModelFiles((text,), layout))
-    times = Counter(files.name for files in models if files.name is not None)
-    if twice := next((name for name, n in times.items() if n > 1), None):
-        raise InputError(f"two models are called {twice!r}: give each a name of its own.", value=twice)
     truth = next((each.layout.truth for each in models if each.layout.truth is not None), None)
     return [replace(each, layout=replace(each.layout, truth=truth)) for each in models]
 
@@ -251,21 +242,15 @@ def read_models_argument(texts: Sequence[str], layout: Layout) -> list[ModelFile
 def _read_models_file(path: str, layout: Layout) -> list[ModelFiles]:
     """The models that a TOML file describes."""
     check_readable(path)
-    content = parse_toml(Path(path).read_bytes(), path)
-    if not content.get("models"):
-        fix = "write one [[models]] table per model, with name and path"
-        raise InputError("lists no models", place=path, fix=fix)
-    models: list[ModelFiles] = []
+    content, folder = parse_toml(Path(path).read_bytes(), path), os.path.dirname(path)
     try:
+        if not content.get("models"):
+            fix = "write one [[models]] table per model, with name and path"
+            raise InputError("lists no models", fix=fix)
         check_keys(ModelsFile, content, "")
-        listed, folder = from_plain(ModelsFile, content, ""), os.path.dirname(path)
+        listed = from_plain(ModelsFile, content, "")
         if listed.truth is not None and layout.truth is None:
             layout = replace(layout, truth=os.path.join(folder, listed.truth))
-        for entry in listed.models:
-            try:
-                models.append(entry.files(layout, folder))
-            except InputError as error:
-                raise error.replace(place=f"models[{len(models)}].{error.argument}") from None
+        return [entry.files(layout, folder) for entry in listed.models]
     except InputError as error:
         raise error.within(path) from None
-    return models

@@ -404,43 +404,36 @@ def read_row(
     """
     layout = replace(layout, unlabelled=True, truth=None, normalise=False)
     [table] = with_known_classes([table_of(ModelFiles((os.fspath(path),), layout))], priced)
-    model, where = scaled(table), table.path
-    if not model.classes:
-        raise FileError("has no columns of numbers", where, "write one per class, its probability")
-    if row is None and case is None:
-        fix = "say which of its rows with --row, counted from 1, or with --case"
-        raise FileError("is a file", where, fix, argument="row")
-    if model.order_only:
-        raise FileError("lists options in order only", where, "look in this order")
-    batch = _one_of(model, row, case)
-    forecast, own = batch.values[0], np.arange(len(model.classes))
-    if isinstance(model.sources[0], ListedRows):  # the options that it has itself, and their probabilities
-        own = np.flatnonzero(forecast > (-np.inf if model.logits else 0))
-        if model.logits and not layout.logits:
-            forecast = np.exp(forecast - forecast.max())
-            forecast /= forecast.sum()
-    costs = None if batch.costs is None else batch.costs[0, own]
-    return OneRow(tuple(model.classes[k] for k in own), forecast[own], batch.place(0), costs, model.done)
-
-
-def _one_of(model: Predictions, row: int | None, case: str | None) -> Batch:
-    """The row of this number or id."""
-    column = None if case is None else model.columns.id
-    if case is not None and column is None:
-        fix = "say which column names the rows with --id"
-        raise FileError("has no column of ids", model.path, fix, argument="ids")
+    model, column = scaled(table), None if case is None else table.columns.id
+    for is_so, argument, problem, fix in (
+        (not model.classes, None, "has no columns of numbers", "write one per class, its probability"),
+        (row is None and case is None, "row", "is a file", "say which of its rows with --row (from 1) or --case"),
+        (model.order_only, None, "lists options in order only", "look in this order"),
+        (case is not None and not column, "ids", "has no column of ids", "say which one names the rows with --id"),
+    ):
+        if is_so:
+            raise FileError(problem, model.path, fix, argument=argument)
     columns = replace(model.columns, label="", id=column, weight=None, group=None, model=None, votes=(), by=())
-    wanted, rows = str(row) if case is None else case, list[Batch]()
-    for batch in replace(model, columns=columns).batches(ROWS_AT_ONCE):
+    wanted = str(row) if case is None else case
+    rows = _rows_called(wanted, replace(model, columns=columns))
+    if len(rows) != 1:
+        problem = f"has {len(rows) or 'no'} row{'s' * (len(rows) > 1)} whose {column or 'number'} is {wanted!r}"
+        which = f"say which with --row: {' or '.join(str(1 + one.places[0]) for one in rows)}" if rows else None
+        raise FileError(problem, model.path, which, argument="row" if case is None else "ids", value=wanted)
+    [batch] = rows
+    forecast, costs, own = batch.values[0], batch.costs, np.arange(len(model.classes))
+    if isinstance(model.sources[0], ListedRows):  # the options that it has itself
+        own = np.flatnonzero(forecast > (-np.inf if model.logits else 0))
+    classes, costs = tuple(model.classes[k] for k in own), None if costs is None else costs[0, own]
+    return OneRow(classes, forecast[own], batch.place(0), costs, model.done)
+
+
+def _rows_called(wanted: str, model: Predictions) -> list[Batch]:
+    """The rows of this id; without ids, the one of this number."""
+    rows = list[Batch]()
+    for batch in model.batches(ROWS_AT_ONCE):
         names = 1 + batch.places if batch.ids is None else batch.ids
         rows += [batch.take(at) for at in np.argwhere(names.astype(str) == wanted)]
-        if case is None and rows:
+        if batch.ids is None and rows:
             break
-    if len(rows) == 1:
-        return rows[0]
-    if case is None:
-        problem = f"has {model.count()} rows: --row {row} is not among them"
-        raise FileError(problem, model.path, argument="row", value=row)
-    problem = f"has {len(rows) or 'no'} row{'s' * (len(rows) > 1)} whose {column} is {case!r}"
-    which = f"say which with --row: {' or '.join(str(1 + one.places[0]) for one in rows)}" if rows else None
-    raise FileError(problem, model.path, which, argument="ids", value=case)
+    return rows
