@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -36,7 +36,6 @@ KINDS: dict[Kind, Any] = {
     "text": (types.is_string, types.is_large_string, types.is_string_view, types.is_binary, types.is_large_binary),
 }
 COMMA_NUMBER = re.compile(r"^([+-]?\d*),(\d+(?:[eE][+-]?\d+)?)$")
-PERCENTAGE = re.compile(r"\d*[.,]?\d+\s*%?")
 LOOKED_AT = 1000  # cells of a column, to tell what it holds
 WHOLE_LABEL = re.compile(r"(-?[0-9]+)(?:\.0+)?")
 MISSING_NUMBERS = frozenset(arrow_csv.ConvertOptions().null_values)  # what Arrow takes for none
@@ -52,10 +51,17 @@ def kinds_of(sample: Any) -> dict[str, Kind]:
     aside = {"", *(index for index in indices if isinstance(index, str))}
     kinds = {field.name: "other" if field.name.strip() in aside else _kind_of(field.type) for field in schema}
     for name in (name for name, kind in kinds.items() if kind == "text" and sample is not schema):
-        texts = [text.strip() for text in texts_of(sample.column(name)[:LOOKED_AT]) if text]
-        if any(text.endswith("%") for text in texts) and all(map(PERCENTAGE.fullmatch, texts)):
+        if kind_of_texts(texts_of(sample.column(name)[:LOOKED_AT])) == "percent":
             kinds[name] = "percent"
     return kinds
+
+
+def kind_of_texts(texts: Iterable[str | None], decimal: str = ".") -> Kind:
+    """What cells of text hold: percentages, numbers, or text; nothing if there is none."""
+    there = [text.strip() for text in texts if text and text.strip() not in MISSING_NUMBERS]
+    if None in (number_in(text, decimal) for text in there):
+        return "text"
+    return "percent" if any(text.endswith("%") for text in there) else "number" if there else "other"
 
 
 def _kind_of(arrow_type: Any) -> Kind:
@@ -139,10 +145,6 @@ class Rows:
     numbers: IntArray  # in the file, counted from 0
     records: Records
     spelled: dict[str, str] = field(default_factory=dict)  # labels that are classes but for their spelling
-
-    def take(self, rows: IntArray) -> Rows:
-        """Some of them."""
-        return replace(self, numbers=self.numbers[rows], records=self.records.take(rows))
 
     def labels(self, name: str) -> IntArray:
         """The column number of each row's label; -1 where there is none that is a class."""

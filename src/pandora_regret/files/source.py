@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pandora_regret.inputs import Done, InputError
@@ -115,7 +114,6 @@ class Collected(Problems):
 
     def __init__(self) -> None:
         self._problems: dict[tuple[str, str | None], Problem] = {}
-        self._rows: dict[Source, list[tuple[Problem, int]]] = {}  # the first few of each problem
 
     def in_rows(self, kind: str, source: Source, rows: Sequence[int], **about: Any) -> None:
         column = about.get("column")
@@ -127,19 +125,16 @@ class Collected(Problems):
         problem = self._problems[kind, column]
         first = rows[: NAMED_ROWS - len(problem.rows)]
         problem.count, problem.rows = problem.count + len(rows), [*problem.rows, *first]
-        self._rows.setdefault(source, []).extend((problem, row) for row in first)
+        places = source.places(first) if first else {}
+        problem.places += [places[row].strip() for row in first]
 
     def in_file(self, kind: str, error: InputError, count: int = 1, paths: Names = ()) -> None:
         message = error.within_file if isinstance(error, FileError) and not paths else error.sentence({})
         self._problems[kind, message] = Problem(kind, message, count, paths=paths)
 
-    @cached_property
+    @property
     def problems(self) -> list[Problem]:
-        """The problems in the order in which they were met, with their places, found in one pass over a file."""
-        for source, first in self._rows.items():
-            places = source.places({row for _, row in first})
-            for problem, row in first:
-                problem.places.append(places[row].strip())
+        """The problems in the order in which they were met."""
         return list(self._problems.values())
 
 

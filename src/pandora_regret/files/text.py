@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
-from pandora_regret.files.columns import MISSING_NUMBERS, explained, number_in, valid_rows
+from pandora_regret.files.columns import explained, kind_of_texts, valid_rows
 from pandora_regret.files.layout import SEPARATORS, Dialect
 from pandora_regret.files.source import (
     HEAD_BYTES,
@@ -235,11 +235,8 @@ def _kinds(names: Sequence[str], rows: Sequence[Sequence[str]], decimal: str) ->
     """What columns hold, by their first cells; one without a name holds the row numbers that pandas writes."""
     kinds: dict[str, Kind] = dict.fromkeys(names, "other")
     for name, cells in zip(names, zip(*rows[: 1 + CELLS_LOOKED_AT // len(names)], strict=False), strict=False):
-        texts = {cell.strip() for cell in cells} - MISSING_NUMBERS
-        if texts and name.strip():
-            are_numbers = None not in (number_in(text, decimal) for text in texts)
-            are_percentages = are_numbers and any(text.endswith("%") for text in texts)
-            kinds[name] = "percent" if are_percentages else "number" if are_numbers else "text"
+        if name.strip():
+            kinds[name] = kind_of_texts(cells, decimal)
     return kinds
 
 
