@@ -51,7 +51,7 @@ def test_the_answer_comes_first_and_everything_has_its_table(files):
     page = run("compare", *files, "--costs", COSTS, "--full", "--scenario", f"dear={COSTS}").stdout
     comparison = by_library(costs=TYPICAL)
     assert page.startswith(comparison.headline[0])
-    for heading in ("Models", "What other models cost more", "Ranks", "Where the money goes", "Cost calibration"):
+    for heading in ("Models", "What other models cost more", "Where the money goes", "Cost calibration"):
         assert f"\n{heading}" in page
     for model in comparison.models:
         assert f"{model.cost:.1f}" in page  # rounded by an interval some 10 wide

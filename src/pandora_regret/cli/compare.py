@@ -11,11 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
+from pandora_regret import compare as comparing
+from pandora_regret import files, inputs
 from pandora_regret.cli.headings import INTERVALS, OUTPUT, PRICES, Option
 from pandora_regret.cli.options import (
     COMMON_ROWS,
@@ -35,10 +36,6 @@ from pandora_regret.cli.options import (
 )
 from pandora_regret.cli.output import all_done, bars, echo, print_csv, print_done, print_json
 from pandora_regret.files.roles import BY
-
-if TYPE_CHECKING:
-    from pandora_regret.compare import Comparison
-    from pandora_regret.inputs import Done
 
 
 @command(
@@ -109,36 +106,32 @@ def compare(asked: Asked) -> None:
         echo(f"Report: {asked.html}", err=True)
 
 
-def _saved_comparison(path: str) -> Comparison:
+def _saved_comparison(path: str) -> comparing.Comparison:
     """A comparison that was saved; it has its answers already, so that nothing can be asked anew."""
-    from pandora_regret.compare import Comparison
-
     context = click.get_current_context()
     for option in context.command.params:
         is_given = context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
         if is_given and getattr(option, "section", OUTPUT) != OUTPUT and option.name != "html":
             raise click.UsageError(f"{path} is a saved comparison, to which {option.opts[0]} cannot be applied.")
-    return read_saved(path, Comparison.from_dict, "a comparison: write it with pandora compare --json")
+    return read_saved(path, comparing.Comparison.from_dict, "a comparison: write it with pandora compare --json")
 
 
-def _compared(asked: Asked) -> Comparison:
+def _compared(asked: Asked) -> comparing.Comparison:
     """The comparison that files and options ask for, with progress on standard error."""
-    from pandora_regret.compare import compare as compare_models
     from pandora_regret.compare.grouping import columns_of, values_of
-    from pandora_regret.files import open_models, read_models_argument, read_together
     from pandora_regret.files.written import listed
 
     breakdowns = columns_of(text for several in asked.by for text in listed(several))
     layout = asked.layout(by=tuple(dict.fromkeys(name for names in breakdowns.values() for name in names)))
     with bars(passing=True) as progress:
-        opened = open_models(read_models_argument(asked.files, layout), asked.priced())
+        opened = files.open_models(files.read_models_argument(asked.files, layout), asked.priced())
         progress.start("reading", total=len(opened))
-        together = read_together(opened, asked.common_rows, partial(progress.advance, "reading"))
+        together = files.read_together(opened, asked.common_rows, partial(progress.advance, "reading"))
         progress.start("comparing", total=len(opened) + 1)  # which takes its time when all are measured, too
         classes, rows = together.batches[0].classes, together.of_rows
         charged, unused = asked.charged(classes, rows("costs"))
         scenarios, unused_too = _scenarios(asked.scenario, classes, charged.get("currency", ""))
-        result = compare_models(
+        result = comparing.compare(
             None,
             together.forecasts(),
             prior=asked.read_prior(),
@@ -157,27 +150,24 @@ def _compared(asked: Asked) -> Comparison:
 
 def _scenarios(
     asked: Sequence[str], classes: Sequence[str], unit: str
-) -> tuple[dict[str, dict[str, float]], tuple[Done, ...]]:
+) -> tuple[dict[str, dict[str, float]], tuple[inputs.Done, ...]]:
     """The prices that each scenario changes, by its name, and what was not used of them."""
-    from pandora_regret.files import read_price_list
-    from pandora_regret.inputs import InputError
-
     changes: dict[str, dict[str, float]] = {}
-    done: tuple[Done, ...] = ()
+    done: tuple[inputs.Done, ...] = ()
     for scenario in asked:
         name, equals, costs = (part.strip() for part in scenario.partition("="))
         bare = costs.replace(".", "", 1).isdigit() and not os.path.exists(costs)  # the price of a class
         if bare or not (name and equals and costs):
             example = f"cheap={scenario}" if bare else "cheap=flu=5,cold=1"
-            raise InputError(f"--scenario {scenario!r} is not NAME=COSTS: write such as {example}.")
+            raise inputs.InputError(f"--scenario {scenario!r} is not NAME=COSTS: write such as {example}.")
         if name in changes:
-            raise InputError(f"--scenario gives {name!r} twice: name each once.")
-        changes[name], unused = read_price_list(costs).changes(classes, unit)
+            raise inputs.InputError(f"--scenario gives {name!r} twice: name each once.")
+        changes[name], unused = files.read_price_list(costs).changes(classes, unit)
         done += unused
     return changes, done
 
 
-def _as_typed(result: Comparison, asked: Asked, done: Iterable[Done]) -> Comparison:
+def _as_typed(result: comparing.Comparison, asked: Asked, done: Iterable[inputs.Done]) -> comparing.Comparison:
     """A result with the prior as it was typed, the files' names, and what was done to them."""
     costs = replace(result.costs, prior=asked.prior or result.costs.prior)
     return replace(result, costs=costs, files=tuple(map(os.path.basename, asked.files)), done=tuple(done))
@@ -205,13 +195,12 @@ def score(asked: Asked) -> None:
       pandora score part-1.csv part-2.csv --bootstrap 1000 --json
       pandora score huge.parquet --cluster tcp://scheduler:8786
     """
-    from pandora_regret.inputs import InputError
-
     asked.not_both("json", "csv", "choose one")
     asked.not_both("wrong_tests", "workup", "wrong tests are those of a search")
     for file, times in Counter(os.path.realpath(file) for file in asked.files).items():
         if times > 1:
-            raise InputError(f"{file} is given {times} times: files are parts of one table, give each once.")
+            problem = f"{file} is given {times} times"
+            raise inputs.InputError(problem, fix="files are parts of one table, give each once")
     results = _scored(asked)
     if asked.json:
         about = [result.to_dict() for result in results]
@@ -233,12 +222,11 @@ def score(asked: Asked) -> None:
         print_done(all_done(results))
 
 
-def _scored(asked: Asked) -> list[Comparison]:
+def _scored(asked: Asked) -> list[comparing.Comparison]:
     """A comparison of one for each model of the files."""
-    from pandora_regret.files import ModelFiles, open_models
     from pandora_regret.stream import score_stream
 
-    opened = open_models([ModelFiles(tuple(asked.files), asked.layout())], asked.priced())
+    opened = files.open_models([files.ModelFiles(tuple(asked.files), asked.layout())], asked.priced())
     charged, unused = (
         asked.charged(opened[0].classes)
         if asked.costs or not opened[0].columns.costs

@@ -10,7 +10,6 @@ from pandora_regret.compare.grouping import MISSING
 from pandora_regret.compare.result import ALIKE, STATED, TERMS, Breakdown, Comparison, ModelResult
 from pandora_regret.compare.verdict import price_sentences, recalibrating, scenario_sentence
 from pandora_regret.inference.estimate import Estimate
-from pandora_regret.metrics import ranks_as_another
 from pandora_regret.text import (
     UNDEFINED,
     Cell,
@@ -224,11 +223,8 @@ class _Written:
                 ]
                 for of in result.metrics
             }
-            yield "Models", f"{note}; best marked {BEST.strip()}", self.by_model(scores), ()
+            yield "Models", f"{note}; best marked {BEST.strip()}", self.by_model(scores), result.disagreements
             yield self._differences()
-            apart = [metric for metric in result.metrics if not ranks_as_another(metric.key)]
-            table = self.by_model({of.title: [f"{rank:g}" for rank in ranks[of.key]] for of in apart})
-            yield "Ranks by each metric", "", table, result.disagreements
         if self.scenarios:
             others, costs = {}, zip(*(model.scenarios for model in models), strict=True)
             for scenario, of_models in zip(result.scenarios, costs, strict=True):
@@ -252,7 +248,6 @@ class _Written:
                 "Model": gap.against,
                 "Costs more": self.cell(gap.more),
                 "p (Holm)": self.formats.p_value(gap.p_holm),
-                "Per 1,000 cases": self.cell(gap.more.mapped(lambda amount: 1000 * amount)),
                 "Cheapest": UNDEFINED if (share := shares[gap.against]) is None else percent(share, short=True),
             }
             for gap in self.result.differences

@@ -15,11 +15,13 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import numpy as np
 
+from pandora_regret import files
+from pandora_regret import monitor as watching
 from pandora_regret.atomic import HAS_LOCKS, write_atomically
 from pandora_regret.cli.headings import Option
 from pandora_regret.cli.options import (
@@ -38,9 +40,6 @@ from pandora_regret.cli.output import all_done, echo, print_json
 from pandora_regret.inputs import Done, InputError
 from pandora_regret.records import to_plain
 from pandora_regret.text import counted
-
-if TYPE_CHECKING:
-    from pandora_regret.monitor import Monitor, Taken
 
 ALARM = 3
 NOT_HERE = ("weight", "group", "votes_prefix", "cost_prefix", "truth")  # each case counts once, at the same prices
@@ -138,10 +137,9 @@ def _locked(state: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _updated(asked: Asked) -> tuple[Monitor, Taken, tuple[Done, ...]]:
+def _updated(asked: Asked) -> tuple[watching.Monitor, watching.Taken, tuple[Done, ...]]:
     """The monitor with what the files add, what became of their rows, and what was done to them."""
     from pandora_regret.files.opening import read_truth
-    from pandora_regret.monitor import Taken
 
     watched, done, new = _restored(asked), tuple[Done, ...](), dict[str, Any]()
     late = 0 if watched is None else watched.queue.late
@@ -149,7 +147,7 @@ def _updated(asked: Asked) -> tuple[Monitor, Taken, tuple[Done, ...]]:
         watched, new, done = _read_forecasts(asked, watched)
     if watched is None:
         raise InputError(f"{asked.state} does not exist yet: give files of forecasts first.")
-    parts = [Taken()]
+    parts = [watching.Taken()]
     with watched.together():
         if new:
             parts.append(watched.update(**new))
@@ -161,7 +159,7 @@ def _updated(asked: Asked) -> tuple[Monitor, Taken, tuple[Done, ...]]:
             parts.append(watched.label(np.asarray(labels.ids)[there], names))
     if asked.close:
         watched.close()
-    taken = Taken(*map(sum, zip(*parts, strict=True)))
+    taken = watching.Taken(*map(sum, zip(*parts, strict=True)))
     left_out = (
         ("labels that came late", watched.queue.late - late, "label", "too late: left out"),
         ("rows seen before", taken.skipped, "row", "seen before skipped"),
@@ -172,20 +170,18 @@ def _updated(asked: Asked) -> tuple[Monitor, Taken, tuple[Done, ...]]:
     return watched, taken, done
 
 
-def _labels_by_name(watched: Monitor) -> dict[str, Any]:
+def _labels_by_name(watched: watching.Monitor) -> dict[str, Any]:
     return {str(label): label for label in watched.labels}
 
 
-def _restored(asked: Asked) -> Monitor | None:
+def _restored(asked: Asked) -> watching.Monitor | None:
     """The monitor of the state, which tells what is not asked for; what is asked for again must be the same."""
-    from pandora_regret.monitor import Monitor
-
     if not os.path.exists(asked.state):
         return None
     prior = asked.read_prior()
     state, watched = read_saved(
         asked.state,
-        lambda state: (state, Monitor.from_state(state, prior=prior)),
+        lambda state: (state, watching.Monitor.from_state(state, prior=prior)),
         "the state of a monitor: name the file that --state wrote",
     )
     kept = state.get("command")
@@ -199,7 +195,7 @@ def _restored(asked: Asked) -> Monitor | None:
         setattr(asked, name, getattr(asked, name) or (layout.get(name) if isinstance(layout, dict) else None))
     if asked.costs is not None or asked.price_unit:
         _, costs, unit, _ = asked.prices(list(_labels_by_name(watched)))
-        base = np.array(None if costs is None else costs / watched.prior.mean)
+        base = np.array(None if costs is None else np.divide(costs, watched.prior.mean))
         _check_same(
             asked, "costs", np.array_equal(base, watched.costs) and unit == asked.cost_unit, "other prices"
         )
@@ -215,22 +211,21 @@ def _check_same(asked: Asked, name: str, is_so: bool, before: Any) -> None:
         raise InputError(f"{is_now}, but {asked.state} was {begun}: leave the option out, or begin a new state.")
 
 
-def _read_forecasts(asked: Asked, watched: Monitor | None) -> tuple[Monitor, dict[str, Any], tuple[Done, ...]]:
+def _read_forecasts(
+    asked: Asked, watched: watching.Monitor | None
+) -> tuple[watching.Monitor, dict[str, Any], tuple[Done, ...]]:
     """The monitor, begun here if there is none; what `Monitor.update` takes; and what was done to the files."""
-    from pandora_regret.files import FileError, align, open_models, read_models, read_models_argument
-    from pandora_regret.monitor import Monitor
-
     column = asked.dependent or asked.time
     classes = {} if watched is None else {"classes": tuple(_labels_by_name(watched))}
     layout = asked.layout(group=column, unlabelled=True, **classes)
-    opened = open_models(read_models_argument(asked.files, layout), asked.priced())
+    opened = files.open_models(files.read_models_argument(asked.files, layout), asked.priced())
     names, done = [one.name for one in opened], all_done(opened)
     order = _champion_first(names, asked)
     if len({opened[index].logits for index in order}) > 1:
         raise InputError("one model forecasts logits and the other probabilities: give both alike.")
     if (ordered := next((one for one in opened if one.order_only), None)) is not None:
-        raise FileError("lists options in order only", path=ordered.path, fix="watching needs probabilities")
-    aligned = align(list(read_models(opened)), names)
+        raise files.FileError("lists options in order only", path=ordered.path, fix="watching needs probabilities")
+    aligned = files.align(list(files.read_models(opened)), names)
     done += tuple(each for name, batch in zip(names, aligned, strict=True) for each in batch.changes.done(name))
     first, *others = (aligned[index] for index in order)
     if first.ids is None:
@@ -241,7 +236,7 @@ def _read_forecasts(asked: Asked, watched: Monitor | None) -> tuple[Monitor, dic
         asked.champion, asked.challenger = (*(names[index] for index in order), None)[:2]
         settings = {name: value for name, value in asked.only(*SETTINGS).items() if value is not None}
         settings |= {"labels": first.classes, "dependent": asked.dependent is not None}
-        watched = Monitor(prior=prior, costs=costs, workup=asked.workup_read, **settings)
+        watched = watching.Monitor(prior=prior, costs=costs, workup=asked.workup_read, **settings)
         done += unused
     by_name = _labels_by_name(watched)
     columns = [first.classes.index(name) for name in by_name]

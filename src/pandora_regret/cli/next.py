@@ -18,11 +18,12 @@ import os
 from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import numpy as np
 
+from pandora_regret import files, workup
 from pandora_regret.cli.headings import OUTPUT, Option
 from pandora_regret.cli.options import (
     COSTS,
@@ -39,9 +40,6 @@ from pandora_regret.cli.output import echo, print_done, print_json, print_table
 from pandora_regret.inputs import Done, InputError
 from pandora_regret.records import to_plain
 from pandora_regret.text import listed, money
-
-if TYPE_CHECKING:
-    from pandora_regret.files import OneRow
 
 USUAL_STEPS = 10  # in a table for people
 SEARCHES = ("single_pass", "restarts", "adaptive")
@@ -93,26 +91,25 @@ def next(asked: Asked) -> None:
     """
     check_output(asked.plot, asked.force)
     asked.not_both("row", "case", "one of them says which row")
-    *workup, forecast = asked.workup_and_forecast
-    if not workup and forecast.endswith(".toml"):
-        workup, forecast = [forecast], None
-    if len(workup) > 1:
+    *given, forecast = asked.workup_and_forecast
+    if not given and forecast.endswith(".toml"):
+        given, forecast = [forecast], None
+    if len(given) > 1:
         raise click.UsageError("give one WORKUP file at most, and one FORECAST.")
-    for name in ("costs", "sensitivity", "steps") if workup else ("found",):
+    for name in ("costs", "sensitivity", "steps") if given else ("found",):
         if getattr(asked, name):
-            raise click.UsageError(f"--{name} and {'' if workup else 'no '}WORKUP do not go together.")
-    if workup:
-        _plan_workup(workup[0], forecast, asked)
+            raise click.UsageError(f"--{name} and {'' if given else 'no '}WORKUP do not go together.")
+    if given:
+        _plan_workup(given[0], forecast, asked)
     else:
         _plan_search(forecast, asked)
 
 
 def _plan_workup(path: str, forecast: str | None, asked: Asked) -> None:
     from pandora_regret.files.written import listed as fields_of
-    from pandora_regret.workup import Workup, plan_workup
 
-    workup = Workup.load(path)
-    case = None if forecast is None else read_case(forecast, asked, workup.classes, workup.classes)
+    described = workup.Workup.load(path)
+    case = None if forecast is None else read_case(forecast, asked, described.classes, described.classes)
     parts = [field.partition("=") for field in fields_of(",".join(asked.found))]
     findings = {name.strip(): outcome.strip() if equals else None for name, equals, outcome in parts}
     if len(findings) < len(parts):
@@ -120,7 +117,7 @@ def _plan_workup(path: str, forecast: str | None, asked: Asked) -> None:
     chances = None if case is None else dict(zip(case.classes, case.forecast.tolist(), strict=True))
     done = () if case is None else case.done
     with nullcontext() if case is None else case.blamed():
-        plan = plan_workup(chances, workup, findings, **asked.only("seconds", "logits"))
+        plan = workup.plan_workup(chances, described, findings, **asked.only("seconds", "logits"))
     if asked.plot is not None:
         echo(f"Tree: {plan.save(asked.plot)}", err=True)
     if asked.json:
@@ -135,7 +132,6 @@ def _plan_workup(path: str, forecast: str | None, asked: Asked) -> None:
 def _plan_search(forecast: str, asked: Asked) -> None:
     from pandora_regret.files.written import read_pairs
     from pandora_regret.inputs.tests import Tests
-    from pandora_regret.workup import plan_search
 
     case = read_case(forecast, asked, asked.priced())
     charged, unused = asked.charged(case.classes, case.costs, "the row's own")
@@ -146,7 +142,8 @@ def _plan_search(forecast: str, asked: Asked) -> None:
         sensitivity = read_pairs(asked.sensitivity, "--sensitivity")
     tests = Tests(cost=charged.get("costs", 1.0), sensitivity=sensitivity, labels=labels)
     with case.blamed():
-        plan = plan_search(case.forecast, tests=tests, labels=labels, **asked.only("search", "steps", "logits"))
+        how = asked.only("search", "steps", "logits")
+        plan = workup.plan_search(case.forecast, tests=tests, labels=labels, **how)
     if asked.plot is not None:
         from pandora_regret.plots.single_case import draw_search_trace
 
@@ -168,14 +165,13 @@ def _plan_search(forecast: str, asked: Asked) -> None:
 
 def read_case(
     forecast: str, asked: Asked, priced: Collection[str] | None, classes: Sequence[str] | None = None
-) -> OneRow:
+) -> files.OneRow:
     """A forecast that is written out, perhaps over these classes, or a row of a file: by its number, or its id."""
-    from pandora_regret.files import OneRow, read_row
     from pandora_regret.files.written import read_pairs
     from pandora_regret.inputs.names import completed, matched
 
     if os.path.exists(forecast) or asked.row is not None or asked.case is not None:
-        one = read_row(forecast, asked.row, asked.layout(), priced, asked.case)
+        one = files.read_row(forecast, asked.row, asked.layout(), priced, asked.case)
     elif "=" in forecast:
         pairs = read_pairs(forecast, "FORECAST")
         whole = pairs if classes is None or asked.logits else completed(pairs, classes)
@@ -183,7 +179,7 @@ def read_case(
         zero = [name for name in whole if name not in named]
         words = f"{listed(zero)} not named: taken as probability 0" if zero else ""
         done = (Done("classes taken as 0", len(zero), words),) if zero else ()
-        one = OneRow(tuple(whole), np.array(list(whole.values())), "FORECAST", done=done)
+        one = files.OneRow(tuple(whole), np.array(list(whole.values())), "FORECAST", done=done)
     else:
         problem = f"{forecast!r} is neither a file nor NAME=PROBABILITY,..."
         raise InputError(problem, place="FORECAST", value=forecast, fix="write one of them")

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import fields
 from functools import cached_property
 from stat import S_ISREG
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
+from pandora_regret import files, inputs, priors, text, workup  # whose names load when they are asked for
 from pandora_regret.cli.headings import FILES, INTERVALS, OUTPUT, PRICES, Command, Option
 from pandora_regret.files.roles import BY, GROUP, ROLES, WEIGHT, Role
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pandora_regret.files import Layout, PriceList
-    from pandora_regret.inputs import Done, FloatArray
-    from pandora_regret.priors import Prior
-    from pandora_regret.workup import Workup
 
 T = TypeVar("T")
 MOST_JOBS = 1024
@@ -123,46 +117,35 @@ class Asked(SimpleNamespace):
             spelled = (f"--{name.replace('_', '-')}" for name in (first, second))
             raise click.UsageError(f"{' and '.join(spelled)} were both given: {why}.")
 
-    def layout(self, **changes: Any) -> Layout:
+    def layout(self, **changes: Any) -> files.Layout:
         """Which column of a file is what."""
-        from dataclasses import fields
-
-        from pandora_regret.files import Dialect, Layout
         from pandora_regret.files.written import listed
 
-        dialect = Dialect(**self.only(*(each.name for each in fields(Dialect))))
+        dialect = files.Dialect(**self.only(*(each.name for each in fields(files.Dialect))))
         classes = None if self.classes is None else tuple(listed(self.classes))
-        said = self.only(*(each.name for each in fields(Layout) if hasattr(self, each.name)))
-        return Layout(**said | {"by": (), "classes": classes, "dialect": dialect} | changes)
+        said = self.only(*(each.name for each in fields(files.Layout) if hasattr(self, each.name)))
+        return files.Layout(**said | {"by": (), "classes": classes, "dialect": dialect} | changes)
 
     @cached_property
     def price_unit(self) -> str:
         """What --currency or --unit says, "" where neither does."""
-        from pandora_regret.text import unit_named
-
         self.not_both("currency", "unit", "costs are in one of them")
-        return unit_named(self.currency or self.unit or "")
+        return text.unit_named(self.currency or self.unit or "")
 
     @cached_property
-    def price_list(self) -> PriceList | None:
+    def price_list(self) -> files.PriceList | None:
         """What --costs says, whatever the classes are; read once."""
         unit = self.price_unit
-        if self.costs is None:
-            return None
-        from pandora_regret.files import read_price_list
-
-        return read_price_list(self.costs, unit, self.sheet)
+        return None if self.costs is None else files.read_price_list(self.costs, unit, self.sheet)
 
     def charged(
-        self, classes: Sequence[str], own: FloatArray | None = None, source: str = "each row's own"
-    ) -> tuple[dict[str, Any], tuple[Done, ...]]:
+        self, classes: Sequence[str], own: Any = None, source: str = "each row's own"
+    ) -> tuple[dict[str, Any], tuple[inputs.Done, ...]]:
         """What --costs says, or each row of a file: as the library takes it, and what was not used."""
-        from pandora_regret.inputs import InputError
-
         if own is not None:
             if self.costs is not None:
                 fix = "use one price list, not both"
-                raise InputError(f"the files have cost columns and --costs is given too: {fix}.")
+                raise inputs.InputError(f"the files have cost columns and --costs is given too: {fix}.")
             return {"costs": own, "currency": self.price_unit, "source": source}, ()
         if self.price_list is not None:
             prices = self.price_list.for_classes(classes)
@@ -175,27 +158,22 @@ class Asked(SimpleNamespace):
         return {"currency": self.price_unit} if self.price_unit else {}, ()
 
     def prices(
-        self, classes: Sequence[str], own: FloatArray | None = None
-    ) -> tuple[Prior | None, Any, str | None, tuple[Done, ...]]:
+        self, classes: Sequence[str], own: Any = None
+    ) -> tuple[priors.Prior | None, Any, str | None, tuple[inputs.Done, ...]]:
         """The prior, what tests typically cost (1, where nobody says), their unit, and what was not used."""
-        import numpy as np
-
         prior, (charged, unused) = self.read_prior(), self.charged(classes, own)
         if self.workup_read is not None:
             return prior, None, self.price_unit or self.workup_read.currency, unused
         if charged or getattr(prior, "n_classes", None) is not None:
             return prior, charged.get("costs"), charged.get("currency", ""), unused
-        return prior, np.ones(len(classes)), None, unused
+        return prior, [1.0] * len(classes), None, unused
 
     @cached_property
-    def workup_read(self) -> Workup | None:
+    def workup_read(self) -> workup.Workup | None:
         """The work-up that was asked for."""
         self.not_both("costs", "workup", "a work-up says what its steps cost")
-        if (path := getattr(self, "workup", None)) is None:
-            return None
-        from pandora_regret.workup import Workup
-
-        return Workup.load(path)
+        path = getattr(self, "workup", None)
+        return None if path is None else workup.Workup.load(path)
 
     def priced(self) -> Collection[str] | None:
         """The names of the classes that the work-up or the price list tells, where there is one."""
@@ -203,21 +181,15 @@ class Asked(SimpleNamespace):
             return self.workup_read.classes
         return None if self.price_list is None else self.price_list.costs.keys()
 
-    def read_prior(self) -> Prior | None:
+    def read_prior(self) -> priors.Prior | None:
         """The prior that was asked for."""
-        if self.prior is None:
-            return None
-        from pandora_regret.files import read_prior_argument
-
-        return read_prior_argument(self.prior)
+        return None if self.prior is None else files.read_prior_argument(self.prior)
 
 
-def check_output(path: Path | None, force: bool) -> None:
-    """An output file that may not be written is an error before any work is done."""
+def check_output(path: Any, force: bool) -> None:
+    """A path of an output file that may not be written is an error before any work is done."""
     if path is None:
         return
-    from pandora_regret.inputs import InputError
-
     folder = path.resolve().parent
     for is_so, problem in (
         (path.is_dir(), " is a directory: name the file to write."),
@@ -230,7 +202,7 @@ def check_output(path: Path | None, force: bool) -> None:
         ),
     ):
         if is_so:
-            raise InputError(f"{path}{problem}")
+            raise inputs.InputError(f"{path}{problem}")
 
 
 def read_saved(path: str, made: Callable[[Any], T], what: str) -> T:
@@ -238,13 +210,12 @@ def read_saved(path: str, made: Callable[[Any], T], what: str) -> T:
     import json
 
     from pandora_regret.files.source import check_readable
-    from pandora_regret.inputs import InputError
 
     check_readable(path)
     try:
         with open(path, "rb") as file:
             return made(json.load(file))
-    except InputError as error:
+    except inputs.InputError as error:
         raise error.within(path) from None
     except (ValueError, RecursionError):  # not JSON, or nested too deeply
-        raise InputError(f"{path} is not {what}.") from None
+        raise inputs.InputError(f"{path} is not {what}.") from None

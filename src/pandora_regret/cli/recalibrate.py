@@ -13,11 +13,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import exp
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 import numpy as np
 
+from pandora_regret import calibrate, files
 from pandora_regret.cli.headings import Option
 from pandora_regret.cli.options import (
     FILE_ARGUMENTS,
@@ -34,10 +34,6 @@ from pandora_regret.cli.output import all_done, echo, print_done, print_json
 from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.records import to_plain
 from pandora_regret.text import money, money_between
-
-if TYPE_CHECKING:
-    from pandora_regret.calibrate import Recalibration, RecalibrationMap
-    from pandora_regret.files import Batch, Predictions
 
 HARDLY_ANY = 0.01  # of what there was of a class
 METHODS = ("temperature", "vector", "matrix", "prior")
@@ -81,17 +77,16 @@ def recalibrate(asked: Asked) -> None:
       pandora recalibrate old.csv --method prior --apply new.csv --out new_recalibrated.csv
     """
     from pandora_regret.calibrate.recalibration import recalibrate_forecast, shifted_frequencies
-    from pandora_regret.files import ModelFiles, open_models, read_all
     from pandora_regret.scores import priced
 
     map_path = _check_outputs(asked)
-    opened = _only_model(open_models([ModelFiles(tuple(asked.files), asked.layout())], asked.priced()))
-    batch = read_all(opened)
+    opened = _only_model(files.open_models([files.ModelFiles(tuple(asked.files), asked.layout())], asked.priced()))
+    batch = files.read_all(opened)
     prior, typical, unit, unused = asked.prices(opened.classes, batch.costs)
     prior, forecast = priced(batch.forecast().check(), prior, typical)
     new, result, written = None if asked.apply is None else _open_new(asked, opened.classes), None, None
     if new is not None and asked.method == "prior":
-        map_ = shifted_frequencies(forecast, read_all(new).forecast().check())
+        map_ = shifted_frequencies(forecast, files.read_all(new).forecast().check())
     else:
         how = (asked.method, asked.objective or "log_loss", asked.folds, 0, asked.level)
         result = recalibrate_forecast(forecast, prior, *how, unit, batch.groups)
@@ -152,7 +147,7 @@ def _check_outputs(asked: Asked) -> Path | None:
     return map_path
 
 
-def _only_model(opened: Sequence[Predictions]) -> Predictions:
+def _only_model(opened: Sequence[files.Predictions]) -> files.Predictions:
     from pandora_regret.files.candidates import ListedRows
 
     if len(opened) > 1:
@@ -164,27 +159,25 @@ def _only_model(opened: Sequence[Predictions]) -> Predictions:
     return opened[0]
 
 
-def _open_new(asked: Asked, classes: tuple[str, ...]) -> Predictions:
+def _open_new(asked: Asked, classes: tuple[str, ...]) -> files.Predictions:
     """The file to recalibrate: of the same classes; what it has besides forecasts is its own."""
-    from pandora_regret.files import FileError, open_predictions
-
     others = dict.fromkeys(("votes_prefix", "cost_prefix", "group", "weight", "truth"))
     layout = asked.layout(unlabelled=True, classes=classes, **others)
     try:
-        return _only_model(open_predictions(asked.apply, layout))
-    except FileError as error:
+        return _only_model(files.open_predictions(asked.apply, layout))
+    except files.FileError as error:
         if error.argument != "label":
             raise
-        return _only_model(open_predictions(asked.apply, replace(layout, label=None)))
+        return _only_model(files.open_predictions(asked.apply, replace(layout, label=None)))
 
 
-def _write(opened: Predictions, out: str, map_: RecalibrationMap) -> int:
+def _write(opened: files.Predictions, out: str, map_: calibrate.RecalibrationMap) -> int:
     """The new forecasts, and how many rows they are."""
     from pandora_regret.files.writing import write_again
 
     columns = [map_.classes.index(name) for name in opened.classes]
 
-    def new_forecasts(batch: Batch) -> FloatArray:
+    def new_forecasts(batch: files.Batch) -> FloatArray:
         table = map_.apply(batch.forecast().check())[:, columns]
         with np.errstate(divide="ignore"):
             return np.log(table) if opened.logits else table
@@ -192,7 +185,7 @@ def _write(opened: Predictions, out: str, map_: RecalibrationMap) -> int:
     return write_again(opened, out, new_forecasts)
 
 
-def _verdict(result: Recalibration | None, rows: int) -> str:
+def _verdict(result: calibrate.Recalibration | None, rows: int) -> str:
     """Whether it is worth it."""
     if result is None:
         return "What it saves cannot be told without labels: pandora compare says it of cases that have some."
@@ -210,7 +203,7 @@ def _verdict(result: Recalibration | None, rows: int) -> str:
     )
 
 
-def _what_it_does(map_: RecalibrationMap) -> Iterator[str]:
+def _what_it_does(map_: calibrate.RecalibrationMap) -> Iterator[str]:
     if map_.temperature is not None:
         fault = "overconfident" if map_.temperature > 1 else "underconfident"
         yield f"The forecasts are {fault}: temperature {map_.temperature:.3g}."

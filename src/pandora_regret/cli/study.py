@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from pandora_regret import study as studies
 from pandora_regret.cli.headings import Group, Option
 from pandora_regret.cli.options import FORCE, PATH, WORK, Asked, check_output, command
 from pandora_regret.cli.output import bars, echo
-
-if TYPE_CHECKING:
-    from pandora_regret.study import Study
-    from pandora_regret.study.results import Grid
 
 STUDY_FILE = click.Argument(["study_file"], type=PATH)
 FOLDER = click.Argument(["folder"], type=PATH)
@@ -37,37 +33,29 @@ def choice(name: str, help: str, *words: str) -> Option:
 )
 def run(asked: Asked) -> None:
     """Run the study that a TOML file describes; what is already in the output folder is kept."""
-    from pandora_regret.study import begin
-
-    _finish(begin(asked.study_file, asked.out, trust=asked.trust), asked.out, asked)
+    _finish(studies.begin(asked.study_file, asked.out, trust=asked.trust), asked.out, asked)
 
 
 @command(STUDY_FILE, TRUST)
 def plan(asked: Asked) -> None:
     """What a study takes: models, images, hours, and what it would download. Nothing is downloaded."""
-    from pandora_regret.study import read_study, study_plan
-
-    echo(study_plan(read_study(asked.study_file, trust=asked.trust)).to_text())
+    echo(studies.study_plan(studies.read_study(asked.study_file, trust=asked.trust)).to_text())
 
 
 @command(FOLDER, *WORK, TRUST, Option("--retry-failed", "Try models again that failed before."))
 def resume(asked: Asked) -> None:
     """Go on with a study where it was interrupted."""
-    from pandora_regret.study import forget_failures, reopen
-
-    described = reopen(asked.folder, trust=asked.trust)
+    described = studies.reopen(asked.folder, trust=asked.trust)
     if asked.retry_failed:
-        forget_failures(described, asked.folder)
+        studies.forget_failures(described, asked.folder)
     _finish(described, asked.folder, asked)
 
 
-def _finish(described: Study, folder: Path, asked: Asked) -> None:
+def _finish(described: studies.Study, folder: Path, asked: Asked) -> None:
     """Do what is left to do, with bars, and print the table."""
-    from pandora_regret.study import run_study, study_grid
-
     with bars() as watcher:
-        results = run_study(described, folder, watcher=watcher, **asked.only("jobs", "cluster"))
-    echo(study_grid(results).render(), nl=False)
+        results = studies.run_study(described, folder, watcher=watcher, **asked.only("jobs", "cluster"))
+    echo(studies.study_grid(results).render(), nl=False)
 
 
 @command(
@@ -86,10 +74,9 @@ def table(asked: Asked) -> None:
     echo(_grid(asked, asked.what).render(asked.format, asked.intervals), nl=False)
 
 
-def _grid(asked: Asked, what: str) -> Grid:
-    from pandora_regret.study import PAPER_METRICS, read_results, study_grid
-
-    return study_grid(read_results(asked.folder), what, () if asked.all else asked.metric or PAPER_METRICS)
+def _grid(asked: Asked, what: str) -> studies.Grid:
+    metrics = () if asked.all else asked.metric or studies.PAPER_METRICS
+    return studies.study_grid(studies.read_results(asked.folder), what, metrics)
 
 
 @command(FOLDER, click.Argument(["file"], type=PATH), *METRICS, FORCE)
@@ -131,9 +118,7 @@ def figures(asked: Asked) -> None:
 @command(FOLDER)
 def status(asked: Asked) -> None:
     """How far a study is: models done, failed and missing."""
-    from pandora_regret.study import standing
-
-    parts, finished = standing(asked.folder)
+    parts, finished = studies.standing(asked.folder)
     for part in parts:
         of_all = "not listed yet" if part.models is None else f"{part.done} of {part.models} models done"
         echo(f"{part.name}: {of_all}, {len(part.failures)} failed")

@@ -21,18 +21,16 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from pandora_regret import files, workup
 from pandora_regret.cli.options import COMMON_ROWS, COSTS, FILE_ARGUMENTS, JSON, LAYOUT, Asked, command
 from pandora_regret.cli.output import all_done, bars, bullets, echo, heading, print_done, print_json
 from pandora_regret.files.roles import LABEL, MODEL, ROLES
 from pandora_regret.records import to_plain
 from pandora_regret.text import count, counted
-
-if TYPE_CHECKING:
-    from pandora_regret.files import Inspected, Problem
 
 
 @command(FILE_ARGUMENTS, COMMON_ROWS, *LAYOUT, *COSTS, JSON)
@@ -51,20 +49,16 @@ def validate(asked: Asked) -> None:
       pandora validate skin.toml
     """
     if len(asked.files) == 1 and _is_workup(asked.files[0]):
-        from pandora_regret.workup import Workup, summarise
-
-        summary = summarise(Workup.load(asked.files[0]))
+        summary = workup.summarise(workup.Workup.load(asked.files[0]))
         if asked.json:
             print_json({"schema": "pandora-workup/1", **summary.to_dict()})
         else:
             echo(summary.to_text())
         return
-    from pandora_regret.files import inspect_models, read_models_argument
-
-    models, prices = read_models_argument(asked.files, asked.layout()), asked.price_list
+    models, prices = files.read_models_argument(asked.files, asked.layout()), asked.price_list
     with bars(passing=True) as progress:
         progress.start("reading", total=sum(len(one.paths) for one in models))
-        results, together = inspect_models(models, prices, partial(progress.advance, "reading"))
+        results, together = files.inspect_models(models, prices, partial(progress.advance, "reading"))
     fine = all(result.fine for result in results) and not together
     done = all_done(results)
     understood = [one.columns for one in results if one.columns is not None]
@@ -94,7 +88,7 @@ def _is_workup(path: str) -> bool:
         return True  # whoever reads it as a work-up says what is wrong with it
 
 
-def _table_as_dict(one: Inspected) -> dict[str, Any]:
+def _table_as_dict(one: files.Inspected) -> dict[str, Any]:
     columns, classes = None, {}
     if one.columns is not None:
         classes = {name: one.labels[name] for name in one.columns.classes}
@@ -106,13 +100,13 @@ def _table_as_dict(one: Inspected) -> dict[str, Any]:
     return about | {"models": dict(one.models), "columns": columns, "problems": problems}
 
 
-def _problems(problems: Sequence[Problem], *where: str) -> list[dict[str, Any]]:
+def _problems(problems: Sequence[files.Problem], *where: str) -> list[dict[str, Any]]:
     """Rows are counted from 1."""
     plain = [vars(problem) | {"rows": [row + 1 for row in problem.rows]} for problem in problems]
     return [{key: each[key] for key in ("kind", "message", "count", *where)} for each in plain]
 
 
-def _print(results: Sequence[Inspected], together: Sequence[Problem]) -> None:
+def _print(results: Sequence[files.Inspected], together: Sequence[files.Problem]) -> None:
     for number, result in enumerate(results):
         if number:
             echo()
@@ -126,7 +120,7 @@ def _print(results: Sequence[Inspected], together: Sequence[Problem]) -> None:
         bullets((each.message for each in together), mark="!")
 
 
-def _print_understood(one: Inspected) -> None:
+def _print_understood(one: files.Inspected) -> None:
     """What each column is taken for."""
     if one.columns is None:
         return
@@ -147,7 +141,7 @@ def _print_understood(one: Inspected) -> None:
         bullets([text] if text else [], mark=f"{title:<10}")
 
 
-def _sentence(problem: Problem) -> str:
+def _sentence(problem: files.Problem) -> str:
     """With the places of the first rows: ["line 3", "line 4"] becomes "lines 3, 4"."""
     if not problem.rows:
         return problem.message

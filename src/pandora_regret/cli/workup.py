@@ -8,10 +8,12 @@ The JSON of a replay (schema "pandora-replay/1")::
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from pandora_regret import files
+from pandora_regret import workup as workups
 from pandora_regret.cli.headings import Group, Option
 from pandora_regret.cli.options import (
     COSTS,
@@ -30,24 +32,20 @@ from pandora_regret.inputs import InputError
 from pandora_regret.records import to_plain
 from pandora_regret.text import money
 
-if TYPE_CHECKING:
-    from pandora_regret.workup import Workup
-
+DIALECT = ("separator", "decimal", "encoding", "sheet")
 RECORDS = (
     click.Argument(["records"], type=INPUT_PATH),
     Option("--label --class COLUMN", "The class of each case.", required=True),
-    *(option for option in LAYOUT if option.name in ("separator", "decimal", "encoding", "sheet")),
+    *(option for option in LAYOUT if option.name in DIALECT),
 )
 OUT = Option("--out FILE", "The work-up file to write.", type=PATH)
 
 
 def _read(asked: Asked) -> Any:
-    from pandora_regret.files import Dialect, read_table
-
-    return read_table(asked.records, Dialect(**asked.only("separator", "decimal", "encoding", "sheet")))
+    return files.read_table(asked.records, files.Dialect(**asked.only(*DIALECT)))
 
 
-def _written(workup: Workup, asked: Asked) -> None:
+def _written(workup: workups.Workup, asked: Asked) -> None:
     if asked.out is not None:
         echo(f"Written: {workup.save(asked.out)}. Next: pandora next {asked.out}", err=True)
 
@@ -75,7 +73,6 @@ def learn(asked: Asked) -> None:
       pandora workup learn march.csv --class diagnosis --update workup.toml --out workup.toml --force
     """
     from pandora_regret.files.written import listed, read_written_number
-    from pandora_regret.workup import Workup
     from pandora_regret.workup.learn import what_was_learned
 
     check_output(asked.out, asked.force)
@@ -84,14 +81,14 @@ def learn(asked: Asked) -> None:
         name, _, numbers = text.partition("=")
         cuts[name] = [read_written_number(number, f"--cuts: {text!r}") for number in listed(numbers)]
     prices, combine = asked.price_list, [listed(text) for text in asked.combine]
-    workup = Workup.learn(
+    workup = workups.Workup.learn(
         _read(asked),
         asked.label,
         None if prices is None else prices.costs,
         cuts=cuts,
         combine=combine,
         unit=(asked.price_unit if prices is None else prices.unit) or None,
-        update=None if asked.update is None else Workup.load(asked.update),
+        update=None if asked.update is None else workups.Workup.load(asked.update),
         **asked.only("wrong", "bins"),
     )
     for sentence in filter(None, (*what_was_learned(workup), workup.notes)):
@@ -120,16 +117,15 @@ def replay(asked: Asked) -> None:
       pandora workup replay workup.toml held_out.csv --class diagnosis --at-most-wrong 5% --out safe.toml
     """
     from pandora_regret.files.written import read_written_number
-    from pandora_regret.workup import Workup, find_stop_loss, replay_workup
 
     check_output(asked.out, asked.force)
-    workup, about = Workup.load(asked.workup), (_read(asked), asked.label)
+    workup, about = workups.Workup.load(asked.workup), (_read(asked), asked.label)
     if asked.at_most_wrong is None:
-        result = replay_workup(workup, *about, level=asked.level)
+        result = workups.replay_workup(workup, *about, level=asked.level)
     else:
         text = asked.at_most_wrong
         share = read_written_number(text, "--at-most-wrong")
-        chosen = find_stop_loss(workup, *about, share, level=asked.level)
+        chosen = workups.find_stop_loss(workup, *about, share, level=asked.level)
         if chosen is None:
             raise InputError(
                 f"no stop loss meets --at-most-wrong {text} on these cases: allow more, or add tests."

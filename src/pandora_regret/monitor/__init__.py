@@ -7,7 +7,6 @@ monitor.py    `Monitor`: forecasts and labels come in, in batches of any size, a
 summary.py    where a monitor stands, in numbers and in sentences
 """
 
-from pandora_regret.monitor.monitor import Monitor, Taken
-from pandora_regret.monitor.summary import Alarm, MonitorSummary, Period
+from pandora_regret.lazy import lazy_exports
 
-__all__ = ["Alarm", "Monitor", "MonitorSummary", "Period", "Taken"]
+__all__, __getattr__, __dir__ = lazy_exports(__name__)
