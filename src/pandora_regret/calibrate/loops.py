@@ -12,9 +12,8 @@ LANES = 512  # instances at a time, so that their running sums stay in the cache
 
 
 @njit(**FAST)
-def log_loss_derivatives(scores, truth, weights, inverse_temperature, start, stop):
-    """The first two derivatives in 1 / T of the log loss of ``scores / T``: weighted sums of cumulants."""
-    slope, curvature = 0.0, 0.0
+def log_loss_derivatives(scores, truth, inverse_temperature, start, stop, slopes, curvatures):
+    """The first two derivatives in 1 / T of each row's log loss of ``scores / T``: cumulants."""
     highest, s0, s1, s2 = np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty(LANES)
     for first in range(start, stop, LANES):
         last = min(first + LANES, stop)
@@ -35,6 +34,5 @@ def log_loss_derivatives(scores, truth, weights, inverse_temperature, start, sto
                 s2[r] += odds * gap * gap
         for r in range(last - first):
             mean = s1[r] / s0[r]
-            slope += weights[first + r] * (mean - (scores[truth[first + r], first + r] - highest[r]))
-            curvature += weights[first + r] * (s2[r] / s0[r] - mean * mean)
-    return slope, curvature
+            slopes[first + r] = mean - (scores[truth[first + r], first + r] - highest[r])
+            curvatures[first + r] = s2[r] / s0[r] - mean * mean

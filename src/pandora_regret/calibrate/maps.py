@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pandora_regret.calibrate.rows import LabelledScores
-from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray, read_choice
-from pandora_regret.kernels.engine import in_threads, search_costs, worth_compiling
+from pandora_regret.inputs import FloatArray, InputError, IntArray, read_choice
+from pandora_regret.kernels.engine import in_threads, worth_compiling
 from pandora_regret.priors import Prior
-from pandora_regret.scores import mean_or_rows
+from pandora_regret.scores import expected_search_cost
 
 MOST_ITERATIONS = 500
 AT_ONCE = 4096  # rows, so that temporaries stay in the cache
@@ -24,6 +24,7 @@ TOLERANCE, MOST_ROUNDS = 1e-8, 1000  # of EM
 COLDEST, HOTTEST = 1e-3, 1e3  # temperatures; separable data would ask for 0, useless forecasts for infinity
 LAST_STEP = 1e-5  # relative; where steps square, what is left after it is 1e-10
 EVALUATIONS = 8  # of Newton's method, about
+SHORT_STEP = 0.02  # relative; what is left after it is some 1e-6
 ONE_IN, FEWEST = 16, 4096  # where rows are many, one in so many finds where to start, but no fewer than these
 MOST_PASSES = 100
 NOT_SHRINKING = 0.9  # a Newton step this long beside the one before creeps towards a minimum at infinity
@@ -205,21 +206,29 @@ def best_inverse_temperature(rows: LabelledScores) -> float:
 
     Newton's method starts at 1; where there are many rows, at what a part of them, drawn by chance, asks for.
     """
-    many = worth_compiling(EVALUATIONS * rows.scores.size)
-    return _newton(rows, _newton(_part(rows), 1.0, many) if many else 1.0, many)
+    part = _part(rows)
+    return _newton(rows, 1.0 if len(part) == len(rows) else _newton(part, 1.0))
 
 
 def out_of_fold_inverse_temperatures(rows: LabelledScores, fold: IntArray) -> FloatArray:
-    """For each row, (N,), the 1 / T of least log loss of the rows in other folds than its own."""
-    start, many, inverse = (
-        best_inverse_temperature(rows),
-        worth_compiling(EVALUATIONS * rows.scores.size),
-        np.empty(len(rows)),
+    """For each row, (N,), the 1 / T of least log loss of the rows in other folds than its own.
+
+    From the best of all rows that is mostly a short way, for which one step of Newton's method will do, with the
+    curvature half way.
+    """
+    start, folds = best_inverse_temperature(rows), np.unique(fold)
+    further = (1 + SHORT_STEP) * start
+    (slopes, curvatures), (_, beyond) = (
+        [each.sum() - np.bincount(fold, each)[folds] for each in derivatives(rows, x)] for x in (start, further)
     )
-    for number in np.unique(fold):
-        others = replace(rows, weights=np.where(fold == number, 0.0, rows.weights))
-        inverse[fold == number] = _newton(others, start, many)
-    return inverse
+    steps = np.divide(slopes, curvatures, out=np.full(len(folds), np.inf), where=curvatures > 0)
+    half_way = curvatures - steps / 2 * (beyond - curvatures) / (further - start)
+    is_short, inverse = np.abs(steps) <= SHORT_STEP * start, np.empty(len(folds))
+    inverse[is_short] = start - slopes[is_short] / half_way[is_short]
+    for place in np.flatnonzero(~is_short):
+        weights = np.where(fold == folds[place], 0.0, rows.weights)
+        inverse[place] = _newton(replace(rows, weights=weights), start)
+    return np.asarray(inverse[np.searchsorted(folds, fold)])
 
 
 def search_inverse_temperature(rows: LabelledScores, prior: Prior) -> float:
@@ -232,10 +241,8 @@ def search_inverse_temperature(rows: LabelledScores, prior: Prior) -> float:
     from scipy.optimize import minimize_scalar
 
     def cost(inverse: float, some: LabelledScores = rows) -> float:
-        numbers, about = range(len(some)), {"weights": some.weights, "costs": some.costs, "checked": True}
-        values = inverse * some.scores.T
-        forecast = Forecast(values, True, range(some.n_classes), some.truth, numbers, 0.0, **about)  # type: ignore[arg-type]
-        return float(mean_or_rows(forecast, search_costs(forecast, prior), per_instance=False))
+        about: dict[str, Any] = {"prior": prior, "max_costs": some.costs, "sample_weight": some.weights}
+        return float(expected_search_cost(some.truth, inverse * some.scores.T, logits=True, **about))
 
     part = _part(rows)
     lowest = min(range(len(GRID)), key=lambda i: (cost(GRID[i], part), -abs(np.log(GRID[i]))))
@@ -248,33 +255,23 @@ def _part(rows: LabelledScores) -> LabelledScores:
     return rows.at_most(max(len(rows) // ONE_IN, FEWEST))
 
 
-def derivatives(rows: LabelledScores, inverse_temperature: float, many: bool) -> tuple[float, float]:
-    """The first two derivatives in 1 / T of the log loss, summed over rows.
-
-    They are cumulants of the scores under the forecast, by a compiled loop where rows, or those of which these are
-    a part, are many.
-    """
-    if many:
+def derivatives(rows: LabelledScores, inverse_temperature: float) -> FloatArray:
+    """The first two derivatives in 1 / T of each row's log loss, (2, N): cumulants under the forecast."""
+    if worth_compiling(EVALUATIONS * rows.scores.size):
         from pandora_regret.calibrate.loops import log_loss_derivatives
 
-        data = (rows.scores, rows.truth, rows.weights, inverse_temperature)
-        parts = in_threads(
-            lambda part: log_loss_derivatives(*data, part.start, part.stop), len(rows), rows.scores.size
-        )
-        slope, curvature = np.sum(parts, axis=0).tolist()
-        return slope, curvature
+        out, about = np.empty((2, len(rows))), (rows.scores, rows.truth, inverse_temperature)
+        size = len(rows), rows.scores.size
+        in_threads(lambda part: log_loss_derivatives(*about, part.start, part.stop, *out), *size)
+        return np.asarray(rows.weights * out)
     gaps = rows.scores - rows.scores[rows.truth, np.arange(len(rows))]
     odds = np.exp(inverse_temperature * (gaps - gaps.max(axis=0)))
     odds /= odds.sum(axis=0)
     mean = (odds * gaps).sum(axis=0)
-    slope, curvature = (
-        rows.weights * mean,
-        rows.weights * (odds * (gaps - mean) ** 2),
-    )  # BLAS would keep cores busy
-    return float(slope.sum()), float(curvature.sum())
+    return rows.weights * np.stack([mean, (odds * (gaps - mean) ** 2).sum(axis=0)])
 
 
-def _newton(rows: LabelledScores, start: float, many: bool) -> float:
+def _newton(rows: LabelledScores, start: float) -> float:
     """Where the slope turns from falling to rising; the end of the range it falls towards if nowhere.
 
     Every slope narrows a bracket. A step that leaves it, goes uphill or does not shrink is replaced by the
@@ -283,7 +280,7 @@ def _newton(rows: LabelledScores, start: float, many: bool) -> float:
     low, high = ends = 1 / HOTTEST, 1 / COLDEST
     x, last = start, np.inf
     for passes in range(MOST_PASSES):
-        slope, curvature = derivatives(rows, x, many)
+        slope, curvature = (float(each.sum()) for each in derivatives(rows, x))
         if passes == 0 and slope == curvature == 0:
             return start  # every row says the same of all classes: nothing to scale
         low, high = (low, x) if slope > 0 else (x, high)

@@ -1,0 +1,5 @@
+from pandora_regret.monitor.monitor import Monitor as Monitor
+from pandora_regret.monitor.monitor import Taken as Taken
+from pandora_regret.monitor.summary import Alarm as Alarm
+from pandora_regret.monitor.summary import MonitorSummary as MonitorSummary
+from pandora_regret.monitor.summary import Period as Period
