@@ -221,10 +221,11 @@ def out_of_fold_inverse_temperatures(rows: LabelledScores, fold: IntArray) -> Fl
     (slopes, curvatures), (_, beyond) = (
         [each.sum() - np.bincount(fold, each)[folds] for each in derivatives(rows, x)] for x in (start, further)
     )
-    steps = np.divide(slopes, curvatures, out=np.full(len(folds), np.inf), where=curvatures > 0)
-    half_way = curvatures - steps / 2 * (beyond - curvatures) / (further - start)
-    is_short, inverse = np.abs(steps) <= SHORT_STEP * start, np.empty(len(folds))
-    inverse[is_short] = start - slopes[is_short] / half_way[is_short]
+    is_short = (curvatures > 0) & (np.abs(slopes) <= SHORT_STEP * start * curvatures)
+    slope, here, there = (each[is_short] for each in (slopes, curvatures, beyond))
+    half_way = here - slope / here / 2 * (there - here) / (further - start)
+    inverse = np.empty(len(folds))
+    inverse[is_short] = start - slope / half_way
     for place in np.flatnonzero(~is_short):
         weights = np.where(fold == folds[place], 0.0, rows.weights)
         inverse[place] = _newton(replace(rows, weights=weights), start)
@@ -268,7 +269,7 @@ def derivatives(rows: LabelledScores, inverse_temperature: float) -> FloatArray:
     odds = np.exp(inverse_temperature * (gaps - gaps.max(axis=0)))
     odds /= odds.sum(axis=0)
     mean = (odds * gaps).sum(axis=0)
-    return rows.weights * np.stack([mean, (odds * (gaps - mean) ** 2).sum(axis=0)])
+    return np.asarray(rows.weights * np.stack([mean, (odds * (gaps - mean) ** 2).sum(axis=0)]))
 
 
 def _newton(rows: LabelledScores, start: float) -> float:
