@@ -86,11 +86,10 @@ def test_names_of_classes_and_errors():
     assert names[-3:] == ["nevus", "$5 to $10", "actinic…cinoma"]
     assert not any(text.get_parse_math() for text in drawn.texts)
     wrong = [({"rule": "guess"}, "rule is 'guess'"), ({"forecast": [0.5, 0.5]}, "a triangle shows three")]
-    wrong += [({"costs": [1, 2]}, "costs has shape"), ({"costs": [1, 0, 1]}, "it must be a positive number")]
-    wrong += [({"truth": 3}, "3"), ({"forecast": [0.5, 0.4, 0.4]}, "forecast row 0 sums to 1.3")]
-    for given_, words in wrong:
+    wrong += [({"costs": [1, 2]}, "costs has shape"), ({"truth": 3}, "3")]
+    for options, words in wrong:
         with pytest.raises(InputError, match=words):
-            plot_decision_plane(**given_, ax=axes())
+            plot_decision_plane(**options, ax=axes())
 
 
 def test_the_pair_loss_is_the_library_s_and_its_limits_are_the_paper_s():

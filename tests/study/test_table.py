@@ -29,10 +29,10 @@ def results():
     data = []
     for seed, name in enumerate(["Derm", "OCT & co_1"]):
         truth, proba = forecasts(seed)
-        found = agreement(
+        result = agreement(
             truth, proba, costs=[1.0, 2.0, 9.0], conditions=["clinical"], metrics=KEYS, replicates=20, seed=seed
         )
-        data.append({"name": name, "currency": "USD", "failures": {}, "agreement": found.to_dict()})
+        data.append({"name": name, "currency": "USD", "failures": {}, "agreement": result.to_dict()})
     return {"schema": "pandora-study/1", "title": "t", "data": data}
 
 
@@ -45,10 +45,13 @@ def test_the_paper_s_columns_unless_others_are_asked_for(results):
         study_grid(results, metrics=["unheard"])
 
 
+def grid_of(proba, **options):
+    result = agreement(forecasts(0)[0], proba, costs=[1.0, 2.0, 3.0], conditions=["clinical"], **options)
+    return result, study_grid({"data": [{"name": "d", "failures": {}, "agreement": result.to_dict()}]}, metrics=())
+
+
 def test_a_constant_metric_is_starred_and_explained():
-    truth, proba = forecasts(0)
-    found = agreement(truth, np.repeat(proba[:1], 3, axis=0), costs=[1.0, 2.0, 3.0], conditions=["clinical"])
-    grid = study_grid({"data": [{"name": "same", "failures": {}, "agreement": found.to_dict()}]})
+    _, grid = grid_of(np.repeat(forecasts(0)[1][:1], 3, axis=0), replicates=5)
     assert "0.00*" in grid.render()
     assert "ranks none" in grid.render()
 
@@ -56,14 +59,9 @@ def test_a_constant_metric_is_starred_and_explained():
 def test_a_metric_that_ranks_the_wrong_way_round_is_marked_and_never_best():
     from pandora_regret.metrics import Metric
 
-    truth, proba = forecasts(0)
     contrary = Metric("contrary", "Contrary", "lower", lambda truth, proba: proba[np.arange(len(truth)), truth])
-    found = agreement(
-        truth, proba, costs=[1.0, 2.0, 3.0], conditions=["clinical"], metrics=["accuracy", contrary], replicates=5
-    )
-    assert found.reversed.tolist() == [[False, False, True]]
-    assert type(found).from_dict(found.to_dict()).reversed.tolist() == found.reversed.tolist()
-    grid = study_grid({"data": [{"name": "d", "failures": {}, "agreement": found.to_dict()}]}, metrics=())
+    result, grid = grid_of(forecasts(0)[1], metrics=["accuracy", contrary], replicates=5)
+    assert result.reversed.tolist() == [[False, False, True]]
     assert [cell.best for cell in grid.rows[0][2]][2] is False
     assert "†" in grid.render()
     assert "the wrong way round" in grid.render()
@@ -106,13 +104,8 @@ def test_the_commands_from_run_to_figure(study_folder):
         return done.stdout
 
     out = study_folder / "out"
-    assert pandora_study("plan", study_folder / "study.toml").splitlines()[1].split()[:5] == [
-        "d",
-        "6",
-        "0",
-        "80",
-        "3",
-    ]
+    planned = pandora_study("plan", study_folder / "study.toml").splitlines()[1]
+    assert planned.split()[:5] == ["d", "6", "0", "80", "3"]
     printed = pandora_study("run", study_folder / "study.toml", "--out", out)
     assert "Pandora's Regret" in printed
     assert pandora_study("resume", out) == printed == pandora_study("table", out)

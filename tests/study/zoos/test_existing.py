@@ -1,7 +1,6 @@
 """Predictions in the files that people have: every format makes the same store."""
 
 import re
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,9 +19,8 @@ TRUTH = np.arange(N) % 3
 MODELS = ["net/50", "forest", "naïve"]
 
 
-def forecasts(name, dtype=np.float64):
-    seed = MODELS.index(name)
-    return np.random.default_rng(seed).dirichlet(np.ones(3), size=N).astype(dtype)
+def forecasts(name):
+    return np.random.default_rng(MODELS.index(name)).dirichlet(np.ones(3), size=N)
 
 
 def frame(name, **extra):
@@ -30,8 +28,8 @@ def frame(name, **extra):
     return pd.DataFrame({"label": np.take(CLASSES, TRUTH), **extra, **columns})
 
 
-def long_table():
-    return pd.concat([frame(name, model=name) for name in MODELS])
+def long_table(**extra):
+    return pd.concat([frame(name, model=name, **extra) for name in MODELS])
 
 
 def write_csv_each(folder):
@@ -57,8 +55,7 @@ def write_long_csv(folder):
 
 
 def write_long_parquet(folder):
-    table = pd.concat([frame(name, model=name, id=np.arange(N)) for name in MODELS])
-    table.sort_values("id", kind="stable").to_parquet(folder / "zoo.parquet", index=False)
+    long_table(id=np.arange(N)).sort_values("id", kind="stable").to_parquet(folder / "zoo.parquet", index=False)
     return folder / "zoo.parquet", MODELS
 
 
@@ -87,16 +84,18 @@ def test_what_does_not_fit_together_is_said_with_its_file(tmp_path):
     frame("forest").iloc[1:].to_csv(tmp_path / "short.csv", index=False)
     frame("forest").assign(label="cat").to_csv(tmp_path / "other.csv", index=False)
     frame("forest").assign(cat=2.0).to_csv(tmp_path / "wrong.csv", index=False)
+    (tmp_path / "broken.csv").write_text("label,cat,dog,cow\ncat,0.5\n")
     frame("forest", weight=1.0).to_csv(tmp_path / "weighted.csv", index=False)
     (tmp_path / "again").mkdir()
     frame("naïve").to_csv(tmp_path / "again" / "a.csv", index=False)
     (tmp_path / "empty").mkdir()
-    kept = stored([tmp_path / f"{name}.csv" for name in ("a", "short", "other", "wrong")], tmp_path)
+    kept = stored([tmp_path / f"{name}.csv" for name in ("a", "short", "other", "wrong", "broken")], tmp_path)
     assert kept.models == ("a",)
     for name, words in {
         "short": r"short.csv has 19 rows but .*a.csv has 20",
         "other": "other.csv",
         "wrong": "wrong.csv line 2 contains 2, which is more than 1",
+        "broken": "line 2 has 2 values but the header names 4 columns",
     }.items():
         assert re.search(words, kept.failures[name])
     for paths, said in [
@@ -125,57 +124,33 @@ def test_a_zoo_of_files_reads_every_file_once(tmp_path, write, monkeypatch):
     assert [outcome.name for outcome in zoo.predict(["forest"])] == ["forest"]  # and again, if asked again
 
 
-def test_a_file_that_cannot_be_read_is_recorded_and_the_others_go_on(tmp_path):
-    _, names = write_csv_each(tmp_path)
-    (tmp_path / "broken.csv").write_text("label,a,b\na,0.5\n")
-    (tmp_path / "half.csv").write_text((tmp_path / "forest.csv").read_text().splitlines()[0] + "\n")
-    zoo = FilesZoo(str(tmp_path / "*.csv"))
-    assert sorted(zoo.names()) == sorted([*names, "broken", "half"])
-    outcomes = {outcome.name: outcome for outcome in zoo.predict(zoo.names())}
-    assert {name for name, outcome in outcomes.items() if outcome.failure} == {"broken", "half"}
-    assert "line 2 has 2 values but the header names 3 columns" in outcomes["broken"].failure
-    for name in names:
-        np.testing.assert_allclose(outcomes[name].prediction.values, forecasts(name), rtol=1e-12)
-
-
 def test_what_is_left_out_is_not_even_opened(tmp_path, monkeypatch):
     _, names = write_csv_each(tmp_path)
     (tmp_path / "secret.csv").write_text("nothing that could be read")
-    zoo = FilesZoo(str(tmp_path / "*.csv"), leave_out=("sec*",))
-    opened = []
-    monkeypatch.setattr(existing, "open_models", partial(_seen, existing.open_models, opened))
+    zoo, opened, open_models = FilesZoo(str(tmp_path / "*.csv"), leave_out=("sec*",)), [], existing.open_models
+    monkeypatch.setattr(
+        existing, "open_models", lambda files, **options: opened.extend(files) or open_models(files, **options)
+    )
     assert sorted(zoo.names()) == sorted([*names, "secret"])
-    assert sorted(Path(path).stem for path in opened) == sorted(names)
-
-
-def _seen(open_models, opened, files, **options):
-    opened += [path for file in files for path in file.paths]
-    return open_models(files, **options)
+    assert sorted(Path(path).stem for file in opened for path in file.paths) == sorted(names)
 
 
 def test_rows_that_all_files_have_and_a_truth_of_its_own(tmp_path):
     """Against the same rows cut out by hand."""
-    _, names = write_csv_each(tmp_path)
-    tables = {name: pd.read_csv(tmp_path / f"{name}.csv") for name in names}
-    n = len(TRUTH)
-    for at, (name, table) in enumerate(tables.items()):
-        label = next(column for column in table if column in ("label", "y_true", "target"))
-        ids = [f"{row:03d}" for row in range(n)]
-        truth = pd.DataFrame({"id": ids, "label": table[label]})
-        table.drop(columns=label).assign(id=ids).iloc[at:].to_csv(tmp_path / f"{name}.csv", index=False)
-    truth.to_csv(tmp_path / "truth.txt.csv", index=False)
+    ids, names = [f"{row:03d}" for row in range(N)], MODELS[1:]
+    for first, name in enumerate(names):
+        frame(name, id=ids).drop(columns="label").iloc[first:].to_csv(tmp_path / f"{name}.csv", index=False)
+    frame(names[0], id=ids)[["id", "label"]].to_csv(tmp_path / "truth.txt.csv", index=False)
     paths = tuple(str(tmp_path / f"{name}.csv") for name in names)
     zoo = FilesZoo(paths, truth=str(tmp_path / "truth.txt.csv"), common_rows=True)
-    kept = slice(len(names) - 1, None)
-    np.testing.assert_array_equal(zoo.target().truth, TRUTH[kept])
+    np.testing.assert_array_equal(zoo.target().truth, TRUTH[1:])
     for outcome in zoo.predict(zoo.names()):
-        np.testing.assert_allclose(outcome.prediction.values, forecasts(outcome.name)[kept], rtol=1e-12)
+        np.testing.assert_allclose(outcome.prediction.values, forecasts(outcome.name)[1:], rtol=1e-12)
 
 
 def test_groups_of_rows_are_kept_with_the_labels(tmp_path):
-    expected = np.arange(len(TRUTH)) % 3
-    table = long_table().assign(week=[f"week {group}" for _ in MODELS for group in expected])
-    table.to_parquet(tmp_path / "zoo.parquet", index=False)
+    expected = np.arange(N) % 3
+    long_table(week=[f"week {group}" for group in expected]).to_parquet(tmp_path / "zoo.parquet", index=False)
     zoo = FilesZoo(str(tmp_path / "zoo.parquet"), group="week")
     store = predict_all(DataSet("flu", zoo), tmp_path / "store")
     for groups in (zoo.target().groups, store.groups, Store.open(tmp_path / "store").groups):

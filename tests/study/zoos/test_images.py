@@ -25,12 +25,10 @@ def _no_images_remembered():
     load_images.cache_clear()
 
 
-def write_npz(path, *, colour=True, column=True, sizes=(12, 3, 5), side=8, n_classes=3, **replaced):
+def write_npz(path, *, colour=True, column=True, sizes=(12, 5), side=8, n_classes=3, **replaced):
     arrays = {}
-    for split, n in zip(("train", "val", "test"), sizes, strict=True):
-        arrays[f"{split}_images"] = RNG.integers(
-            0, 256, (n, side, side, 3) if colour else (n, side, side), np.uint8
-        )
+    for split, n in zip(("train", "test"), sizes, strict=True):
+        arrays[f"{split}_images"] = RNG.integers(0, 256, (n, side, side, *[3] * colour), np.uint8)
         labels = (np.arange(n) % n_classes).astype(np.uint8)
         arrays[f"{split}_labels"] = labels[:, None] if column else labels
     np.savez(path, **arrays | replaced)
@@ -38,19 +36,17 @@ def write_npz(path, *, colour=True, column=True, sizes=(12, 3, 5), side=8, n_cla
 
 
 class TestData:
-    @pytest.mark.parametrize("colour", [True, False])
-    @pytest.mark.parametrize("column", [True, False])
-    def test_reads_both_layouts_of_images_and_labels(self, tmp_path, colour, column):
-        arrays = write_npz(tmp_path / "a.npz", colour=colour, column=column)
+    @pytest.mark.parametrize("plain", [True, False])
+    def test_reads_both_layouts_of_images_and_labels(self, tmp_path, plain):
+        arrays = write_npz(tmp_path / "a.npz", colour=not plain, column=not plain)
         data = load_images(str(tmp_path / "a.npz"))
-        assert data.pixels.shape == (17, 8, 8, 3 if colour else 1)
         assert data.n_train == 12
-        assert np.array_equal(data.pixels[:12].squeeze(), arrays["train_images"])
-        assert np.array_equal(data.pixels[12:].squeeze(), arrays["test_images"])
+        both = np.concatenate([arrays["train_images"], arrays["test_images"]])
+        assert np.array_equal(data.pixels, both[..., None] if plain else both)
         assert data.truth.tolist() == [0, 1, 2, 0, 1]
 
     def test_caps_the_training_split_by_the_seed_alone(self, tmp_path):
-        arrays = write_npz(tmp_path / "a.npz", sizes=(60, 1, 5))
+        arrays = write_npz(tmp_path / "a.npz", sizes=(60, 5))
         kept = []
         for seed in (42, 43, 42):
             data = load_images(str(tmp_path / "a.npz"), train_cap=20, seed=seed)
@@ -74,10 +70,8 @@ class TestData:
     @pytest.mark.parametrize(
         ("replaced", "message"),
         [
-            ({"train_images": np.zeros((12, 8, 8, 3))}, "must be bytes"),
             ({"train_images": np.zeros((12, 8, 8, 2), np.uint8)}, "must be bytes"),
             ({"test_labels": np.zeros((5, 14), np.uint8)}, "several labels per image"),
-            ({"test_labels": np.zeros(4, np.uint8)}, "one for each of 5 images"),
             ({"test_labels": np.full(5, -1)}, "whole numbers from 0"),
             ({"test_images": np.array([object()])}, "not MedMNIST's layout"),
         ],
@@ -96,30 +90,22 @@ class TestData:
             load_images(str(tmp_path / "a.npz"))
 
 
-class TestDownload:
-    @pytest.fixture
-    def medmnist(self, monkeypatch):
-        """A stand-in with the package's interface, whose download is a file that it writes."""
+@pytest.mark.parametrize("size", [28, 64])
+def test_a_download_goes_through_the_package(tmp_path, monkeypatch, size):
+    """A stand-in with the package's interface, whose download is a file that it writes."""
 
-        class BloodMNIST:
-            def __init__(self, split, download=False, root="default", size=None):
-                assert download
-                assert split in ("train", "val", "test")
-                self.root = root
-                write_npz(f"{root}/bloodmnist{'' if size in (None, 28) else f'_{size}'}.npz", side=size)
+    class BloodMNIST:
+        def __init__(self, split, download, root, size):
+            assert (split, download) == ("val", True)
+            self.root = root
+            write_npz(f"{root}/bloodmnist{'' if size == 28 else f'_{size}'}.npz", side=size)
 
-        module = types.ModuleType("medmnist")
-        module.BloodMNIST = BloodMNIST
-        labels = {"0": "basophil", "1": "eosinophil", "2": "erythroblast"}
-        module.INFO = {"bloodmnist": {"python_class": "BloodMNIST", "label": labels}}
-        monkeypatch.setitem(sys.modules, "medmnist", module)
-
-    @pytest.mark.usefixtures("medmnist")
-    @pytest.mark.parametrize("size", [28, 64])
-    def test_goes_through_the_package(self, tmp_path, size):
-        data = load_images("bloodmnist", size=size, folder=str(tmp_path / "new"))
-        assert data.pixels.shape == (17, size, size, 3)
-        assert data.classes == ("basophil", "eosinophil", "erythroblast")
+    labels = {"0": "basophil", "1": "eosinophil", "2": "erythroblast"}
+    info = {"bloodmnist": {"python_class": "BloodMNIST", "label": labels}}
+    monkeypatch.setitem(sys.modules, "medmnist", types.SimpleNamespace(BloodMNIST=BloodMNIST, INFO=info))
+    data = load_images("bloodmnist", size=size, folder=str(tmp_path / "new"))
+    assert data.pixels.shape == (17, size, size, 3)
+    assert data.classes == tuple(labels.values())
 
 
 def encoder(name="fake", read=None, build=None, resolution=8, mean=(0.5, 0.4, 0.3), std=(0.2, 0.3, 0.4)):
@@ -162,8 +148,8 @@ def test_a_probe_is_the_plain_training_loop_and_depends_on_its_own_seed_alone():
     assert not torch.equal(probe_logits(*split), probe_logits(*split, seed=43))
 
 
-def only(found):
-    (features,) = found
+def only(extracted):
+    (features,) = extracted
     assert features.failure is None, features.failure
     return features.values["features"]
 
@@ -172,10 +158,8 @@ class TestExtraction:
     def test_shows_normalised_images(self):
         shown = pixels()
         seen = only(extract([encoder()], shown, CPU)).reshape(10, 3, 8, 8)
-        expected = (shown.transpose(0, 3, 1, 2) / 255 - np.reshape([0.5, 0.4, 0.3], (3, 1, 1))) / np.reshape(
-            [0.2, 0.3, 0.4], (3, 1, 1)
-        )
-        np.testing.assert_allclose(seen.numpy(), expected, atol=1e-5)
+        expected = (shown / 255 - [0.5, 0.4, 0.3]) / [0.2, 0.3, 0.4]
+        np.testing.assert_allclose(seen.numpy(), expected.transpose(0, 3, 1, 2), atol=1e-5)
 
     @pytest.mark.parametrize("resolution", [4, 12])
     def test_resizes_to_the_encoders_resolution_within_the_range_of_bytes(self, resolution):
@@ -193,25 +177,22 @@ class TestExtraction:
                 raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate more than there is.")
             return {"features": images}
 
-        found = list(extract([encoder(read=read)], pixels(n), CPU))
-        assert torch.equal(only(found), only(extract([encoder()], pixels(n), CPU)))
-        assert min(n, fits) / 3 <= found[0].batch <= min(n, fits)
+        extracted = list(extract([encoder(read=read)], pixels(n), CPU))
+        assert torch.equal(only(extracted), only(extract([encoder()], pixels(n), CPU)))
+        assert min(n, fits) / 3 <= extracted[0].batch <= min(n, fits)
 
     def test_an_encoder_that_fails_is_reported_and_the_others_go_on(self):
-        def broken_build():
-            raise OSError("no such weights")
+        def raising(error):
+            def fail(*_):
+                raise error
 
-        def broken_read(network, images):
-            raise ValueError("wrong shape")
+            return fail
 
-        def never_fits(network, images):
-            raise torch.OutOfMemoryError("CUDA out of memory.")
-
-        bad = [encoder(build=broken_build), encoder(read=broken_read), encoder(read=never_fits)]
-        found = list(extract([*bad, encoder("good")], pixels(), CPU))
-        assert [features.failure for features in found] == [
+        never_fits = raising(torch.OutOfMemoryError("CUDA out of memory."))
+        bad = [encoder(build=raising(OSError("no such weights"))), encoder(read=never_fits)]
+        extracted = list(extract([*bad, encoder("good")], pixels(), CPU))
+        assert [features.failure for features in extracted] == [
             "OSError: no such weights",
-            "ValueError: wrong shape",
             "OutOfMemoryError: CUDA out of memory.",
             None,
         ]
@@ -227,8 +208,5 @@ class TestExtraction:
             second_is_built.set()
             return torch.nn.Identity()
 
-        found = list(extract([encoder("first", read=read), encoder("second", build=build)], pixels(), CPU))
-        assert [(features.encoder.name, features.failure) for features in found] == [
-            ("first", None),
-            ("second", None),
-        ]
+        extracted = list(extract([encoder("first", read=read), encoder("second", build=build)], pixels(), CPU))
+        assert [features.failure for features in extracted] == [None, None]
