@@ -91,7 +91,8 @@ def test_strict_propriety_requires_full_support_of_effective_cost_ratios(prior, 
 def test_strict_propriety_is_lost_where_an_unlikely_class_is_always_last(prior, tests):
     """Whether the score tells 0.1 from 0.2 for class 0, which no uniform cost can bring to the front."""
     drawn = prior.sample(20_000, 3, np.random.default_rng(0))
-    costs = Empirical(effective_costs(tests, unit_costs=drawn))
+    workup = tests.false_positive_rate * tests.confirmatory_cost
+    costs = Empirical((tests.cost * drawn + workup) / tests.sensitivity)
     rare, rarer = [[0.2, 0.4, 0.4]], [[0.1, 0.45, 0.45]]
     scores = [[expected_search_cost([i], p, prior=costs) for i in range(3)] for p in (rare, rarer)]
     assert (scores[0] != pytest.approx(scores[1], rel=1e-12)) == keeps_strict_propriety(tests, prior)
@@ -163,7 +164,6 @@ FAINT = Tests(cost=[1.0, 1.0], sensitivity=[0.5, 1e-6])
         ),
         (lambda t: treatment_payoff(t, benefit=[1.0, 2.0, 3.0]), r"benefit has shape \(3,\)"),
         (lambda t: treatment_payoff(t, harm=np.inf), "harm is inf: it must be finite"),
-        (lambda t: effective_costs(t, unit_costs=[[1.0, 2.0, 3.0]]), r"unit_costs has shape \(1, 3\)"),
         (
             lambda t: keeps_strict_propriety(t, LogNormal([0.1, 0.2, 0.3])),
             "prior is about 3 classes but",

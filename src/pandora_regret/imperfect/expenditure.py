@@ -37,7 +37,6 @@ from pandora_regret.inputs.tests import (
     check_is_tests,
     read_per_class,
     read_tests,
-    read_unit_costs,
 )
 from pandora_regret.kernels.reference import probabilities, search_order
 from pandora_regret.priors import Prior
@@ -267,28 +266,24 @@ def _mean_bills(race: Race) -> FloatArray:
 
 
 def predicted_bills(block: Forecast, tests: Tests, search: SearchName) -> FloatArray:
-    """The mean over every class that might be the truth; impossible ones do not count, however expensive."""
+    """The mean over every class that might be the truth; impossible ones do not count, however expensive.
+
+    A pass pays for all that come before the truth, and after a miss for the rest of it, or for more of the same.
+    """
     p, total = probabilities(block), np.zeros(len(block))
     if search != "adaptive":
-        return np.asarray(np.where(p > 0, p * _bills_for_every_truth(block, tests, search), 0.0).sum(axis=1))
+        order, single = search_order(indexed(search, block, tests)), search == "single_pass"
+        costs, s = tests.fruitless_cost[order], tests.sensitivity[order]
+        before = np.cumsum(costs, axis=1) - costs
+        again = costs.sum(axis=1, keepdims=True) - before * single
+        paid = before + (1 - s) * again / (1 if single else s) + (s if single else 1) * tests.finding_cost[order]
+        return np.asarray((np.take_along_axis(p, order, axis=1) * paid).sum(axis=1))
     for i in range(block.n_classes):
         rows = np.flatnonzero(p[:, i] > 0)
         if len(rows):
-            as_if = replace(block, values=block.values[rows], truth=np.full(len(rows), i, dtype=np.intp))
+            as_if = replace(block, values=block.values[rows], truth=np.full(len(rows), i))
             total[rows] += p[rows, i] * _mean_bills(Race.of(search, as_if, tests))
     return total
-
-
-def _bills_for_every_truth(block: Forecast, tests: Tests, search: SearchName) -> FloatArray:
-    """The bill if class i is the truth, in column i, (n, K): all that come before it, and after a miss a pass."""
-    order, s = search_order(indexed(search, block, tests)), tests.sensitivity
-    costs = tests.fruitless_cost[order]
-    before = np.cumsum(costs, axis=1) - costs
-    again = costs.sum(axis=1, keepdims=True) - (before if search == "single_pass" else 0.0)
-    misses, found = (1 - s, s) if search == "single_pass" else (1 / s - 1, np.ones_like(s))
-    bills = np.empty(block.values.shape)
-    np.put_along_axis(bills, order, before + misses[order] * again + (found * tests.finding_cost)[order], axis=1)
-    return bills
 
 
 def _drawn_bills(race: Race, n_draws: int, rng: Generator) -> FloatArray:
@@ -302,7 +297,7 @@ def _drawn_bills(race: Race, n_draws: int, rng: Generator) -> FloatArray:
     return np.asarray(spent.sum(axis=-1) + race.found(misses) * tests.finding_cost[race.truth])
 
 
-def effective_costs(tests: Tests, *, unit_costs: Any = None) -> FloatArray:
+def effective_costs(tests: Tests) -> FloatArray:
     """``(c + f C) / s``, shape (K,): use them as `costs` of any score to rank forecasts for a single pass.
 
     Such a score is proper, and orders tests as the best single pass does. **Its value is not an expenditure**:
@@ -313,14 +308,11 @@ def effective_costs(tests: Tests, *, unit_costs: Any = None) -> FloatArray:
     ----------
     tests
         What the test of each class costs and how far it can be trusted.
-    unit_costs
-        Draws u from a prior, shape (draws, K): the answer is ``(c u + f C) / s`` for each of them. The price of
-        tests varies, that of work-ups does not. `Empirical` makes a prior of it.
 
     Returns
     -------
     array
-        Shape (K,), or (draws, K) where `unit_costs` are given.
+        Shape (K,).
 
     References
     ----------
@@ -335,11 +327,7 @@ def effective_costs(tests: Tests, *, unit_costs: Any = None) -> FloatArray:
     >>> search_order([0.5, 0.5], costs=effective_costs(tests))
     array([1, 0])
     """
-    check_is_tests(tests)
-    if unit_costs is None:
-        return tests.effective_cost
-    workup = tests.false_positive_rate * tests.confirmatory_cost
-    return np.asarray((tests.cost * read_unit_costs(unit_costs, tests) + workup) / tests.sensitivity)
+    return check_is_tests(tests).effective_cost
 
 
 def keeps_strict_propriety(tests: Tests, prior: Prior) -> bool:

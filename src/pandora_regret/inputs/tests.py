@@ -155,12 +155,3 @@ def read_per_class(values: Any, tests: Tests, name: str) -> FloatArray:
     check_shape(array, name, fix, (), (tests.n_classes,))
     check_each(np.isfinite(array), array, name, "it must be finite", tests.labels)
     return np.broadcast_to(array, tests.n_classes)
-
-
-def read_unit_costs(unit_costs: Any, tests: Tests) -> FloatArray:
-    """Drawn unit costs, one per class in each draw."""
-    array, k = read_floats(unit_costs, "unit_costs"), tests.n_classes
-    fix = f"pass one per class, shape ({k},), or draws of them, shape (draws, {k})"
-    check_shape(array, "unit_costs", fix, (k,), (max(1, len(np.atleast_1d(array))), k))
-    check_each((array >= 0) & (array < np.inf), array, "unit_costs", "pass what a prior's sample gives, 0 or more")
-    return array
