@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pandora_regret import Gamma, expected_search_cost, pair_costs, search_cost, search_tally
-from pandora_regret.tally import Mean
+from pandora_regret.tally import Means
 
 many_magnitudes = st.builds(
     lambda digits, exponent: digits * 10.0**exponent, st.floats(1, 10), st.integers(-12, 12)
@@ -48,12 +48,12 @@ def batches(n_rows, rng):
 def test_any_order_batching_and_merge_tree_give_the_exact_mean(rows, seed):
     values, weights = map(np.array, zip(*rows, strict=True))
     rng = np.random.default_rng(seed)
-    tree = merged([Mean.of(values[rows], weights[rows]) for rows in batches(len(values), rng)], rng)
-    stream = Mean()
+    tree = merged([Means.of(values[rows], weights[rows]) for rows in batches(len(values), rng)], rng)
+    stream = Means()
     for rows in batches(len(values), rng):
         stream.add(values[rows], weights[rows])
     expected = exact_mean(values, weights)
-    for tally in (tree, stream, Mean.of(values, weights)):
+    for tally in (tree, stream, Means.of(values, weights)):
         assert tally.count == len(values)
         assert tally.mean == pytest.approx(expected, rel=1e-12, abs=0)
 
@@ -63,9 +63,9 @@ def test_any_order_batching_and_merge_tree_give_the_same_standard_error(rows, se
     values, weights = map(np.array, zip(*rows, strict=True))
     weights = weights**0.25  # where one row has all the weight there is no standard error
     rng = np.random.default_rng(seed)
-    tree = merged([Mean.of(values[rows], weights[rows]) for rows in batches(len(values), rng)], rng)
+    tree = merged([Means.of(values[rows], weights[rows]) for rows in batches(len(values), rng)], rng)
     expected = linearised_error(values, weights)
-    for tally in (tree, Mean.of(values, weights)):
+    for tally in (tree, Means.of(values, weights)):
         lost = 1e-15 / (1 - 1 / tally.effective_count)
         assert tally.standard_error == pytest.approx(expected, rel=1e-12 + lost, abs=1e-15 * tally.mean)
 
@@ -73,14 +73,14 @@ def test_any_order_batching_and_merge_tree_give_the_same_standard_error(rows, se
 def test_standard_error_covers_the_error_of_the_mean():
     """Over independent samples, weighted errors in units of the standard error have standard deviation one."""
     rng = np.random.default_rng(4)
-    tallies = [Mean.of(rng.exponential(size=100), rng.uniform(0.2, 3, 100)) for _ in range(1000)]
+    tallies = [Means.of(rng.exponential(size=100), rng.uniform(0.2, 3, 100)) for _ in range(1000)]
     assert np.std([(t.mean - 1) / t.standard_error for t in tallies]) == pytest.approx(1, abs=0.15)
 
 
 def test_tiny_variance_around_a_large_mean_survives_merging():
     noise = np.random.default_rng(5).normal(size=1000)
     values = 1e9 + 1e-4 * noise
-    tally = Mean()
+    tally = Means()
     for batch in np.split(values, 50):
         tally.add(batch)
     seen = values - 1e9  # exact, with what rounding left of the noise
@@ -89,14 +89,14 @@ def test_tiny_variance_around_a_large_mean_survives_merging():
 
 def test_rows_of_zero_weight_are_absent():
     values, weights = np.array([1.0, 2.0, 4.0, np.inf]), np.array([1.0, 0.5, 2.0, 0.0])
-    tally, without = Mean.of(values, weights), Mean.of(values[:3], weights[:3])
+    tally, without = Means.of(values, weights), Means.of(values[:3], weights[:3])
     assert (tally.count, tally.mean, tally.standard_error) == (3, without.mean, without.standard_error)
 
 
 def test_infinite_scores_give_an_infinite_mean_whenever_they_come():
     finite, infinite = np.array([1.0, 2.0]), np.array([3.0, np.inf])
     for parts in ([finite, infinite], [infinite, finite], [infinite, infinite], [finite, infinite, finite]):
-        tally = Mean()
+        tally = Means()
         for values in parts:
             tally.add(values)
         assert tally.mean == np.inf
@@ -104,8 +104,8 @@ def test_infinite_scores_give_an_infinite_mean_whenever_they_come():
 
 
 def test_merging_nothing_changes_nothing():
-    tally, empty = Mean.of(np.array([3.0, 5.0])), Mean()
-    tally.merge(Mean())
+    tally, empty = Means.of(np.array([3.0, 5.0])), Means()
+    tally.merge(Means())
     tally.add(np.array([]))
     tally.add(np.array([7.0]), np.array([0.0]))
     empty.merge(tally)
@@ -141,7 +141,7 @@ def test_tally_holds_what_the_scores_say():
     options = {"sample_weight": weights, **OPTIONS}
     each = expected_search_cost(truth, forecasts, per_instance=True, **OPTIONS)
     assert tally.mean == pytest.approx(expected_search_cost(truth, forecasts, **options), rel=1e-13)
-    assert tally.standard_error == pytest.approx(Mean.of(each, weights).standard_error, rel=1e-13)
+    assert tally.standard_error == pytest.approx(Means.of(each, weights).standard_error, rel=1e-13)
     assert tally.pair_costs == pytest.approx(pair_costs(truth, forecasts, **options), rel=1e-13)
     realised = search_cost(truth, forecasts, OPTIONS["costs"], sample_weight=weights)
     assert tally.realised.mean == pytest.approx(realised, rel=1e-13)

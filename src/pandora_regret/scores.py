@@ -355,9 +355,9 @@ def mean_or_rows(forecast: Forecast, scored: Iterable[tuple[Forecast, FloatArray
     total, weight = Sum(), Sum()
     for rows, values in scored:
         if rows.weights is not None:  # an infinite value without weight is nothing
-            values = rows.weights * np.where(rows.weights > 0, _numbers(rows, values), 0.0)
-        part = float(values.sum())
-        total.add(_numbers(rows, values).sum() if np.isnan(part) else part)
+            values = rows.weights * np.where(rows.weights > 0, values, 0.0)
+        part = values.sum()
+        total.add(part if part >= 0 else _numbers(rows, values).sum())
         weight.add(len(rows) if rows.weights is None else rows.weights.sum())
     return float(total.value / weight.value)
 

@@ -24,7 +24,7 @@ from pandora_regret.kernels.reference import BROKEN_AT_RANDOM, BROKEN_BY_INDEX
 from pandora_regret.kernels.reference import search_order as order_of
 from pandora_regret.priors import Prior
 from pandora_regret.scores import Score, mean_or_rows, priced
-from pandora_regret.tally import Mean
+from pandora_regret.tally import Means
 
 Ties: TypeAlias = Literal["index", "average"]
 TIES = {"index": "the lower class number first", "average": "broken at random, on average"}
@@ -184,7 +184,7 @@ def simulate_search(
     """
     forecast = read_forecast(y_true, y_proba, labels, sample_weight, logits, normalise).check()
     prior, forecast = priced(forecast, prior, costs, max_costs)
-    mean, rng, weight = Mean(), read_seed(seed), forecast.each_weight.sum()
+    mean, rng, weight = Means(), read_seed(seed), forecast.each_weight.sum()
     for batch in row_slices(read_count(draws, "draws"), forecast.n_classes):
         unit_costs = prior.sample(batch.stop - batch.start, forecast.n_classes, rng)
         mean.add(simulated_totals(forecast, unit_costs) / weight)

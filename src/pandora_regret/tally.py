@@ -111,25 +111,21 @@ class Means:
         variance = self._moments[2] / (1 - 1 / self.effective_count)
         return np.asarray(np.sqrt(variance) / self.weight.value)
 
+    @property
+    def mean(self) -> float:
+        """The weighted mean of one quantity; nan before any row came."""
+        return float(self.values)
+
+    @property
+    def standard_error(self) -> float:
+        """Of the mean of one quantity; nan for a single row."""
+        return float(self.standard_errors)
+
 
 def _moved(moments: FloatArray, shift: FloatArray) -> FloatArray:
     """Sums of w^2, w^2 d and w^2 d^2, of deviations d that are all larger by a shift."""
     w, drift, spread = moments
     return np.array([w, drift + shift * w, spread + 2 * shift * drift + shift**2 * w])
-
-
-class Mean(Means):
-    """A weighted mean and its standard error, from sums that can be merged."""
-
-    @property
-    def mean(self) -> float:
-        """The weighted mean; nan before any row came."""
-        return float(self.values)
-
-    @property
-    def standard_error(self) -> float:
-        """Of the mean; nan for a single row."""
-        return float(self.standard_errors)
 
 
 class Tally:
@@ -141,7 +137,7 @@ class Tally:
     """
 
     def __init__(self, n_classes: int) -> None:
-        self.cost, self.realised = Mean(), Mean()
+        self.cost, self.realised = Means(), Means()
         self.pairs = Sum((n_classes, n_classes))
 
     def merge(self, other: Tally) -> Self:

@@ -18,12 +18,11 @@ from multiprocessing import current_process, get_context, parent_process
 from threading import Thread, get_ident
 from typing import Any, TypeVar
 
-from pandora_regret.inputs import InputError, read_count
+from pandora_regret.inputs import read_count
 from pandora_regret.optional import import_optional
 
 Item = TypeVar("Item")
 
-MOST_PER_CORE = 16  # processes; more would only fill the memory
 CONNECT_SECONDS = 10.0  # for a Dask scheduler to answer
 PATIENCE_SECONDS = 60.0  # with a cluster that has no workers at all
 THREADED = ("OMP", "OPENBLAS", "MKL", "NUMBA", "NUMEXPR")  # libraries with as many threads as cores
@@ -83,15 +82,12 @@ def run_all(
     >>> sorted(run_all(abs, [-2, 1]))
     [(-2, 2), (1, 1)]
     """
-    cores = os.cpu_count() or 1
-    if jobs != -1 and read_count(jobs, "jobs") > MOST_PER_CORE * cores:
-        most = MOST_PER_CORE * cores
-        raise InputError(f"jobs is {jobs}: this machine has {cores} cores, ask for {most} at most.")
+    jobs = (os.cpu_count() or 1) if jobs == -1 else read_count(jobs, "jobs")
     if cluster is not None:
         return _on_cluster(partial(_in_own_child, do, timeout) if apart else do, list(items), cluster)
     if jobs == 1 and not apart:
         return ((item, do(item)) for item in items)
-    return _in_children(do, list(items), cores if jobs == -1 else jobs, timeout, apart)
+    return _in_children(do, list(items), jobs, timeout, apart)
 
 
 def _in_children(

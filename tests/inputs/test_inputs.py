@@ -1,7 +1,6 @@
 """Forecasts at the door: what is refused, with which sentence, and what is scored exactly as it was given."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from pandora_regret import (
@@ -59,13 +58,11 @@ def with_row(row, at=1):
     ("y_proba", "message"),
     [
         (P[:, 1], r"y_proba must be 2-D .* shape \(3,\): .* np\.column_stack\(\[1 - y_proba, y_proba\]\)"),
-        (P[None], r"y_proba must be 2-D .* got 3-D with shape \(1, 3, 3\)\.$"),
-        (0.5, r"y_proba must be 2-D .* got 0-D"),
-        (np.ones((3, 1)), r"y_proba has 1 column.*at least two classes.*np\.column_stack"),
-        (np.ones((0, 3)), r"y_proba is empty \(shape \(0, 3\)\): pass at least one row"),
-        ([[]], r"y_proba is empty \(shape \(1, 0\)\)"),
+        (P[None], r"y_proba must be 2-D .* got shape \(1, 3, 3\): "),
+        (np.ones((3, 1)), r"y_proba must be 2-D .* two columns at least, got shape \(3, 1\): .* np\.column_stack"),
+        (np.ones((0, 3)), r"y_proba must be 2-D .* got shape \(0, 3\)"),
+        ([[]], r"y_proba must be 2-D .* got shape \(1, 0\)"),
         ([[0.5, 0.5], [0.2, 0.3, 0.5]], r"y_proba cannot be read as an array \(.*\): pass a rectangular one"),
-        (pd.DataFrame({"a": [1.0]}), "y_proba has 1 column"),
     ],
 )
 def test_a_table_that_is_no_table(y_proba, message):

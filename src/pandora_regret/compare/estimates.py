@@ -39,7 +39,7 @@ from pandora_regret.kernels.reference import probabilities, unavoidable_costs
 from pandora_regret.metrics import METRICS, Metric
 from pandora_regret.priors import Prior
 from pandora_regret.scores import mean_or_rows, row_costs
-from pandora_regret.tally import Mean, Sum
+from pandora_regret.tally import Means, Sum
 from pandora_regret.workup import Workup, plan_workup
 from pandora_regret.workup.scores import WorkupRows
 
@@ -200,7 +200,7 @@ def _spent_on_search(forecast: Forecast, prior: Prior) -> tuple[FloatArray, floa
         parts.append([unavoidable_costs(rows, prior), waste])
         pairs.add(sums, index=classes)
     own, wasted = np.concatenate(parts, axis=1)
-    return own + wasted, Mean.of(own, forecast.weights).mean, pairs.value / forecast.each_weight.sum()
+    return own + wasted, Means.of(own, forecast.weights).mean, pairs.value / forecast.each_weight.sum()
 
 
 def recalibrated(forecast: Forecast, sample: Sample, method: str | None, seed: int) -> Forecast | None:

@@ -43,7 +43,7 @@ from pandora_regret.priors import Prior
 from pandora_regret.priors.names import check_prior
 from pandora_regret.scores import Score, mean_or_rows
 from pandora_regret.search import Simulation
-from pandora_regret.tally import Mean
+from pandora_regret.tally import Means
 
 MOST_DRAWN = 1e18  # beyond as many tests of a class, false alarms no longer stray from their mean
 
@@ -249,7 +249,7 @@ def simulate_expenditure(
     """
     forecast = read_forecast(y_true, y_proba, labels, sample_weight, logits, normalise)
     tests = read_tests(tests, forecast)
-    mean, rng = Mean(), read_seed(seed)
+    mean, rng = Means(), read_seed(seed)
     for batch in row_slices(read_count(draws, "draws"), forecast.values.size):
         totals, weight = np.zeros(batch.stop - batch.start), 0.0
         for block in forecast.blocks():

@@ -84,16 +84,10 @@ def read_table(table: Table, labels: Sequence[Any] | None, name: str) -> tuple[N
     else:
         parts[None] = read_array(table, name)
         shape = parts[None].shape
-    if 0 in shape:
-        problem = f"is empty (shape {shape})"
-        raise InputError(problem, argument=name, value=shape, fix="pass at least one row and two columns")
-    hint = f"for two classes pass np.column_stack([1 - {name}, {name}]), for a single forecast [{name}]"
-    if len(shape) != 2:
-        problem = f"must be 2-D (instances, classes), got {len(shape)}-D with shape {shape}"
-        raise InputError(problem, argument=name, value=shape, fix=hint if len(shape) == 1 else None)
-    if shape[1] < 2:
-        problem = "has 1 column, but a search needs at least two classes"
-        raise InputError(problem, argument=name, value=shape, fix=hint)
+    if len(shape) != 2 or shape[0] < 1 or shape[1] < 2:
+        problem = f"must be 2-D (instances, classes) with a row and two columns at least, got shape {shape}"
+        fix = f"for two classes pass np.column_stack([1 - {name}, {name}]), for a single forecast [{name}]"
+        raise InputError(problem, argument=name, value=shape, fix=fix)
     if labels is not None and len(labels) != shape[1]:
         problem = f"has {len(labels)} entries but {name} has {shape[1]} columns"
         fix = "labels must name every column, in column order"
