@@ -124,7 +124,7 @@ def test_a_prior_is_a_prior(prior):
         (lambda: LogNormal(0), "sigma is 0: it must be a positive number"),
         (lambda: LogNormal([1, -1]), "sigma of class 1 is -1: it must be a positive number"),
         (lambda: LogNormal([]), "sigma is empty"),
-        (lambda: LogNormal([[1, 2]]), r"sigma has shape \(1, 2\): pass one number, or one per class"),
+        (lambda: LogNormal([[1, 2]]), r"sigma has names or shape \(1, 2\): pass one number, or"),
         (lambda: LogNormal(1, correlation=1), r"correlation is 1: it must lie in \[0, 1\)"),
         (lambda: Empirical([1.0, 2.0]), r"samples has shape \(2,\): pass observed cost vectors"),
         (lambda: Empirical(np.ones((0, 3))), r"samples has shape \(0, 3\): .* at least one sample"),

@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from pandora_regret import Empirical, InputError, InputTypeError, LogNormal, expected_search_cost, load_costs
+from pandora_regret import Empirical, InputError, LogNormal, expected_search_cost, load_costs
 
 RNG = np.random.default_rng(0)
 SAMPLES = RNG.lognormal(0, 1, (20, 3)) * [1.0, 5.0, 25.0]
@@ -28,7 +28,7 @@ def test_other_names_and_other_counts_are_refused():
         )
     with pytest.raises(InputError, match="labels has 2 entries but samples has 3 columns"):
         Empirical(SAMPLES, labels=["a", "b"])
-    with pytest.raises(InputTypeError, match="sigma carries names"):
+    with pytest.raises(InputError, match="sigma has names"):
         LogNormal(pd.Series([1.0, 2.0], index=["b", "a"]))
 
 

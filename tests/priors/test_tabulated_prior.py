@@ -158,11 +158,9 @@ def test_refuses_what_is_not_a_frozen_continuous_distribution(dist):
 @pytest.mark.parametrize(
     ("dist", "message"),
     [
-        (stats.norm(5, 1), r"norm\(5, 1\), whose support starts at -inf"),
-        (stats.uniform(-1, 2), "support starts at -1: costs are positive"),
-        (stats.halfcauchy(), "halfcauchy.*mean is inf: a mean cost must be finite"),
-        (stats.pareto(1.0), "mean is inf"),
-        (stats.lognorm(s=40.0), "mean is inf"),
+        (stats.norm(5, 1), r"norm\(5, 1\), which starts at -inf .* costs are positive"),
+        (stats.pareto(1.0), "has mean inf: .* their mean is finite"),
+        (stats.lognorm(s=40.0), "has mean inf"),
         (stats.gamma(-1.0), "one number for each parameter"),
         (stats.gamma([1.0, 2.0]), "one number for each parameter"),
     ],

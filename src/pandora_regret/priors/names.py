@@ -91,16 +91,13 @@ def read_prior(prior: Any, labels: Sequence[Any], of_what: str = "y_proba's colu
     prior = prior.for_classes(labels)
     with np.errstate(over="ignore"):
         mean = np.asarray(prior.mean)
-    if not np.isfinite(mean).all():
-        problem, fix = f"{prior!r} has mean cost {mean.max():g}", "choose one whose mean is finite"
-        raise InputError(problem, argument="prior", value=prior, fix=fix)
-    if not (mean > 0).all():
+    if not ((mean > 0) & (mean < np.inf)).all():
         raise InputError(
-            f"{prior!r} has mean cost 0, so every search is free",
+            f"{prior!r} has mean cost {mean.max():g}",
             argument="prior",
             value=prior,
-            fix="as alpha tends to 0 only the normalised score survives; "
-            "use pandora_regret(..., alpha=0) or beta_score(..., alpha=0)",
+            fix="choose one whose mean is positive and finite; as alpha tends to 0 only the normalised score "
+            "survives, pandora_regret(..., alpha=0)",
             command_fix="choose another prior",
         )
     return cast("Prior", prior)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.random import Generator
 
 from pandora_regret.inputs.costs import check_costs
-from pandora_regret.inputs.errors import InputError, InputTypeError
+from pandora_regret.inputs.errors import InputError
 from pandora_regret.inputs.numbers import FloatArray, read_floats, read_number, read_positive
 from pandora_regret.priors.base import Class, Prior
 
@@ -107,13 +107,10 @@ class LogNormal(Prior):
     unbounded = True
 
     def __init__(self, sigma: Any, correlation: float = 0.0) -> None:
-        if hasattr(sigma, "keys"):
-            fix = "pass a list in column order"
-            raise InputTypeError("carries names, which a prior does not match", argument="sigma", fix=fix)
         spread = check_costs(read_floats(sigma, "sigma"), "sigma")
-        if spread.ndim > 1:
-            fix = "pass one number, or one per class"
-            raise InputError(f"has shape {spread.shape}", argument="sigma", value=spread.shape, fix=fix)
+        if spread.ndim > 1 or hasattr(sigma, "keys"):
+            fix = "pass one number, or a list of one per class in column order"
+            raise InputError(f"has names or shape {spread.shape}", argument="sigma", value=sigma, fix=fix)
         self.sigma = spread
         self.correlation = read_number(correlation, "correlation", lambda r: 0 <= r < 1, "it must lie in [0, 1)")
         self.n_classes = len(spread) if spread.ndim else None

@@ -74,14 +74,9 @@ class FromScipy(Prior):
         with np.errstate(all="ignore"):  # a mean that overflows is infinite, and refused below
             low, high, mean = (np.asarray(value, dtype=np.float64) for value in (*dist.support(), dist.mean()))
             self._ends = np.log([low, high])
-        if mean.ndim or np.isnan(low):
-            raise self._refused("", "pass one number for each parameter, within the distribution's domain")
-        if low < 0:
-            fix = "costs are positive, so truncate or shift it"
-            raise self._refused(f", whose support starts at {low:g}", fix)
-        if not mean < np.inf:
-            fix = "a mean cost must be finite; choose a lighter tail"
-            raise self._refused(f", whose mean is {mean:g}", fix)
+        if mean.ndim or not (low >= 0 and mean < np.inf):
+            fix = "pass one number for each parameter; costs are positive, and their mean is finite"
+            raise self._refused(f", which starts at {low} and has mean {mean}", fix)
         self.mean, self.unbounded = float(mean), bool(high == np.inf)
         self._reach = float(self._ends[1] - self._ends[0])
         self.strictly_proper = self._reach == np.inf
