@@ -80,18 +80,6 @@ def test_entropy_is_the_expected_score_of_a_forecast_that_is_right(prior):
     assert got == pytest.approx(expectation(table, table, prior=prior, costs=COSTS), rel=1e-12)
 
 
-@every_prior
-def test_divergence_is_what_a_wrong_forecast_adds(prior):
-    rng = np.random.default_rng(2)
-    truths, table = rng.dirichlet(np.ones(4), (2, 20))
-    got = search_divergence(truths, table, prior=prior, costs=COSTS, per_instance=True)
-    entropy = search_entropy(truths, prior=prior, costs=COSTS, per_instance=True)
-    assert got == pytest.approx(
-        expectation(truths, table, prior=prior, costs=COSTS) - entropy, rel=1e-9, abs=1e-12
-    )
-    assert got.max() > 0
-
-
 def test_entropy_of_no_idea_is_the_cost_of_a_random_order():
     """Under equal known costs a truth in a random place is found after (K + 1) / 2 tests."""
     assert search_entropy([[0.2] * 5], prior=Fixed()) == pytest.approx(3.0, rel=1e-14)

@@ -98,13 +98,6 @@ def test_votes_for_one_class_are_labels_to_the_last_bit(prior):
         np.testing.assert_array_equal(score(votes, table, **options), score(labels, table, **options))
 
 
-def test_the_truth_as_votes_is_the_entropy():
-    table = np.random.default_rng(2).dirichlet(np.ones(5), size=20)
-    costs = [1.0, 2.0, 3.0, 4.0, 5.0]
-    expected = pr.search_entropy(table, costs=costs)
-    assert pr.expected_search_cost(table, table, costs=costs) == pytest.approx(expected, rel=1e-13)
-
-
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
 def test_a_frame_of_votes_is_matched_by_name(frame):
     table = pd.DataFrame({"cat": [0.7, 0.2], "dog": [0.3, 0.8]})

@@ -11,11 +11,7 @@ COSTS = "flu=100,covid=300,cold=40"
 
 def week(number, power=1.0, n=40):
     """Ids, true classes and forecasts of one week; sharper than they should be where power > 1."""
-    rng = np.random.default_rng(number)
-    p = rng.dirichlet(np.ones(3), n)
-    truth = (rng.random((n, 1)) > p.cumsum(axis=1)).sum(axis=1).clip(max=2)
-    sharp = p**power
-    return [f"{number}/{i}" for i in range(n)], truth, sharp / sharp.sum(axis=1, keepdims=True)
+    return [f"{number}/{i}" for i in range(n)], *cases(n, number, power)
 
 
 def write_week(path, number, power=1.0, labelled=True, flat=False, n=40):

@@ -66,17 +66,8 @@ def analyst():
     Path("prices.csv").write_text(
         "test,price\nappendicitis,480\ncolic,120\ngastritis,210\nreflux,95\n", encoding="utf-8"
     )
-    return [
-        *files,
-        "--costs",
-        "prices.csv",
-        "--currency",
-        "CHF",
-        "--by",
-        "site",
-        "--scenario",
-        "cheap CT=appendicitis=90",
-    ]
+    options = ["--costs", "prices.csv", "--currency", "CHF", "--by", "site", "--scenario"]
+    return [*files, *options, "cheap CT=appendicitis=90"]
 
 
 def odds():
@@ -165,15 +156,8 @@ def votes():
     extra = {f"votes_{name}": counts[:, k] for k, name in enumerate(classes)}
     tables = {"honest": 0.9 * chance + 0.1 / 3, "majority": 0.9 * np.eye(3)[truth] + 0.1 / 3}
     files = [write(name, classes, truth, table, **extra) for name, table in tables.items()]
-    return [
-        *files,
-        "--votes-prefix",
-        "votes_",
-        "--costs",
-        "melanoma=384,nevus=75,keratosis=75",
-        "--currency",
-        "USD",
-    ]
+    options = "--votes-prefix votes_ --costs melanoma=384,nevus=75,keratosis=75 --currency USD"
+    return [*files, *options.split()]
 
 
 def lists():

@@ -131,17 +131,10 @@ def test_a_frames_column_of_another_type_is_named(column):
         pandora_regret(list("acb"), frame)
 
 
-@pytest.mark.parametrize(
-    "frame",
-    [
-        pl.DataFrame({"a": [0.5, None], "b": [0.5, 1.0]}),
-        pd.DataFrame({"a": [0.5, None], "b": [0.5, 1.0]}, dtype="Float64"),
-        pd.DataFrame({"a": [0.5, None], "b": [0.5, 1.0]}, dtype="float64[pyarrow]"),
-    ],
-)
-def test_a_missing_probability(frame):
+@every_frame
+def test_a_missing_probability(make):
     with pytest.raises(InputError, match="y_proba row 1 contains nan"):
-        pandora_regret(["a", "b"], frame)
+        pandora_regret(["a", "b"], make({"a": [0.5, None], "b": [0.5, 1.0]}))
 
 
 def test_a_lazy_frame_has_no_rows_yet():

@@ -9,14 +9,12 @@ import pytest
 from every_prior import PRIORS, SMOOTH, each_of, every_prior
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import integrate, stats
 
 from pandora_regret import (
     Beta,
     Empirical,
     Exponential,
     Fixed,
-    FromScipy,
     Gamma,
     LogNormal,
     Uniform,
@@ -57,32 +55,6 @@ def test_slope_is_the_derivative_of_the_share(prior, i, j):
     at, step = np.linspace(-6, 6, 60), 1e-5  # an even number of points, so not the kink at 0
     numeric = (prior.share(at + step, i, j) - prior.share(at - step, i, j)) / (2 * step)
     assert prior.share_slope(at, i, j) == pytest.approx(numeric, rel=1e-6, abs=1e-8)
-
-
-@pytest.mark.parametrize(
-    ("prior", "dist"),
-    [
-        (Beta(0.3), stats.beta(0.3, 1)),
-        (Uniform(), stats.uniform()),
-        (Beta(4.0), stats.beta(4, 1)),
-        (Exponential(), stats.expon()),
-        (Gamma(0.4), stats.gamma(0.4)),
-        (Gamma(3.0), stats.gamma(3)),
-        (LogNormal(0.7), stats.lognorm(0.7)),
-        (FromScipy(stats.weibull_min(1.5)), stats.weibull_min(1.5)),
-        (FromScipy(stats.uniform(1, 2)), stats.uniform(1, 2)),
-    ],
-    ids=lambda value: type(value).__name__,
-)
-@pytest.mark.parametrize("odds", [0.05, 0.8, 1.0, 1.7, 12.0])
-def test_pair_loss_equals_its_integral(prior, dist, odds):
-    low, high = (np.clip(dist.ppf(q), 1e-12, 100) for q in (0, 1))
-    corner = np.clip(high / odds, low, high)  # beyond it u_i > r u_j is impossible
-    parts = [
-        integrate.quad(lambda t: np.exp(2 * t) * dist.pdf(np.exp(t)) * dist.sf(odds * np.exp(t)), a, b, limit=200)
-        for a, b in [(np.log(low), np.log(corner)), (np.log(corner), np.log(high))]
-    ]
-    assert prior.pair_loss(odds) == pytest.approx(sum(value for value, _ in parts), rel=1e-7, abs=1e-9)
 
 
 def test_priors_meet_where_one_is_a_case_of_another():
