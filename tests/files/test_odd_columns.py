@@ -22,9 +22,7 @@ def npz(tmp_path, **arrays):
 @pytest.mark.parametrize("labels", [[1, 2, 1, 2], [1.0, 2.0, 2.0, 1.0], ["1", "2", "1", "2"], [1, 1, 1, 1]])
 def test_labels_that_may_count_from_0_or_1_are_asked_about(tmp_path, labels):
     path = npz(tmp_path, y_true=np.array(labels))
-    assert "counted from 0 or from 1: list the classes (--classes): 0,1,2 if from 0, 1,2,3 if from 1" in refused(
-        path
-    )
+    assert "counted from 0 or from 1: write the classes' names as labels, or list the classes" in refused(path)
     numbers = np.array(labels, dtype=float).astype(int)
     np.testing.assert_array_equal(whole(path, classes=("0", "1", "2")).truth, numbers)
     np.testing.assert_array_equal(whole(path, classes=("1", "2", "3")).truth, numbers - 1)

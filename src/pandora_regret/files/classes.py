@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pandora_regret.files.candidates import ListedRows
-from pandora_regret.files.columns import any_number, coded, numbers_of, texts_of, with_labels
+from pandora_regret.files.columns import Rows, any_number, coded, numbers_of, texts_of, with_labels
 from pandora_regret.files.layout import Layout
 from pandora_regret.files.roles import COSTS, ID, LABEL, MODEL, ROLES, SINGLE, VOTES, Role
 from pandora_regret.files.source import Collected, Fields, FileError, Names, Source
@@ -23,7 +23,7 @@ from pandora_regret.text import listed
 if TYPE_CHECKING:
     from pandora_regret.files.predictions import Predictions
 
-SAMPLE_ROWS, SAMPLE_VALUES = 1 << 12, 1 << 16
+SAMPLE_VALUES = 1 << 16
 OF_FORECASTS = ("proba_prefix", "classes", "columns", "cost_prefix")  # what a layout says of files of predictions
 OF_TRUTHS = ("label", "votes_prefix", "cost_prefix", "by")  # and of the truth's, where that has a file of its own
 SETTLING = ("proba_prefix", "classes", "columns", "votes_prefix")  # what says which columns hold forecasts
@@ -183,25 +183,21 @@ def _check_several(names: Collection[Any], source: Source, condition: str = "") 
         raise FileError(problem, source.path, fix, argument="proba_prefix")
 
 
-class FirstRows:
-    """What the first rows of a model tell of its classes."""
+def _first_rows(model: Predictions) -> Rows | None:
+    """What tells of the classes of a model, if it has rows; what is wrong with them is told later."""
+    columns = model.columns
+    some_rows = 1 + SAMPLE_VALUES // (1 + len(columns.forecasts))
+    return next(replace(model, problems=Collected()).walk([columns.label, *columns.forecasts], some_rows), None)
 
-    def __init__(self, model: Predictions) -> None:
-        label, column_of = model.columns.label, model.columns.column_of
-        self.labels, self.numbers = set(filter(None, model.labels_apart)), Fields()
-        some_rows = max(64, min(SAMPLE_ROWS, SAMPLE_VALUES // max(1, len(column_of))))
-        for rows in replace(model, problems=Collected()).walk([label, *column_of.values()], some_rows):
-            self.labels |= set(filter(None, texts_of(rows.records.column(label)))) if label else set()
-            self.numbers = dict(zip(column_of, rows.forecasts(model.columns.forecasts), strict=True))
-            break
 
-    def sum_to(self, names: Collection[str], *totals: int) -> bool:
-        """Whether most rows sum to one of these over some columns, none of them negative."""
-        columns = [self.numbers[name] for name in names if name in self.numbers]
-        if not columns or not len(columns[0]):
-            return False
-        sums, possible = np.sum(columns, axis=0, dtype=np.float64), np.min(columns, axis=0) >= 0
-        return any((possible & (np.abs(sums / of - 1) < ROUGHLY)).mean() > 0.5 for of in totals)
+def _sum_to(rows: Rows | None, columns: Iterable[str], totals: Sequence[int] = (1, 100)) -> bool:
+    """Whether most rows sum to one of these over some columns, none of them negative."""
+    names = list(filter(None, columns))
+    if rows is None or not names:
+        return False
+    numbers = rows.forecasts(names)
+    sums, possible = np.sum(numbers, axis=0, dtype=np.float64), np.min(numbers, axis=0) >= 0
+    return any((possible & (np.abs(sums / of - 1) < ROUGHLY)).mean() > 0.5 for of in totals)
 
 
 def with_known_classes(models: Sequence[Predictions], priced: Collection[str] | None = None) -> list[Predictions]:
@@ -216,12 +212,13 @@ def with_known_classes(models: Sequence[Predictions], priced: Collection[str] | 
     for number, model in enumerate(models):
         if model.columns.certain or not (priced or len(shared) > 1):
             continue
-        rows = FirstRows(
-            model
-        )  # a label without a price is a class, too: whoever reads prices says that it has none
-        meant = {*matched([*(priced or shared), *rows.labels], model.classes).values()}
-        column_of = {name: column for name, column in model.columns.column_of.items() if name in meant}
-        fits = rows.sum_to(column_of, 1, 100) or (priced and not rows.sum_to(model.classes, 1, 100))
+        rows, columns = _first_rows(model), model.columns
+        first = texts_of(rows.records.column(columns.label)) if rows and columns.label else ()
+        labels = {*model.labels_apart, *first} - {None}
+        # a label without a price is a class, too: whoever reads prices says that it has none
+        meant = {*matched([*(priced or shared), *labels], model.classes).values()}
+        column_of = {name: column for name, column in columns.column_of.items() if name in meant}
+        fits = _sum_to(rows, column_of.values()) or (priced and not _sum_to(rows, columns.forecasts))
         if fits and len(column_of) > 1:
             models[number] = _with_classes(model, column_of, certain=True, listed=True)
     return models
@@ -296,7 +293,8 @@ def settled(model: Predictions) -> Predictions:
 
 def scaled(model: Predictions) -> Predictions:
     """The model, which knows whether its forecasts are percentages: most rows sum to 100, the others are wrong."""
-    percent = not isinstance(model.sources[0], ListedRows) and FirstRows(model).sum_to(model.classes, 100)
+    is_list = isinstance(model.sources[0], ListedRows)
+    percent = not is_list and _sum_to(_first_rows(model), model.columns.forecasts, [100])
     if percent and model.logits:
         problem = "is read as logits, but holds numbers from 0 to 100 that sum to 100 in each row"
         raise FileError(problem, model.path, "are these percentages? Then leave --logits out", argument="logits")
@@ -352,8 +350,6 @@ def _check_numbers_start_at_zero(model: Predictions) -> None:
     if numbers.min(initial=k) < 1 or 1 not in numbers or by_number.min() < 0:
         return
     problem = f"holds numbers from 1 to {numbers.max()} for {k} classes, counted from 0 or from 1"
-    from_one = f", {','.join(map(str, range(1, k + 1))):.40} if from 1"
-    otherwise = "; if from 1, write the classes' names as labels" if named else from_one
-    fix = f"list the classes (--classes): {','.join(model.classes):.40} if from 0{otherwise}"
+    fix = "write the classes' names as labels, or list the classes (--classes) as they are counted"
     column = model.columns.label
     raise FileError(problem, model.path, fix, f": column {column!r}", argument="classes", column=column)

@@ -12,7 +12,7 @@ import numpy as np
 
 from pandora_regret.files.batch import MOST_NAMED, spelled_otherwise
 from pandora_regret.files.layout import Dialect, Layout
-from pandora_regret.files.source import ROWS_AT_ONCE, FileError, Source, check_readable
+from pandora_regret.files.source import ROWS_AT_ONCE, FileError, Source
 from pandora_regret.files.written import named_twice, read_texts, read_written_number
 from pandora_regret.inputs import Done, FloatArray, InputError
 from pandora_regret.inputs.costs import check_costs
@@ -151,8 +151,6 @@ def read_price_list(text: str, unit: str = "", sheet: str | None = None) -> Pric
     elif columns or os.path.splitext(path)[1].lower() not in ("", ".toml"):  # those are pathways
         prices = _read_price_table(path, of_path or sheet, *columns)
     else:
-        if os.path.exists(path):
-            check_readable(path)
         from pandora_regret.costs import load_costs
 
         pathways = load_costs(path)
@@ -214,16 +212,17 @@ def _read_price_table(
     columns += [name for name in matched(UNITS, source.kinds).values() if name not in columns][:1]
     parts = source.read(columns, frozenset(), ROWS_AT_ONCE)
     cells = (zip(*(texts_of(part.column(column)) for column in columns), strict=True) for part in parts)
-    texts, units, rows = dict[str, str](), dict[str, str](), dict[str, int]()
+    texts, units = dict[str, str](), dict[str, str]()
     for number, row in enumerate(chain.from_iterable(cells)):
         name, cost, unit = (*((text or "").strip() for text in row), "")[:3]
         if not name:
             raise source.error(number, "has no value", columns[0], fix="name the class, or drop the row")
-        if name in rows:
+        if name in texts:
             raise named_twice(name, path)
-        texts[name], units[name], rows[name] = cost, unit, number
+        texts[name], units[name] = cost, unit
+    names = list(texts)  # one in each row
     prices = read_amounts(
-        texts, path, units, lambda name: f"{path}{source.place(rows[name])}: the cost of {name!r}"
+        texts, path, units, lambda name: f"{path}{source.place(names.index(name))}: the cost of {name!r}"
     )
     usual = "min" if folded(columns[1]) == "minutes" else ""
     return replace(prices, unit=prices.unit or usual, done=source.done + prices.done)
