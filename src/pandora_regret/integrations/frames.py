@@ -351,18 +351,13 @@ class _Scores:
 
 def _power(ratio: Expr, exponent: float) -> Expr:
     """A power; small whole ones by multiplication, which every engine does fastest."""
-    if exponent in (1.0, 2.0):
-        return ratio if exponent == 1.0 else ratio * ratio
-    return ratio**exponent
+    return {1.0: ratio, 2.0: ratio * ratio}.get(exponent, ratio**exponent)
 
 
 def _read_metrics(metrics: Iterable[str]) -> list[str]:
     names = _listed(metrics)
-    for name in names:
-        if name not in METRICS:
-            raise InputError(argument="metrics", value=name, fix=f"it must be one of {', '.join(METRICS)}")
-    if not names:
-        raise InputError("is empty", argument="metrics", value=names, fix=f"name some of {', '.join(METRICS)}")
+    if not names or not {*names} <= {*METRICS}:
+        raise InputError(argument="metrics", value=names, fix=f"name some of {', '.join(METRICS)}")
     return names
 
 

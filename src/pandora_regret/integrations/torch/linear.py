@@ -16,7 +16,7 @@ from torch.autograd.function import once_differentiable
 
 from pandora_regret.inputs import InputError, read_alpha
 from pandora_regret.inputs.numbers import check_shape
-from pandora_regret.integrations.torch.loss import kernels_for, pair_loss, precision_of
+from pandora_regret.integrations.torch.loss import kernels_for, pair_loss, precision_of, scaled
 from pandora_regret.integrations.torch.tensors import (
     ClassCosts,
     Reduction,
@@ -200,9 +200,7 @@ class _OfLayer(torch.autograd.Function):
         if grads is None:  # or in a second backward
             grads = _one_pass(layer, truth, scales * factor, costs, ctx.alpha, ctx.wanted)[1]
         else:
-            for grad in filter(lambda grad: grad is not None, grads):
-                kernels = kernels_for(grad)
-                grad.mul_(factor) if kernels is None else kernels.scale_(grad, factor)
+            grads = [None if grad is None else scaled(grad, factor) for grad in grads]
         return *grads, *[None] * 6
 
 

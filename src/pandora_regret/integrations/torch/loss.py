@@ -63,17 +63,17 @@ class FusedPandoraLoss(torch.autograd.Function):
         grad, ctx.grad = ctx.grad, None
         if grad is None or torch.is_grad_enabled():  # a second backward, or one that may be differentiated in turn
             weights = factor / count_rows(target, rule.ignore_index) if ctx.reduction == "mean" else factor
-            if torch.is_grad_enabled():
-                numbers = rule._replace(alpha=torch.tensor(rule.alpha, dtype=torch.float64))
-                grad = RowGradients.apply(weights.expand(len(logits)), logits, target, *numbers)
-            else:
-                grad = gradients_of_rows(weights, logits, target, rule)
-        elif factor.ndim:
-            grad = grad.mul_(factor[:, None])
+            numbers = rule._replace(alpha=torch.tensor(rule.alpha, dtype=torch.float64))
+            grad = RowGradients.apply(weights.expand(len(logits)), logits, target, *numbers)
         else:
-            kernels = kernels_for(grad)
-            grad = grad.mul_(factor) if kernels is None else kernels.scale_(grad, factor)
+            grad = grad.mul_(factor[:, None]) if factor.ndim else scaled(grad, factor)
         return grad, None, None, None
+
+
+def scaled(grad: Tensor, factor: Tensor) -> Any:
+    """A gradient of our own, multiplied by a 0-d tensor in place."""
+    kernels = kernels_for(grad)
+    return grad.mul_(factor) if kernels is None else kernels.scale_(grad, factor)
 
 
 def count_rows(target: Tensor, ignore_index: int) -> Tensor | int:
@@ -94,12 +94,6 @@ def reduced_loss(
         weight = weight / count_rows(target, rule.ignore_index)  # inf if all are ignored: their mean is NaN
     losses, grad = _by_torch(logits, target, rule, weight if want_grad else None)
     return losses if reduction == "none" else losses.sum() * weight, grad
-
-
-def gradients_of_rows(weights: Tensor, logits: Tensor, target: Tensor, rule: Rule) -> Any:
-    """The gradient of every row's loss times its weight, (N,), or that of all, (): a table (N, K)."""
-    kernels, rows = _for_kernels(logits, target, rule)
-    return _by_torch(logits, target, rule, weights)[1] if kernels is None else kernels.row_gradients(rows, weights)
 
 
 def _for_kernels(logits: Tensor, target: Tensor, rule: Rule) -> tuple[ModuleType | None, Any]:
@@ -167,10 +161,7 @@ def _block(
 
 def _unless_ignored(values: Tensor, target: Tensor, rule: Rule) -> Tensor:
     """Zeros in ignored rows, whatever their logits are."""
-    kept = target != rule.ignore_index
-    if values.is_cpu and kept.all():  # spares a pass; elsewhere asking would mean waiting
-        return values
-    return values.where(kept, 0.0)
+    return values.where(target != rule.ignore_index, 0.0)
 
 
 def loss_of_one_truth(
@@ -238,7 +229,12 @@ def row_losses(logits: Tensor, target: Tensor, *rule: Any) -> Tensor:
 )
 def row_gradients(weights: Tensor, logits: Tensor, target: Tensor, *rule: Any) -> Tensor:
     """The gradient of every row's loss times the row's weight, (N, K)."""
-    return gradients_of_rows(weights, logits, target, _rule_of(*rule))  # type: ignore[no-any-return]
+    how = _rule_of(*rule)
+    kernels, rows = _for_kernels(logits, target, how)
+    grad: Any = (
+        _by_torch(logits, target, how, weights)[1] if kernels is None else kernels.row_gradients(rows, weights)
+    )
+    return grad  # type: ignore[no-any-return]
 
 
 @row_losses.register_fake
@@ -269,39 +265,32 @@ def _refuse(ctx: Any, *grad_outputs: Tensor) -> None:
 
 
 def _as_function(operator: Any, n_tables: int, of_operator: Any, of_function: Any) -> Any:
-    """An operator of tables and a rule as a function for torch.func; autograd and vmap are told of both.
+    """An operator of tables and a rule as a function for torch.func; autograd is told of both.
 
-    The two backward passes are those of the operator and of the function.
+    The two backward passes are those of the operator and of the function. vmap calls it once, with all rows.
     """
 
     def keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
         *tensors, ctx.label_smoothing, ctx.ignore_index = inputs
         ctx.save_for_backward(*tensors)
 
-    def batched(of_rows: Any) -> Any:
-        """How vmap calls a function of rows: once, with the rows of all batches."""
-
-        def of_batches(info: Any, in_dims: tuple[int | None, ...], *inputs: Any) -> tuple[Tensor, int]:
-            if any(dim is not None for dim in in_dims[n_tables:]):
-                raise InputError("costs and alpha must be the same for all: vmap over logits and targets only.")
-            tables = (
-                table.expand(info.batch_size, *table.shape) if dim is None else table.movedim(dim, 0)
-                for table, dim in zip(inputs[:n_tables], in_dims[:n_tables], strict=True)
-            )
-            result = of_rows(*(table.flatten(0, 1) for table in tables), *inputs[n_tables:])
-            return result.unflatten(0, (info.batch_size, -1)), 0
-
-        return of_batches
+    def batched(info: Any, in_dims: tuple[int | None, ...], *inputs: Any) -> tuple[Tensor, int]:
+        if any(dim is not None for dim in in_dims[n_tables:]):
+            raise InputError("costs and alpha must be the same for all: vmap over logits and targets only.")
+        tables = (
+            table.expand(info.batch_size, *table.shape) if dim is None else table.movedim(dim, 0)
+            for table, dim in zip(inputs[:n_tables], in_dims, strict=False)
+        )
+        result = OfRows.apply(*(table.flatten(0, 1) for table in tables), *inputs[n_tables:])  # type: ignore[no-untyped-call]
+        return result.unflatten(0, (info.batch_size, -1)), 0
 
     class OfRows(torch.autograd.Function):
         forward = staticmethod(lambda *inputs: operator(*inputs))
         setup_context = staticmethod(keep)
         backward = staticmethod(of_function)
-        vmap = staticmethod(batched(lambda *inputs: OfRows.apply(*inputs)))  # type: ignore[no-untyped-call]
+        vmap = staticmethod(batched)
 
     operator.register_autograd(of_operator, setup_context=keep)
-    if hasattr(torch.library, "register_vmap"):  # since 2.5
-        operator.register_vmap(batched(operator))
     return OfRows
 
 

@@ -1,7 +1,7 @@
 """The door for tensors: logits, targets and costs become rows; what would make the device wait is not checked."""
 
 from collections.abc import Iterator, MutableMapping
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
@@ -17,21 +17,16 @@ LEAST_COST, LARGEST_COST = 1e-30, 1e30  # so that costs, and sums of many of the
 CPU_BLOCK, DEVICE_BLOCK = 1 << 18, 1 << 24  # numbers at a time: what a cache holds; what keeps a device busy
 
 
-class FlatBatch(NamedTuple):
-    """Logits or probabilities and targets, past the door."""
+def read_rows(values: Tensor, target: Tensor, name: str = "logits") -> tuple[Tensor, Tensor, torch.Size]:
+    """Forecasts (N, K), targets (N,) of int64 or (N, K), and the shape of one value per instance.
 
-    values: Tensor  # (N, K) floating point
-    target: Tensor  # (N,) int64, or (N, K) floating point
-    shape: torch.Size  # of one value per instance
-
-
-def read_rows(values: Tensor, target: Tensor, name: str = "logits") -> FlatBatch:
-    """One row per instance, whatever the shape; the dimension of classes is the second, or the only one."""
+    The dimension of classes is the second, or the only one.
+    """
     plain = (
         values.ndim == 2 and target.ndim == 1 and target.dtype == torch.int64 and values.device == target.device
     )
     if plain and values.shape[1] > 1 and len(target) == len(values) and values.is_floating_point():
-        return FlatBatch(values, target, target.shape)  # in a step of a small model, a few views would show
+        return values, target, target.shape  # in a step of a small model, a few views would show
     if not values.is_floating_point():
         raise InputTypeError(f"{name} has dtype {values.dtype}: pass floating point, as in {name}.float().")
     class_dim = min(1, values.ndim - 1)
@@ -51,7 +46,7 @@ def read_rows(values: Tensor, target: Tensor, name: str = "logits") -> FlatBatch
     if target.device != values.device:
         raise InputError(f"target is on {target.device} but {name} is on {values.device}: move one to the other.")
     target = _flat(target, class_dim) if soft else target.reshape(-1).long()
-    return FlatBatch(_flat(values, class_dim), target, shape)
+    return _flat(values, class_dim), target, shape
 
 
 def _flat(table: Tensor, class_dim: int) -> Tensor:
