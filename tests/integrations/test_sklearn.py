@@ -20,7 +20,6 @@ from sklearn.model_selection import (
     StratifiedKFold,
     cross_val_score,
     cross_validate,
-    learning_curve,
 )
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -105,13 +104,11 @@ def test_several_metrics_share_one_forecast(monkeypatch):
     np.testing.assert_allclose(-scores["test_cost"], (1 - 2 * scores["test_regret"]) / 2)
 
 
-def test_grid_search_and_learning_curves():
+def test_grid_search():
     scorer = search_cost_scorer(costs=PRICES)
     search = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 40]}, scoring=scorer, cv=3).fit(X, NAMES[Y])
     assert search.best_score_ == search.cv_results_["mean_test_score"].max() < -233
     assert clone(search).scoring(search.best_estimator_, X, NAMES[Y]) == search.score(X, NAMES[Y])
-    *_, scores = learning_curve(GaussianNB(), X, Y, scoring=neg_pandora_regret_scorer, cv=3, shuffle=True)
-    assert np.isfinite(scores).all()
 
 
 def test_weights_with_routing():

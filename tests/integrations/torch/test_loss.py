@@ -13,7 +13,6 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 from pandora_regret.integrations.torch import pandora_loss, tensors  # noqa: E402
 
 ALPHAS = [0.0, 1e-6, 0.37, 1.0, 3.0, 50.0, np.inf]
-SMOOTH = ALPHAS[:-1]
 every_alpha = pytest.mark.parametrize("alpha", ALPHAS)
 
 # dtype: relative error of a loss, of a gradient entry, and what a gradient entry may be off beside the largest one
@@ -156,10 +155,7 @@ def test_gradient_of_impossible_classes_is_zero_and_all_is_finite():
     logits = torch.tensor([[0.0, -np.inf, 1.0], [-np.inf, -np.inf, 1.0], [-np.inf, 2.0, 1.0]], dtype=torch.float32)
     target = torch.tensor([0, 0, 0])
     for alpha in ALPHAS:
-        for smoothing in (0.0, 0.1):
-            grad = grad_of(
-                lambda z, a=alpha, s=smoothing: pandora_loss(z, target, alpha=a, label_smoothing=s), logits
-            )
-            assert grad.isfinite().all()
-            assert (grad[logits == -np.inf] == 0).all()
+        grad = grad_of(lambda z, a=alpha: pandora_loss(z, target, alpha=a, label_smoothing=0.1), logits)
+        assert grad.isfinite().all()
+        assert (grad[logits == -np.inf] == 0).all()
     assert pandora_loss(logits, target, alpha=0.0, reduction="none").isinf().tolist() == [False, True, True]
