@@ -5,7 +5,7 @@ outcome the possible classes do not tell (noisy ones, ones that others require, 
 that is merely left over is not confirmed: its test is still to be made, unless the work-up says otherwise.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import chain, combinations, product
 from typing import Any, NamedTuple
 
@@ -115,7 +115,12 @@ class StateSpace:
         if state.done or not (self.workup.stops or not self.workup.confirm or any(can_end_well)):
             return []
         told, together = self.informative(state.possible), range(len(self.tracked), len(self.actions))
-        ready = [step for step in range(len(self.tracked)) if self._may_be_made(state, step, told)]
+        ready = [  # and tell anything, or lead to a step that does
+            step
+            for step, after in enumerate(self.after)
+            if self._is_ready(state.outcomes, step)
+            and (told[step] or any(told[other] and self.can_be_made(state, other) for other in after))
+        ]
         ready += [action for action in together if {*self.actions[action]} <= {*ready}]
         return [action for action in ready if self._affordable(state, self.actions[action])]
 
@@ -143,18 +148,10 @@ class StateSpace:
         """What a step requires, directly or not, and has not been made."""
         return [before for before in dict(self.before[step]) if state.outcomes[before] == UNUSED]
 
-    def _may_be_made(self, state: State, step: int, told: Sequence[bool]) -> bool:
-        """Whether a step may be made now, and tells anything or leads to a step that does."""
-        if not self._is_ready(state.outcomes, step):
-            return False
-        return told[step] or any(told[other] and self.can_be_made(state, other) for other in self.after[step])
-
     def _is_ready(self, made: tuple[int, ...], step: int) -> bool:
         """Whether a step has not been made, and what it requires has."""
-        needed = self.requires[step]
-        return made[step] == UNUSED and not (
-            needed
-            and any(made[before] == UNUSED or wanted not in (None, made[before]) for before, wanted in needed)
+        return made[step] == UNUSED and all(
+            made[before] != UNUSED and wanted in (None, made[before]) for before, wanted in self.requires[step]
         )
 
     def informative(self, possible: int) -> list[bool]:

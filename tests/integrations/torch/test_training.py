@@ -12,7 +12,7 @@ from pandora_regret import InputError, InputTypeError
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-from pandora_regret.integrations.torch import PandoraLoss, pandora_loss  # noqa: E402
+from pandora_regret.integrations.torch import PandoraLoss, linear_pandora_loss, pandora_loss  # noqa: E402
 
 KINDS = ["class numbers", "soft targets", "smoothed"]
 every_kind = pytest.mark.parametrize("kind", KINDS)
@@ -68,9 +68,9 @@ def test_no_gradient_is_computed_unless_it_will_be_needed(needed, monkeypatch):
 
 def test_a_second_derivative_is_refused_in_a_sentence():
     logits, target, _ = case("class numbers")
-    (grad,) = torch.autograd.grad(pandora_loss(logits, target), logits, create_graph=True)
-    with pytest.raises(RuntimeError, match=r"PandoraLoss has no second derivative: .*array_api"):
-        grad.square().sum().backward()
+    for loss in (pandora_loss(logits, target), linear_pandora_loss(logits, torch.eye(5), target)):
+        with pytest.raises(RuntimeError, match=r"PandoraLoss has no second derivative: .*array_api"):
+            torch.autograd.grad(loss, logits, create_graph=True)
 
 
 def test_reductions_and_ignored_rows():

@@ -12,11 +12,16 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from pandora_regret.inputs import InputError, read_alpha
 from pandora_regret.inputs.numbers import check_shape
-from pandora_regret.integrations.torch.loss import kernels_for, pair_loss, precision_of, scaled
+from pandora_regret.integrations.torch.loss import (
+    kernels_for,
+    pair_loss,
+    precision_of,
+    refuse_second_derivative,
+    scaled,
+)
 from pandora_regret.integrations.torch.tensors import (
     ClassCosts,
     Reduction,
@@ -193,8 +198,10 @@ class _OfLayer(torch.autograd.Function):
         return losses if each_row else losses.sum()
 
     @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, factor: Tensor) -> Any:
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        if torch.is_grad_enabled():  # the gradient may be differentiated in turn
+            refuse_second_derivative()
+        [factor] = grad_outputs
         *layer, truth, scales, costs = ctx.saved_tensors
         grads, ctx.grads = ctx.grads if ctx.early else None, None
         if grads is None:  # or in a second backward

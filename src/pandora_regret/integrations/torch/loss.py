@@ -61,7 +61,9 @@ class FusedPandoraLoss(torch.autograd.Function):
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         (factor,), (logits, target, _), rule = grad_outputs, ctx.saved_tensors, ctx.rule
         grad, ctx.grad = ctx.grad, None
-        if grad is None or torch.is_grad_enabled():  # a second backward, or one that may be differentiated in turn
+        if torch.is_grad_enabled():  # the gradient may be differentiated in turn
+            refuse_second_derivative()
+        if grad is None:  # or in a second backward
             weights = factor / count_rows(target, rule.ignore_index) if ctx.reduction == "mean" else factor
             numbers = rule._replace(alpha=torch.tensor(rule.alpha, dtype=torch.float64))
             grad = RowGradients.apply(weights.expand(len(logits)), logits, target, *numbers)
@@ -247,28 +249,16 @@ def _(_weights: Tensor, logits: Tensor, *_rest: Any) -> Tensor:
     return logits.new_empty(logits.shape)
 
 
-def _differentiated_by(gradients: Any) -> Any:
-    """The backward of the losses of rows, by the operator or by the function of their gradients."""
-
-    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Any, ...]:
-        gradient = gradients(grad_outputs[0], *ctx.saved_tensors, ctx.label_smoothing, ctx.ignore_index)
-        return gradient, None, None, None, None, None
-
-    return backward
-
-
-def _refuse(ctx: Any, *grad_outputs: Tensor) -> None:
+def refuse_second_derivative(*_args: Any) -> Any:
+    """The backward of a gradient."""
     raise RuntimeError(
         "PandoraLoss has no second derivative: its gradient is computed by a kernel of its own, which cannot be "
         "differentiated; use pandora_regret.array_api.pandora_regret where you need one."
     )
 
 
-def _as_function(operator: Any, n_tables: int, of_operator: Any, of_function: Any) -> Any:
-    """An operator of tables and a rule as a function for torch.func; autograd is told of both.
-
-    The two backward passes are those of the operator and of the function. vmap calls it once, with all rows.
-    """
+def _as_function(operator: Any, n_tables: int, differentiated: Any) -> Any:
+    """An operator of tables and a rule as a function for torch.func; vmap calls it once, with the rows of all."""
 
     def keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
         *tensors, ctx.label_smoothing, ctx.ignore_index = inputs
@@ -287,15 +277,21 @@ def _as_function(operator: Any, n_tables: int, of_operator: Any, of_function: An
     class OfRows(torch.autograd.Function):
         forward = staticmethod(lambda *inputs: operator(*inputs))
         setup_context = staticmethod(keep)
-        backward = staticmethod(of_function)
+        backward = staticmethod(differentiated)
         vmap = staticmethod(batched)
 
-    operator.register_autograd(of_operator, setup_context=keep)
+    operator.register_autograd(differentiated, setup_context=keep)
     return OfRows
 
 
-RowGradients = _as_function(row_gradients, 3, _refuse, _refuse)
-RowLosses = _as_function(row_losses, 2, _differentiated_by(row_gradients), _differentiated_by(RowGradients.apply))
+def _of_losses(ctx: Any, factors: Tensor) -> tuple[Any, ...]:
+    """The backward of the losses of rows."""
+    gradient = RowGradients.apply(factors, *ctx.saved_tensors, ctx.label_smoothing, ctx.ignore_index)
+    return gradient, None, None, None, None, None
+
+
+RowGradients = _as_function(row_gradients, 3, refuse_second_derivative)
+RowLosses = _as_function(row_losses, 2, _of_losses)
 
 
 def loss_of_batch(
