@@ -24,7 +24,7 @@ def cost_from(sample, model, prices, prior=None):
     """The mean cost at other prices, worked out as the page does: odds, prices, and the table of shares."""
     truth, costs = sample.truths(), np.array(prices)
     x = np.clip(sample.log_odds(model), -1e12, 1e12) + np.log(costs / costs[truth][:, None])
-    table = sample.shares[prior or next(iter(sample.shares))]
+    (table,) = sample.shares[prior or next(iter(sample.shares))]
     waste = costs * np.interp(x / (BEND + np.abs(x)), np.linspace(-1, 1, len(table)), table)
     waste[np.arange(len(truth)), truth] = 0.0
     return np.average(costs[truth] + waste.sum(axis=1), weights=sample.weights)
@@ -51,7 +51,7 @@ def test_other_priors_come_along_and_the_comparison_s_own_is_first():
     assert others == ["fixed", "uniform", "exponential"]
     exact = expected_search_cost(truth, models["model 0"], prior=priors.Exponential(), costs=[1.0, 4.0, 2.0])
     assert cost_from(sample, "model 0", [1.0, 4.0, 2.0], "exponential") == pytest.approx(exact, rel=1e-3)
-    assert len(sample.shares[first]) == CELLS + 1
+    assert len(sample.shares[first][0]) == CELLS + 1
     assert compare(truth, models, prior=priors.LogNormal([0.5, 1.0, 0.7]), costs=PRICES[:3]).sample is None
 
 

@@ -2,12 +2,13 @@
 
 If one test's price changes, a row of another true class spends more or less on that one test, and only rows of the
 tested class are searched in another order. So to try a price takes about two numbers per row, not one per row and
-class. Where prices are known, costs are linear in the price between those at which some row's order changes, and
-the first crossing is exact; under a prior it is sought between prices that are tried.
+class; and where the share of a test is made of powers of the odds, as at known prices and in the Beta family, sums
+of these over rows in the order of their odds give the mean cost at any price at once. Where prices are known,
+costs are linear in the price between those at which some row's order changes, and the first crossing is exact;
+under a prior it is sought between prices that are tried.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -29,7 +30,10 @@ LEAST_ALPHA, MOST_ALPHA = 0.01, 50.0  # between which powers of r and of a facto
 
 
 class PriceCurve:
-    """What each row's search costs a model, as a function of one test's price; `costs` are those as stated."""
+    """What each row's search costs a model, as a function of one test's price; `costs` are those as stated.
+
+    Factors are prices in units of the stated one.
+    """
 
     def __init__(self, rows: Forecast, costs: FloatArray, prior: Prior, test: int, shares: FloatArray) -> None:
         is_own, others = rows.truth == test, np.delete(np.arange(rows.n_classes), test)
@@ -43,9 +47,9 @@ class PriceCurve:
         self.odds = log_ratio(ours, theirs, *(base[each] for each in entries), logits=rows.logits)
         self.width, self.price = tie_widths(ours, theirs, rows), base[entries[1]] * prior.mean_of(self.tested)
         self.own = np.where(is_own, base[:, test] * prior.mean_of(test), 0.0)
-        self.rest = costs - self._moving(1.0)
-        self.shares, self.paid, self.n_rising = shares, shares[self.rows] * self.price, len(elsewhere)
+        self.rest, self.shares = costs - self._moving(1.0), shares
         self.mean_rest, self.mean_own = (shares * self.rest).sum(), (shares * self.own).sum()
+        self.sums = self._sums()
 
     def _moving(self, factor: float) -> FloatArray:
         """What each row spends on the test itself, or on others before it, (N,)."""
@@ -58,92 +62,78 @@ class PriceCurve:
         """Of every row, (N,), where the test costs so many times what was stated."""
         return self.rest + self._moving(factor)
 
-    @cached_property
-    def _sums(self) -> list[tuple[FloatArray, ...]]:
-        """Rows by rising r, those on whose truth the test goes to waste, then the others.
+    def _sums(self) -> list[Any]:
+        """Of entries that rise and that fall with the price: odds in their order, and sums of powers of them.
 
-        Their log odds; sums of what is paid, and of that times ``r^alpha``, up to each row; times
-        ``r^-(alpha + 1)``, from each on. At another price the powers are these times a power of the factor: it
-        takes no pass over the rows.
+        A share is a sum of powers of r, others where the truth is behind (up to even odds) and ahead.
         """
-        sums, alpha = list[tuple[FloatArray, ...]](), self.prior.alpha
-        for part in (slice(self.n_rising), slice(self.n_rising, None)):
+        alpha, sums = getattr(self.prior, "alpha", -1.0), list[Any]()
+        behind, ahead = [(1.0, 0.0)], list[tuple[float, float]]()
+        if LEAST_ALPHA <= alpha <= MOST_ALPHA and isinstance(self.prior, Beta):
+            most, scale = 2 + 1 / alpha, self.prior.loss_to_share
+            behind, ahead = [(scale * most, 0.0), (scale * (1 - most), alpha)], [(scale, -alpha - 1)]
+        elif self.prior != Fixed():
+            return sums
+        paid = self.shares[self.rows] * self.price
+        for sign, part in ((1.0, self.rises), (-1.0, ~self.rises)):
             order = np.argsort(self.odds[part])
-            odds, paid = self.odds[part][order], self.paid[part][order]
-            with np.errstate(over="ignore", invalid="ignore"):  # at the far ends, which no price reaches
-                parts = paid, paid * np.exp(alpha * odds), (paid * np.exp((-alpha - 1) * odds))[::-1]
-                paid, below, above = (np.concatenate([[0.0], np.cumsum(each)]) for each in parts)
-            sums.append((odds, paid, below, above[::-1]))
+            odds, amounts, terms = self.odds[part][order], paid[part][order], []
+            for powers, way in ((behind, slice(None)), (ahead, slice(None, None, -1))):
+                for times, power in powers:
+                    with np.errstate(over="ignore", invalid="ignore"):  # of odds that are on the other side
+                        each = times * amounts * (np.exp(power * odds) if power else 1.0)
+                        terms.append((power, np.append(0.0, np.cumsum(each[way]))[way]))
+            sums.append((sign, odds, terms))
         return sums
 
-    def mean(self, factor: float) -> float:
-        """The mean of `costs`."""
-        alpha = self.prior.alpha if isinstance(self.prior, Beta) else 0.0
-        if not LEAST_ALPHA <= alpha <= MOST_ALPHA:
-            return float((self.shares * self.costs(factor)).sum())
-        total, most = self.mean_rest + factor * self.mean_own, 2 + 1 / alpha
-        changes = (factor, factor), (1 / factor, 1.0)  # of r, and of the price
-        for (odds, paid, below, above), (change, price) in zip(self._sums, changes, strict=True):
-            at = np.searchsorted(odds, -np.log(change), side="right")
-            losses = most * paid[at] - (most - 1) * change**alpha * below[at] + change ** (-alpha - 1) * above[at]
-            total += price * self.prior.loss_to_share * losses
-        return float(total)
-
-    def jumps(self) -> FloatArray:
-        """At known prices: factors, and by how much a constant and a slope of the mean cost change there, (3, J).
-
-        A row of another truth pays for the test until its factor is so high that it comes after the truth; a row
-        of the tested class pays for it always, and for another one from the factor on at which that comes first.
-        """
-        at = np.exp(np.where(self.rises, -self.odds, self.odds))
-        constant, slope = np.where(self.rises, 0.0, self.paid), np.where(self.rises, -self.paid, 0.0)
-        start = [0.0, self.mean_rest, self.mean_own - slope.sum()]
-        return np.column_stack([start, np.stack([at, constant, slope])])
+    def mean(self, factors: FloatArray) -> FloatArray:
+        """The means of `costs` at some factors, (F,); at known prices beside those at which an order changes."""
+        if not self.sums:
+            return np.array([(self.shares * self.costs(factor)).sum() for factor in factors.tolist()])
+        moved, total = np.log(factors), self.mean_rest + factors * self.mean_own
+        for sign, odds, terms in self.sums:
+            behind = np.searchsorted(odds, -sign * moved)
+            spent = sum(np.exp(sign * power * moved) * sums[behind] for power, sums in terms)
+            total = total + np.where(sign > 0, factors, 1.0) * spent
+        return np.asarray(total)
 
 
-class PriceRace:
-    """The leader and another model as a test's price changes; factors are prices in units of the stated one."""
+def first_crossing(leader: PriceCurve, other: PriceCurve, upwards: bool) -> float | None:
+    """The first factor, from 1, beyond which another model is cheaper than the leader."""
 
-    def __init__(self, leader: PriceCurve, other: PriceCurve, sample: Sample, level: float) -> None:
-        self.leader, self.other, self.sample, self.level = leader, other, sample, level
-        self.rounding = ROUNDING * leader.mean(1.0)
+    def gap(factors: Any) -> Any:
+        return leader.mean(np.atleast_1d(factors)) - other.mean(np.atleast_1d(factors))
 
-    def gap(self, factor: float) -> float:
-        """By how much the leader costs more."""
-        return self.leader.mean(factor) - self.other.mean(factor)
-
-    def exact_crossing(self, upwards: bool) -> float | None:
-        """At known prices, the first factor, from 1, beyond which the other model is cheaper than the leader."""
-        ours, theirs = (curve.jumps() for curve in (self.leader, self.other))
-        jumps = np.concatenate([ours, theirs * np.array([[1.0], [-1.0], [-1.0]])], axis=1)
-        jumps = jumps[:, np.argsort(jumps[0], kind="stable")]
-        near, far = (1.0, FURTHEST_PRICE) if upwards else (1 / FURTHEST_PRICE, 1.0)
-        edges = np.unique(np.concatenate([[near, far], np.clip(jumps[0], near, far)]))
-        line = np.cumsum(jumps[1:], axis=1)[:, np.searchsorted(jumps[0], edges[:-1], side="right") - 1]
-        parts = np.vstack(
-            [line, edges[:-1], edges[1:]] if upwards else [line[:, ::-1], edges[:0:-1], edges[-2::-1]]
-        )
-        constant, slope, start, end = parts
-        at_start, at_end = constant + slope * start, constant + slope * end
-        rounding = self.rounding * max(1.0, jumps.shape[1] / 1000)  # of the sums
-        for first in np.flatnonzero(np.maximum(at_start, at_end) > rounding)[:1]:
-            return float(start[first] if at_start[first] > rounding else -constant[first] / slope[first])
+    furthest = FURTHEST_PRICE if upwards else 1 / FURTHEST_PRICE
+    steps = int(np.clip(ROWS_TRIED // len(leader.shares), FEWEST_STEPS, MOST_STEPS))
+    tried = np.geomspace(1.0, furthest, 1 + steps)
+    if leader.prior == Fixed():  # to both sides of every price at which an order changes
+        changes = np.concatenate([np.exp(-sign * odds) for each in (leader, other) for sign, odds, _ in each.sums])
+        near = np.multiply.outer([1 - ROUNDING, 1 + ROUNDING], changes).ravel()
+        tried = np.unique(np.clip([1.0, furthest, *near], min(1.0, furthest), max(1.0, furthest)))
+        tried = tried if upwards else tried[::-1]
+    ahead = np.flatnonzero(gap(tried) > ROUNDING * leader.mean(np.ones(1)) * max(1.0, len(leader.rows) / 500))
+    if not len(ahead):
         return None
+    before = tried[max(ahead[0] - 1, 0)]
+    return _root(lambda factor: float(gap(factor)[0]), float(before), float(tried[ahead[0]]))
 
-    def interval(self, factor: float) -> list[float | None]:
-        """The factors around a crossing at which the data do not settle which of the two is cheaper."""
 
-        def excess(x: float) -> float:
-            gap = self.leader.costs(x) - self.other.costs(x)
-            estimate = Figure.of_mean(gap, self.sample.weights, self.sample.unit_of).estimate(self.level)
-            return -np.inf if estimate.low is None else max(estimate.low, -(estimate.high or 0.0))
+def interval(
+    leader: PriceCurve, other: PriceCurve, factor: float, sample: Sample, level: float
+) -> list[float | None]:
+    """The factors around a crossing at which the data do not settle which of the two is cheaper."""
 
-        tried = np.geomspace(1 / FURTHEST_PRICE, FURTHEST_PRICE, 1 + 2 * FEWEST_STEPS)
-        edges: list[float | None] = []
-        for beyond in (tried[tried < factor][::-1], tried[tried > factor]):
-            steps = pairwise([factor, *beyond.tolist()])
-            edges.append(next((_root(excess, a, b) for a, b in steps if excess(b) > 0), None))
-        return edges
+    def excess(x: float) -> float:
+        gap = Figure.of_mean(leader.costs(x) - other.costs(x), sample.weights, sample.unit_of).estimate(level)
+        return -np.inf if gap.low is None else max(gap.low, -(gap.high or 0.0))
+
+    tried = np.geomspace(1 / FURTHEST_PRICE, FURTHEST_PRICE, 1 + 2 * FEWEST_STEPS)
+    edges: list[float | None] = []
+    for beyond in (tried[tried < factor][::-1], tried[tried > factor]):
+        steps = pairwise([factor, *beyond.tolist()])
+        edges.append(next((_root(excess, a, b) for a, b in steps if excess(b) > 0), None))
+    return edges
 
 
 def _root(function: Callable[[float], float], before: float, after: float) -> float:
@@ -164,25 +154,6 @@ def _root(function: Callable[[float], float], before: float, after: float) -> fl
     return float(np.exp(b))
 
 
-def first_crossing(races: Sequence[PriceRace], upwards: bool) -> tuple[float, int] | None:
-    """The first factor, from 1, beyond which one of the models is cheaper than the leader, and which one is."""
-    leader = races[0].leader
-    if leader.prior == Fixed():
-        exact = ((race.exact_crossing(upwards), number) for number, race in enumerate(races))
-        return _nearest([(at, number) for at, number in exact if at is not None])
-    steps = int(np.clip(ROWS_TRIED // len(leader.shares), FEWEST_STEPS, MOST_STEPS))
-    for before, after in pairwise(np.geomspace(1.0, FURTHEST_PRICE if upwards else 1 / FURTHEST_PRICE, 1 + steps)):
-        cost = leader.mean(after)
-        ahead = [n for n, race in enumerate(races) if cost - race.other.mean(after) > race.rounding]
-        if ahead:
-            return _nearest([(_root(races[number].gap, before, after), number) for number in ahead])
-    return None
-
-
-def _nearest(crossings: Sequence[tuple[float, int]]) -> tuple[float, int] | None:
-    return min(crossings, key=lambda each: (abs(np.log(each[0])), *each), default=None)
-
-
 def break_even(
     measurements: Measurements, rows: Mapping[str, Forecast], prior: Prior, margin: float = 0.0
 ) -> tuple[BreakEven, ...]:
@@ -191,26 +162,26 @@ def break_even(
     So every other model is charged the margin, too. Of many tests, those on which the most is spent are looked at;
     orders have no prices of their own.
     """
-    models, stated = measurements.models, measurements.typical
+    models, stated, sample = measurements.models, measurements.typical, measurements.sample
     if len(models) == 1 or models[0].order_only:
         return ()
     own = measurements.class_weights / measurements.class_weights.sum() * stated
     spent = own + np.mean([model.pairs.sum(axis=0) for model in models], axis=0)
-    results = []
-    shares = measurements.sample.weights / measurements.sample.weights.sum()
+    results, shares = [], sample.weights / sample.weights.sum()
     for test in sorted(np.argsort(-spent, kind="stable")[:MOST_TESTS].tolist()):
-        handicap = [0.0] + [margin] * (len(models) - 1)
         leader, *others = [
-            PriceCurve(rows[model.name], model.rows[COST] + extra, prior, test, shares)
-            for model, extra in zip(models, handicap, strict=True)
+            PriceCurve(rows[model.name], model.rows[COST] + margin * (number > 0), prior, test, shares)
+            for number, model in enumerate(models)
         ]
-        races = [PriceRace(leader, other, measurements.sample, measurements.interval.level) for other in others]
         price, sides = float(stated[test]), list[Crossing | None]()
         for upwards in (False, True):
+            factors = [first_crossing(leader, other, upwards) for other in others]
+            crossings = [(abs(np.log(at)), number, at) for number, at in enumerate(factors) if at is not None]
             sides.append(None)
-            if (crossing := first_crossing(races, upwards)) is not None:
-                factor, number = crossing
-                low, high = (None if edge is None else price * edge for edge in races[number].interval(factor))
-                sides[-1] = Crossing(price * factor, low, high, models[1 + number].name)
+            if crossings:
+                _, number, at = min(crossings)
+                edges = interval(leader, others[number], at, sample, measurements.interval.level)
+                low, high = (None if edge is None else price * edge for edge in edges)
+                sides[-1] = Crossing(price * at, low, high, models[1 + number].name)
         results.append(BreakEven(measurements.classes[test], price, *sides))
     return tuple(results)

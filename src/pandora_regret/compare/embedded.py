@@ -46,7 +46,7 @@ class EmbeddedSample:
     weights: tuple[float, ...]  # (rows,) by class they sum to what all cases of that class weigh
     odds: dict[str, str]  # by model, row after row: ``ln(p_i / p_j)`` of the truth i against every other class j
     inverse_temperatures: dict[str, float]  # by model: what its odds are multiplied by to recalibrate them
-    shares: dict[str, tuple[float, ...]]  # by prior, the comparison's first: a table
+    shares: dict[str, tuple[tuple[float, ...]]]  # by prior, the comparison's first: a table
 
     def truths(self) -> IntArray:
         """The class number of each row, (rows,)."""
@@ -104,7 +104,7 @@ def embed(
         tuple(float(f"{weight:.6g}") for weight in weights),
         odds,
         temperatures,
-        {name: _shares(each) for name, each in named.items()},
+        {name: (_shares(each),) for name, each in named.items()},
     )
 
 

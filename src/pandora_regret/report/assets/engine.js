@@ -19,7 +19,7 @@ function oddsOf(text) {
 
 function readCases(comparison) {
   const { sample, costs, data, models } = comparison;
-  const priors = Object.fromEntries(Object.entries(sample.shares).map(([name, table]) => [name, Float64Array.from(table)]));
+  const priors = Object.fromEntries(Object.entries(sample.shares).map(([name, [table]]) => [name, Float64Array.from(table)]));
   const cases = {
     k: data.classes.length,
     rows: sample.rows,
