@@ -181,10 +181,10 @@ def test_the_worked_case_is_one_that_the_best_model_finds_for_less(comparison, p
     assert [plan["model"] for plan in case["plans"]] == [model.name for model in comparison.models[:2]]
     assert first["spent"] < second["spent"]
     for plan in case["plans"]:
-        steps = [*plan["first"], *plan["last"]]
-        assert [step["found"] for step in steps] == [False] * (len(steps) - 1) + [True]
-        assert sum(step["cost"] for step in steps) == plan["spent"]
-        assert len(steps) + plan["never"] == 4
+        tested = [number for number, _ in plan["steps"]]
+        assert comparison.data.classes[tested[-1]] == case["truth"]
+        assert sum(comparison.costs.typical[number] for number in tested) == plan["spent"]
+        assert len(tested) + plan["never"] == 4
     assert page.all("bdi", id="case-truth")[0]["text"] == case["truth"]
 
 

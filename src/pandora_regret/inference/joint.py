@@ -216,7 +216,7 @@ def carriers_of(values: FloatArray, shares: FloatArray, rounding: float = 0.0) -
         return Carriers(0.0, units, 0.0, 0)
     number = units * total**2 / float((shares * deviation**2).sum())
     largest = max(1, round(number))
-    top = np.sort(shares * deviation)[-largest:]
+    top = np.partition(shares * deviation, -largest)[-largest:]
     return Carriers(number, units, float(top.sum()) / total, largest)
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from math import ceil, floor, isfinite, log10
 from textwrap import wrap
 from typing import Any
@@ -124,22 +123,20 @@ def bump_chart(models: Sequence[Facts], metrics: Sequence[Facts], ranks: Facts) 
     def row(rank: float) -> float:
         return round(BUMP_TOP + BUMP_ROW * (rank - 0.5), 2)
 
-    lines = []
-    for i, model in enumerate(models):
-        points = [(x, row(column[i])) for x, column in zip(across, columns, strict=True)]
-        path = f"M{points[0][0]} {points[0][1]}"  # which leaves and reaches every point level
-        for (x, y), (next_x, next_y) in pairwise(points):
-            middle = (x + next_x) / 2
-            path += f"C{middle} {y} {middle} {next_y} {next_x} {next_y}"
-        left, right = (row(end[i]) for end in ends)
-        lines.append({"name": model["name"], "points": points, "path": path, "left": left, "right": right})
+    lines = [
+        {
+            "name": model["name"],
+            "points": [(x, row(column[i])) for x, column in zip(across, columns, strict=True)],
+            "ends": [row(end[i]) for end in ends],
+        }
+        for i, model in enumerate(models)
+    ]
+    height = BUMP_TOP + BUMP_ROW * len(models)
     return {
-        "width": across[-1] + BUMP_GUTTER,
-        "height": BUMP_TOP + BUMP_ROW * len(models),
         "columns": list(zip(across, titles, strict=True)),
         "lines": lines,
-        "left": across[0] - 14,
-        "right": across[-1] + 14,
+        "height": height,
+        "gutter": BUMP_GUTTER,
     }
 
 
@@ -177,32 +174,3 @@ class Plot:
     def path(self, points: Iterable[tuple[float, float]]) -> str:
         """A line through points."""
         return "M" + "L".join(f"{self.x(x)} {self.y(y)}" for x, y in points)
-
-
-def calibration_plot(bins: Sequence[Facts]) -> Plot:
-    """What forecasts said the search would cost, across, against what it cost, upwards, on equal axes."""
-    axis = Axis.around(bin_[key] for bin_ in bins for key in ("predicted", "observed", "low", "high"))
-    return Plot(axis, axis, 382, 360)
-
-
-def chart_over_time(
-    values: Sequence[float],
-    *,
-    other: Sequence[float] = (),
-    band: Sequence[Sequence[float]] = ((), ()),
-    level: float | None = None,
-) -> dict[str, Any]:
-    """One curve, period by period, with another, a band around it or a level line."""
-    low, high = band
-    up = Axis.around([*values, *other, *low, *high, level])
-    plot = Plot(Axis.around([0, len(values) - 1], padding=0.015), up, 960, 240, left=84, below=34)
-    area = [*enumerate(high), *reversed(list(enumerate(low)))]
-    return {
-        "plot": plot,
-        "values": values,
-        "ticks": up.ticks,
-        "curve": plot.path(enumerate(values)),
-        "other": plot.path(enumerate(other)) if other else None,
-        "band": f"{plot.path(area)}Z" if area else None,
-        "level": level,
-    }

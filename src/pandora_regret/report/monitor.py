@@ -12,7 +12,7 @@ from typing import Any
 from pandora_regret.monitor import Monitor
 from pandora_regret.monitor.streams import OVERPAID, PROMISED, Paid, Point
 from pandora_regret.monitor.summary import sentences
-from pandora_regret.report.charts import Axis, chart_over_time
+from pandora_regret.report.charts import Axis, Plot
 from pandora_regret.report.page import render_page, write_page
 from pandora_regret.text import Formats
 
@@ -62,7 +62,6 @@ def write_monitor_page(
         STYLES,
         title=title,
         lines=sentences(summary, unit, challenger),
-        alarmed=summary.alarmed,
         summary=summary,
         level=monitor.paid.overpaid.level,
         two_sided=monitor.two_sided,
@@ -108,39 +107,55 @@ def _charts(
     def amount(value: float) -> str:
         return f"{'−' if value < 0 else ''}{formats.tick(abs(value))}"
 
-    def claimed(title: str, note: str, first: int) -> dict[str, Any]:
+    def claimed(first: int) -> dict[str, Any]:
         value, low, high = zip(*(point.after[first : first + 3] for point in points), strict=True)
         widths = [most - least for least, most in zip(low, high, strict=True)]
         start = next(n for n, width in enumerate(widths) if width <= READABLE * widths[-1])
-        chart = chart_over_time(value[start:], band=(low[start:], high[start:]), level=0.0)
-        return _described(chart, title, note, points, start, amount)
+        return _chart(points, value, amount, band=(low, high), level=0.0, start=start)
 
     paid, promised = zip(*map(_costs, points), strict=True)
-    chart = chart_over_time(paid, other=promised)
-    yield _described(chart, "Cost per case", "over time", points, 0, amount)
+    yield {"title": "Cost per case", "note": "over time", **_chart(points, paid, amount, other=promised)}
     note = "mean and interval so far; after an alarm, since it seems to have begun"
-    yield claimed("Paid beyond the promise, per case", note, VALUE)
+    yield {"title": "Paid beyond the promise, per case", "note": note, **claimed(VALUE)}
     if monitor.compares:
-        name = challenger or "the challenger"
-        yield claimed(f"Saved by {name}, per case", "mean and interval so far", SAVED_VALUE)
+        title = f"Saved by {challenger or 'the challenger'}, per case"
+        yield {"title": title, "note": "mean and interval so far", **claimed(SAVED_VALUE)}
     values = [max(point.after[EVIDENCE], LEAST_EVIDENCE) for point in points]
     assert monitor.paid is not None
     level = monitor.paid.overpaid.level
-    chart = chart_over_time(values, level=-log10(level))
+    chart = _chart(points, values, _power, level=-log10(level))
     chart["ticks"] = [tick for tick in chart["ticks"] if tick.is_integer()]
-    yield _described(chart, "Evidence that it costs more", f"alarm at {1 / level:g}", points, 0, _power)
+    yield {"title": "Evidence that it costs more", "note": f"alarm at {1 / level:g}", **chart}
 
 
-def _described(
-    chart: dict[str, Any], title: str, note: str, points: Sequence[Point], start: int, tick: Callable[[float], str]
+def _chart(
+    points: Sequence[Point],
+    values: Sequence[float],
+    tick: Callable[[float], str],
+    *,
+    other: Sequence[float] = (),
+    band: Sequence[Sequence[float]] = ((), ()),
+    level: float | None = None,
+    start: int = 0,
 ) -> dict[str, Any]:
-    """The chart of the points from one on, with its title, and some periods or round numbers of cases below."""
-    ends = list(accumulate(point.cases for point in points))[start:]
+    """One curve over points, from one on, with another, a band or a level line; periods or round counts below."""
+    values, low, high = (each[start:] for each in (values, *band))
+    up = Axis.around([*values, *other, *low, *high, level])
+    plot = Plot(Axis.around([0, len(values) - 1], padding=0.015), up, 960, 240, left=84, below=34)
+    area = [*enumerate(high), *reversed(list(enumerate(low)))]
+    names = list(enumerate(point.last or "" for point in points[start:]))[:: -(-len(values) // MOST_NAMES)]
     if points[0].last is None:
-        axis = Axis.around([ends[0], ends[-1]], padding=0.0)
-        names = [(bisect_left(ends, cases), f"{cases:,.0f}") for cases in axis.ticks]
-    else:
-        shown = list(enumerate(point.last or "" for point in points[start:]))
-        names = shown[:: -(-len(shown) // MOST_NAMES)]
-    names = [(at, text if len(text) <= LETTERS else f"{text[: LETTERS - 1]}…") for at, text in names]
-    return chart | {"title": title, "note": note, "names": names, "tick": tick}
+        ends = list(accumulate(point.cases for point in points))[start:]
+        ticks = Axis.around([ends[0], ends[-1]], padding=0.0).ticks
+        names = [(bisect_left(ends, cases), f"{cases:,.0f}") for cases in ticks]
+    return {
+        "plot": plot,
+        "values": values,
+        "ticks": up.ticks,
+        "curve": plot.path(enumerate(values)),
+        "other": plot.path(enumerate(other)) if other else None,
+        "band": f"{plot.path(area)}Z" if area else None,
+        "level": level,
+        "names": [(at, text if len(text) <= LETTERS else f"{text[: LETTERS - 1]}…") for at, text in names],
+        "tick": tick,
+    }

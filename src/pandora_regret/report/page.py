@@ -33,9 +33,10 @@ from pandora_regret.inputs import InputError, InputTypeError
 from pandora_regret.inputs.names import did_you_mean
 from pandora_regret.optional import import_optional
 from pandora_regret.report.charts import (
+    Axis,
     Facts,
+    Plot,
     bump_chart,
-    calibration_plot,
     cost_bars,
     group_strips,
     wrong_tests,
@@ -55,8 +56,6 @@ from pandora_regret.text import (
 )
 from pandora_regret.text.table import CONTROLS
 
-TITLE = "Models compared by search cost"
-WORKUP_TITLE = "Models compared by what the work-up costs"
 STYLES = ("page.css", "first.css", "tables.css", "print.css")
 SCRIPTS = (
     "theme.js",
@@ -76,6 +75,7 @@ CHEAPEST, COSTLIEST = 40, 10
 MOST_CLASSES = 24  # of a matrix of wrong tests in the page's data; more would not go into a small file
 MOST_CLASSES_LISTED = 100  # one below the other
 MOST_NAMED = 6  # files and prices below the heading
+BIN = ("predicted", "observed", "low", "high")
 MOST_STEPS = 8  # of a worked case, before the middle is left out
 
 
@@ -156,7 +156,7 @@ def render_report(
         STYLES,
         SCRIPTS,
         {key: value for key, value in facts.items() if key not in ("workup", "by")},
-        title=(TITLE if whole.workup is None else WORKUP_TITLE) if title is None else title,
+        title=title,
         formats=Formats.for_costs((model.cost for model in shown.models), unit),
         n_models=len(whole.models),
         left_out=left_out,
@@ -166,7 +166,6 @@ def render_report(
         byline=list(_byline(whole)),
         rules={"sentences": VERDICT, "kinds": list(KINDS.items()), "unseen": UNSEEN, "few": FEW_CLUSTERS}
         | {"most_names": MOST_NAMES, "what": whole.what},
-        nothing={"value": None, "low": None, "high": None},
         **_views(facts, shown),
     )
 
@@ -218,8 +217,7 @@ def _select_models(comparison: Comparison, asked: Sequence[str]) -> tuple[Compar
     Ranks, chances and sentences stay those of all models.
     """
     every = [model.name for model in comparison.models]
-    unknown = next((name for name in asked if name not in every), None)
-    if unknown is not None:
+    for unknown in (name for name in asked if name not in every):
         raise InputError(argument="show", value=unknown, fix=did_you_mean(unknown, every))
     if len(every) <= MOST_MODELS:
         return comparison, None
@@ -234,21 +232,16 @@ def _select_models(comparison: Comparison, asked: Sequence[str]) -> tuple[Compar
         replace(part, groups=tuple(replace(group, models=only(group.models)) for group in part.groups))
         for part in comparison.by
     )
-    if (sample := comparison.sample) is not None:
-        sample = replace(sample, odds={name: odds for name, odds in sample.odds.items() if name in names})
     shown = replace(
         comparison,
         models=only(comparison.models),
         differences=tuple(gap for gap in comparison.differences if {gap.model, gap.against} <= names),
         ranks={key: only(ranks) for key, ranks in comparison.ranks.items()},
-        largest_pairs=tuple(pair for pair in comparison.largest_pairs if pair.model in names),
         by=tuple(breakdowns),
-        sample=sample,
     )
     more = len(names) - CHEAPEST - COSTLIEST
-    parts = f"the {CHEAPEST} cheapest{',' if more else ' and'} the {COSTLIEST} most expensive"
-    if more:
-        parts += f" and {more} that {'was' if more == 1 else 'were'} asked for, or cheapest in a group"
+    others = f"{more} that {'was' if more == 1 else 'were'} asked for, or cheapest in a group"
+    parts = listed([f"the {CHEAPEST} cheapest", f"the {COSTLIEST} most expensive", others][: 2 + (more > 0)])
     return shown, f"Of {count(len(every))} models this page shows {parts}; pandora compare --json tells of all."
 
 
@@ -290,11 +283,8 @@ def _views(facts: dict[str, Any], comparison: Comparison) -> dict[str, Any]:
     return {
         "download": facts | {"models": [model | too_large for model in models]},
         "bars": cost_bars(models),
-        "recalibrated": any(model["recalibrated"] for model in models),
-        "certain": any(model["at_stated_prices"] for model in models),
         "against": [gaps[model["name"]].more if model["name"] in gaps else Estimate(None) for model in models],
         "instead": next(apart, 1),  # the first that certainly costs more, or else the next
-        "live": comparison.sample is not None,
         # First tests whose price can change who is cheapest; then by what wrong ones cost the cheapest model
         "tests": sorted(range(len(classes)), key=lambda k: (not changes[k], -spent[k])),
         "flips": flips,
@@ -327,11 +317,12 @@ def _panels(facts: dict[str, Any], comparison: Comparison) -> Iterator[dict[str,
     """Each model in detail; of very many classes those whose cases cost the most together, in their own order."""
     for model, result in zip(facts["models"], comparison.models, strict=True):
         spent = [-(row["weight"] * (row["expected_cost"] or 0.0)) for row in model["by_class"]]
+        axis = Axis.around(bin_[end] for bin_ in model["calibration"] for end in BIN)  # both are equal
         kept = np.sort(np.argsort(spent, kind="stable")[:MOST_CLASSES_LISTED])
         yield {
             "model": model,
             "recalibrating": recalibrating(result, comparison.costs.currency),
-            "calibration": calibration_plot(model["calibration"]),
+            "calibration": Plot(axis, axis, 382, 360),
             "by_class": [model["by_class"][k] for k in kept],
             "left_out": len(spent) - len(kept),
         }
@@ -355,13 +346,7 @@ def worked_case(comparison: Comparison) -> Facts | None:
     plans = []
     for name, forecast, order in zip(names, forecasts, orders, strict=True):
         until = order[row, : order[row].tolist().index(truth[row]) + 1].tolist()
-        steps = [
-            {"class": k, "number": n, "chance": float(forecast[row, k]), "cost": float(costs[k])}
-            | {"found": k == truth[row]}
-            for n, k in enumerate(until, 1)
-        ]
-        skipped = max(len(steps) - MOST_STEPS, 0)  # of very many, the middle is left out and counted
-        ends = {"first": steps[: MOST_STEPS - 1], "last": steps[-1:]} if skipped else {"first": steps, "last": []}
-        never, spent = len(costs) - len(until), float(np.cumsum(costs[until])[-1])
-        plans.append({"model": name, **ends, "skipped": skipped, "spent": spent, "never": never})
-    return {"row": row, "truth": comparison.data.classes[truth[row]], "plans": plans}
+        steps = [(k, float(forecast[row, k])) for k in until]
+        spent, never = sum(prices[k] for k in until), len(costs) - len(until)
+        plans.append({"model": name, "steps": steps, "spent": spent, "never": never})
+    return {"row": row, "truth": comparison.data.classes[truth[row]], "plans": plans, "most_steps": MOST_STEPS}
