@@ -44,15 +44,15 @@ def test_a_label_is_a_class_before_it_is_a_column_number(names):
 
 
 def test_a_file_that_models_share_is_read_once(tmp_path, monkeypatch):
-    frame = pd.concat([pd.DataFrame(table(9, seed)).assign(model=f"m{seed}") for seed in range(5)])
+    frame = pd.concat([pd.DataFrame(table(20, seed)).assign(model=f"m{seed}") for seed in range(5)])
     pq.write_table(pa.Table.from_pandas(frame, preserve_index=False), tmp_path / "long.parquet")
     models = open_predictions(tmp_path / "long.parquet")
     read, blocks = type(models[0].sources[0]).read, []
     monkeypatch.setattr(
         type(models[0].sources[0]), "read", lambda *given: (blocks.append(b) or b for b in read(*given))
     )
-    assert [len(batch) for batch in read_models(models)] == [9] * 5
-    assert sum(map(len, blocks)) == 45
+    assert [len(batch) for batch in read_models(models)] == [20] * 5
+    assert sum(map(len, blocks)) == 100
 
 
 def test_a_name_that_is_no_text_is_refused(tmp_path):

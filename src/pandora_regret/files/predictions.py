@@ -24,6 +24,7 @@ from pandora_regret.files.roles import KEPT
 from pandora_regret.files.source import RAISED, AllDone, Fields, FileError, Names, Problems, Source, noted
 from pandora_regret.text import listed
 
+FEW_ROWS = 64  # which are many columns, if they are slow to read
 ROWS, ELEMENTS = 1 << 19, 12 << 19  # half a usual row group of Parquet: whole ones take 80 MB more
 
 INDEX = re.compile("|__index_level_.*")  # what pandas calls the numbers of rows, in CSV or in Parquet
@@ -130,20 +131,30 @@ class Predictions:
         return batch.normalised() if (self.layout.normalise or self.percent) and not self.logits else batch
 
     def walk(self, columns: Sequence[str], rows: int | None = None) -> Iterator[Rows]:
-        """Some columns, each once."""
+        """Some columns, each once; of a file of few rows, all that is ever wanted is read at once, and kept."""
         columns = list(dict.fromkeys(filter(None, columns)))
         rows = rows or min(ROWS, ELEMENTS // (1 + len(columns)))
         for source in self.sources:
-            start, wanted = source.first, self.columns.numbers & {*columns}
-            numbers = frozenset(name for name in wanted if source.kinds[name] != "percent")
-            for records in regrouped(source.read(columns, numbers, rows), rows):
+            start, is_short = source.first, source.expected_rows() < FEW_ROWS
+            names = {*columns, *self.columns.wanted} if is_short else {*columns}
+            blocks = next((blocks for held, blocks in source.kept if held >= names), None)
+            if blocks is None:
+                numbers = frozenset(
+                    name for name in self.columns.numbers & names if source.kinds[name] != "percent"
+                )
+                blocks = source.read([name for name in source.kinds if name in names], numbers, rows)
+                if is_short:
+                    blocks = list(blocks)
+                    source.kept.append((names, blocks))
+            for records in regrouped((block.select(columns) for block in blocks), rows):
                 yield Rows(self, source, np.arange(start, start + len(records)), records)
                 start += len(records)
 
     def fragments(self, n: int) -> list[Predictions]:
         """About n pieces that can be tallied apart, in other processes too; each knows its first row's number."""
         share = max(1, n // len(self.sources))
-        pieces = [replace(self, sources=(part,)) for source in self.sources for part in source.pieces(share)]
+        parts = [replace(part, kept=[]) for source in self.sources for part in source.pieces(share)]
+        pieces = [replace(self, sources=(part,)) for part in parts]
         starts = accumulate((piece.count() for piece in pieces[:-1]), initial=self.first_row)
         return [replace(piece, first_row=start) for piece, start in zip(pieces, starts, strict=True)]
 
