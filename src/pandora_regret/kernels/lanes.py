@@ -199,8 +199,8 @@ def _copy(column, stride, low, n, w, to):
 def _adding(truth, losses, priced, wide):
     """A step that adds four classes to what is summed, with the truth's p or p / C, to losses L_1.
 
-    With m and u a rival's odds against the truth, but at most and at least 1, L_1 is ``m^2 + 2 - 2 / u``; all four
-    ``C / u`` are added as one fraction, so that there is one division. Costs are the same for all rows. A wide
+    With m and u a rival's odds against the truth, but at most and at least 1, L_1 is ``m^2 + 2 (u - 1) / u``; the
+    second parts of all four are added as one fraction, so that there is one division. Costs are the same for all rows. A wide
     step says what is tested before the truth, too, and the likeliest class; ties go to the lower number.
     """
 
@@ -208,7 +208,7 @@ def _adding(truth, losses, priced, wide):
     def add(costs, first, k, tie, n, w):
         for r in range(n):
             label, inverse, total, least, squares = w[LABEL + r], 1 / w[truth + r], 0.0, 0.0, 0.0
-            behind, price, above, below, tested, spent = 0.0, 0.0, 0.0, 1.0, 0.0, 0.0
+            behind, above, below, tested, spent = 0.0, 0.0, 1.0, 0.0, 0.0
             best, likeliest = w[BEST + r], w[LIKELIEST + r]
             for q in range(AT_ONCE):
                 j, p, cost = types.float64(first + q), w[TILE + q * SPACING + r], 1.0
@@ -218,17 +218,13 @@ def _adding(truth, losses, priced, wide):
                 odds = rival * inverse / cost
                 total, least, squares = total + p, min(least, p), squares + rival * rival
                 m, u = min(odds, 1.0), min(max(odds, 1.0), MOST_ODDS)
-                behind, price, above, below = (
-                    behind + cost * m * m,
-                    price + cost,
-                    above * u + below * cost,
-                    below * u,
-                )
+                behind += cost * m * m
+                above, below = above * u + below * (cost * (u - 1)), below * u
                 if wide:
                     ahead = odds > (1 - tie if j < label else 1 + tie)
                     tested, spent = tested + (1.0 if ahead else 0.0), spent + (cost if ahead else 0.0)
                     likeliest, best = j if p > best else likeliest, max(p, best)
-            w[losses + r] += behind + 2 * (price - above / below)
+            w[losses + r] += behind + 2 * above / below
             if priced:
                 w[TESTED + r] += tested
                 w[SPENT + r] += spent
