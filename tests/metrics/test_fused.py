@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pandora_regret.inputs import Forecast
 from pandora_regret.inputs.tables import row_sum_tolerance
 from pandora_regret.metrics import METRICS
-from pandora_regret.metrics.fused import LANE_OF, confusion, score_columns
+from pandora_regret.metrics.fused import LANE_OF, score_columns
 from pandora_regret.priors import Beta
 from pandora_regret.tally import Means
 
@@ -56,14 +56,10 @@ def test_the_fused_loop_computes_what_the_registry_defines(forecast, alpha):
     if means.count:
         assert_allclose(scores.means.values, means.values, rtol=1e-12, atol=1e-14)
         assert_allclose(scores.means.standard_errors, means.standard_errors, rtol=1e-9, atol=1e-12)
-    assert_array_equal(scores.predicted, forecast.values.argmax(axis=1))
-
-
-@given(forecasts())
-def test_the_confusion_matrix_counts_rows_by_weight(forecast):
-    counts = confusion(forecast.truth, forecast.values.argmax(axis=1), forecast.weights, forecast.n_classes)
-    weights = np.ones(len(forecast)) if forecast.weights is None else forecast.weights
-    assert counts.sum() == weights.sum()
-    assert_allclose(counts.sum(axis=1), np.bincount(forecast.truth, weights, forecast.n_classes))
-    right = forecast.values.argmax(axis=1) == forecast.truth
-    assert counts.trace() == weights[right].sum()
+    assert_array_equal(scores.predicted[sure], forecast.values.argmax(axis=1)[sure])
+    if scores.cells is not None:
+        weights = np.ones(len(forecast)) if forecast.weights is None else forecast.weights
+        cells = np.zeros_like(scores.cells)
+        np.add.at(cells[0], (forecast.truth, scores.predicted), weights)
+        np.add.at(cells[1], (forecast.truth, scores.predicted), weights**2)
+        assert_allclose(scores.cells, cells)

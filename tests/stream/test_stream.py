@@ -158,7 +158,7 @@ def test_large_batches_take_the_compiled_way_and_hand_back_doubtful_rows(tmp_pat
     predictions = predictions_of(tmp_path, truth, values, row_group_size=5_000)
     settings = score.read_settings(predictions, None, None, read_interval(0.95, 0, 3), False)
     assert settings.is_compiled(n)
-    assert StreamSums(settings, True)._score(next(predictions.batches()), False)[3] is None
+    assert StreamSums(settings, True)._score(next(predictions.batches()), False)[1] is None
     check(score_stream(predictions), truth, values)
 
 

@@ -103,8 +103,9 @@ class Batch:
     @property
     def changes(self) -> Changes:
         """What was done to the rows."""
-        other = self.model.sources[0].other or ""
-        return Changes(self.rescaled, self.spelled, int(self.outside.sum()), other)
+        other = self.model.sources[0].other
+        outside = 0 if other is None else int(self.outside.sum())
+        return Changes(self.rescaled, self.spelled, outside, other or "")
 
     def origin(self, index: int) -> tuple[Source, int]:
         """The file in which a row stands, and its number there, counted from 0."""

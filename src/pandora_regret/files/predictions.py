@@ -119,14 +119,15 @@ class Predictions:
             fields |= rows.known_apart(self.truth, fields["ids"])
         elif columns.votes:
             fields["truth"] = fields["votes"].argmax(axis=1)
-        truth = fields.pop("truth", np.full(len(rows.numbers), -1))
+        truth = fields.pop("truth") if "truth" in fields else np.full(len(rows.numbers), -1)
         forecasts = rows.forecasts(columns.forecasts, np.nan if is_list else -np.inf if self.logits else 0.0)
         if isinstance(source, ListedRows):
             truth, forecasts = source.completed(truth, np.array(forecasts).T, rows)
         if self.percent:
             forecasts = np.asarray(forecasts) / 100
         fields["id_column"] = rows.records.column(self.watched) if self.watched else None
-        places, spelled = rows.numbers + FILE * self.sources.index(source), frozenset(rows.spelled.items())
+        file, spelled = self.sources.index(source), frozenset(rows.spelled.items())
+        places = rows.numbers + FILE * file if file else rows.numbers
         batch = Batch(self, self.classes, truth, forecasts, first_row, places, spelled=spelled, **fields)
         return batch.normalised() if (self.layout.normalise or self.percent) and not self.logits else batch
 

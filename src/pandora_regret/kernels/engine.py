@@ -166,11 +166,7 @@ def _parts(forecast: Forecast) -> Iterator[Forecast]:
     for start in range(0, len(forecast), step):
         part = forecast.rows(slice(start, start + step))
         copied = part.values if in_place else part.values.astype(np.float32 if values.itemsize < 4 else np.float64)
-        truth = np.ascontiguousarray(part.truth, np.int64)
-        weights, costs = (
-            each if each is None else np.ascontiguousarray(each, np.float64) for each in (part.weights, part.costs)
-        )
-        yield replace(part, values=copied, truth=truth, weights=weights, costs=costs)
+        yield replace(part, values=copied)
 
 
 def _compiled_totals(

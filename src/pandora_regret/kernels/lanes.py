@@ -151,7 +151,8 @@ def score(
         if sums != 0:
             _finish(listed, mean, share, n, w)
             _add_up(low == start, n, w, doubles(sums))
-            _write(k, counts, weights != 0, integers(likeliest), table, n_rows, low, n, w)
+            _count(k, weights != 0, counts, n, w)
+            _write(likeliest, table, n_rows, low, n, w)
         for first in range(0, k if pairs != 0 else 0, AT_ONCE):
             _copy_classes(single, addresses, stride, k, low, first, n, w)
             _add_pairs(first, k, costs, of_each, logits, alpha, kind, tie, lower, higher, low, pairs, n, w)
@@ -200,8 +201,9 @@ def _adding(truth, losses, priced, wide):
     """A step that adds four classes to what is summed, with the truth's p or p / C, to losses L_1.
 
     With m and u a rival's odds against the truth, but at most and at least 1, L_1 is ``m^2 + 2 (u - 1) / u``; the
-    second parts of all four are added as one fraction, so that there is one division. Costs are the same for all rows. A wide
-    step says what is tested before the truth, too, and the likeliest class; ties go to the lower number.
+    second parts of all four are added as one fraction, so that there is one division. Costs are the same for all
+    rows. A wide step says what is tested before the truth, too, and the likeliest class; ties go to the lower
+    number.
     """
 
     @step
@@ -338,17 +340,20 @@ def _add_up(is_first, n, w, sums):
 
 
 @step
-def _write(k, counts, weighted, likeliest, table, n_rows, low, n, w):
-    """Who is taken for whom; each row's likeliest class and metrics."""
-    for r in range(n):
-        likeliest[low + r] = int(w[LIKELIEST + r])
-    if counts != 0:
+def _count(k, weighted, counts, n, w):
+    """Who is taken for whom, by weight and its square."""
+    for r in range(n if counts != 0 else 0):
+        cell, weight = int(w[LABEL + r]) * k + max(int(w[LIKELIEST + r]), 0), w[SURE + r]
+        doubles(counts)[cell] += weight
+        if weighted:
+            doubles(counts)[k * k + cell] += weight * weight
+
+
+@step
+def _write(likeliest, table, n_rows, low, n, w):
+    """Each row's likeliest class, and metrics."""
+    for r in range(n if likeliest != 0 else 0):
+        integers(likeliest)[low + r] = int(w[LIKELIEST + r])
+    for m in range(N_METRICS if table != 0 else 0):
         for r in range(n):
-            cell, weight = int(w[LABEL + r]) * k + max(int(w[LIKELIEST + r]), 0), w[SURE + r]
-            doubles(counts)[cell] += weight
-            if weighted:
-                doubles(counts)[k * k + cell] += weight * weight
-    if table != 0:
-        for m in range(N_METRICS):
-            for r in range(n):
-                doubles(table)[m * n_rows + low + r] = w[LOSS + m * SPACING + r]
+            doubles(table)[m * n_rows + low + r] = w[LOSS + m * SPACING + r]

@@ -109,7 +109,7 @@ def table_of(values: NDArray[Any]) -> tuple[Any, ...]:
 
 
 def columns_of(columns: Sequence[NDArray[Any]]) -> tuple[Any, ...]:
-    """Contiguous columns, (n,) each."""
+    """Columns, (n,) each, contiguous."""
     addresses = np.array([column.__array_interface__["data"][0] for column in columns])
     return columns[0].itemsize == 4, addresses, 1
 
@@ -135,10 +135,11 @@ def score(
     mean: float = 1.0,
     share: float = 1.0,
 ) -> int:
-    """Score some rows as `lanes.score` says; how many are in doubt. Arrays are contiguous, of 64 bits."""
+    """Score some rows as `lanes.score` says; how many are in doubt."""
     single, addresses, stride = table
     of_each, buffer = costs is not None and costs.ndim > 1, np.empty(N_SLOTS * SPACING)
-    inputs = (truth, weights, costs)
+    reals = (each if each is None else np.ascontiguousarray(each, np.float64) for each in (weights, costs))
+    inputs = (np.ascontiguousarray(truth, np.int64), *reals)
     outputs = (buffer, losses, pairs, sums, counts, likeliest, metrics)
     of_inputs, of_outputs = (
         [0 if each is None else each.ctypes.data for each in some] for some in (inputs, outputs)

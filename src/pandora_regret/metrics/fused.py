@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from pandora_regret.inputs import FloatArray, IntArray
 from pandora_regret.kernels import native
 from pandora_regret.kernels.engine import in_threads
-from pandora_regret.priors import Beta
 from pandora_regret.priors.base import TIE, TIE_IN_SINGLE
 from pandora_regret.tally import Means
 
@@ -32,14 +31,17 @@ LANE_OF = {  # the order of `kernels.lanes`; the first is the loss, of which two
 MOST_COUNTED = 64  # classes whose (K, K) counts are small beside their rows
 
 
+NONE = np.empty(0, np.intp)
+
+
 class FusedScores(NamedTuple):
-    """The metrics of the rows that are beyond doubt."""
+    """The metrics of rows, or of those that are beyond doubt."""
 
     means: Means  # of each metric, in the order of the keys
-    cells: FloatArray  # (2, K, K) w and w^2 of rows of class i whose likeliest class is j; empty of many classes
-    doubtful: IntArray  # the numbers of the rows that are not among them
     predicted: IntArray  # (n,) the likeliest class; ties go to the lower column number
     table: FloatArray  # (metrics, n), or (metrics, 0) where sums are enough
+    doubtful: IntArray = NONE  # the numbers of the rows that are not among them
+    cells: FloatArray | None = None  # (2, K, K) w and w^2 of rows of class i whose likeliest class is j
 
 
 def score_columns(
@@ -48,32 +50,32 @@ def score_columns(
     truth: IntArray,
     weights: FloatArray | None,
     costs: FloatArray | None,
-    prior: Beta,
+    prior: Any,
     tolerance: float,
     *,
     with_table: bool = False,
 ) -> FusedScores:
-    """Metrics of `LANE_OF` for K columns (n,) of probabilities, all float32 or all float64 and contiguous."""
+    """Metrics of `LANE_OF` of a Beta prior for K columns (n,) of probabilities, all float32 or float64, contiguous."""
     n, k, alike = len(truth), len(columns), costs is not None and bool((costs == costs[0]).all())
     scale, costs = (float(costs[0]), None) if costs is not None and alike else (1.0, costs)  # half the work
-    predicted, table = np.empty(n, np.int64), np.empty((native.N_METRICS, n if with_table else 0))
-    options: dict[str, Any] = {
-        "weights": weights,
-        "costs": costs,
-        "likeliest": predicted,
-        "metrics": table if with_table else None,
-    }
-    options |= {"alpha": float(prior.alpha), "mean": prior.mean, "share": prior.loss_to_share}
-    options |= {"tolerance": tolerance, "tie": TIE_IN_SINGLE if columns[0].itemsize <= 4 else TIE}
-    place = native.columns_of(columns)
+    options: dict[str, Any] = {"weights": weights, "costs": costs, "alpha": float(prior.alpha), "mean": prior.mean}
+    options |= {"share": prior.loss_to_share, "tolerance": tolerance}
+    options |= {"tie": TIE_IN_SINGLE if columns[0].itemsize <= 4 else TIE}
+    place, table = native.columns_of(columns), np.empty((native.N_METRICS, n if with_table else 0))
 
-    def score(rows: slice) -> tuple[FloatArray, FloatArray]:
-        sums, cells = np.zeros(native.N_SUMS), np.zeros((2, k, k) if k <= MOST_COUNTED else 0)
-        native.score(place, truth, rows, sums=sums, counts=cells if cells.size else None, **options)
-        return sums, cells
+    def score_all(predicted: IntArray | None, table: FloatArray | None) -> Any:
+        def score(rows: slice) -> tuple[int, FloatArray, FloatArray | None]:
+            sums, cells = np.zeros(native.N_SUMS), np.zeros((2, k, k)) if predicted is None else None
+            about: dict[str, Any] = {"sums": sums, "counts": cells, "likeliest": predicted, "metrics": table}
+            return native.score(place, truth, rows, **about, **options), sums, cells
+
+        return tuple(map(np.array, zip(*in_threads(score, n, n * k), strict=True)))
 
     native.loop()  # in one thread
-    parts, cells = (np.array(each) for each in zip(*in_threads(score, n, n * k), strict=True))
+    predicted = None if k <= MOST_COUNTED and not with_table else np.empty(n, np.int64)
+    n_doubtful, parts, cells = score_all(predicted, table if with_table else None)
+    if n_doubtful.any() and predicted is None:
+        _, parts, cells = score_all(predicted := np.empty(n, np.int64), None)
     lane = [LANE_OF[key] for key in keys]
     factor_of = {"pandora_regret": 1 / (3 * (k - 1)), "excess_burden": 1 / 3}  # of the loss
     factor_of |= {"expected_cost": scale, "realised_cost": scale}
@@ -86,14 +88,8 @@ def score_columns(
     moments *= factors ** np.arange(3)[:, None]
     totals = total.sum(axis=0) * factors
     means = Means.of_sums(int(count.sum()), float(weight.sum()), totals, middle * factors, moments)
+    if predicted is not None:
+        about = (predicted, table[lane] * factors[:, None], np.flatnonzero(predicted < 0))
+        return FusedScores(means, *about)
     cells = cells.sum(axis=0)
-    if weights is None and cells.size:
-        cells[1] = cells[0]
-    doubtful = np.flatnonzero(predicted < 0)
-    return FusedScores(means, cells, doubtful, predicted, table[lane] * factors[:, None])
-
-
-def confusion(truth: IntArray, predicted: NDArray[Any], weights: FloatArray | None, n_classes: int) -> FloatArray:
-    """The weight of the rows of class i that are taken for class j, (K, K)."""
-    cells = np.bincount(truth * n_classes + predicted, weights, n_classes**2)
-    return cells.reshape(n_classes, n_classes).astype(np.float64)
+    return FusedScores(means, NONE, table[lane], NONE, cells if weights is not None else cells[[0, 0]])

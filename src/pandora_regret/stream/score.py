@@ -10,7 +10,6 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pandora_regret.compare.result import (
     Comparison,
@@ -34,7 +33,7 @@ from pandora_regret.kernels import native
 from pandora_regret.kernels.engine import wasted_pairs, worth_compiling
 from pandora_regret.kernels.reference import unavoidable_costs
 from pandora_regret.metrics import Metric, comparison_metrics, workup_metrics
-from pandora_regret.metrics.fused import LANE_OF, confusion, score_columns
+from pandora_regret.metrics.fused import LANE_OF, FusedScores, score_columns
 from pandora_regret.priors import Beta, Prior, Uniform
 from pandora_regret.priors.names import prior_of_orders, read_prior, spelled_prior
 from pandora_regret.tally import Means, Sum
@@ -247,13 +246,14 @@ class StreamSums:
         """Add rows; one that cannot be scored is an error that names it."""
         settings, few = self.settings, batch.groups is None and self.cases + len(batch) <= MANY
         with blamed(batch.place):
-            means, predicted, table, rows = self._score(batch, few or settings.interval.replicates > 0)
-        weights = np.ones(len(batch)) if batch.weights is None else batch.weights
-        of_cases = table if rows is None else rows.per_case(table.T).T
-        self.kept = [*self.kept, np.concatenate([weights[None], of_cases])] if few else []
+            scores, rows = self._score(batch, few or settings.interval.replicates > 0)
+        weights = np.broadcast_to(1.0, len(batch)) if batch.weights is None else batch.weights
+        if few:
+            of_cases = scores.table if rows is None else rows.per_case(scores.table.T).T
+            self.kept.append(np.concatenate([weights[None], of_cases]))
         self.cases += len(batch)
         self.changes += batch.changes
-        self.means.merge(means)
+        self.means.merge(scores.means)
         self.sums["fourth powers"].add(len(batch) if batch.weights is None else (weights**4).sum())
         if batch.id_column is not None:
             from pandora_regret.files.columns import texts_of
@@ -262,42 +262,36 @@ class StreamSums:
             looked_at = np.append(np.arange(near), np.arange(near, len(batch), SPARSE))
             for index, name in zip(looked_at.tolist(), texts_of(batch.id_column.take(looked_at)), strict=True):
                 self._see(name, *batch.origin(index))
-        self._count(batch, predicted, table, rows)
+        self._count(batch, scores, rows)
         if settings.with_pairs:
             for _, _, classes, sums in wasted_pairs(settings.forecast(batch), settings.prior):
                 self.sums["pairs"].add(sums, index=classes)
         if batch.costs is not None and rows is not None:
-            own = rows.per_case(unavoidable_costs(rows, settings.prior))
             self.sums["typical"].add(batch.costs.sum(axis=0))
-            self.sums["own"].add((own * weights).sum())
+            self.sums["own"].add((rows.per_case(unavoidable_costs(rows, settings.prior)) * weights).sum())
 
-    def _score(self, batch: Batch, with_table: bool) -> tuple[Means, NDArray[Any], FloatArray, Forecast | None]:
-        """The metrics' means, the likeliest class of each row, each row's metrics, (means, n), and the rows.
-
-        After a compiled pass there are no rows, and the metrics of each only if they were asked for.
-        """
-        settings, metrics, prior = self.settings, self.settings.means, self.settings.prior
-        plain = (
-            self.compiled and batch.costs is None and batch.votes is None and batch.columns[0].dtype.itemsize >= 4
-        )
-        if not plain or not isinstance(prior, Beta):
+    def _score(self, batch: Batch, with_table: bool) -> tuple[FusedScores, Forecast | None]:
+        """Scores and rows; after a compiled pass no rows, and the metrics of each only if they were asked for."""
+        settings, narrow = self.settings, batch.columns[0].dtype.itemsize < 4
+        if not self.compiled or batch.costs is not None or batch.votes is not None or narrow:
             return self._by_definition(settings.forecast(batch))
-        columns = (batch.columns, batch.truth, batch.weights, settings.base_costs, prior, batch.tolerance)
-        scores = score_columns([metric.key for metric in metrics], *columns, with_table=with_table)
+        about = (batch.truth, batch.weights, settings.base_costs, settings.prior, batch.tolerance)
+        keys = [metric.key for metric in settings.means]
+        scores = score_columns(keys, batch.columns, *about, with_table=with_table)
         if len(doubtful := scores.doubtful):  # rows which the loop does not vouch for
-            means, predicted, table, _ = self._by_definition(settings.forecast(batch, doubtful))
-            scores.means.merge(means)
-            scores.predicted[doubtful] = predicted
+            others, _ = self._by_definition(settings.forecast(batch, doubtful))
+            scores.means.merge(others.means)
+            scores.predicted[doubtful] = others.predicted
             if with_table:
-                scores.table[:, doubtful] = table
-        return scores.means, scores.predicted, scores.table, None
+                scores.table[:, doubtful] = others.table
+        return scores, None
 
-    def _by_definition(self, forecast: Forecast) -> tuple[Means, NDArray[Any], FloatArray, Forecast]:
+    def _by_definition(self, forecast: Forecast) -> tuple[FusedScores, Forecast]:
         """As the registry defines metrics, for any prior, costs of each row, votes and logits."""
         rows = replace(forecast := forecast.check(), cluster=None, shares=None)
         table = np.stack([metric.of_rows(rows, self.settings.prior) for metric in self.settings.means])
         means = Means.of(forecast.per_case(table.T).T, forecast.case_weights)
-        return means, np.asarray(forecast.values.argmax(axis=1)), table, forecast
+        return FusedScores(means, forecast.values.argmax(axis=1), table), forecast
 
     def _see(self, name: str | None, source: Source, row: int) -> None:
         """An id: all of a file's first rows, and some further down, so that rows that come again are noticed."""
@@ -309,33 +303,37 @@ class StreamSums:
             raise source.error(row, **about)
         self.ids[name] = source, row
 
-    def _count(self, batch: Batch, predicted: NDArray[Any], table: FloatArray, rows: Forecast | None) -> None:
+    def _count(self, batch: Batch, scores: FusedScores, rows: Forecast | None) -> None:
         """Which class is true, which is predicted, and which is taken for which; and all of it in replicates."""
         about: Any = rows or batch  # of cases that were voted on, the votes
-        truth, weights, k, interval = about.truth, about.weights, self.settings.n_classes, self.settings.interval
+        truth, k, interval, predicted = (
+            about.truth,
+            self.settings.n_classes,
+            self.settings.interval,
+            scores.predicted,
+        )
+        each = np.broadcast_to(1.0, len(truth)) if about.weights is None else about.weights
         if self.by_class:
-            cells = squared = confusion(truth, predicted, weights, k)
-            if weights is not None:
-                shares = getattr(about, "shares", None)
-                squared = confusion(truth, predicted, weights**2 / (1.0 if shares is None else shares), k)
-            self.sums["counts"].add(np.stack([cells.sum(axis=1), cells.sum(axis=0), np.diag(cells)]))
-            self.sums["taken for"].add(squared)
+            cells = scores.cells
+            if cells is None:
+                squared = each**2 if rows is None or rows.shares is None else each**2 / rows.shares
+                places = truth * k + predicted
+                cells = np.reshape([np.bincount(places, by, k * k) for by in (each, squared)], (2, k, k))
+            self.sums["counts"].add(np.stack([cells[0].sum(axis=1), cells[0].sum(axis=0), np.diag(cells[0])]))
+            self.sums["taken for"].add(cells[1])
         else:
-            each = np.ones(len(truth)) if weights is None else weights
             seen = ((truth, each), (predicted, each), (truth, each * (predicted == truth)))
             self.sums["counts"].add(np.stack([np.bincount(column, by, k) for column, by in seen]))
         if not interval.replicates:
             return
-        each = np.ones(len(truth)) if weights is None else weights
-        finite = np.where(np.isfinite(table), table, 0.0)  # an infinite mean has no interval
+        finite = np.where(np.isfinite(scores.table), scores.table, 0.0)  # an infinite mean has no interval
         sums: list[Any] = [np.stack([each, *(each * finite)], axis=1)]
         if self.by_class:
             from scipy.sparse import csr_array
 
-            places = np.tile(np.arange(len(truth)), 3), np.concatenate([truth, k + predicted, 2 * k + truth])
-            sums.append(
-                csr_array((np.concatenate([each, each, each * (predicted == truth)]), places), (len(truth), 3 * k))
-            )
+            columns = np.concatenate([truth, k + predicted, 2 * k + truth])
+            numbers = np.concatenate([each, each, each * (predicted == truth)])
+            sums.append(csr_array((numbers, (np.tile(np.arange(len(truth)), 3), columns)), (len(truth), 3 * k)))
         names = batch.ids if batch.groups is None else batch.groups  # else rows are drawn by their numbers
         keys = keys_of(np.arange(batch.first_row, batch.first_row + len(batch)) if names is None else names)
         keys = keys if rows is None else rows.per_row(keys)
@@ -349,7 +347,7 @@ class StreamSums:
         self.cases += other.cases
         self.changes += other.changes
         self.clusters |= other.clusters
-        self.kept = [*self.kept, *other.kept] if self.cases <= MANY else []
+        self.kept += other.kept
         self.means.merge(other.means)
         for name, place in other.ids.items():
             self._see(name, *place)
