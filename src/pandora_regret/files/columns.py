@@ -153,10 +153,9 @@ class Rows:
 
     def labels(self, name: str) -> IntArray:
         """The column number of each row's label; -1 where there is none that is a class."""
-        column = self.records.column(name)
-        texts, codes = coded(column)
-        numbers = self.class_numbers(texts)
-        if not column.null_count and np.array_equal(numbers[:-1], np.arange(len(numbers) - 1)):
+        texts, codes = coded(self.records.column(name))
+        numbers, last = self.class_numbers(texts), len(texts) - 1
+        if np.array_equal(numbers[:last], np.arange(last)) and codes.max(initial=-1) < last:
             return codes.astype(np.intp, copy=False)  # as they are
         truth = numbers[codes]
         if truth.min(initial=0) < 0:

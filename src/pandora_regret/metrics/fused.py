@@ -55,7 +55,7 @@ def score_columns(
     *,
     with_table: bool = False,
 ) -> FusedScores:
-    """Metrics of `LANE_OF` of a Beta prior for K columns (n,) of probabilities, all float32 or float64, contiguous."""
+    """Metrics of `LANE_OF` of a Beta prior for K contiguous columns (n,) of probabilities, float32 or float64."""
     n, k, alike = len(truth), len(columns), costs is not None and bool((costs == costs[0]).all())
     scale, costs = (float(costs[0]), None) if costs is not None and alike else (1.0, costs)  # half the work
     options: dict[str, Any] = {"weights": weights, "costs": costs, "alpha": float(prior.alpha), "mean": prior.mean}
