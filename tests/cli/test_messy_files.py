@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from cli_files import run, run_json
-from prediction_files import write_xlsx
 from simulated_models import softmax
+
+from pandora_regret import expected_search_cost
 
 CLASSES = ["Appendicitis", "Hernia", "Stone", "Ulcer"]
 PRICES = {"Appendicitis": 1250.0, "Hernia": 300.0, "Stone": 480.5, "Ulcer": 95.0}
@@ -17,11 +18,11 @@ N, MISSING = 300, 30
 MODELS = """
 [[models]]
 name = "Deep net"
-path = "deepnet{ending}"
+path = "deepnet.csv"
 
 [[models]]
 name = "Vendor A"
-path = "vendor{ending}"
+path = "vendor.csv"
 label = "diagnosis"
 id = "patient"
 proba_prefix = "logit_"
@@ -29,11 +30,11 @@ logits = true
 
 [[models]]
 name = "Forest"
-path = "forest{forest}"
+path = "forest.parquet"
 
 [[models]]
 name = "Rounded"
-path = "rounded{ending}"
+path = "rounded.csv"
 """
 OPTIONS = ["--common-rows", "--normalise"]
 DONE = [
@@ -63,58 +64,41 @@ def tables():
     rounded = pd.DataFrame(0.999 * softmax(noisy[3]), columns=CLASSES).assign(**about)
     kept = np.setdiff1d(np.arange(N), left_out)
     names = ("Deep net", "Vendor A", "Forest", "Rounded")
-    costs = {name: search_costs(softmax(z)[kept], truth[kept]) for name, z in zip(names, noisy, strict=True)}
+    costs = {
+        name: expected_search_cost(truth[kept], z[kept], logits=True, costs=list(PRICES.values()))
+        for name, z in zip(names, noisy, strict=True)
+    }
     return {"deepnet": deep, "vendor": vendor, "forest": forest, "rounded": rounded}, costs
 
 
-def search_costs(p, truth):
-    """The mean of C_i / 2 + sum_j C_j E[u_j 1(u_i > r u_j)], r = (p_i / C_i) / (p_j / C_j), u uniform."""
-    base = 2 * np.array(list(PRICES.values()))
-    rows, q = np.arange(len(p)), p / base
-    r = q[rows, truth][:, None] / q
-    before = np.where(r <= 1, 1 / 2 - r / 3, 1 / (6 * r**2)) * base
-    before[rows, truth] = 0
-    return float((base[truth] / 2 + before.sum(axis=1)).mean())
-
-
-@pytest.fixture(params=[".csv", ".xlsx"])
-def messy(tmp_path, monkeypatch, request):
+@pytest.fixture
+def costs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     frames, costs = tables()
-    if request.param == ".csv":
-        for name in ("deepnet", "vendor", "rounded"):
-            frames[name].to_csv(f"{name}.csv", index=False)
-        frames["forest"].to_parquet("forest.parquet")  # with the index of pandas
-        (tmp_path / "prices.csv").write_text("class,cost\n" + "".join(f'{a},"{b}"\n' for a, b in WRITTEN.items()))
-    else:
-        for name, frame in frames.items():
-            write_xlsx(tmp_path / f"{name}.xlsx", {"Export": [list(frame), *frame.values.tolist()]})
-        write_xlsx(tmp_path / "prices.xlsx", {"Prices": [["class", "cost"], *map(list, WRITTEN.items())]})
-    forest = ".parquet" if request.param == ".csv" else ".xlsx"
-    (tmp_path / "models.toml").write_text(MODELS.format(ending=request.param, forest=forest))
-    return f"prices{request.param}", costs
+    frames.pop("forest").to_parquet("forest.parquet")  # with the index of pandas
+    for name, frame in frames.items():
+        frame.to_csv(f"{name}.csv", index=False)
+    (tmp_path / "prices.csv").write_text("class,cost\n" + "".join(f'{a},"{b}"\n' for a, b in WRITTEN.items()))
+    (tmp_path / "models.toml").write_text(MODELS)
+    return costs
 
 
-def test_four_messy_files_are_compared_in_one_command(messy):
-    prices, costs = messy
-    result = run_json("compare", "models.toml", "--costs", prices, *OPTIONS)
+def test_four_messy_files_are_compared_in_one_command(costs):
+    result = run_json("compare", "models.toml", "--costs", "prices.csv", *OPTIONS)
     found = {model["name"]: model["scores"]["expected_cost"]["value"] for model in result["models"]}
     assert found == pytest.approx(costs, rel=1e-9)
     assert result["costs"]["currency"] == "USD"
     assert result["data"]["rows"] == N - MISSING
     done = {each["sentence"]: each["count"] for each in result["done"]}
-    expected = dict(zip(DONE, COUNTS, strict=True))
-    if prices.endswith(".xlsx"):
-        del expected["column __index_level_0__ of Forest ignored"]  # Excel has no index
-    assert done == expected
-    printed = run("compare", "models.toml", "--costs", prices, "--full", *OPTIONS).stdout
+    assert done == dict(zip(DONE, COUNTS, strict=True))
+    printed = run("compare", "models.toml", "--costs", "prices.csv", "--full", *OPTIONS).stdout
     lines = printed[printed.index("Done to the files") :].splitlines()[1:]
     assert [line.strip("- .") for line in lines if line.startswith("-")] == list(done)
 
 
-def test_every_mistake_is_one_sentence_that_names_the_option(messy):
-    prices, _ = messy
-    deep, rounded, vendor = (f"{name}.{prices.split('.')[1]}" for name in ("deepnet", "rounded", "vendor"))
+@pytest.mark.usefixtures("costs")
+def test_every_mistake_is_one_sentence_that_names_the_option():
+    deep, rounded, vendor, prices = (f"{name}.csv" for name in ("deepnet", "rounded", "vendor", "prices"))
     cases = [
         (["models.toml", "--costs", prices, "--common-rows"], ["sums to 0.999", "--normalise"]),
         (["models.toml", "--costs", prices, "--normalise"], ["nor of 29 others", "--common-rows"]),
@@ -139,8 +123,9 @@ def validated(*arguments):
     return json.loads(result.stdout)
 
 
-def test_validate_says_what_keeps_the_files_from_going_together(messy):
-    prices, _ = messy
+@pytest.mark.usefixtures("costs")
+def test_validate_says_what_keeps_the_files_from_going_together():
+    prices = "prices.csv"
     said = validated("models.toml", "--normalise", "--costs", prices)
     assert [table["fine"] for table in said["tables"]] == [True] * 4
     [problem] = said["together"]

@@ -131,16 +131,6 @@ def test_the_truth_may_have_more_cases_and_lack_some(vendors):
     assert "2 rows that not all files have left out (medica lost 2)" in sentences
 
 
-@pytest.mark.parametrize("costs", ["prices.xlsx#2", "prices.xlsx#tarifs:diagnosis:price", "prices.xlsx"])
-def test_sheets_of_prices(vendors, costs):
-    sheet = () if "#" in costs else ("--sheet", "Tarifs")
-    costs = f"{costs}:Diagnosis:Price" if costs.count(":") == 0 else costs
-    forecast = ",".join(f"{name.lower()}=0.25" for name in CLASSES)
-    result = run("next", forecast, "--costs", costs, *sheet)
-    assert "1,250" in result.stdout, result.output
-    assert "prices of prices.xlsx read 'Appendicite' as 'appendicite'" in " ".join(result.stdout.split())
-
-
 def test_names_that_are_alike_are_not_guessed_between(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = write("one.csv", {"label": ["flu", "cold"] * 4, "flu": [0.75] * 8, "cold": [0.25] * 8})

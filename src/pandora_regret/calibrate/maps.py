@@ -225,7 +225,7 @@ def out_of_fold_inverse_temperatures(rows: LabelledScores, fold: IntArray) -> Fl
     slope, here, there = (each[is_short] for each in (slopes, curvatures, beyond))
     half_way = here - slope / here / 2 * (there - here) / (further - start)
     inverse = np.empty(len(folds))
-    inverse[is_short] = start - slope / half_way
+    inverse[is_short] = np.clip(start - slope / half_way, 1 / HOTTEST, 1 / COLDEST)
     for place in np.flatnonzero(~is_short):
         weights = np.where(fold == folds[place], 0.0, rows.weights)
         inverse[place] = _newton(replace(rows, weights=weights), start)
