@@ -23,7 +23,6 @@ from yardstick import finish, record
 from pandora_regret.study.zoos.image_zoos import (
     IMAGENET,
     Encoder,
-    Weights,
     build_with_average,
     count_parameters,
     extract,
@@ -70,7 +69,7 @@ class Normalised(torch.utils.data.Dataset[torch.Tensor]):
 def plain_loop(name: str, loader: torch.utils.data.DataLoader[torch.Tensor], device: str) -> Timing:
     """Build, move, loop over batches of 64 under autocast, collect the features."""
     start = time.perf_counter()
-    network = build_with_average(name, Weights("random"), 224).eval().to(device)
+    network = build_with_average(name, "random", 224).eval().to(device)
     synchronise(device)
     built = time.perf_counter()
     half = {"cuda": torch.float16, "cpu": torch.bfloat16}[device]
@@ -86,12 +85,12 @@ def random_encoder(name: str, network: torch.nn.Module | None = None) -> Encoder
     def read(network: torch.nn.Module, images: torch.Tensor) -> dict[str, torch.Tensor]:
         return {"features": network(images)}
 
-    build = partial(build_with_average, name, Weights("random"), 224) if network is None else lambda: network
+    build = partial(build_with_average, name, "random", 224) if network is None else lambda: network
     return Encoder(name, build, read, ("features",), 224, IMAGENET, lambda: "random")
 
 
 def built_before(names: Iterable[str], device: str) -> list[Encoder]:
-    return [random_encoder(name, build_with_average(name, Weights("random"), 224).to(device)) for name in names]
+    return [random_encoder(name, build_with_average(name, "random", 224).to(device)) for name in names]
 
 
 def synchronise(device: str) -> None:

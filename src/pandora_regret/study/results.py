@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
@@ -159,7 +159,7 @@ class Agreement:
         return dict(to_plain(self))
 
     @classmethod
-    def from_dict(cls, record: Mapping[str, Any]) -> Agreement:
+    def from_dict(cls, record: Plain) -> Agreement:
         """What `to_dict` gave."""
         return from_plain(cls, record, "agreement")
 
@@ -297,7 +297,7 @@ class Grid(Shown):
             return replace(table, below=["", *table.below]).to_text() + "\n"
         return (table.to_markdown() if form == "markdown" else table.to_latex()) + "\n"
 
-    def _frame(self, intervals: bool = True) -> list[Mapping[str, Any]]:
+    def _frame(self, intervals: bool = True) -> list[Plain]:
         return [
             {
                 "condition": condition,

@@ -131,7 +131,7 @@ def read_entries(file: Path) -> Study:
 
 def _with_zoo(data: DataSet, place: str, base: Path) -> DataSet:
     """With its zoo; costs by class, of a pathway file as published where it says so, or as they stand here."""
-    options, costs, currency = from_plain(dict[str, Any], data.zoo, f"{place}.zoo"), data.costs, data.currency
+    options, costs, currency = from_plain(Plain, data.zoo, f"{place}.zoo"), data.costs, data.currency
     kind = str(options.pop("kind", None))
     if kind not in ZOO_CLASSES:
         raise InputError(place=f"{place}.zoo.kind", value=kind, fix=did_you_mean(kind, ZOO_CLASSES))

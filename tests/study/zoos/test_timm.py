@@ -17,7 +17,6 @@ from pandora_regret.study.zoos import image_zoos
 from pandora_regret.study.zoos.image_zoos import (
     TimmZoo,
     VariantsZoo,
-    Weights,
     available,
     build,
     build_with_average,
@@ -75,7 +74,7 @@ SOME = ("resnet18.a1_in1k", "resnet101.a1_in1k", "efficientnet_b0.ra_in1k", "eff
 
 
 def test_encoders_are_those_of_the_right_size_and_the_list_is_what_timm_says(monkeypatch):
-    candidates = partial(available, Weights("hub"), made_for_224=True)
+    candidates = partial(available, "hub", made_for_224=True)
     listed = candidates()
     assert timm.__version__ != image_zoos.LISTED or len(listed) == 611
     monkeypatch.setattr(timm, "list_models", lambda pretrained: list(SOME))
@@ -84,7 +83,7 @@ def test_encoders_are_those_of_the_right_size_and_the_list_is_what_timm_says(mon
     assert list(candidates()) == ["efficientnet_b0.ra_in1k", "resnet101.a1_in1k", "resnet18.a1_in1k"]  # b3: 288
     assert candidates().items() <= listed.items()
     assert list(candidates(["resnet*"], 20_000_000)) == ["resnet18.a1_in1k"]
-    assert len(available(Weights("hub"))) == 4
+    assert len(available("hub")) == 4
     image_zoos.listed_encoders.cache_clear()
 
 
@@ -93,20 +92,20 @@ class TestLoading:
     def test_local_weights_give_the_networks_own_features(self, weights, name):
         torch.manual_seed(LOCAL.index(name))
         original = timm.create_model(name.split(".")[0], pretrained=False).eval()
-        loaded = build(name, Weights(weights), 160).eval()
+        loaded = build(name, weights, 160).eval()
         shown = torch.rand(2, 3, 160, 160)
         with torch.no_grad():
             expected = original.forward_head(original.forward_features(shown), pre_logits=True)
             torch.testing.assert_close(loaded(shown), expected)
 
     def test_weights_that_do_not_fit_average_pooling_are_a_rejection(self, monkeypatch):
-        def build(name, weights, resolution, global_pool=None):
+        def build(name, weights, resolution, seed, global_pool=None):
             if global_pool:
                 raise RuntimeError("Error(s) in loading state_dict for VisionTransformer")
             return SimpleNamespace()
 
         monkeypatch.setattr(image_zoos, "build", build)
-        assert build_with_average("any", Weights("hub"), 32).pooled_by == "own"
+        assert build_with_average("any", "hub", 32).pooled_by == "own"
 
 
 class TestTimmZoo:
@@ -162,7 +161,7 @@ class TestVariants:
         zoo = VariantsZoo(images, weights=weights, models=[name], resolutions=[32], device="cpu")
         encoder = zoo.encoder(f"{name}@32")
         assert last.split("/")[0] == encoder.outputs[-1].split("/")[0]
-        network = build(name, Weights(weights), 32).eval()
+        network = build(name, weights, 32).eval()
         shown = torch.rand(3, 3, 32, 32)
         with torch.no_grad():
             torch.testing.assert_close(encoder.read(network, shown)[last], network(shown))

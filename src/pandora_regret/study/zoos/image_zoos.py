@@ -47,7 +47,8 @@ IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))  # mean and standard d
 SUFFIX = ".safetensors"
 LISTED = "1.0.30"  # the version of timm whose encoders of 224 x 224 are in timm_encoders.json
 BYTES_A_PIXEL = 1024  # of memory that a large encoder needs while it runs: a first guess, which need not be right
-ON_GPU, ON_CPU = ("float16", 512, 4), ("float32", 8, 1)  # numbers; images of 224 x 224, and networks, at once
+ON_GPU, ON_CPU = (512, 4), (8, 1)  # images of 224 x 224, and networks, at once
+Pixels: TypeAlias = NDArray[np.uint8]  # (N, H, W, C), C = 1 or 3
 TOO_LARGE = ("out of memory", "ALLOC_FAILED", "can't allocate memory", "32-bit index", "canUse32BitIndexMath")
 
 library = partial(import_optional, extra="images")
@@ -57,25 +58,17 @@ timm = partial(library, "timm")
 # Which there are, and how each is built
 
 
-@dataclass(frozen=True)
-class Weights:
-    """Where weights come from: "hub", "random", or a folder of files named <architecture>.<tag>.safetensors."""
+def weights_file(name: str, weights: str) -> Path | None:
+    """Where an encoder's weights lie: in <architecture>.<tag>.safetensors, unless they are "hub" or "random"."""
+    return None if weights in ("hub", "random") else Path(weights, f"{name}{SUFFIX}")
 
-    place: str = "hub"
-    seed: int = 42  # of random weights
 
-    @property
-    def folder(self) -> Path | None:
-        """Where the weights are local files."""
-        return None if self.place in ("hub", "random") else Path(self.place)
-
-    @cache  # reading a large file takes a while  # noqa: B019
-    def digest(self, name: str) -> str:
-        """What the weights are."""
-        if self.folder is None:
-            return f"{self.place} {self.seed}" if self.place == "random" else f"timm {timm().__version__} {name}"
-        with (self.folder / f"{name}{SUFFIX}").open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+def digest(name: str, weights: str, seed: int) -> str:
+    """What an encoder's weights are."""
+    if file := weights_file(name, weights):
+        with file.open("rb") as opened:
+            return hashlib.file_digest(opened, "sha256").hexdigest()
+    return f"random {seed}" if weights == "random" else f"timm {timm().__version__} {name}"
 
 
 def registered(name: str) -> str:
@@ -115,7 +108,7 @@ def listed_encoders() -> dict[str, int]:
 
 
 def available(
-    weights: Weights,
+    weights: str,
     patterns: Iterable[str] = ("*",),
     max_parameters: int = 50_000_000,
     *,
@@ -125,47 +118,44 @@ def available(
 
     Timm's own may have to be made for three-channel images of 224 x 224; a folder's are of any size.
     """
-    folder, wanted = weights.folder, tuple(patterns)
-    if folder is not None and not folder.is_dir():
-        raise InputError(
-            f'weights is {weights.place!r}: it must be "hub", "random" or a folder of {SUFFIX} files.'
-        )
-    if folder is None and made_for_224:
+    local, wanted = weights not in ("hub", "random"), tuple(patterns)
+    if local and not Path(weights).is_dir():
+        raise InputError(f'weights is {weights!r}: it must be "hub", "random" or a folder of {SUFFIX} files.')
+    if made_for_224 and not local:
         counts = listed_encoders()
     else:
-        paths = sorted(folder.glob(f"*{SUFFIX}")) if folder else timm().list_models(pretrained=True)
+        paths = sorted(Path(weights).glob(f"*{SUFFIX}")) if local else timm().list_models(pretrained=True)
         names = (Path(path).name.removesuffix(SUFFIX) for path in paths)
         built = (name for name in names if matches(name, wanted) and timm().is_model(name.split(".")[0]))
         counts = {name: count_parameters(name) for name in built}
     counts = {name: n for name, n in counts.items() if n <= max_parameters and matches(name, wanted)}
     if not counts:
-        raise InputError(f"models is {list(wanted)}: {weights.place} has no encoder of such a name and size.")
+        raise InputError(f"models is {list(wanted)}: {weights} has no encoder of such a name and size.")
     return counts
 
 
-def build(name: str, weights: Weights, resolution: int, **options: Any) -> Any:
-    """The network without its classifier, through timm's own way of loading."""
-    config = pretrained_config(name)
+def build(name: str, weights: str, resolution: int, seed: int = 42, **options: Any) -> Any:
+    """The network without its classifier, through timm's own way of loading; `seed` is of random weights."""
+    config, is_random = pretrained_config(name), weights == "random"
     if config.fixed_input_size and tuple(config.input_size[1:]) != (resolution, resolution):
         options["img_size"] = resolution
-    if weights.place == "random":
-        library("torch").manual_seed(weights.seed)
-    if weights.folder is not None:  # custom_load would expect the format that was published first, not this file
-        file = weights.folder / f"{name}{SUFFIX}"
+    if is_random:
+        library("torch").manual_seed(seed)
+    if file := weights_file(name, weights):  # custom_load would expect the format that was published first
         options["pretrained_cfg_overlay"] = {"file": str(file), "custom_load": False}
-    built = name if weights.place == "hub" else registered(name)
-    return timm().create_model(built, pretrained=weights.place != "random", num_classes=0, **options)
+    built = name if weights == "hub" else registered(name)
+    return timm().create_model(built, pretrained=not is_random, num_classes=0, **options)
 
 
-def build_with_average(name: str, weights: Weights, resolution: int) -> Any:
+def build_with_average(name: str, weights: str, resolution: int, seed: int = 42) -> Any:
     """The network with average pooling, or with its own where it rejects that."""
     try:
-        network = build(name, weights, resolution, global_pool="avg")
+        network = build(name, weights, resolution, seed, global_pool="avg")
         network.pooled_by = "avg"
     except (AssertionError, KeyError, RuntimeError, TypeError, ValueError) as error:
         if isinstance(error, RuntimeError) and "state_dict" not in str(error):  # not about pooling
             raise
-        network = build(name, weights, resolution)
+        network = build(name, weights, resolution, seed)
         network.pooled_by = "own"
     return network
 
@@ -186,12 +176,9 @@ class Encoder:
     weights: Callable[[], str]  # what the weights are: a digest of them, or where they come from
 
 
-def device_and_precision(device: str = "auto", precision: str = "auto") -> tuple[str, str]:
-    """Where features are computed and in which numbers; "auto" leaves the choice to what is there."""
-    torch = library("torch")
-    device = device if device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
-    usual = ON_GPU if torch.device(device).type == "cuda" else ON_CPU
-    return device, precision if precision != "auto" else usual[0]
+def chosen_device(device: str = "auto") -> str:
+    """Where features are computed: on the GPU, if there is one, unless said."""
+    return device if device != "auto" else "cuda" if library("torch").cuda.is_available() else "cpu"
 
 
 @dataclass(frozen=True)
@@ -206,9 +193,7 @@ class Features:
     batch: int = 0  # images at once in the end
 
 
-def extract(
-    encoders: Iterable[Encoder], pixels: NDArray[np.uint8], device: str = "auto", precision: str = "auto"
-) -> Iterator[Features]:
+def extract(encoders: Iterable[Encoder], pixels: Pixels, device: str = "auto") -> Iterator[Features]:
     """The features of all images, encoder after encoder.
 
     Parameters
@@ -217,15 +202,15 @@ def extract(
         An encoder that fails is reported, and the others go on.
     pixels : (N, H, W, C) array of bytes
         C is 1 or 3; one channel is shown to the encoders as three equal ones.
-    device, precision : str
-        As in `device_and_precision`.
+    device : str
+        As torch calls it; the GPU, if there is one, unless said.
 
     Yields
     ------
     Features
         In the encoders' order.
     """
-    session, waiting = _Session(pixels, *device_and_precision(device, precision)), deque[Future[Features]]()
+    session, waiting = _Session(pixels, chosen_device(device)), deque[Future[Features]]()
     threads = ThreadPoolExecutor(1 + session.at_once)
     try:
         for encoder in encoders:
@@ -249,11 +234,11 @@ class _Session:
     stream finished, and marked as used by the caller's, so that their memory is not given away too early.
     """
 
-    def __init__(self, pixels: NDArray[np.uint8], device: str, precision: str) -> None:
+    def __init__(self, pixels: Pixels, device: str) -> None:
         self.torch = torch = library("torch")
-        self.device, self.precision = torch.device(device), getattr(torch, precision)
+        self.device = torch.device(device)
         self.on_gpu = self.device.type == "cuda"
-        _, largest_batch, self.at_once = ON_GPU if self.on_gpu else ON_CPU
+        largest_batch, self.at_once = ON_GPU if self.on_gpu else ON_CPU
         stored = torch.from_numpy(np.require(pixels, requirements=["C", "W"])).to(self.device)
         self.images = stored.permute(0, 3, 1, 2)
         self.most = largest_batch * 224**2  # pixels at once: smaller images go in larger batches
@@ -312,7 +297,7 @@ class _Session:
         # The weights keep requires_grad: autocast remembers its half-precision copies of such weights only.
         torch, n = self.torch, len(self.images)
         scale = torch.tensor(encoder.mean_std).mul_(255).reshape(2, 1, 3, 1, 1).to(self.device)
-        half = torch.autocast(self.device.type, self.precision, enabled=self.precision != torch.float32)
+        half = torch.autocast(self.device.type, torch.float16, enabled=self.on_gpu)
         parts, done, size = [], 0, _even(n, self.most // encoder.resolution**2)
         with torch.inference_mode(), half:
             while done < n:
@@ -353,7 +338,7 @@ def _even(n: int, most: int) -> int:
 class ImageData:
     """Images to learn from and images to predict, one after the other, with their classes."""
 
-    pixels: NDArray[np.uint8]  # (N, H, W, C), C = 1 or 3
+    pixels: Pixels
     labels: IntArray  # (N,)
     n_train: int  # the first so many are to learn from
     classes: Names
@@ -425,7 +410,7 @@ def official(name: str) -> Any:
     return info[name]
 
 
-def _read_split(path: Path, split: str) -> tuple[NDArray[np.uint8], IntArray]:
+def _read_split(path: Path, split: str) -> tuple[Pixels, IntArray]:
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             images, labels = arrays[f"{split}_images"], arrays[f"{split}_labels"]
@@ -494,7 +479,7 @@ class ImageZoo:
         Larger encoders are left out.
     mean_std : str
         What inputs are normalised with: "imagenet", or each encoder's "own".
-    device, precision : str
+    device : str
         "auto": the GPU in float16 by autocast, or else the CPU in float32.
     seed : int
     """
@@ -509,7 +494,6 @@ class ImageZoo:
     max_parameters: int = 50_000_000
     mean_std: Literal["imagenet", "own"] = "imagenet"
     device: str = "auto"
-    precision: Literal["auto", "float16", "float32"] = "auto"
     seed: int = 42
 
     most_jobs: ClassVar[int | None] = 1  # which has the device to itself
@@ -540,21 +524,17 @@ class ImageZoo:
     def predict(self, names: Sequence[str]) -> Iterator[Outcome]:
         recipes, data, batches = self.recipes(), self.data(), self.batches(names)
         encoders = (self.encoder(recipes[batch[0]][0]) for batch in batches)
-        for batch, features in zip(
-            batches, extract(encoders, data.pixels, self.device, self.precision), strict=True
-        ):
+        for batch, features in zip(batches, extract(encoders, data.pixels, self.device), strict=True):
             for name in batch:
                 yield self._outcome(name, recipes[name][1], features, data)
 
     def about(self) -> Plain:
         timm()  # so that a study begins only where its models can be built
-        device, precision = device_and_precision(self.device, self.precision)
         libraries = [name for name in ("torch", "timm", "numpy", "medmnist") if name in sys.modules]
         return {
             "zoo": type(self).__name__,
             "settings": asdict(self),
-            "device": device,
-            "precision": precision,
+            "device": chosen_device(self.device),
             "versions": {name: sys.modules[name].__version__ for name in libraries},
         }
 
@@ -580,11 +560,12 @@ class ImageZoo:
         return Outcome(name, Prediction(logits.numpy(), logits=True, metadata=details | features.about))
 
     def _encoder(self, name: str, build: Callable[..., Any], resolution: int, read: Any, outputs: Any) -> Encoder:
-        bare, weights = name.partition("@")[0], Weights(self.weights, self.seed)
-        built, digest = partial(build, bare, weights, resolution), partial(weights.digest, bare)
+        bare = name.partition("@")[0]
+        built = partial(build, bare, self.weights, resolution, self.seed)
+        about = partial(digest, bare, self.weights, self.seed)
         own = pretrained_config(bare)
         mean_std = IMAGENET if self.mean_std == "imagenet" else (tuple(own.mean), tuple(own.std))
-        return Encoder(name, built, read, outputs, resolution, mean_std, digest)
+        return Encoder(name, built, read, outputs, resolution, mean_std, about)
 
     def data(self) -> ImageData:
         """The images."""
@@ -608,7 +589,7 @@ class TimmZoo(ImageZoo):
 
     def recipes(self) -> dict[str, Recipe]:
         """One model for each encoder."""
-        names = available(Weights(self.weights), self.models, self.max_parameters, made_for_224=True)
+        names = available(self.weights, self.models, self.max_parameters, made_for_224=True)
         return {name: (name, ("features",)) for name in names}
 
     def encoder(self, name: str) -> Encoder:
@@ -650,7 +631,7 @@ class VariantsZoo(ImageZoo):
         if unknown:
             raise InputError(f"poolings has {sorted(unknown)}: choose avg, max, token, or several joined by +.")
         recipes = {}
-        bare = available(Weights(self.weights), self.models, self.max_parameters)
+        bare = available(self.weights, self.models, self.max_parameters)
         for encoder, resolution in product(bare, self.resolutions):
             (depths, parts), name = _layout(encoder, resolution), f"{encoder}@{resolution}"
             poolings = [pooling for pooling in self.poolings if set(pooling.split("+")) <= set(parts)]
@@ -673,7 +654,7 @@ def _layout(name: str, resolution: int) -> tuple[Names, Names]:
     torch = library("torch")
     try:
         with torch.device("meta"), torch.no_grad():
-            network = build(name, Weights("random"), resolution).eval()
+            network = build(name, "random", resolution).eval()
             end, maps = network.forward_intermediates(torch.empty(1, 3, resolution, resolution))
     except (AttributeError, AssertionError, RuntimeError, TypeError, ValueError) as error:
         raise InputError(

@@ -7,7 +7,7 @@ pushed through a softmax, as people do, which is one way of being miscalibrated.
 import csv
 import tomllib
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cache, lru_cache, partial
@@ -30,7 +30,7 @@ from pandora_regret.inputs.numbers import read_number
 from pandora_regret.optional import import_optional
 from pandora_regret.study.conditions import tempered
 from pandora_regret.study.predicting import Outcome, matches
-from pandora_regret.study.store import Prediction, Target
+from pandora_regret.study.store import Names, Plain, Prediction, Target
 
 BUNDLED = ("digits", "wine", "iris", "breast_cancer")
 TEXT = (".csv", ".tsv", ".data", ".txt", ".arff")
@@ -47,15 +47,13 @@ class LabelledTable:
     features: FloatArray  # (N, P), NaN where missing
     named: NDArray[np.bool_]  # (P,) whether a column holds names rather than numbers
     truth: IntArray  # (N,) the class as a position in `classes`
-    classes: tuple[str, ...]  # (K,)
+    classes: Names  # (K,)
 
     def __len__(self) -> int:
         return len(self.truth)
 
 
-def read_labelled(
-    data: str, label: str | int | None = None, *, header: bool | None = None, without: Sequence[str | int] = ()
-) -> LabelledTable:
+def read_labelled(data: str, label: str | int | None = None) -> LabelledTable:
     """A table with a class to predict.
 
     Parameters
@@ -63,14 +61,10 @@ def read_labelled(
     data
         A data set that scikit-learn brings (digits, wine, iris, breast_cancer), or a file: CSV (with commas,
         semicolons, tabs or spaces), ARFF, or any that predictions may be in, such as Parquet. Empty cells and
-        question marks are missing values.
+        question marks are missing values. A CSV begins with the columns' names where no cell of its first row is
+        a number or is found again below itself; columns without names are called 0, 1, 2, ...
     label
         The column of the class, by name or by number (negative from the end); the last one if None.
-    header
-        Whether a CSV begins with the columns' names; if None, it does when no cell of its first row is a number or
-        is found again below itself. Columns without names are called 0, 1, 2, ...
-    without
-        Columns to leave out, by name or number.
 
     Returns
     -------
@@ -83,12 +77,15 @@ def read_labelled(
     >>> wine.features.shape, wine.classes
     ((178, 13), ('class_0', 'class_1', 'class_2'))
     """
-    columns = _bundled(data) if data in BUNDLED else _read_file(Path(data), header)
-    target = _find(columns, -1 if label is None else label, "label")
-    left_out = {target, *(_find(columns, column, "without") for column in without)}
-    kept = {name: values for name, values in columns.items() if name not in left_out}
+    columns = _bundled(data) if data in BUNDLED else _read_file(Path(data))
+    wanted = -1 if label is None else label
+    if wanted not in columns and wanted not in range(-len(columns), len(columns)):
+        asked = f"pass the name of a column or its number below {len(columns)}"
+        raise InputError(f"label is {label!r}: {asked}; the columns are {', '.join(map(repr, columns)):.300}.")
+    target = wanted if isinstance(wanted, str) else list(columns)[wanted]
+    kept = {name: values for name, values in columns.items() if name != target}
     if not kept:
-        raise InputError("without leaves no column to predict from: leave fewer out.")
+        raise InputError(f"{data} has one column: there is nothing to predict from.")
     named = np.array([values.dtype == object for values in kept.values()])
     features = np.column_stack([_numbered(v)[0] if v.dtype == object else v for v in kept.values()])
     for row, column in np.argwhere(np.isinf(features)):
@@ -132,13 +129,13 @@ def _bundled(data: str) -> Columns:
     return {**columns, "class": np.array(bundle.target_names.tolist(), object)[bundle.target]}
 
 
-def _read_file(path: Path, header: bool | None) -> Columns:
+def _read_file(path: Path) -> Columns:
     """The columns of a file, by what its name ends in."""
     if not path.is_file():
         fix = f"correct the path, or name a bundled data set ({', '.join(BUNDLED)})"
         raise InputError(f"data is {str(path)!r}, which is no file: {fix}.")
     if path.suffix.lower() in TEXT:
-        return _read_text(path, header)
+        return _read_text(path)
     table, columns = read_table(path), {}
     for name in table.column_names:
         kind = str(table[name].type)
@@ -149,7 +146,7 @@ def _read_file(path: Path, header: bool | None) -> Columns:
     return columns
 
 
-def _read_text(path: Path, header: bool | None) -> Columns:
+def _read_text(path: Path) -> Columns:
     """Text as `files` recognises it, columns set apart by spaces, or ARFF; perhaps names in the first row."""
     content = path.read_bytes()
     text = content.decode(recognise_encoding(content, str(path))).removeprefix("\ufeff")
@@ -160,16 +157,16 @@ def _read_text(path: Path, header: bool | None) -> Columns:
     if separator not in text:
         lines, separator = [",".join(line.split()) for line in lines], ","
     first, *rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=separator)] or [[]]
-    if header is None:  # no column is called by a number, nor by what is found again below
-        below = any(cell == name for row in rows for name, cell in zip(first, row, strict=False))
-        header = not below and all(_column([name], decimal).dtype == object for name in first if name)
-    names, rows = (first, rows) if header else ([*map(str, range(len(first)))], [first, *rows])
-    if not first or not rows or len({*names}) < len(names):
+    # no column is called by a number, nor by what is found again below
+    below = any(cell == name for row in rows for name, cell in zip(first, row, strict=False))
+    if below or any(_column([name], decimal).dtype != object for name in first if name):
+        first, rows = [*map(str, range(len(first)))], [first, *rows]
+    if not first or not rows or len({*first}) < len(first):
         raise InputError(f"{path} has no rows, or two columns of one name: it must hold a table.")
     for number, row in enumerate(rows):
-        if len(row) != len(names):
-            raise InputError(f"{path} row {number} has {len(row)} values, but there are {len(names)} columns.")
-    return {name: _column(cells, decimal) for name, *cells in zip(names, *rows, strict=True)}
+        if len(row) != len(first):
+            raise InputError(f"{path} row {number} has {len(row)} values, but there are {len(first)} columns.")
+    return {name: _column(cells, decimal) for name, *cells in zip(first, *rows, strict=True)}
 
 
 def _read_arff(text: str, path: Path) -> Columns:
@@ -194,17 +191,6 @@ def _column(cells: Sequence[str], decimal: str) -> NDArray[Any]:
         return names
 
 
-def _find(columns: Columns, wanted: str | int, argument: str) -> str:
-    """The name of a column, from its name or its number."""
-    numbers = range(-len(columns), len(columns))
-    if wanted not in columns and wanted not in numbers:
-        asked = f"pass the name of a column or its number below {len(columns)}"
-        raise InputError(
-            f"{argument} is {wanted!r}: {asked}; the columns are {', '.join(map(repr, columns)):.300}."
-        )
-    return wanted if isinstance(wanted, str) else list(columns)[wanted]
-
-
 def _numbered(values: NDArray[Any]) -> tuple[FloatArray, NDArray[Any]]:
     """Which of its different values each is, NaN where it is missing; and those values, in order."""
     present = np.array([value is not None and value == value for value in values])
@@ -221,7 +207,7 @@ Fold: TypeAlias = tuple[FloatArray, IntArray, FloatArray, IntArray]  # features 
 
 
 @cache
-def all_classifiers() -> dict[str, dict[str, Any]]:
+def all_classifiers() -> dict[str, Plain]:
     """What every classifier is made of by its name, family by family: a line of classifiers.toml, and its family.
 
     Examples
@@ -234,9 +220,9 @@ def all_classifiers() -> dict[str, dict[str, Any]]:
     return {name: made | {"family": family} for family, models in families for name, made in models.items()}
 
 
-def _made(described: Mapping[str, Any]) -> Any:
+def _made(described: Plain) -> Any:
     """A scikit-learn object, after what changes the features first; other objects among its parameters, too."""
-    options = {key: _made(value) if isinstance(value, Mapping) else value for key, value in described.items()}
+    options = {key: _made(value) if isinstance(value, dict) else value for key, value in described.items()}
     (module, name), first = options.pop("class").rsplit(".", 1), options.pop("first", None)
     made = getattr(library(f"sklearn.{module}"), name)(**options)
     return made if first is None else library("sklearn.pipeline").make_pipeline(first, made)
@@ -265,7 +251,7 @@ class TableZoo:
 
     Parameters
     ----------
-    data, label, header, without
+    data, label
         The table, as in `read_labelled`: a bundled data set, or a CSV, Parquet or ARFF file.
     models
         Names of models or patterns such as ``"forest*"``; all of them if None.
@@ -290,8 +276,6 @@ class TableZoo:
 
     data: str = "digits"
     label: str | int | None = None
-    header: bool | None = None
-    without: str | Sequence[str | int] = ()
     models: str | Sequence[str] | None = None
     folds: int = 5
     seed: int = 42
@@ -301,10 +285,9 @@ class TableZoo:
     most_jobs: ClassVar[int | None] = None
 
     def __post_init__(self) -> None:
-        for name in ("without", "models"):  # lists cannot be keys of a cache
-            names = getattr(self, name)
-            if names is not None:
-                object.__setattr__(self, name, (names,) if isinstance(names, str) else tuple(names))
+        if self.models is not None:  # lists cannot be keys of a cache
+            names = (self.models,) if isinstance(self.models, str) else tuple(self.models)
+            object.__setattr__(self, "models", names)
         read_count(self.folds, "folds", least=2)
         read_count(self.seed, "seed", least=0)
         if self.max_rows is not None:
@@ -353,7 +336,7 @@ class TableZoo:
             metadata = {"family": family, "parameters": parameters, "temperature": temperature, "notes": notes}
             yield Outcome(name, Prediction(values, False, metadata | {"seconds": perf_counter() - start}))
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> Plain:
         """The settings, the table's digest, and the versions of what computes the forecasts."""
         versions = {"scikit-learn": library("sklearn").__version__, "numpy": np.__version__}
         settings, digest = asdict(self), _digest(self.data)
@@ -382,7 +365,7 @@ def _prepared(zoo: TableZoo, digest: str | None) -> tuple[LabelledTable, list[Fo
     What prepares the features has seen the fitted rows only. Missing numbers are the median, and all have one
     scale; each name has a column, a missing one being a name. Every model sees the same.
     """
-    table = read_labelled(zoo.data, zoo.label, header=zoo.header, without=zoo.without)
+    table = read_labelled(zoo.data, zoo.label)
     if zoo.max_rows is not None and zoo.max_rows < len(table):
         table = sample_rows(table, zoo.max_rows, zoo.seed)
     if zoo.noise:
