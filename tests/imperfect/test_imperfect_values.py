@@ -151,9 +151,9 @@ FAINT = Tests(cost=[1.0, 1.0], sensitivity=[0.5, 1e-6])
         (lambda t: imperfect_order([0.5, 0.5], t, search="twice"), "search is 'twice': pass one of 'single_pass'"),
         (
             lambda t: imperfect_order([0.5, 0.5], t, search="single_pass", steps=3),
-            "steps is 3: a single pass ends",
+            "steps is 3: the search ends after 2 tests",
         ),
-        (lambda t: imperfect_order([0.5, 0.5], t, search="adaptive", steps=3), "steps is 3: perfect tests find"),
+        (lambda t: imperfect_order([0.5, 0.5], t, search="adaptive", steps=3), "steps is 3: the search ends"),
         (
             lambda t: imperfect_order([0.5, 0.2, 0.3], t, search="restarts"),
             "tests describe 2 classes but y_proba has 3",

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pandora_regret.atomic import write_atomically
-from pandora_regret.imperfect.expenditure import predicted_bills
-from pandora_regret.imperfect.searches import order_of_tests, searched
+from pandora_regret.imperfect.expenditure import order_of_tests, predicted_bills, searched
 from pandora_regret.inputs import InputError
 from pandora_regret.inputs.forecast import read_case
 from pandora_regret.inputs.names import completed
