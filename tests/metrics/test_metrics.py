@@ -154,8 +154,12 @@ def test_metrics_are_read_from_keys_names_and_tables(monkeypatch):
         ("math:no_such_name", InputError, "no_such_name"),
         ("math:pi", InputTypeError, "must be a Metric"),
         ({"key": "mine", "rows": "math:pi"}, InputError, "give key, title, better"),
-        ({"key": "m", "title": "M", "better": "lower"}, InputError, "needs one of rows=..."),
-        ({"key": "m", "title": "M", "better": "lower", "rows": "math:pi"}, InputTypeError, "must be a function"),
+        ({"key": "m", "title": "M", "better": "lower"}, InputError, "needs one function as rows=..."),
+        (
+            {"key": "m", "title": "M", "better": "lower", "rows": "math:pi"},
+            InputError,
+            "needs one function as rows",
+        ),
         ({"key": "m", "title": "M", "better": "more", "rows": "math:sin"}, InputError, "better is 'more'"),
     ],
 )

@@ -15,7 +15,6 @@ from pandora_regret.inputs import (
     FloatArray,
     Forecast,
     InputError,
-    InputTypeError,
     IntArray,
     read_choice,
     read_forecast,
@@ -23,7 +22,6 @@ from pandora_regret.inputs import (
 from pandora_regret.inputs.costs import read_costs
 from pandora_regret.inputs.tables import row_sum_tolerance
 from pandora_regret.kernels.reference import probabilities
-from pandora_regret.metrics.formulas import one_hot
 from pandora_regret.priors import Prior, Uniform
 
 BETTER = {"lower": "the smaller, the better the model", "higher": "the larger, the better the model"}
@@ -121,12 +119,8 @@ class Metric:
         object.__setattr__(self, "wording", self.wording or self.title)
         for place in self.shown_in:
             read_choice(place, "shown_in", PLACES)
-        if sum(getattr(self, form) is not None for form in FORMS) != 1:
-            raise InputError(f"metric {self.key!r} needs one of {'=..., '.join(FORMS)}=...")
-        for name in (*FORMS, "combine", "gradient"):
-            function = getattr(self, name)
-            if not (function is None or callable(function)):
-                raise InputTypeError(f"{name} of metric {self.key!r} must be a function, got {function!r}.")
+        if [callable(form) for form in map(self.__getattribute__, FORMS) if form is not None] != [True]:
+            raise InputError(f"metric {self.key!r} needs one function as {'=..., '.join(FORMS)}=...")
         if "comparison" in self.shown_in and not (self.is_mean or (self.counts and self.gradient)):
             raise InputError(
                 f"metric {self.key!r} has no standard error: a comparison shows means of rows, or counts=... with "
@@ -167,14 +161,11 @@ class Metric:
         """The metric of every model, proba (B, N, K), under every row of weights, (R, N): (B, R)."""
         n_models, n_rows, n_classes = proba.shape
         if self.values is not None:
-            of_each = [np.asarray(self.values(truth, table, weights), dtype=np.float64) for table in proba]
-            for values in of_each:
-                self._check_shape(values, (len(weights),), "values")
+            of_each = np.stack([self.values(truth, table, weights) for table in proba])
+            self._check_shape(of_each, (n_models, len(weights)), "values")
             if np.isnan(of_each).any():
-                raise InputError(
-                    f"values of metric {self.key!r} gave NaN: define the metric there; inf is allowed."
-                )
-            return np.stack(of_each)
+                raise InputError(f"values of metric {self.key!r} gave NaN: define it there; inf is allowed.")
+            return of_each
         if self.counts is not None:
             true, predicted = (one_hot(classes, n_classes) for classes in (truth, proba.argmax(axis=2)))
             occurs, named = weighted_means(true[None], weights), weighted_means(predicted, weights)
@@ -240,3 +231,8 @@ def weighted_means(rows: NDArray[Any], weights: FloatArray) -> FloatArray:
     for infinity in (np.inf, -np.inf):
         means[weighted_means(rows == infinity, weights) > 0] = infinity
     return means
+
+
+def one_hot(classes: IntArray, n_classes: int) -> FloatArray:
+    """1 in each row's class, 0 elsewhere: from (...) to (..., K)."""
+    return np.asarray(classes[..., None] == np.arange(n_classes), dtype=np.float64)
