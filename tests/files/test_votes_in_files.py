@@ -10,10 +10,10 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("click")
 
 from cli_files import run_json
+from prediction_files import opened, refused, write
 
 from pandora_regret import expected_search_cost
 from pandora_regret.compare import compare
-from pandora_regret.files import FileError, Layout, open_predictions, read_all
 from pandora_regret.metrics import METRICS
 from pandora_regret.stream import score_stream
 
@@ -29,19 +29,16 @@ def case():
     return votes, np.array([rng.dirichlet(1 + 6 * v / 5) for v in votes]), rng.gamma(2.0, size=80)
 
 
-def write(folder, votes, table, weights, suffix="csv"):
-    frame = pd.DataFrame({"id": np.arange(len(votes)), "weight": weights, "label": "whoever had most"})
-    for k, name in enumerate(NAMES):
-        frame[f"votes_{name}"], frame[name] = votes[:, k], table[:, k]
-    path = folder / f"a.{suffix}"
-    frame.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path)
-    return path
+def columns_of(votes, table, weights):
+    columns = {"id": np.arange(len(votes)), "weight": weights, "label": ["whoever had most"] * len(votes)}
+    columns |= {f"votes_{name}": votes[:, k] for k, name in enumerate(NAMES)}
+    return columns | dict(zip(NAMES, table.T, strict=True))
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_score_reads_votes(case, suffix, tmp_path):
     votes, table, weights = case
-    path = write(tmp_path, *case, suffix=suffix)
+    path = write(tmp_path / f"a.{suffix}", columns_of(*case))
     printed = run_json("score", path, "--votes-prefix", "votes_", "--costs", PRICES, "--wrong-tests")
     [model] = printed["models"]
     arguments = {"sample_weight": weights, "costs": COSTS, "labels": NAMES}
@@ -55,9 +52,8 @@ def test_score_reads_votes(case, suffix, tmp_path):
 
 def test_intervals_of_a_stream_are_those_of_a_comparison(case, tmp_path):
     votes, table, weights = case
-    path = write(tmp_path, *case)
-    [opened] = open_predictions(path, Layout(votes_prefix="votes_"))
-    score = score_stream(opened, rows=7).best.scores
+    path = write(tmp_path / "a.csv", columns_of(*case))
+    score = score_stream(opened(path, votes_prefix="votes_"), rows=7).best.scores
     result = compare(votes, {"a": table}, labels=NAMES, sample_weight=weights).models[0].scores
     for key in ("pandora_regret", "expected_cost", "accuracy"):
         assert astuple(score[key])[:3] == pytest.approx(astuple(result[key])[:3], rel=1e-9)
@@ -65,33 +61,21 @@ def test_intervals_of_a_stream_are_those_of_a_comparison(case, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "layout", "message"),
     [
-        ({"votes_nevus": -1}, r"line 3, column 'votes_nevus' is -1: it must be 0, or a positive number"),
-        ({f"votes_{name}": 0 for name in NAMES}, r"line 3 has no votes: drop the row"),
-        ({"votes_nevus": None}, r"line 3, column 'votes_nevus' has no value"),
+        ({"votes_nevus": -1}, {}, "line 3, column 'votes_nevus' is -1: it must be 0, or a positive number"),
+        ({f"votes_{name}": 0 for name in NAMES}, {}, "line 3 has no votes: drop the row"),
+        ({"votes_nevus": ""}, {}, "line 3, column 'votes_nevus' has no value"),
+        ({}, {"label": "label"}, "is read with votes ('votes_') and with the label 'label': say one of them"),
+        ({}, {"classes": (*NAMES, "label")}, "has no columns of votes 'votes_label': write one for each class"),
     ],
 )
-def test_votes_that_cannot_be_read_are_located(case, change, message, tmp_path):
-    path = write(tmp_path, *case)
-    frame = pd.read_csv(path).astype({f"votes_{name}": object for name in NAMES})
+def test_votes_that_cannot_be_read_are_located(case, change, layout, message, tmp_path):
+    columns = {name: list(values) for name, values in columns_of(*case).items()}
     for column, value in change.items():
-        frame.loc[1, column] = value
-    frame.to_csv(path, index=False)
-    [opened] = open_predictions(path, Layout(votes_prefix="votes_"))
-    with pytest.raises(FileError, match=message):
-        read_all(opened)
-
-
-def test_votes_of_every_class_are_needed_and_a_label_beside_them_is_not(case, tmp_path):
-    path = write(tmp_path, *case)
-    with pytest.raises(
-        FileError, match=r"is read with votes \('votes_'\) and with the label 'label': say one of them"
-    ):
-        open_predictions(path, Layout(votes_prefix="votes_", label="label"))
-    pd.read_csv(path).drop(columns="votes_nevus").to_csv(path, index=False)
-    with pytest.raises(FileError, match=r"has no columns of votes 'votes_nevus': write one for each class"):
-        open_predictions(path, Layout(votes_prefix="votes_"))
+        columns[column][1] = value
+    path = write(tmp_path / "a.csv", columns)
+    assert message in refused(path, votes_prefix="votes_", **layout)
 
 
 def test_votes_of_their_own_file_go_to_their_classes(case, tmp_path):
@@ -113,7 +97,5 @@ def test_votes_of_their_own_file_go_to_their_classes(case, tmp_path):
     assert cost(of="votes.csv") == pytest.approx(expected_search_cost(votes, table, **about))
     few = expected_search_cost(votes[:50], table[:50], **about)
     assert cost("--common-rows", of="few.csv") == pytest.approx(few)
-    with pytest.raises(FileError, match="holds the label 'wart', which has no forecast column"):
-        read_all(
-            open_predictions(tmp_path / "a.csv", Layout(truth=str(tmp_path / "more.csv"), votes_prefix="v_"))[0]
-        )
+    message = refused(tmp_path / "a.csv", truth=str(tmp_path / "more.csv"), votes_prefix="v_")
+    assert "holds the label 'wart', which has no forecast column" in message

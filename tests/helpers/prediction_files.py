@@ -96,5 +96,5 @@ def refused(path, **layout):
 
 def text_file(tmp_path, text, ending=".csv"):
     path = tmp_path / f"bad{ending}"
-    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    path.write_bytes(text.encode(errors="surrogateescape") if isinstance(text, str) else text)
     return str(path)
