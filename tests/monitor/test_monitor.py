@@ -51,21 +51,6 @@ def test_rows_are_those_of_the_scores(table, prior):
         np.testing.assert_allclose(x, paid - promised, atol=1e-8)
 
 
-def test_summary_in_plain_numbers():
-    y, p = cases(50)
-    monitor = Monitor(costs=COSTS)
-    monitor.update(y, p, time="week 1")
-    summary = monitor.summary()
-    paid = expected_search_cost(y, p, costs=COSTS)
-    promised = search_entropy(p, costs=COSTS)
-    assert (summary.last.name, summary.last.cases, summary.increments) == ("week 1", 50, 50)
-    assert summary.last.paid == pytest.approx(paid)
-    assert summary.last.promised == pytest.approx(promised)
-    assert summary.overpaid.value == pytest.approx(paid - promised)
-    assert summary.overpaid.low <= 0 <= summary.overpaid.high
-    assert not summary.alarmed
-
-
 @given(st.lists(st.integers(1, 9), max_size=5, unique=True), st.booleans(), st.booleans(), st.booleans())
 @settings(deadline=None, max_examples=20)
 def test_batches_cut_at_borders_of_periods_change_nothing(cuts, closing, dependent, shuffled):
@@ -75,7 +60,8 @@ def test_batches_cut_at_borders_of_periods_change_nothing(cuts, closing, depende
         np.array([f"case {i}" for i in range(100)]),
         np.repeat(np.arange(10), 10),
     )
-    whole, parts, how = Monitor(costs=COSTS, dependent=dependent), None, {"costs": COSTS, "dependent": dependent}
+    how = {"costs": COSTS, "dependent": dependent}
+    whole, parts = Monitor(**how), None
     order = np.random.default_rng(0).permutation(100) if shuffled else np.arange(100)
     whole.update(y[order], p[order], challenger=q[order], ids=ids[order], time=weeks[order])
     whole.close()
@@ -185,10 +171,7 @@ def test_a_model_that_keeps_its_promises_again_is_back_inside():
 
 def test_costing_less_is_a_note_unless_both_sides_alarm():
     """Forecasts that are too cautious."""
-    rng = np.random.default_rng(0)
-    p = rng.dirichlet(np.full(3, 0.3), 1500)
-    y = (rng.random((1500, 1)) > p.cumsum(axis=1)).sum(axis=1).clip(max=2)
-    flat = 0.5 * p + 0.5 / 3
+    y, flat = cases(4000, power=0.1)
     one, both = Monitor(costs=COSTS), Monitor(costs=COSTS, two_sided=True)
     for monitor in (one, both):
         monitor.update(y, flat)
@@ -216,20 +199,14 @@ def test_names_of_classes_are_matched():
     assert again.summary().increments == 40
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
+def test_mistakes_are_said():
+    for change, message in (
         ({"level": 0.95}, "probability of a false alarm"),
         ({"level": 0.0}, "level"),
         ({"wait": 0}, "wait"),
-    ],
-)
-def test_settings_that_make_no_sense(change, message):
-    with pytest.raises(InputError, match=message):
-        Monitor(**change)
-
-
-def test_mistakes_are_said():
+    ):
+        with pytest.raises(InputError, match=message):
+            Monitor(**change)
     y, p = cases(4)
     monitor = Monitor()
     with pytest.raises(InputError, match="update"):
