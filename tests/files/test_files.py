@@ -16,7 +16,7 @@ def test_batches_and_fragments_are_the_whole_in_order(tmp_path, ending, rows):
     path = write(tmp_path / f"model{ending}", {"id": [f"r{n}" for n in range(20)], **table()})
     predictions = opened(path)
     everything = read_all(predictions)
-    for pieces in ([predictions], predictions.fragments(3)):
+    for pieces in ([predictions], predictions.fragments()):
         pieces = pickle.loads(pickle.dumps(pieces))
         batches = [batch for piece in pieces for batch in piece.batches(rows)]
         assert all(len(batch) <= rows for batch in batches)
@@ -81,7 +81,7 @@ def test_a_model_column_gives_several_predictions(tmp_path, ending):
     for one, columns in zip(found, (first, second), strict=True):
         batch = read_all(one)
         np.testing.assert_array_equal(batch.values[:, 0], columns["cat"])
-        pieces = one.fragments(3)
+        pieces = one.fragments()
         assert [piece.first_row for piece in pieces] == np.cumsum([0, *(p.count() for p in pieces)])[:-1].tolist()
         assert sum(piece.count() for piece in pieces) == 6
     lines = {".parquet": "row 3"}.get(ending, "line 4" if ending == ".csv" else "line 3")

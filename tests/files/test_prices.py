@@ -175,8 +175,7 @@ def test_empirical_priors_are_read_from_tables(tmp_path):
     table = pa.table({"when": ["x"] * 5, "dog": samples[:, 0], "cat": samples[:, 1]})
     pq.write_table(table, tmp_path / "a.parquet")
     np.savetxt(tmp_path / "a.csv", samples, delimiter=",", header="dog,cat", comments="", fmt="%.17g")
-    np.savez(tmp_path / "a.npz", costs=samples, classes=["dog", "cat"])
-    for ending in (".parquet", ".csv", ".npz"):
+    for ending in (".parquet", ".csv"):
         prior = read_prior_argument(f"empirical:{tmp_path / 'a'}{ending}")
         assert isinstance(prior, Empirical)
         assert list(prior.labels) == ["dog", "cat"]

@@ -62,7 +62,7 @@ def test_archives_of_objects_are_refused(tmp_path):
     np.savez(tmp_path / "a.npz", y_true=np.array(["a", None], dtype=object), y_proba=np.full((2, 2), 0.5))
     assert "Object arrays cannot be loaded" in refused(tmp_path / "a.npz")
     np.savez(tmp_path / "b.npz", y_true=[0, 1, 1], y_proba=np.full((2, 2), 0.5))
-    assert "y_true has shape (3,)" in refused(tmp_path / "b.npz")
+    assert "y_true has shape (3,) but there are 2 forecasts" in refused(tmp_path / "b.npz")
     np.savez(tmp_path / "c.npz", y_true=[0, 1], y_proba=np.full((2, 2), 0.5), classes=["a", "b", "c"])
     assert "classes holds 'a', 'b' and 'c'" in refused(tmp_path / "c.npz")
     np.savez(tmp_path / "d.npz", y_proba=np.full((2, 2), 0.5))

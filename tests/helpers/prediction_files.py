@@ -67,12 +67,9 @@ def write_xlsx(path, sheets):
 
 def write_npz(path, columns):
     names = {"y_true", "id", "weight", "group", "label", "target"}
-    classes = [name for name in columns if name not in names and not name.startswith("cost_")]
+    classes = [name for name in columns if name not in names]
     arrays = {name: np.array(values) for name, values in columns.items() if name in names}
     arrays["y_proba"] = np.array([columns[name] for name in classes]).T
-    costs = [name for name in columns if name.startswith("cost_")]
-    if costs:
-        arrays["costs"] = np.array([columns[name] for name in costs]).T
     np.savez(path, classes=np.array(classes), **arrays)
 
 

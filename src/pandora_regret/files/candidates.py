@@ -8,7 +8,7 @@ Samples are what lm-evaluation-harness logs of multiple-choice tasks: log-likeli
 A line has ``doc_id``, ``doc``, ``target``, ``arguments`` and ``filtered_resps``. There is one request per option:
 its arguments are the context and the option's text, its response is the pair (log-likelihood, whether greedy
 decoding would say it). Newer versions write all of these as text, and arguments as objects, ``gen_args_0`` of
-``arg_0`` and ``arg_1``. A task with several filters repeats its rows. The options are called A, B, C, ... by their
+``arg_0`` and ``arg_1``. The options are called A, B, C, ... by their
 places.
 """
 
@@ -47,7 +47,6 @@ SCORED = frozenset({"label", "score"})
 PREFIX = f"{FORECAST}:"
 TRUTHS = (TRUTH, *LABEL.usual)  # what the field of the true option may be called
 STEP = 10_000.0  # between the logits of neighbours in an order: more than any two prices differ, in logarithms
-ROUNDED = 0.01  # how far off 100 rounding may bring a sum of percentages, as a share
 SAMPLE_FIELDS = frozenset({"doc_id", "target", "filtered_resps"})
 ONE_TRUTH = "tasks with one true option per row can be scored"
 CORRECT = "acc"  # the field that says whether the likeliest option was the true one
@@ -176,15 +175,9 @@ def read_lists(file: Source, records: Records, other: str | None, classes: Seque
     sentence = f"{path} lists options in order only: scored by that order, as at known costs (alpha = inf)"
     done = noted("order only", len(rows) * order_only, sentence, path)
     if not order_only:
-        numbers = [number for options in lists for number in options.values()]
-        most = max(math.fsum(options.values()) for options in lists)
-        is_percent = min(numbers) >= 0 and max(numbers) > 1 + ROUNDED and most <= 100 * (1 + ROUNDED)
-        for options in lists if is_percent else ():
-            options.update({name: value / 100 for name, value in options.items()})
         n = sum(math.fsum(options.values()) < 1 - TOLERANCE for options in lists)
         to = "spread evenly over the classes that they do not name" if other is None else f"given to {other!r}"
-        done = noted("percentages", len(rows) * is_percent, f"percentages of {path} divided by 100", path)
-        done += noted("rest of lists", n, f"what {counted(n, 'list')} of {path} leave is {to}", path)
+        done = noted("rest of lists", n, f"what {counted(n, 'list')} of {path} leave is {to}", path)
     if other is not None:  # it has the probability that is left, or comes last
         classes = (*classes, other)
         for options in lists:
@@ -217,9 +210,8 @@ def _row(values: Fields, key: str, order_only: bool) -> Row:
 
 
 def _read_samples(file: Source, records: Records, classes: Sequence[str]) -> ListedRows:
-    """The rows of the first filter; targets are numbers or texts of options, whichever fit in all rows."""
-    path, first = file.path, next(iter(records.values())).get("filter")
-    rows = _rows(path, {at: of for at, of in records.items() if of.get("filter") == first}, _sample)
+    """The truths are targets as numbers or texts of options, whichever fit in all rows."""
+    path, rows = file.path, _rows(file.path, records, _sample)
     *by_target, by_outcome = zip(*(row.readings for row in rows.values()), strict=True)
     fitting = [truths for truths in by_target if None not in truths]
     if not fitting and None not in by_outcome:  # as where contexts differ
@@ -234,10 +226,7 @@ def _read_samples(file: Source, records: Records, classes: Sequence[str]) -> Lis
     for (place, row), truth in zip(rows.items(), fitting[0], strict=True):
         rows[place] = row._replace(truth=[*row.options][truth])
     words = f"{path} read as samples of lm-evaluation-harness: log-likelihoods of options are the forecasts"
-    skipped = len(records) - len(rows)
-    others = f"{skipped:,} rows of filters other than {first!r} left out of {path}"
-    done = (*noted("format", len(rows), words, path), *noted("rows left out", skipped, others, path))
-    return _table(file, rows, classes, done, logits=True)
+    return _table(file, rows, classes, noted("format", len(rows), words, path), logits=True)
 
 
 def _sample(values: Fields) -> Row:

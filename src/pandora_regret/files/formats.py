@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, reduce
+from itertools import accumulate
 from tokenize import TokenError
 from typing import Any, Self
 
@@ -70,7 +71,7 @@ ENDING = re.compile(rf"\.({'|'.join(FORMATS)})(\.(gz|bz2|zst|lz4))?$", re.IGNORE
 JSON = re.compile(rb"(\xef\xbb\xbf)?\s*\{")
 BYTES_IN_DICTIONARY = 6  # of a row whose text is written as its number in a dictionary, at most
 BUFFER_BYTES = 1 << 20  # of each Parquet column: a huge row group is not read at once
-FORECASTS, COSTS, CLASSES = "y_proba", "costs", "classes"
+FORECASTS, CLASSES = "y_proba", "classes"
 USUAL_NAMES = frozenset(name for role in ROLES for name in role.usual)
 PLAIN = "USbiuf"  # kinds of arrays that are text or numbers
 BAD_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, lzma.LZMAError, OSError, RuntimeError, ValueError)
@@ -201,14 +202,11 @@ class ParquetFile(Source):
             groups = [index for index, _ in self.groups]
             yield from valid_rows(file.iter_batches(rows, columns=list(columns), row_groups=groups))
 
-    def pieces(self, n: int) -> list[Source]:
-        """Whole row groups."""
-        pieces, size = list[Source](), -(-len(self.groups) // n) or 1
-        for start in range(0, len(self.groups), size):
-            before, groups = self.groups[:start], self.groups[start : start + size]
-            first, n_rows = (sum(rows for _, rows in some) for some in (before, groups))
-            pieces.append(replace(self, groups=groups, first=first, n_rows=n_rows))
-        return pieces or [self]
+    def pieces(self) -> list[Source]:
+        """Row groups."""
+        starts = accumulate((rows for _, rows in self.groups), initial=0)
+        pieces = zip(self.groups, starts, strict=False)
+        return [replace(self, groups=(one,), first=first, n_rows=one[1]) for one, first in pieces] or [self]
 
 
 @dataclass(frozen=True)
@@ -239,49 +237,36 @@ class ArrowFile(Source):
 
 
 def open_archive(path: str, _: bytes, __: Dialect, classes: Sequence[str] | None) -> TableInMemory:
-    """The forecasts in `y_proba`, or else the costs in `costs`; arrays of one value per row are columns.
+    """The forecasts in `y_proba`, columns ``y_proba:cat``; arrays of one value per row are columns, too.
 
-    Columns of forecasts are called ``y_proba:cat``, after the array and the class, those of costs ``costs:cat``.
-    `classes` name them where the archive does not, else numbers do.
+    The archive's `classes` name those of forecasts, or the `classes` that were asked for, else numbers do.
     """
-    arrays, key = dict[str, NDArray[Any]](), ""
     try:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
-            for key in archive.files:
-                arrays[key] = np.asarray(archive[key])
+            arrays = {key: np.asarray(array) for key, array in archive.items()}
     except BAD_ARCHIVE as error:
-        raise unreadable(path, "NPZ", error, where=f": array {key!r}" if key else "") from None
-    tables = [key for key in (FORECASTS, COSTS) if key in arrays and arrays[key].ndim == 2]
-    if not tables:
+        raise unreadable(path, "NPZ", error) from None
+    if FORECASTS not in arrays or arrays[FORECASTS].ndim != 2:
         problem = f"holds the arrays {quoted(sorted(arrays))}"
         raise FileError(problem, path, "save the forecasts as y_proba, shape (rows, classes)")
-    shape, titles = arrays[tables[0]].shape, arrays.pop(CLASSES, None)
+    forecasts = np.ascontiguousarray(_plain(arrays.pop(FORECASTS), path, FORECASTS).T)
+    titles = arrays.pop(CLASSES, None)
     if titles is not None:
         classes = [str(name) for name in _plain(titles.ravel(), path, CLASSES).tolist()]
-        if not len(set(classes)) == len(classes) == shape[1]:
-            problem = f"holds {quoted(classes)} but {tables[0]} has {shape[1]} columns"
+        if not len(set(classes)) == len(classes) == len(forecasts):
+            problem = f"holds {quoted(classes)} but {FORECASTS} has {len(forecasts)} columns"
             raise FileError(problem, path, "name each column once", f": {CLASSES}")
-    names = classes if classes and len(classes) == shape[1] else list(map(str, range(shape[1])))
-    table = pa.table(_columns(path, arrays, shape, names))
-    layout = {"proba_prefix": f"{tables[0]}:", "cost_prefix": f"{COSTS}:" if COSTS in tables else None}
+    names = classes if classes and len(classes) == len(forecasts) else list(map(str, range(len(forecasts))))
+    columns: Fields = {f"{FORECASTS}:{name}": of for name, of in zip(names, forecasts, strict=True)}
+    for key, array in arrays.items():
+        if array.shape == forecasts.shape[1:] and (key in USUAL_NAMES or array.dtype.kind in PLAIN):
+            columns[key] = _plain(array, path, key)
+        elif key in USUAL_NAMES:
+            problem = f"has shape {array.shape} but there are {forecasts.shape[1]} forecasts"
+            raise FileError(problem, path, "write one entry per forecast", f": {key}", column=key)
+    table, layout = pa.table(columns), {"proba_prefix": f"{FORECASTS}:"}
     named = classes is not None
     return TableInMemory(path, kinds_of(table.schema), layout=layout, names_classes=named, table=table)
-
-
-def _columns(path: str, arrays: dict[str, NDArray[Any]], shape: tuple[int, ...], names: Sequence[str]) -> Fields:
-    """Of arrays of one value per row, or per row and class; what has another shape or is no data is left out."""
-    columns = Fields()
-    for key, array in arrays.items():
-        if array.shape == shape and key in (FORECASTS, COSTS):
-            table = np.ascontiguousarray(_plain(array, path, key).T)
-            columns |= {f"{key}:{name}": of for name, of in zip(names, table, strict=True)}
-        elif array.shape == shape[:1] and (key in USUAL_NAMES or array.dtype.kind in PLAIN):
-            columns[key] = _plain(array, path, key)
-        elif key in USUAL_NAMES or key == COSTS:
-            problem = f"has shape {array.shape} but forecasts have shape {shape}"
-            fix = f"every array needs one entry per row, shape {shape[:1]}, and costs one per class too"
-            raise FileError(problem, path, fix, f": {key}", column=key)
-    return columns
 
 
 def _plain(array: NDArray[Any], path: str, key: str) -> NDArray[Any]:

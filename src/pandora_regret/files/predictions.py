@@ -151,10 +151,9 @@ class Predictions:
                 yield Rows(self, source, np.arange(start, start + len(records)), records)
                 start += len(records)
 
-    def fragments(self, n: int) -> list[Predictions]:
-        """About n pieces that can be tallied apart, in other processes too; each knows its first row's number."""
-        share = max(1, n // len(self.sources))
-        parts = [replace(part, kept=[]) for source in self.sources for part in source.pieces(share)]
+    def fragments(self) -> list[Predictions]:
+        """Pieces that can be tallied apart, in other processes too; each knows its first row's number."""
+        parts = [replace(part, kept=[]) for source in self.sources for part in source.pieces()]
         pieces = [replace(self, sources=(part,)) for part in parts]
         starts = accumulate((piece.count() for piece in pieces[:-1]), initial=self.first_row)
         return [replace(piece, first_row=start) for piece, start in zip(pieces, starts, strict=True)]

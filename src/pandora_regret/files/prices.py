@@ -11,7 +11,7 @@ from unicodedata import category
 import numpy as np
 
 from pandora_regret.files.batch import MOST_NAMED, spelled_otherwise
-from pandora_regret.files.layout import Dialect, Layout
+from pandora_regret.files.layout import Dialect
 from pandora_regret.files.source import ROWS_AT_ONCE, FileError, Source
 from pandora_regret.files.written import named_twice, read_texts, read_written_number
 from pandora_regret.inputs import Done, FloatArray, InputError
@@ -248,14 +248,13 @@ def _read_observed_costs(path: str) -> tuple[FloatArray, list[str]]:
     from pandora_regret.files.predictions import Predictions
 
     source = open_source(path)
-    prefix = source.in_layout(Layout()).proba_prefix or ""
-    columns = tuple(name for name, kind in source.kinds.items() if kind == "number" and name.startswith(prefix))
+    columns = tuple(name for name, kind in source.kinds.items() if kind == "number")
     if len(columns) < 2:
         raise FileError(f"has {len(columns)} columns of numbers", path, "write one column of costs for each class")
     samples = [batch.values for batch in Predictions(path, (source,), Columns(columns, columns)).batches()]
     if not samples:
         raise FileError("has no rows", path, "write one observed cost vector per row")
-    return np.concatenate(samples).astype(np.float64), [name.removeprefix(prefix) for name in columns]
+    return np.concatenate(samples).astype(np.float64), list(columns)
 
 
 class _Price(NamedTuple):

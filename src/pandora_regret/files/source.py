@@ -158,8 +158,8 @@ class Source:
         """The rows in order, about so many at a time, these columns only; `numbers` must hold numbers."""
         raise NotImplementedError
 
-    def pieces(self, n: int) -> list[Source]:
-        """Consecutive parts that together are all rows: about n of them, one where a file is not quick to cut."""
+    def pieces(self) -> list[Source]:
+        """Consecutive parts that together are all rows; one where a file is not quick to cut."""
         return [self]
 
     def in_layout(self, layout: Layout) -> Layout:

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from pandora_regret.files.source import Source
     from pandora_regret.workup import Workup
 
-PIECES = 32  # for a cluster: enough that no worker waits long for the last
 SPARSE = 1000  # of ids far down in a file, one in so many is looked at
 OTHER_FILE = "files that are scored together are parts of one table; if these are two models: use compare"
 
@@ -121,7 +120,7 @@ def score_stream(
     from pandora_regret.work import run_all
 
     parts, work = [], partial(tally, settings=settings, rows=rows)
-    for piece, part in run_all(work, predictions.fragments(PIECES), jobs=jobs, cluster=cluster):
+    for piece, part in run_all(work, predictions.fragments(), jobs=jobs, cluster=cluster):
         parts.append((piece.first_row, part))
         if progress is not None:
             progress(part.cases)
