@@ -137,7 +137,7 @@ class Batch:
 
     def take(self, rows: IntArray) -> Batch:
         """Some of the rows, in this order."""
-        return _combined(lambda parts: parts[0][rows], self)
+        return _combined([self], [column[rows] for column in self.columns], lambda parts: parts[0][rows])
 
     def normalised(self) -> Batch:
         """The same with rows divided by their sums where these are off 1 by at most 1 %, and counted."""
@@ -194,24 +194,24 @@ class Batch:
             self.model.problems.in_rows(kind, self.model.sources[file], of_file, **about)
 
 
-def _combined(make: Callable[[Sequence[Any]], Any], *batches: Batch) -> Batch:
-    """The batch whose arrays are made of those of some batches."""
+def _combined(batches: Sequence[Batch], columns: Any, make: Callable[[Sequence[Any]], Any]) -> Batch:
+    """The batch of these columns, whose other arrays are made of those of some batches."""
 
     def of(parts: Sequence[Any]) -> Any:
         if isinstance(parts[0], Mapping):
             return {name: make([part[name] for part in parts]) for name in parts[0]}
         return None if parts[0] is None else make(parts)
 
-    names = ("values", "places", *(role.field for role in KEPT))
+    names = ("places", *(role.field for role in KEPT))
     fields = {name: of([getattr(batch, name) for batch in batches]) for name in names}
-    return replace(batches[0], columns=fields.pop("values").T, **fields)
+    return replace(batches[0], columns=columns, **fields)
 
 
 def concatenated(batches: Sequence[Batch]) -> Batch:
     """Batches of one model, one after the other, as one."""
-    rescaled, spelled = sum((batch.rescaled for batch in batches), NOTHING_RESCALED), frozenset[tuple[str, str]]()
-    spelled = spelled.union(*(batch.spelled for batch in batches))
-    return replace(_combined(np.concatenate, *batches), rescaled=rescaled, spelled=spelled)
+    changes = sum((batch.changes for batch in batches), NO_CHANGES)
+    whole = _combined(batches, np.concatenate([batch.values for batch in batches]).T, np.concatenate)
+    return replace(whole, rescaled=changes.rescaled, spelled=changes.spelled)
 
 
 @contextmanager

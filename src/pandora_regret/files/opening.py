@@ -105,23 +105,24 @@ def open_models(
     list of Predictions
         One for each model.
     """
-    named = [one.name or stem_of(str(one.paths[0])) for one in files]
-    told = [RAISED if failures is None else _Failed(failures, name) for name in named]
-    models = list[Predictions]()
+    models, told = list[Predictions](), [RAISED] * len(files)
+    if failures is not None:
+        told = [_Failed(failures, one.name or stem_of(str(one.paths[0]))) for one in files]
     for table in _understood(files, priced, told):
         with table.problems.noting():
             models += models_of(replace(table, problems=RAISED))
     return models
 
 
+@dataclass
 class _Failed(Problems):
     """Files that cannot be read are left out."""
 
-    def __init__(self, failures: dict[str, str], name: str) -> None:
-        self._failures, self._name = failures, name
+    failures: dict[str, str]
+    name: str
 
     def in_file(self, kind: str, error: InputError, count: int = 1, paths: Names = ()) -> None:
-        self._failures[self._name] = str(error)
+        self.failures[self.name] = str(error)
 
 
 def _understood(
@@ -339,8 +340,8 @@ def read_together(
 def unique_names(opened: Sequence[Predictions]) -> list[str]:
     """Each model's own name; those that two files share are told apart by their files."""
     times = Counter(one.name for one in opened)
-    paths = [one.path if one.only is None else f"{one.name} ({one.path})" for one in opened]
-    names = [one.name if times[one.name] == 1 else path for one, path in zip(opened, paths, strict=True)]
+    apart = [one.path if one.only is None else f"{one.name} ({one.path})" for one in opened]
+    names = [one.name if times[one.name] == 1 else name for one, name in zip(opened, apart, strict=True)]
     if twice := next((name for name, n in Counter(names).items() if n > 1), None):
         raise InputError(f"{twice} is given twice: give each file once.")
     return names

@@ -107,35 +107,33 @@ class Problem:
     rows: list[int] = field(default_factory=list)  # the first few, counted from 0
     places: list[str] = field(default_factory=list)  # the same in words: "line 12"
     paths: Names = ()  # of several files that do not go together
+    column: str | None = None
 
 
 class Collected(Problems):
-    """All problems, each kind once for each column."""
+    """All problems in the order in which they are met, each kind once for each column."""
 
     def __init__(self) -> None:
-        self._problems: dict[tuple[str, str | None], Problem] = {}
+        self.problems = list[Problem]()
 
     def in_rows(self, kind: str, source: Source, rows: Sequence[int], **about: Any) -> None:
-        column = about.get("column")
-        if (kind, column) not in self._problems:
-            if sum(other == kind for other, _ in self._problems) >= NAMED_COLUMNS:
-                column, about = None, {"problem": "further columns have the same problem"}
+        alike, column = {each.column: each for each in self.problems if each.kind == kind}, about.get("column")
+        if column not in alike and len(alike) >= NAMED_COLUMNS:
+            column, about = None, {"problem": "further columns have the same problem"}
+        if column not in alike:
             message = FileError(where="" if column is None else f"column {column!r}", **about).within_file
-            self._problems.setdefault((kind, column), Problem(kind, message, count=0))
-        problem = self._problems[kind, column]
+            alike[column] = Problem(kind, message, count=0, column=column)
+            self.problems.append(alike[column])
+        problem = alike[column]
         first = rows[: NAMED_ROWS - len(problem.rows)]
-        problem.count, problem.rows = problem.count + len(rows), [*problem.rows, *first]
         places = source.places(first) if first else {}
+        problem.count += len(rows)
+        problem.rows += first
         problem.places += [places[row].strip() for row in first]
 
     def in_file(self, kind: str, error: InputError, count: int = 1, paths: Names = ()) -> None:
         message = error.within_file if isinstance(error, FileError) and not paths else error.sentence({})
-        self._problems[kind, message] = Problem(kind, message, count, paths=paths)
-
-    @property
-    def problems(self) -> list[Problem]:
-        """The problems in the order in which they were met."""
-        return list(self._problems.values())
+        self.problems.append(Problem(kind, message, count, paths=paths))
 
 
 @dataclass(frozen=True)
