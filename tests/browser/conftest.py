@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from simulated_models import calibrated
 
 CHROMIUM, DRIVER = ("chromium", "chromium-browser", "google-chrome"), "chromedriver"
 FLAGS = (
@@ -36,7 +37,7 @@ class Browser:
         colours = [{"name": "prefers-color-scheme", "value": scheme}]
         self.do("Emulation.setEmulatedMedia", media=media, features=colours)
         self.driver.get_log("browser"), self.driver.get_log("performance")
-        self.driver.get(path.as_uri())
+        self.driver.get(path if isinstance(path, str) else path.as_uri())
 
     def resize(self, width):
         phone = width < 600
@@ -117,36 +118,19 @@ def axe():
 
 @pytest.fixture(scope="session")
 def report(tmp_path_factory):
-    """Six classifiers of handwritten digits, two of them sure enough to have an infinite log loss."""
+    """Six classifiers of ten classes, two of them sure enough to have an infinite log loss."""
     pytest.importorskip("jinja2")
-    from sklearn.datasets import load_digits
-    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-    from sklearn.dummy import DummyClassifier
-    from sklearn.naive_bayes import GaussianNB
-    from sklearn.neighbors import KNeighborsClassifier
-    from sklearn.tree import DecisionTreeClassifier
-
     from pandora_regret.compare import compare
     from pandora_regret.report import write_report
 
-    images, digits = load_digits(return_X_y=True)
-    images = images + np.random.default_rng(0).normal(scale=6.0, size=images.shape)
-    models = {
-        "Linear discriminant": LinearDiscriminantAnalysis(),
-        "Naive Bayes": GaussianNB(),
-        "Neighbours": KNeighborsClassifier(),
-        "Tree": DecisionTreeClassifier(max_depth=6, random_state=0),
-        "Stump": DecisionTreeClassifier(max_depth=2, random_state=0),
-        "Frequencies": DummyClassifier(),
-    }
-    forecasts = {name: m.fit(images[::2], digits[::2]).predict_proba(images[1::2]) for name, m in models.items()}
+    truth = np.random.default_rng(0).integers(0, 10, 900)
+    skills = {"Linear": 2.6, "Bayes": 2.3, "Neighbours": 2.0, "Tree": 1.5, "Stump": 0.8, "Frequencies": 0.0}
+    forecasts = {name: calibrated(truth, skill, n, 10) for n, (name, skill) in enumerate(skills.items())}
+    for name in ("Tree", "Neighbours"):
+        sure = np.where(forecasts[name] < 0.01, 0.0, forecasts[name])
+        forecasts[name] = sure / sure.sum(axis=1, keepdims=True)
     prices = [12.0, 45.0, 20.0, 30.0, 18.0, 25.0, 60.0, 15.0, 40.0, 22.0]
-    found = compare(
-        digits[1::2],
-        forecasts,
-        costs=prices,
-        currency="USD",
-        scenarios={"a dear six": [300.0 if k == 6 else price for k, price in enumerate(prices)]},
-    )
-    path = write_report(found, tmp_path_factory.mktemp("report") / "report.html", title="Handwritten digits")
-    return SimpleNamespace(path=path, comparison=found, prices=prices, truth=digits[1::2], forecasts=forecasts)
+    dear = [300.0 if k == 6 else price for k, price in enumerate(prices)]
+    found = compare(truth, forecasts, costs=prices, currency="USD", scenarios={"a dear six": dear})
+    path = write_report(found, tmp_path_factory.mktemp("report") / "report.html", title="Ten classes")
+    return SimpleNamespace(path=path, comparison=found, prices=prices, truth=truth, forecasts=forecasts)

@@ -4,21 +4,11 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from time import sleep
-from typing import NamedTuple
 
 import pytest
 from docs_site import PAGES
 
 PHONE, DESK = 390, 1300
-
-
-class Address(NamedTuple):
-    """A page of the site, as the browser is told to open it."""
-
-    url: str
-
-    def as_uri(self):
-        return self.url
 
 
 class Handler(SimpleHTTPRequestHandler):
@@ -47,7 +37,7 @@ def address(site):
 def visit(browser, address, page, width):
     """Open a page; a busy machine may still be at the browser's own first page, so look twice."""
     for _ in range(3):
-        browser.open(Address(address + address_of(page)), width=width)
+        browser.open(address + address_of(page), width=width)
         for _ in range(20):
             if browser.run("return document.readyState === 'complete' && document.querySelector('h1') !== null"):
                 return
@@ -134,7 +124,7 @@ CONTRASTS = """
 def test_the_words_of_the_landing_page_stand_out_from_what_is_behind_them(browser, address, scheme, name):
     visit(browser, address, "index.md", DESK)
     browser.run("localStorage.clear()")  # which remembers the scheme of the first visit
-    browser.open(Address(address), width=DESK, scheme=scheme)
+    browser.open(address, width=DESK, scheme=scheme)
     assert browser.run("return document.body.dataset.mdColorScheme") == name
     contrasts = browser.run(CONTRASTS)
     assert len(contrasts) > 60
@@ -162,10 +152,7 @@ def test_formulas_are_drawn(browser, address):
     ("words", "page"),
     [
         ("melanoma", "pathway-costs/"),
-        ("price list", "how-to/prices/"),
-        ("Excel", "how-to/files/"),
         ("late labels", "monitoring/"),
-        ("next test", "clinicians/"),
         ("fairness", "how-to/subgroups/"),
     ],
 )

@@ -87,13 +87,6 @@ def test_the_comparison_can_be_read_back_out_of_the_page(comparison, page):
     assert Comparison.from_dict(json.loads(island["text"])) == comparison
 
 
-def test_all_content_stands_there_without_the_script(comparison, page):
-    panels = [e for e in page.all("article") if e["attributes"]["class"] == "panel"]
-    assert len(panels) == len(comparison.models)
-    assert not [e for e in page.elements if "hidden" in e["attributes"]]
-    assert all("open" in e["attributes"] for e in page.all("details") if e["attributes"].get("id") != "mix")
-
-
 def test_nothing_is_loaded_and_only_the_page_s_own_script_may_run(page):
     (policy,) = [e for e in page.all("meta") if e["attributes"].get("http-equiv") == "Content-Security-Policy"]
     (style,), (script,) = page.all("style"), page.all("script", type="module")
