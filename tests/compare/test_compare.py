@@ -133,14 +133,6 @@ def test_infinite_log_loss_is_null_with_a_note_and_ranks_last():
         assert json.loads(json.dumps(found.to_dict(), allow_nan=False)) == found.to_dict()
 
 
-def test_json_that_lacks_a_part_is_refused(data):
-    truth, models, _ = data
-    given = compare(truth, models).to_dict()
-    del given["models"][1]["rank"]
-    with pytest.raises(InputError, match=r"models\[1\] lacks 'rank'"):
-        Comparison.from_dict(given)
-
-
 HALF = np.full((2, 2), 0.5)
 MISTAKES = {  # what is said: what was given, beside one model unless it is about these
     "map names to forecasts": {"models": [HALF]},

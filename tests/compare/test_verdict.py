@@ -98,23 +98,17 @@ class TestLevel:
 class TestStake:
     """What it costs on average to deploy the leader, as far as the data can tell."""
 
-    def simulated(self, result, rows):
-        """By drawing what all costs may be from a normal of their own covariance."""
-        costs = np.stack([rows[model.name] for model in result.models])
-        mean, covariance = costs.mean(axis=1), np.cov(costs) / costs.shape[1]
-        draws = np.random.default_rng(99).multivariate_normal(mean, covariance, 400_000)
-        return np.maximum(0.0, draws[:, 0] - draws[:, 1:].min(axis=1)).mean()
-
     @pytest.mark.parametrize("bootstrap", [0, 4000])
     def test_is_the_expected_cost_of_choosing_in_error(self, bootstrap):
+        """By drawing what all costs may be from a normal of their own covariance."""
         truth = truth_of(500)
         models = {str(seed): calibrated(truth, 1.5, seed) for seed in range(4)}
         result = compared(truth, models, bootstrap=bootstrap)
-        rows = {
-            name: expected_search_cost(truth, table, costs=PRICES, per_instance=True)
-            for name, table in models.items()
-        }
-        expected = self.simulated(result, rows)
+        tables = (models[model.name] for model in result.models)
+        costs = [expected_search_cost(truth, table, costs=PRICES, per_instance=True) for table in tables]
+        about = np.mean(costs, axis=1), np.cov(costs) / 500
+        draws = np.random.default_rng(99).multivariate_normal(*about, 400_000)
+        expected = np.maximum(0.0, draws[:, 0] - draws[:, 1:].min(axis=1)).mean()
         assert result.verdict.stake == pytest.approx(expected, rel=0.05 if bootstrap == 0 else 0.15)
         said = f"Deploying {result.verdict.leader} now, the chance of being wrong costs $"
         assert any(sentence.startswith(said) for sentence in result.verdict.sentences)
@@ -147,25 +141,15 @@ class TestRecalibration:
         decision, cost = result.verdict, {model.name: model.recalibrated.cost.value for model in result.models}
         assert result.best.name == "deepnet"
         assert (decision.kind, decision.leader, decision.recalibrated) == ("deploy", "vendorA", True)
-        amount = f"${cost['vendorA']:.0f} per case."
-        assert (
-            decision.sentences[0]
-            == f"Recalibrated, vendorA is the cheapest of 3 models: its search then costs {amount}"
-        )
+        assert decision.sentences[0].endswith(f": its search then costs ${cost['vendorA']:.0f} per case.")
         assert decision.sentences[1].startswith("The runner-up, deepnet, costs $")
-        assert decision.sentences[1].endswith("; vendorA is the cheapest with probability more than 99 %.")
-        said = [sentence for sentence in decision.sentences if "compared recalibrated" in sentence]
-        assert len(said) == 1
-        assert ": as they are, deepnet is ahead ($" in said[0]
+        assert sum("recalibrated: as they are, deepnet is ahead ($" in each for each in decision.sentences) == 1
         gaps = {model.name: model.recalibrated.against_best.value for model in result.models}
         assert gaps == pytest.approx({name: each - cost["vendorA"] for name, each in cost.items()})
-        for group in result.by[0].groups:  # which are about recalibrated models, too
-            assert [model.name for model in group.models] == [model.name for model in result.models]
         rows = [model.cost.value for group in result.by[0].groups for model in group.models]
         assert np.mean(np.reshape(rows, (2, 3)), axis=0) == pytest.approx(list(cost.values()))
-        assert {each.leader for price in result.break_even for each in (price.below, price.above) if each} <= {
-            "deepnet"
-        }
+        beyond = {each.leader for price in result.break_even for each in (price.below, price.above) if each}
+        assert beyond <= {"deepnet"}
 
 
 def test_a_recalibrated_self_is_what_temperature_scaling_out_of_fold_would_cost():

@@ -220,27 +220,9 @@ def _binned(how: How, numbers: FloatArray, times: Sequence[int]) -> tuple[list[i
 def broken_down(
     result: Comparison, measurements: Measurements, columns: Mapping[str, Columns], smallest: int
 ) -> Comparison:
-    """The comparison with its breakdowns, and the verdict with what stands out in them."""
-    parts = breakdowns(
-        columns, smallest, measurements, result.verdict.margin, [each.name for each in result.models]
-    )
-    flags = [flag for part in parts for flag in part.all_flags]
-    more = f" {counted(len(flags) - 1, 'more finding')} by group." if len(flags) > 1 else ""
-    sentences = tuple(f"{flag}{more}" for flag in flags[:1])
-    verdict = replace(result.verdict, sentences=(*result.verdict.sentences, *sentences))
-    return replace(result, by=parts, verdict=verdict, headline=(*result.headline, *flags))
-
-
-def breakdowns(
-    columns: Mapping[str, Columns],
-    smallest: int,
-    measurements: Measurements,
-    margin: float = 0.0,
-    order: Sequence[str] = (),
-) -> tuple[Breakdown, ...]:
-    """Models, in this order or the cheapest first, group by group; differences up to the margin go unsaid."""
+    """The comparison with models group by group, and the verdict with what stands out beyond the margin."""
     splits = [
-        _Split(group(name, of_cases, measurements.sample, smallest), measurements, margin)
+        _Split(group(name, of_cases, measurements.sample, smallest), measurements, result.verdict.margin)
         for name, of_cases in columns.items()
     ]
     every = [each for split in splits for models in split.groups for each in models]
@@ -249,7 +231,12 @@ def breakdowns(
         p[~np.isnan(p)] = holm(p[~np.isnan(p)].tolist())
         for each, adjusted in zip(every, p, strict=True):
             each.p[family] = adjusted
-    return tuple(split.breakdown(smallest, order) for split in splits)
+    parts = tuple(split.breakdown(smallest, [model.name for model in result.models]) for split in splits)
+    flags = [flag for part in parts for flag in part.all_flags]
+    more = f" {counted(len(flags) - 1, 'more finding')} by group." if len(flags) > 1 else ""
+    sentences = tuple(f"{flag}{more}" for flag in flags[:1])
+    verdict = replace(result.verdict, sentences=(*result.verdict.sentences, *sentences))
+    return replace(result, by=parts, verdict=verdict, headline=(*result.headline, *flags))
 
 
 class _InGroup:
@@ -320,7 +307,7 @@ class _Split:
             about = (self._name(number), int(grouping.sizes[number]), float(self.weights[number]))
             results = {each.name: self._result(each) for each in models}
             leader = min(models, key=lambda each: each.cost.value).name
-            in_order = tuple(results[name] for name in order or results)
+            in_order = tuple(results[name] for name in order)
             groups.append(Subgroup(*about, in_order, leader, tuple(self._flags(number))))
         return Breakdown(column, tuple(groups), grouping.pooled, flags)
 
