@@ -212,17 +212,15 @@ def _read_price_table(
     columns += [name for name in matched(UNITS, source.kinds).values() if name not in columns][:1]
     parts = source.read(columns, frozenset(), ROWS_AT_ONCE)
     cells = (zip(*(texts_of(part.column(column)) for column in columns), strict=True) for part in parts)
-    texts, units = dict[str, str](), dict[str, str]()
-    for number, row in enumerate(chain.from_iterable(cells)):
+    texts = dict[str, str]()
+    for row in chain.from_iterable(cells):
         name, cost, unit = (*((text or "").strip() for text in row), "")[:3]
-        if not name:
-            raise source.error(number, "has no value", columns[0], fix="name the class, or drop the row")
         if name in texts:
             raise named_twice(name, path)
-        texts[name], units[name] = cost, unit
+        texts[name] = f"{cost} {unit}".strip() if cost[-1:].isdigit() else cost
     names = list(texts)  # one in each row
     prices = read_amounts(
-        texts, path, units, lambda name: f"{path}{source.place(names.index(name))}: the cost of {name!r}"
+        texts, path, lambda name: f"{path}{source.place(names.index(name))}: the cost of {name!r}"
     )
     usual = "min" if folded(columns[1]) == "minutes" else ""
     return replace(prices, unit=prices.unit or usual, done=source.done + prices.done)
@@ -266,10 +264,9 @@ class _Price(NamedTuple):
 def read_amounts(
     texts: Mapping[str, str],
     source: str,
-    units: Mapping[str, str] | None = None,
     place: Callable[[str], str | None] = lambda name: None,
 ) -> PriceList:
-    """What is written for each name as prices in one unit; `units` stand in a column of their own.
+    """What is written for each name as prices in one unit.
 
     Whether ``1,250`` is a thousand and more, or one and a quarter, is decided by all of them together: by those
     that can be read in one way only, else by whole hundreds without a mark. Where neither tells, that is an error.
@@ -286,12 +283,11 @@ def read_amounts(
     """
     try:
         prices = {name: _read(text, name) for name, text in texts.items()}
-        written = [(name, price.unit) for name, price in prices.items() if price.unit]
-        written += [(name, unit_named(unit)) for name, unit in (units or {}).items() if unit.strip()]
-        first, unit = written[0] if written else ("", "")
-        for name, other in written:
-            if other.casefold() != unit.casefold():
-                problem = f"is in {other} but that of {first!r} is in {unit}"
+        units = {name: price.unit for name, price in prices.items() if price.unit}
+        first = next(iter(units), "")
+        for name, unit in units.items():
+            if unit.casefold() != units[first].casefold():
+                problem = f"is in {unit} but that of {first!r} is in {units[first]}"
                 raise InputError(problem, column=name, fix="write all of them in one unit")
         mark, thousands = _decimal_mark(prices)
     except InputError as error:
@@ -299,7 +295,7 @@ def read_amounts(
     n, costs = len(thousands), {name: price.readings[mark] for name, price in prices.items()}
     sentence = f"{counted(n, 'price')} such as {''.join(thousands[:1])} read as thousands"
     done = (Done("prices in thousands", n, sentence, source),) if n else ()
-    return PriceList(costs, unit, source, done=done)
+    return PriceList(costs, units.get(first, ""), source, done=done)
 
 
 def _read(text: str, name: str) -> _Price:
