@@ -50,20 +50,8 @@ def engine(request):
 
 
 def collected(frame, by=("row",)):
-    frame = nw.from_native(frame)
-    frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
-    return (
-        nw.to_native(frame.sort(*by) if by else frame).to_pandas() if not _is_pandas(frame) else _sorted(frame, by)
-    )
-
-
-def _is_pandas(frame):
-    return isinstance(nw.to_native(frame), pd.DataFrame)
-
-
-def _sorted(frame, by):
-    native = nw.to_native(frame)
-    return native.sort_values(list(by)).reset_index(drop=True) if by else native
+    table = nw.from_native(frame).lazy().collect().to_pandas()
+    return table.sort_values([*by]).reset_index(drop=True) if by else table
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)

@@ -20,13 +20,13 @@ from pandora_regret import (
     pandora_regret,
     search_tally,
 )
-from pandora_regret.inputs import read_forecast, read_probabilities
+from pandora_regret.inputs import read_forecast
 from pandora_regret.kernels import engine, native, reference
 from pandora_regret.kernels.reference import BROKEN_AT_RANDOM, BROKEN_BY_INDEX
 
 numba = pytest.importorskip("numba", reason="numba is not installed: the reference does all the work")
 
-from pandora_regret.kernels import jit  # noqa: E402
+from pandora_regret.kernels import cpu, jit  # noqa: E402
 
 ALPHAS = [0.0, 1e-6, 0.37, 1.0, 3.0, 50.0, np.inf]
 DTYPES = {np.float16: 1e-12, np.float32: 1e-12, np.float64: 1e-12}  # computed in float64 whatever comes in
@@ -137,8 +137,7 @@ def test_simulated_totals_are_the_reference(forecast, seed):
     unit_costs = np.random.default_rng(seed).random((5, forecast.n_classes)) + 0.01
     expected = np.zeros(5)
     for block in forecast.blocks():
-        weights = np.ones(len(block)) if block.weights is None else block.weights
-        expected += reference.simulated_costs(block, unit_costs) @ weights
+        expected += reference.simulated_costs(block, unit_costs) @ block.each_weight
     assert_allclose(engine.simulated_totals(forecast, unit_costs), expected, rtol=1e-12)
 
 
@@ -211,29 +210,18 @@ def test_vector_exp_and_log_are_exact_to_1e_15():
         assert abs(log(x) - np.log(x)) <= 1e-15 * abs(np.log(x))
 
 
-@given(
-    seed=st.integers(0, 1000),
-    alpha=st.sampled_from([0.05, 0.3, 1.0, 2.5, 30.0]),
-    logits=st.booleans(),
-    special=st.sampled_from(["plain", "zeros", "ties", "tiny"]),
-    costs=st.sampled_from([None, "classes", "rows"]),
-)
-def test_compiled_passes_for_every_truth_agree_with_the_sweeps(seed, alpha, logits, special, costs):
-    rng = np.random.default_rng(seed)
-    table = rng.dirichlet(np.full(7, 0.3), 9)
-    if special == "zeros":
-        table[::2, 3] = 0.0
-    if special == "ties":
-        table[1::2] = np.round(table[1::2], 1) + 0.01
-    if special == "tiny":
-        table[::3, 2] = 1e-200
-    table /= table.sum(axis=1, keepdims=True)
-    prices = {None: None, "classes": rng.uniform(1, 400, 7), "rows": rng.uniform(1, 400, (9, 7))}[costs]
-    with np.errstate(divide="ignore"):
-        values = np.log(table) + 3 if logits else table
-    block = next(read_probabilities(values, logits=logits).with_costs(prices).blocks())
-    plain = reference.wasted_for_every_truth(block, Beta(alpha))
-    assert_allclose(engine.wasted_for_every_truth(block, Beta(alpha)), plain, rtol=1e-11)
+@given(forecasts(), st.sampled_from([0.05, 0.37, 1.0, 30.0]))
+def test_compiled_passes_for_every_truth_agree_with_the_sweeps(forecast, alpha):
+    for block in forecast.blocks():
+        plain = reference.wasted_for_every_truth(block, Beta(alpha))
+        assert_allclose(engine.wasted_for_every_truth(block, Beta(alpha)), plain, rtol=1e-11, atol=1e-290)
+
+
+@given(forecasts(), st.sampled_from(ALPHAS))
+def test_compiled_sweeps_are_the_reference(forecast, alpha):
+    for block in forecast.blocks():
+        expected = reference.losses_for_every_truth(block, alpha)
+        assert_allclose(reference.losses_for_every_truth(block, alpha, cpu.sweep), expected, rtol=1e-12)
 
 
 FORKING = """
@@ -253,17 +241,3 @@ with multiprocessing.get_context("fork").Pool(1) as pool:
 def test_a_forked_process_scores_too():
     """In an interpreter of its own, since other libraries' threads here do not survive a fork."""
     subprocess.run([sys.executable, "-c", FORKING], check=True, timeout=120)
-
-
-@pytest.mark.parametrize("alpha", [0.0, 0.37, 1.0, np.inf])
-@pytest.mark.parametrize("k", [2, 40])
-def test_compiled_sweeps_are_the_reference(alpha, k):
-    from pandora_regret.kernels.cpu import sweep
-
-    rng = np.random.default_rng(0)
-    table = rng.dirichlet(np.full(k, 0.3), 50)
-    table[:, -1] = table[:, 0]  # a tie
-    forecast = read_probabilities(table / table.sum(axis=1, keepdims=True)).with_costs(rng.uniform(1, 9, k))
-    [block] = forecast.blocks()
-    expected = reference.losses_for_every_truth(block, alpha)
-    np.testing.assert_allclose(reference.losses_for_every_truth(block, alpha, sweep), expected, rtol=1e-12)

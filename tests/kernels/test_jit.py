@@ -93,3 +93,12 @@ def test_compiling_that_takes_long_is_told_once(caplog):
         jit.tell_once()
     [record] = caplog.records
     assert record.getMessage().startswith("Compiling loops for this machine")
+
+
+def test_an_object_file_is_loaded_whole_or_not_at_all(tmp_path):
+    native._keep(path := tmp_path / "score.o", b"name\0code")
+    assert native._read(path) == b"name\0code"
+    for damage in (b"", path.read_bytes()[:-1], path.read_bytes() + b"x"):
+        path.write_bytes(damage)
+        assert native._read(path) is None
+    assert native._read(None) is native._read(tmp_path / "none") is None

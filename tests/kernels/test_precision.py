@@ -16,8 +16,6 @@ from pandora_regret.priors.beta import beta_loss, beta_loss_slope
 ALPHAS = [0.0, 1e-8, 0.37, 1.0, 3.0, 50.0, np.inf]
 UNDERFLOW = 1e-290  # a true value below this may have lost digits, or be zero
 
-each_alpha = pytest.mark.parametrize("alpha", ALPHAS)
-
 
 @pytest.fixture(autouse=True)
 def fifty_digits():
@@ -66,16 +64,6 @@ def costs_apart(seed, n_classes=5):
     return 10.0 ** np.random.default_rng(seed).uniform(-3, 3, n_classes)
 
 
-@each_alpha
-@pytest.mark.parametrize("costs", [np.ones(5), costs_apart(1)], ids=["equal costs", "costs apart"])
-def test_scores_of_logits_keep_every_digit(alpha, costs):
-    table = logit_tables(2)
-    truth = np.arange(len(table)) % 5
-    got = beta_score(truth, table, alpha=alpha, max_costs=costs, logits=True, per_instance=True)
-    logs = [log_merits(map(mp.mpf, row.tolist()), costs) for row in table]
-    assert_all_digits(got, [exact_score(q, costs, i, alpha) for q, i in zip(logs, truth, strict=True)])
-
-
 def small_probabilities(seed):
     """Rows with entries down to 1e-300, and near ties."""
     rng = np.random.default_rng(seed)
@@ -85,14 +73,18 @@ def small_probabilities(seed):
     return small
 
 
-@each_alpha
-@pytest.mark.parametrize("costs", [np.ones(5), costs_apart(3)], ids=["equal costs", "costs apart"])
-def test_scores_of_probabilities_down_to_1e_300_keep_every_digit(alpha, costs):
-    table = small_probabilities(4)
-    truth = np.arange(len(table)) % 5
-    got = beta_score(truth, table, alpha=alpha, max_costs=costs, per_instance=True)
-    logs = [log_merits([mp.log(p) for p in row.tolist()], costs) for row in table]
-    assert_all_digits(got, [exact_score(q, costs, i, alpha) for q, i in zip(logs, truth, strict=True)])
+def scores_and_exact(table, truth, alpha, costs, logits):
+    got = beta_score(truth, table, alpha=alpha, max_costs=costs, logits=logits, per_instance=True)
+    logs = [log_merits([mp.mpf(x) if logits else mp.log(x) for x in row], costs) for row in table.tolist()]
+    return got, [exact_score(q, costs, i, alpha) for q, i in zip(logs, truth, strict=True)]
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.parametrize("costs", [np.ones(5), costs_apart(1)], ids=["equal costs", "costs apart"])
+@pytest.mark.parametrize("logits", [False, True])
+def test_scores_of_logits_and_of_probabilities_down_to_1e_300_keep_every_digit(alpha, costs, logits):
+    table = logit_tables(2) if logits else small_probabilities(4)
+    assert_all_digits(*scores_and_exact(table, np.arange(len(table)) % 5, alpha, costs, logits))
 
 
 @pytest.mark.parametrize("alpha", [1e-300, 1e-12, 1e-8, 1e-4])
@@ -110,13 +102,9 @@ def test_huge_alpha_keeps_every_digit_of_near_ties(alpha):
     gaps = np.linspace(-5, 5, 21) / alpha
     first = 0.3 * (1 + gaps)
     table = np.column_stack([first, np.full(21, 0.3), 0.7 - first])
-    got = beta_score([0] * 21, table, alpha=alpha, per_instance=True)
-    logs = [[mp.log(p) for p in row.tolist()] for row in table]
-    assert_all_digits(got, [exact_score(q, np.ones(3), 0, alpha) for q in logs])
+    assert_all_digits(*scores_and_exact(table, [0] * 21, alpha, np.ones(3), False))
     table = np.column_stack([gaps, np.zeros(21), np.ones(21)])
-    got = beta_score([0] * 21, table, alpha=alpha, logits=True, per_instance=True)
-    logs = [[mp.mpf(z) for z in row.tolist()] for row in table]
-    assert_all_digits(got, [exact_score(q, np.ones(3), 0, alpha) for q in logs])
+    assert_all_digits(*scores_and_exact(table, [0] * 21, alpha, np.ones(3), True))
 
 
 def exact_gamma_share(log_odds, shape):

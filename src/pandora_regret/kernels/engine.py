@@ -117,15 +117,9 @@ def simulated_totals(forecast: Forecast, unit_costs: FloatArray) -> FloatArray:
         from pandora_regret.kernels import cpu
 
         for part in _parts(forecast):
-            costs = part.costs if part.costs is None else np.atleast_2d(part.costs)
-            rows = (
-                np.ascontiguousarray(part.values),
-                part.logits,
-                part.truth,
-                part.weights,
-                costs,
-                relative_tie(part),
-            )
+            costs = part.costs if part.costs is None else np.ascontiguousarray(np.atleast_2d(part.costs))
+            about = (part.logits, part.truth, part.weights, costs, relative_tie(part))
+            rows = (np.ascontiguousarray(part.values), *about)
 
             def search(draws: slice, rows: Any = rows) -> None:
                 cpu.simulate(*rows, np.ascontiguousarray(unit_costs[draws].T), totals[draws])
@@ -177,24 +171,25 @@ def _compiled_totals(
     The weighted sums of ``C_j L_alpha(q_i / q_j)`` over the others are added to `pairs`, (K, K).
     """
     totals, table = np.empty(len(part)), native.table_of(part.values)
-    options: dict[str, Any] = {
+    numbers: dict[str, Any] = {
         "alpha": alpha,
         "tie": relative_tie(part),
         "ties": ties,
         "tolerance": part.tolerance,
     }
-    options |= {"logits": part.logits, "weights": part.weights, "costs": part.costs, "losses": totals}
+    arrays: dict[str, Any] = {"weights": part.weights, "costs": part.costs, "losses": totals}
 
-    def score(rows: slice) -> tuple[int, Any]:
+    def score(rows: slice) -> Any:
         own = None if pairs is None else np.zeros(pairs.shape)
-        return native.score(table, part.truth, rows, pairs=own, **options), own
+        native.score(table, part.truth, rows, logits=part.logits, pairs=own, **numbers, **arrays)
+        return own
 
     native.loop()  # in one thread
     fits = pairs is None or pairs.nbytes * _n_threads() * CHUNKS_PER_THREAD <= MOST_PAIR_BYTES
-    n_doubtful, sums = zip(*in_threads(score, len(part), part.values.size if fits else 0), strict=True)
+    sums = in_threads(score, len(part), part.values.size if fits else 0)
     if pairs is not None:
         pairs += np.sum(sums, axis=0)
-    return totals, np.flatnonzero(np.isnan(totals)) if sum(n_doubtful) else np.empty(0, np.intp)
+    return totals, np.flatnonzero(np.isnan(totals))
 
 
 def _n_threads() -> int:

@@ -25,6 +25,7 @@ OF_ROWS = (
 )  # sums of each metric: w x, centres, w^2 (x - centre), w^2 (x - centre)^2; then of 1, w, w^2
 N_SUMS = OF_ROWS + 3
 N_INTEGERS, N_FLOATS = 19, 7  # arguments
+OUTPUTS = ("losses", "pairs", "sums", "counts", "likeliest", "table")
 SOURCES = ("lanes.py", "jit.py", "native.py")
 
 
@@ -103,9 +104,8 @@ def _keep(path: Path | None, code: bytes) -> None:
 
 def table_of(values: NDArray[Any]) -> tuple[Any, ...]:
     """A table, (n, K), as the loop takes it, wherever its numbers lie."""
-    size = values.itemsize
     addresses = values.ctypes.data + values.strides[1] * np.arange(values.shape[1])
-    return size == 4, addresses, values.strides[0] // size
+    return values.itemsize == 4, addresses, values.strides[0] // values.itemsize
 
 
 def columns_of(columns: Sequence[NDArray[Any]]) -> tuple[Any, ...]:
@@ -115,7 +115,7 @@ def columns_of(columns: Sequence[NDArray[Any]]) -> tuple[Any, ...]:
 
 
 def score(
-    table: tuple[Any, ...],
+    forecasts: tuple[Any, ...],
     truth: NDArray[Any],
     rows: slice,
     *,
@@ -123,29 +123,22 @@ def score(
     tie: float,
     tolerance: float,
     logits: bool = False,
-    weights: NDArray[Any] | None = None,
-    costs: NDArray[Any] | None = None,
-    losses: NDArray[Any] | None = None,
-    pairs: NDArray[Any] | None = None,
-    sums: NDArray[Any] | None = None,
-    counts: NDArray[Any] | None = None,
-    likeliest: NDArray[Any] | None = None,
-    metrics: NDArray[Any] | None = None,
+    weights: Any = None,
+    costs: Any = None,
     ties: tuple[float, float] = (1.0, 1.0),
     mean: float = 1.0,
     share: float = 1.0,
+    **outputs: Any,
 ) -> int:
-    """Score some rows as `lanes.score` says; how many are in doubt."""
-    single, addresses, stride = table
-    of_each, buffer = costs is not None and costs.ndim > 1, np.empty(N_SLOTS * SPACING)
+    """Score some rows as `lanes.score` says, whose outputs are arrays or None; how many are in doubt."""
+    single, addresses, stride = forecasts
     reals = (each if each is None else np.ascontiguousarray(each, np.float64) for each in (weights, costs))
-    inputs = (np.ascontiguousarray(truth, np.int64), *reals)
-    outputs = (buffer, losses, pairs, sums, counts, likeliest, metrics)
-    of_inputs, of_outputs = (
-        [0 if each is None else each.ctypes.data for each in some] for some in (inputs, outputs)
-    )
-    about = (single, addresses.ctypes.data, stride, len(addresses), logits, *of_inputs, of_each)
-    numbers = (alpha, tie, *ties, tolerance, mean, share)
+    arrays = [np.ascontiguousarray(truth, np.int64), *reals, np.empty(N_SLOTS * SPACING)]
+    arrays += [outputs.get(name) for name in OUTPUTS]
+    places = [0 if each is None else each.ctypes.data for each in arrays]
+    about = (single, addresses.ctypes.data, stride, len(addresses), logits, *places[:3])
+    span = (costs is not None and costs.ndim > 1, rows.start, rows.stop)
     doubtful = ctypes.c_int64()
-    loop()(doubtful, None, *about, rows.start, rows.stop, *of_outputs, len(truth), *numbers)
+    numbers = (alpha, tie, *ties, tolerance, mean, share)
+    loop()(doubtful, None, *about, *span, *places[3:], len(truth), *numbers)
     return doubtful.value

@@ -66,7 +66,7 @@ def score_columns(
     def score_all(predicted: IntArray | None, table: FloatArray | None) -> Any:
         def score(rows: slice) -> tuple[int, FloatArray, FloatArray | None]:
             sums, cells = np.zeros(native.N_SUMS), np.zeros((2, k, k)) if predicted is None else None
-            about: dict[str, Any] = {"sums": sums, "counts": cells, "likeliest": predicted, "metrics": table}
+            about: dict[str, Any] = {"sums": sums, "counts": cells, "likeliest": predicted, "table": table}
             return native.score(place, truth, rows, **about, **options), sums, cells
 
         return tuple(map(np.array, zip(*in_threads(score, n, n * k), strict=True)))
