@@ -134,17 +134,13 @@ def common_rows(batches: Sequence[Batch], names: Sequence[str]) -> tuple[list[Ba
     """
     ids = [batch.ids for batch in batches if batch.ids is not None]
     if len(ids) < len(batches):
-        fix = "rows that all files have are found by id; say which column it is (--id)"
-        path = next(batch.path for batch in batches if batch.ids is None)
-        raise FileError("has no ids", path, fix, argument="ids")
+        return list(batches), ()  # `align` says which lack them, or goes by their order
     rows = [batch.rows_of(ids[0]) for batch in batches]
     true = [np.append(batch.truth, -1)[of] >= 0 for batch, of in zip(batches, rows, strict=True)]
     in_all = np.flatnonzero(np.all(true, axis=0))
     if not len(in_all):
-        hints = (ids_written_otherwise(batch.ids, ids[0], batch.path) for batch in batches)
-        problem = f"has no id in common with {' and '.join(batch.path for batch in batches[:-1])}"
-        about = next(filter(None, hints), {"fix": "say which column holds the ids (--id)"})
-        raise FileError(problem, batches[-1].path, **about)
+        fix = "say which column holds the ids (--id); --ids-as-numbers reads 007 and 7.0 as 7"
+        raise FileError("has no id that all others have", batches[-1].path, fix)
     n_any, named = len({name for of in ids for name in of.tolist()}), list(zip(names, batches, strict=True))
     lacking = [name for name, batch in named if (batch.truth >= 0).sum() < n_any]
     who = f"{lacking[0]} lacks" if len(lacking) == 1 < len(names) else "not all files have"

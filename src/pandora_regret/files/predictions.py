@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, groupby
@@ -26,8 +25,6 @@ from pandora_regret.text import listed
 
 FEW_ROWS = 64  # which are many columns, if they are slow to read
 ROWS, ELEMENTS = 1 << 19, 12 << 19  # half a usual row group of Parquet: whole ones take 80 MB more
-
-INDEX = re.compile("|__index_level_.*")  # what pandas calls the numbers of rows, in CSV or in Parquet
 
 
 @dataclass(frozen=True)
@@ -81,8 +78,7 @@ class Predictions:
     def done(self) -> AllDone:
         """What was recognised in the files, or left out of them, as far as their heads tell."""
         votes, wanted, kinds = self.columns.votes, set(self.columns.wanted), self.sources[0].kinds
-        numbers = [name for name in kinds if kinds[name] == "number" or INDEX.fullmatch(name)]
-        ignored = [name or "without a name" for name in numbers if name not in wanted]
+        ignored = [name for name in kinds if kinds[name] == "number" and name not in wanted]
         name = self.name if self.only is None else self.path
         columns = f"column{'s' * (len(ignored) > 1)} {listed(ignored, MOST_NAMED)} of {name} ignored"
         return (
