@@ -49,13 +49,14 @@ class Solver:
         self, workup: Workup, p: FloatArray, found: Findings, seconds: float = 1.0, limit: int | None = None
     ) -> None:
         self.workup, self.p, self.space, self.found = workup, p, StateSpace(workup), found
+        self.seconds, self.limit = seconds, limit
         self.start, self.likelihood = self.space.start(found)
         if not (p * self.likelihood).any():
             raise InputError(f"found is {dict(found)}: the forecast holds this to be impossible.")
         self.mass, self.action_costs = float(p @ self.likelihood), self.space.action_costs.tolist()
-        self.prepare(seconds, limit)
+        self.prepare()
 
-    def prepare(self, seconds: float, limit: int | None) -> None:
+    def prepare(self) -> None:
         """Do what is done once, in so much time or with so many states."""
 
     def option(self, state: State, likelihood: FloatArray) -> int:
@@ -125,9 +126,9 @@ class GraphSolver(Solver):
 
     name = "graph"
 
-    def prepare(self, seconds: float, limit: int | None) -> None:
+    def prepare(self) -> None:
         """Every state, swept for the forecast."""
-        self.graph = compile_graph(self.workup, self.found, MOST_STATES if limit is None else limit)
+        self.graph = compile_graph(self.workup, self.found, self.limit or MOST_STATES)
         self.number = {state: index for index, state in enumerate(self.graph.states)}
         about = (NOTHING, NOTHING, self.graph.arrays, self.graph.edge_costs(self.workup.costs))
         self.values, self.choices, _ = sweep(self.p[None], *about)
@@ -146,7 +147,7 @@ class GraphSolver(Solver):
 class ClosedSolver(Solver):
     """By a closed form: what is left to do is a work-up of the same kind, and its order is known."""
 
-    def prepare(self, seconds: float, limit: int | None) -> None:
+    def prepare(self) -> None:
         """The policy, and which way to stop there may be."""
         self.name = self.workup.method
         self.policy: Any = exact_policy(self.workup)
@@ -171,10 +172,9 @@ class PlannerSolver(Solver):
 
     name = "planner"
 
-    def prepare(self, seconds: float, limit: int | None) -> None:
+    def prepare(self) -> None:
         """The search."""
-        about = (self.p * self.likelihood, seconds, inf if limit is None else limit)
-        self.planner = Planner(self.space, self.start, *about)
+        self.planner = Planner(self.space, self.start, self.p * self.likelihood, self.seconds, self.limit or inf)
         if not self.start.done:
             self.planner.run()
 

@@ -84,12 +84,6 @@ def summarise(workup: Workup) -> Summary:
         least = dict(zip(workup.classes, paid.tolist(), strict=True))
         policy = exact_policy(workup)
         states = len(policy.graph.states) if isinstance(policy, GraphPolicy) else None
-    about = (workup.title, workup.currency, workup.classes, *_lines(workup))
-    return Summary(*about, method, states, least, uninformed)
-
-
-def _lines(workup: Workup) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Of every step, and of every way to stop."""
     steps, stops = [], []
     for step in workup.steps:
         told = [workup.classes[k] for k in step.confirmed if k is not None]
@@ -99,10 +93,10 @@ def _lines(workup: Workup) -> tuple[tuple[str, ...], tuple[str, ...]]:
         steps.append(f"{step.name}: {money(step.cost, workup.currency)}{after}{shown}")
     for stop in workup.stops:
         loss = _range(stop.losses, workup.currency)
-        stops.append(
-            f"{stop.name} ({f'names a class: {loss} if it is wrong' if stop.names_class else f'loses {loss}'})"
-        )
-    return tuple(steps), tuple(stops)
+        words = f"names a class: {loss} if it is wrong" if stop.names_class else f"loses {loss}"
+        stops.append(f"{stop.name} ({words})")
+    about = (workup.title, workup.currency, workup.classes, tuple(steps), tuple(stops))
+    return Summary(*about, method, states, least, uninformed)
 
 
 def _range(amounts: Collection[float], currency: str) -> str:
