@@ -325,6 +325,7 @@ def replay(records, workup=None):
         (lambda: learn_workup({"fault": ["x"], "a": [1, 2]}, "fault"), "not one value each"),
         (lambda: learn_workup(past_cases(9, 1), "fault", {"niose": 1}), "costs has 'niose', .* mean 'noise'"),
         (lambda: steps(counts={"no": {"a": 1}}), "steps.t.counts"),
+        (lambda: steps(confirms="all"), "steps.t.confirms contains 'all', which is no class"),
         (lambda: steps(tells_apart="all", about={"cases": {"a": 0}}).shares, "cases are missing, or all 0"),
         (lambda: steps(about={"unit": "min", "currency": "USD"}), "unit stands beside currency"),
         (

@@ -29,7 +29,6 @@ from pandora_regret import (
     beta_score,
     expected_expenditure,
     expected_search_cost,
-    search_cost,
 )
 from pandora_regret.workup import Workup, plan_workup, summarise, workup_cost, workup_entropy, workup_regret
 from pandora_regret.workup.graph import compile_graph
@@ -69,19 +68,6 @@ def test_state_graph_equals_enumeration(seed):
 def _is_small(workup):
     outcomes = sorted((len(step.outcomes) for step in workup.steps), reverse=True)
     return len(outcomes) < 3 or (outcomes[0] <= 3 and sum(outcomes) <= 6 and not workup.together)
-
-
-@given(seeds)
-def test_state_graph_reduces_to_search(seed):
-    rng = np.random.default_rng(seed)
-    costs = rng.choice([0.5, 1.0, 1.3, 2.0, 4.0], rng.integers(2, 6))
-    workup = search_workup(costs)
-    p = forecasts(rng, 5, len(costs)).round(3)
-    p /= p.sum(axis=1, keepdims=True)
-    assert workup.method == "search"
-    plain = [search_cost(np.full(5, k), p, costs, per_instance=True) for k in range(len(costs))]
-    for policy in (exact_policy(workup), GraphPolicy(workup)):
-        assert costs_by_class(policy, p) == pytest.approx(np.transpose(plain), rel=1e-12)
 
 
 @given(seeds)

@@ -42,12 +42,6 @@ def test_logits_weights_and_blocks_change_nothing(case, monkeypatch):
         monkeypatch.undo()
 
 
-def test_many_rows_are_compiled_and_score_the_same(case):
-    workup, y, p = case
-    many = workup_cost(np.tile(y, 4000), np.tile(p, (4000, 1)), workup)
-    assert many == pytest.approx(workup_cost(y, p, workup))
-
-
 @pytest.mark.parametrize(
     ("about", "error", "said"),
     [

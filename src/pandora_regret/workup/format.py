@@ -315,7 +315,7 @@ class _Reader:
         """What a step may show, and how likely that is for each class; None for all that is left."""
         certain, everyone = np.eye(len(self.classes)), range(len(self.classes))
         if table.confirms is not None:
-            [index] = self._members(table.confirms, f"{place}.confirms")
+            [index] = self._members((table.confirms,), f"{place}.confirms")
             rate = 1.0 if table.sensitivity is None else table.sensitivity
             return {"yes": certain[index] * self._per_class(rate, f"{place}.sensitivity", [index]), "no": None}
         if table.tells_apart is not None:

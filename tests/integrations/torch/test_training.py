@@ -123,19 +123,6 @@ def test_a_loss_scale_reaches_float16_gradients_before_they_underflow(reduction)
     torch.testing.assert_close(scaled.float() / 2**16, want, rtol=2e-3, atol=1e-12)
 
 
-def test_autocast_gives_a_float32_loss_and_gradients_to_float32_weights():
-    model = torch.nn.Linear(4, 5)
-    features, (_, target) = torch.randn(6, 4, generator=torch.Generator().manual_seed(3)), batch()
-    exact = pandora_loss(model(features), target)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        logits = model(features)
-        loss = PandoraLoss()(logits, target)
-    assert (logits.dtype, loss.dtype) == (torch.bfloat16, torch.float32)
-    loss.backward()
-    assert model.weight.grad.dtype == torch.float32
-    assert loss.item() == pytest.approx(exact.item(), rel=0.05)
-
-
 def test_module_is_its_functional_twin_and_survives_copies():
     logits, target = batch()
     options = {
