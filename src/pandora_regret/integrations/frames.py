@@ -252,13 +252,10 @@ class _Scores:
     def __init__(
         self, classes: Sequence[str], label: str, alpha: float, costs: Any = None, priced: bool = False
     ) -> None:
-        names = list(classes)
-        if isinstance(classes, str) or not all(isinstance(name, str) for name in names):
-            raise InputError("must be a list of column names", argument="classes", value=classes)
-        if len(set(names)) != len(names) or len(names) < 2:
-            raise InputError(argument="classes", value=names, fix="pass two or more names, each once")
-        if label in names:
-            raise InputError(argument="label", value=label, fix="it must name a column that is no class")
+        names = [classes] if isinstance(classes, str) else list(classes)
+        if len({*names, label}) <= max(len(names), 2) or not all(isinstance(name, str) for name in names):
+            fix = "pass two or more names of columns, each once, without that of the label"
+            raise InputError(argument="classes", value=names, fix=fix)
         self.classes, self.label = names, label
         self.prior = Beta(read_alpha(alpha))
         base = read_prices(self.prior, costs, self.classes, 1)[1] if priced else None
