@@ -17,8 +17,8 @@ from pandora_regret.plots import (
     plot_tau_gaps,
     plot_ternary,
 )
+from pandora_regret.plots.compared_models import LEAST_SHOWN
 from pandora_regret.plots.decision_regions import to_plane
-from pandora_regret.plots.instance_scores import LEAST_SHOWN
 from pandora_regret.plots.style import COLOURS, QUIET
 from pandora_regret.study.results import Cell, Grid
 

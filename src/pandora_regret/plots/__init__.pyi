@@ -2,12 +2,12 @@ from pandora_regret.plots.compared_models import plot_alpha_curve as plot_alpha_
 from pandora_regret.plots.compared_models import plot_cost_calibration as plot_cost_calibration
 from pandora_regret.plots.compared_models import plot_pair_costs as plot_pair_costs
 from pandora_regret.plots.compared_models import plot_ranks as plot_ranks
+from pandora_regret.plots.compared_models import plot_score_histograms as plot_score_histograms
+from pandora_regret.plots.compared_models import plot_ternary as plot_ternary
 from pandora_regret.plots.decision_regions import plot_beta_simplex as plot_beta_simplex
 from pandora_regret.plots.decision_regions import plot_decision_plane as plot_decision_plane
 from pandora_regret.plots.decision_regions import plot_decision_simplex as plot_decision_simplex
 from pandora_regret.plots.decision_regions import plot_decision_surface as plot_decision_surface
-from pandora_regret.plots.instance_scores import plot_score_histograms as plot_score_histograms
-from pandora_regret.plots.instance_scores import plot_ternary as plot_ternary
 from pandora_regret.plots.paper import draw_paper_figures as draw_paper_figures
 from pandora_regret.plots.paper import plot_gradient_profile as plot_gradient_profile
 from pandora_regret.plots.paper import plot_pair_loss as plot_pair_loss

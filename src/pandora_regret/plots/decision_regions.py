@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 CORNERS = np.array([[0.5, np.sqrt(0.75)], [0.0, 0.0], [1.0, 0.0]])  # of a certain class 0, 1, 2
 WHOLE = np.eye(3)  # the triangle's corners as forecasts, and its edges as sides
 ROOM = 0.02  # around it
-LONGEST_NAME = 14  # of a corner
+LONGEST_CORNER = 14  # its name
 
 
 def three_classes(forecast: Forecast) -> Forecast:
@@ -59,7 +59,7 @@ def to_plane(forecasts: FloatArray) -> FloatArray:
 def frame(axes: Axes, names: Sequence[str], colours: Sequence[str] = ("black",) * 3) -> None:
     """The triangle's outline and the names of its corners, on axes without scales."""
     axes.plot(*CORNERS[[0, 1, 2, 0]].T, color="black", linewidth=0.8, solid_joinstyle="round", zorder=3)
-    below = -3 if len(names[1]) + len(names[2]) <= LONGEST_NAME else -14  # on a line of its own
+    below = -3 if len(names[1]) + len(names[2]) <= LONGEST_CORNER else -14  # on a line of its own
     places = [(0, 3, "center", "bottom"), (-3, -3, "left", "top"), (3, below, "right", "top")]
     for corner, name, colour, place in zip(CORNERS, names, colours, places, strict=True):
         beside(axes, name, corner, place, color=colour)
@@ -129,7 +129,7 @@ def read_case(
     read_choice(rule, "rule", RULES)
     table = three_classes(read_probabilities([forecast], labels=labels, name="forecast")).check()
     number = 0 if truth is None else int(read_truth([truth], table.labels, 1)[0])
-    names = [shortened(str(name), LONGEST_NAME) for name in ((1, 2, 3) if labels is None else table.labels)]
+    names = [shortened(str(name), LONGEST_CORNER) for name in ((1, 2, 3) if labels is None else table.labels)]
     return Case(rule, read_costs(costs, table.labels), number), table.values[0].astype(np.float64), names
 
 
@@ -137,7 +137,6 @@ TITLES = ("A  Simultaneous", "B  Pairwise", "C  Top-1", "D  Sequential")
 OTHER: Style = {"linestyle": "", "marker": "o", "markersize": 5}
 TRUTH: Style = {"linestyle": "", "marker": "*", "markersize": 8}
 ALL_THREE, BEYOND, STRIPES = "0.75", "0.93", "/////"
-LETTER = 0.06  # the size of a letter, as a part of the triangle's side
 
 
 def plot_decision_simplex(
@@ -151,7 +150,7 @@ def plot_decision_simplex(
 ) -> Axes:
     """What a decision rule tests, for every forecast of three classes.
 
-    One colour: one class is tested; stripes: two; grey: all three; white: none.
+    One colour: one class is tested, that of the corner in this colour; stripes: two; grey: all three; white: none.
 
     Parameters
     ----------
@@ -179,7 +178,7 @@ def plot_decision_simplex(
     >>> from matplotlib.figure import Figure
     >>> axes = plot_decision_simplex("top1", costs=[1, 2, 1], ax=Figure().subplots())
     >>> [text.get_text() for text in axes.texts]
-    ['1', '3', '2', '1', '2', '3']
+    ['1', '2', '3']
     """
     (case, mark, names), axes = read_case(rule, forecast, costs, truth, labels), axes_of(ax)
     for tested, corners in case.regions():
@@ -189,8 +188,6 @@ def plot_decision_simplex(
             axes.fill(*to_plane(corners).T, facecolor=ground, hatch=STRIPES, edgecolor=colours[1], linewidth=0)
             ground = "none"
         axes.fill(*to_plane(corners).T, facecolor=ground, edgecolor="black", linewidth=0.5)
-        if len(tested) == 1:
-            _name(axes, names[tested[0]], corners, mark)
     if rule == "pairwise":  # forecasts that give the truth as much lie on both sides of the comparison
         share, corner = mark[case.truth], WHOLE[case.truth]
         ends = share * corner + (1 - share) * np.delete(WHOLE, case.truth, axis=0)
@@ -198,19 +195,6 @@ def plot_decision_simplex(
     axes.plot(*to_plane(mark), "o", color="black", markersize=3, zorder=4)
     frame(axes, names, COLOURS[:3])
     return axes
-
-
-def _name(axes: Axes, name: str, corners: FloatArray, mark: FloatArray) -> None:
-    """The only class that is tested, where there is room for it beside the mark of the forecast."""
-    from matplotlib.path import Path as Outline
-
-    centre, room = np.unique(corners.round(9), axis=0).mean(axis=0), LETTER * (len(name) + 1)
-    for x, y in to_plane(np.vstack([centre, (centre + corners) / 2])):
-        across, up = np.abs([x, y] - to_plane(mark))
-        ends = [(x - room / 2, y), (x + room / 2, y)]
-        if (across > room / 2 or up > LETTER) and Outline(to_plane(corners)).contains_points(ends).all():
-            axes.text(x, y, name, ha="center", va="center", fontsize="small", parse_math=False)
-            return
 
 
 def plot_decision_plane(

@@ -41,7 +41,7 @@ class Zoo(Protocol):
         """The models, always in the same order."""
 
     def batches(self, names: Sequence[str]) -> list[list[str]]:
-        """The names split into those that one process should do together."""
+        """The names split into those that one process should do together; not asked where `most_jobs` is 0."""
 
     def predict(self, names: Sequence[str]) -> Iterator[Outcome]:
         """The outcome of each model; one that fails does not stop the others."""
@@ -126,8 +126,7 @@ def predict_all(
                 "or start again in another folder."
             )
     watcher.start(task, len(names), done=len(names) - len(missing))
-    how: Plain = {"jobs": jobs, "cluster": cluster, "timeout": timeout}
-    for name in _finished(store, zoo, missing, **how) if missing else ():
+    for name in _finished(store, zoo, missing, jobs, cluster, timeout) if missing else ():
         if (failure := store.failure(name)) is not None:
             watcher.say(f"{data.name}: left out {name}: {failure}")
         watcher.advance(task)
@@ -140,7 +139,7 @@ def kept_models(data: DataSet, names: Iterable[str]) -> list[str]:
 
 
 def _finished(
-    store: Store, zoo: Zoo, names: list[str], *, jobs: int, cluster: str | None, timeout: float | None
+    store: Store, zoo: Zoo, names: list[str], jobs: int, cluster: str | None, timeout: float | None
 ) -> Iterator[str]:
     """The models' names, each as soon as the store holds what became of it.
 

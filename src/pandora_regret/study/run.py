@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from msgspec import Meta
@@ -401,8 +401,7 @@ def _failures(data: DataSet, store: Store) -> dict[str, str]:
     return {name: reason for name, reason in store.failures.items() if kept_models(data, [name])}
 
 
-@dataclass(frozen=True)
-class Standing:
+class Standing(NamedTuple):
     """How far one data set of a study is."""
 
     name: str

@@ -27,20 +27,13 @@ from pandora_regret.study.predicting import Outcome, matches
 from pandora_regret.study.store import Names, Plain, Prediction, Store, Target, read_groups
 
 
-class _Existing:
-    """What zoos share whose predictions are only read: that is cheap, cannot crash, and is done here."""
-
-    most_jobs: ClassVar[int | None] = 0
-
-    def batches(self, names: Sequence[str]) -> list[list[str]]:
-        return [list(names)]
-
-
 @dataclass(frozen=True)
-class StoreZoo(_Existing):
+class StoreZoo:
     """The models of a prediction store."""
 
     folder: str
+
+    most_jobs: ClassVar[int | None] = 0  # what is only read is cheap, cannot crash, and is done here
 
     def target(self) -> Target:
         return Store.open(self.folder).target
@@ -61,7 +54,7 @@ class StoreZoo(_Existing):
 
 
 @dataclass(frozen=True)
-class FilesZoo(_Existing):
+class FilesZoo:
     """The models whose predictions lie in files; the columns' names are as in `Layout`.
 
     `paths` are files, folders of files, or patterns such as ``"runs/*.csv"``.
@@ -80,6 +73,8 @@ class FilesZoo(_Existing):
     missing_class_zero: bool = False
     common_rows: bool = False
     leave_out: Names = ()  # names of models, or patterns; a file of such a name is not opened
+
+    most_jobs: ClassVar[int | None] = 0
 
     def target(self) -> Target:
         """The instances of the first model that can be read, to which the others are matched."""

@@ -27,7 +27,7 @@ from itertools import product
 from math import ceil, sqrt
 from pathlib import Path
 from threading import Lock, Semaphore, local
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,8 +163,7 @@ def build_with_average(name: str, weights: str, resolution: int, seed: int = 42)
 # How they look at images
 
 
-@dataclass(frozen=True)
-class Encoder:
+class Encoder(NamedTuple):
     """A frozen network: how it is built, what it wants to see, what is read from it."""
 
     name: str
@@ -334,8 +333,7 @@ def _even(n: int, most: int) -> int:
 # The images
 
 
-@dataclass(frozen=True)
-class ImageData:
+class ImageData(NamedTuple):
     """Images to learn from and images to predict, one after the other, with their classes."""
 
     pixels: Pixels
