@@ -117,9 +117,12 @@ def test_tests_are_matched_to_forecasts_by_name(kind):
     ("wrong", "said"),
     [
         ({"cost": [1.0, 0.0]}, r"cost of class 1 is 0: it must be a positive"),
-        ({"cost": 1.0}, r"cost \(\).*say how many classes"),
-        ({"cost": [1.0, 2.0], "sensitivity": [0.1, 0.2, 0.3]}, r"sensitivity \(3,\)"),
-        ({"cost": [1.0, 2.0], "labels": ["a", "b", "c"]}, "and 3 labels"),
+        ({"cost": 1.0}, "tests say of 1 class .* one number for each class"),
+        (
+            {"cost": [1.0, 2.0], "sensitivity": [0.1, 0.2, 0.3]},
+            r"cost has shape \(2,\): give one number, or one for each of 3",
+        ),
+        ({"cost": [1.0, 2.0], "labels": ["a", "b", "c"]}, r"cost has shape \(2,\): .* 3 classes"),
         ({"cost": [1.0, 2.0], "sensitivity": [0.5, 0.0]}, r"sensitivity of class 1 is 0: it must lie in \(0, 1\]"),
         ({"cost": [1.0, 2.0], "sensitivity": np.nan}, r"sensitivity of class 0 is nan"),
         (

@@ -72,16 +72,13 @@ class Tests:
         labels = None if labels is None else list(read_labels(labels))
         object.__setattr__(self, "labels", labels)
         arrays = {name: read_floats(by_name(values, labels, name), name) for name, values in described.items()}
-        shapes = {array.shape for array in arrays.values()} - {()} | (
-            {(len(labels),)} if labels is not None else set()
-        )
-        if len(shapes) != 1 or len(shape := shapes.pop()) != 1 or shape[0] < 2:
-            given = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
-            problem = f"have the shapes {given}{'' if labels is None else f' and {len(labels)} labels'}"
-            fix = "give one number, or one for each class, and say how many classes (two at least) there are"
-            raise InputError(problem, argument="tests", fix=fix)
+        k = max(array.size for array in arrays.values()) if labels is None else len(labels)
+        if k < 2:
+            fix = "give one number for each class, of two at least, in one of their arguments"
+            raise InputError(f"say of {k} class what it costs", argument="tests", fix=fix)
         for name, array in arrays.items():
-            object.__setattr__(self, name, np.broadcast_to(array, shape))
+            check_shape(array, name, f"give one number, or one for each of {k} classes", (), (k,))
+            object.__setattr__(self, name, np.broadcast_to(array, k))
         check_costs(self.cost, "cost", labels)
         s, f, workup = self.sensitivity, self.false_positive_rate, self.confirmatory_cost
         for good, name, fix in (
