@@ -27,11 +27,11 @@ from pandora_regret.priors.base import Class, Prior
 CELL_TOLERANCE = 1e-12  # of a cell's integrals, relative to all that lies beyond it
 TABLE_TOLERANCE = 1e-8  # of a cubic between two nodes before there is a third: those that are used err far less
 WORST_ERROR = 8e-9  # of the whole, which is known; beyond it the promised 1e-8 cannot be kept
-STEEPEST = 1e-3  # how much less a density may be at one end of a cell, where S or F would be all rounding
 LEAST_BEYOND = 1e-44  # probability, or share of the mean cost: where less lies beyond a cell, its digits are moot
 FLOOR, CEILING = -100.0, 40.0  # of logits: 4e-44, and 4e-18 below 1
 LARGEST_LOG = 690.0  # e^-690 to e^690 fit a float64
-FARTHEST = 300.0  # twice as far out the density of a heavy tail underflows
+FARTHEST = 300.0  # twice as far out what is left of a heavy tail may be no number
+MOST_LOST = 3e-5  # there; from the end of the table, tangents err by its square
 CLOSEST = 1e-7  # how near the table comes to the end of a bounded support, where rounding of d takes over
 SMALLEST_STEP = 1e-9  # of d, and of cells where a density jumps or is infinite, relative to the width of the bulk
 POINTS = 12  # of a cell
@@ -143,7 +143,7 @@ class FromScipy(Prior):
         left, centre, right = np.clip(np.log(self.dist.ppf([0.16, 0.5, 0.84])), -LARGEST_LOG, LARGEST_LOG)
         width = min((right - left) / 2, 20.0)  # of the bulk of ln u
         cuts, lost = self._cells(centre, width)
-        limit = min(FARTHEST if lost else 2 * FARTHEST, -np.log(CLOSEST) * self._reach) / width
+        limit = min(FARTHEST if lost[1] else 2 * FARTHEST, -np.log(CLOSEST) * self._reach) / width
         half = width * np.append(SMALLEST_STEP, np.sinh(np.linspace(0, np.arcsinh(limit), 80)[1:]))
         place = np.append(-half[::-1], half)
         nodes = self._nodes(place, cuts, lost)
@@ -167,11 +167,11 @@ class FromScipy(Prior):
     def _densities(self, t: FloatArray) -> FloatArray:
         """Of t = ln u, and of it weighted by cost, (2, ...); what scipy cannot state is zero."""
         logs = self.dist.logpdf(np.exp(t))
-        logs = np.where(np.abs(logs) < LARGEST_LOG, logs, -np.inf) + t
+        logs = np.where(np.maximum(np.abs(logs), np.abs(t)) < LARGEST_LOG, logs, -np.inf) + t
         return np.exp([logs, logs + t - np.log(self.mean)])
 
-    def _cells(self, centre: float, width: float) -> tuple[FloatArray, float]:
-        """Where the axis of t is cut, and how much of the mean cost is beyond the largest numbers.
+    def _cells(self, centre: float, width: float) -> tuple[FloatArray, FloatArray]:
+        """Where the axis of t is cut; how much probability is below all numbers, and of the mean cost above them.
 
         A cell is halved as long as its integrals and those of its halves differ by more than rounding. Rules of
         two kinds are compared, so that cells gather where a density is infinite.
@@ -190,18 +190,17 @@ class FromScipy(Prior):
             matters = np.minimum(below, above) > LEAST_BEYOND
             rounding = np.finfo(np.float64).eps * (1 + np.abs(start)) / size * sums
             unsure = np.abs(sums - whole) > CELL_TOLERANCE * np.minimum(below, above) + rounding
-            unsure |= halves.min(axis=2) < STEEPEST * halves.max(axis=2)
             split = (unsure & matters).any(axis=0) & (size > SMALLEST_STEP * width)
             cuts = np.sort(np.append(cuts, (start + size / 2)[split]))
             if len(cuts) > MOST_CELLS:
                 raise ArithmeticError
-        used, (probability, cost) = matters.any(axis=0), 1 - whole.sum(axis=1)
+        used, lost = matters.any(axis=0), 1 - whole.sum(axis=1)
         cuts = cuts[np.append(used, False) | np.append(False, used)]
-        if not (abs(probability) < WORST_ERROR and (abs(cost) < WORST_ERROR or cuts[-1] > FARTHEST)):
+        if not (np.abs(lost) < np.where([cuts[0] < -FARTHEST, cuts[-1] > FARTHEST], MOST_LOST, WORST_ERROR)).all():
             raise ArithmeticError
-        return cuts, cost if cost > WORST_ERROR else 0.0
+        return cuts, np.where(lost > WORST_ERROR, lost, 0.0)
 
-    def _nodes(self, place: FloatArray, cuts: FloatArray, lost: float) -> FloatArray:
+    def _nodes(self, place: FloatArray, cuts: FloatArray, lost: FloatArray) -> FloatArray:
         """The logit of the share, its derivative in s, and what the share and its complement sum to, (3, n)."""
         _, weights, dense, pace, up_to = _rule()
         shrink = -np.abs(place) / self._reach
@@ -216,10 +215,10 @@ class FromScipy(Prior):
             cells = rival @ (weights * pace)[:, None] * size
             before = np.cumsum(np.pad(cells, ((0, 0), (1, 0), (0, 0))), axis=1)[:, :-1]
             after = np.cumsum(np.pad(cells[:, ::-1], ((0, 0), (1, 0), (0, 0))), axis=1)[:, -2::-1]
-            factors = np.stack([after + (cells - inside), before + inside, rival])
+            factors = np.stack([after + (cells - inside), before + inside + lost[0], rival])
             parts.append((cost * factors @ (weights * pace) * size[:, :, 0]).sum(axis=2))
         share, rest, fall = np.hstack(parts)
-        rest = rest + lost
+        rest = rest + lost[1]
         return np.stack([np.log(share / rest), -fall * (1 / share + 1 / rest) * np.exp(shrink), share + rest])
 
 
