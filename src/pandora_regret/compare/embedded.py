@@ -110,17 +110,16 @@ def embed(
 
 def _choose(sample: Sample, n_classes: int, most: int, seed: int) -> tuple[IntArray, FloatArray]:
     """At most so many rows, a few of every class and else in proportion; their weights make up for the rest."""
-    truth, weights, n = sample.truth, sample.weights.copy(), len(sample.truth)
+    truth, weights, n = sample.truth, sample.weights, len(sample.truth)
     if n <= most:
         return np.arange(n), weights
-    rng, few, chosen = np.random.default_rng(seed), min(OF_EACH_CLASS, most // (2 * n_classes)), []
-    ends = np.cumsum(np.bincount(truth, minlength=n_classes))[:-1]
-    for rows in np.split(np.argsort(truth, kind="stable"), ends):
-        quota = few + (most - few * n_classes) * len(rows) // n
-        chosen.append(rng.permutation(rows)[:quota])
-        weights[chosen[-1]] *= weights[rows].sum() / (weights[chosen[-1]].sum() or 1.0)
-    kept = np.sort(np.concatenate(chosen))
-    return kept, weights[kept]
+    few, of_class = min(OF_EACH_CLASS, most // (2 * n_classes)), np.bincount(truth, minlength=n_classes)
+    order = np.lexsort((np.random.default_rng(seed).random(n), truth))
+    places = np.arange(n) - np.repeat(np.cumsum(of_class) - of_class, of_class)  # among rows of their class
+    quota = few + (most - few * n_classes) * of_class // n
+    kept = np.sort(order[places < quota[truth[order]]])
+    whole, part = (np.bincount(truth[rows], weights[rows], n_classes) for rows in (slice(None), kept))
+    return kept, weights[kept] * (whole / np.where(part > 0, part, 1.0))[truth[kept]]
 
 
 def _shares(prior: Prior) -> tuple[float, ...]:

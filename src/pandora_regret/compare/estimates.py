@@ -395,9 +395,9 @@ class Measurements:
     @property
     def standing(self) -> Standing:
         """What a verdict rests on."""
-        costs = {model.name: cost for model, cost in zip(self.models, self._costs, strict=True)}
-        gaps = {name: self.gap(cost, self._costs[0]) for name, cost in [*costs.items()][1:]}
-        values = {name: cost.value for name, cost in costs.items()}
+        first, names = self._costs[0], [model.name for model in self.models]
+        values = dict(zip(names, (cost.value for cost in self._costs), strict=True))
+        gaps = {name: self.gap(cost, first) for name, cost in zip(names[1:], self._costs[1:], strict=True)}
         stake = None if self._draws is None else at_stake(self._draws)
         return Standing(values, gaps, self._chances[0], stake, self.is_recalibrated)
 

@@ -334,31 +334,24 @@ class _Split:
         """Who is cheaper than the leader here, and who costs more here than elsewhere, due to the cases or not."""
         models, where = self.groups[group], in_group(self.grouping.columns, self.grouping.labels[group])
         leader, unit = models[0], self.measurements.charge.costs.currency
-
-        def amounts(first: float, word: str, second: float) -> str:
-            return f"{money(first, unit)} {word} {money(second, unit)}"
-
         cheaper = [each for each in models if self._against_leader(each) < 0]
         if cheaper:
             best = min(cheaper, key=lambda each: each.cost.value)
-            costs = amounts(best.cost.value, "against", leader.cost.value)
+            costs = f"{money(best.cost.value, unit)} against {money(leader.cost.value, unit)}"
             yield f"{where}, {best.name} is cheaper than {leader.name}: {costs} per case."
         higher = [each for each in models if each.away.value > self.margin and each.is_settled(1, self.level)]
         blamed = [each for each in higher if each.p[2] < 1 - self.level and each.beyond.value > 0]
         for each in blamed:
-            ratio, others = each.cost.value / each.elsewhere, each.others.value
+            ratio, others = each.cost.value / each.elsewhere, money(each.others.value, unit)
             times = f"{ratio:.1f} times what it costs"
             times = times if ratio >= IN_PERCENT else f"{100 * (ratio - 1):.2g} % more than"
             costs = f"{money(each.cost.value, unit)} per case, {times} elsewhere ({money(each.elsewhere, unit)})"
-            expected = f"the other models cost {amounts(others, 'there and', each.others_elsewhere)} elsewhere"
-            expected = expected if len(models) > 1 else f"it predicted {money(others, unit)}"
+            expected = f"the other models cost {others} there and {money(each.others_elsewhere, unit)} elsewhere"
+            expected = expected if len(models) > 1 else f"it predicted {others}"
             yield f"{where}, {each.name} costs {costs}; {expected}."
         if len(higher) == len(models) > len(blamed) + 1:
-            costs = amounts(leader.cost.value, "against", leader.elsewhere)
-            yield (
-                f"{where}, every model costs more than elsewhere ({leader.name} {costs}): the cases there are "
-                "more expensive."
-            )
+            costs = f"{leader.name} {money(leader.cost.value, unit)} against {money(leader.elsewhere, unit)}"
+            yield f"{where}, every model costs more than elsewhere ({costs}): the cases there are more expensive."
 
     def _reversals(self) -> Iterator[str]:
         """Models that are cheaper than the leader, beyond chance, in groups that make up most cases."""

@@ -89,7 +89,7 @@ VERDICT = {
     "beside": "{names} {are} level with it for practical purposes.",
     "next": "The next, {other}, costs {gap}.",
     "same": "They cost the same: {cost} per case.",
-    "spread": "{leader} is the cheapest, but even {last} costs only {gap}, of {cost}.",
+    "spread": "{leader} is the cheapest, but even {other} costs only {gap}, of {cost}.",
     "ahead": "{leader} is ahead of {other} by {gap}{sure}.",
     "stake": "Deploying {leader} now, the chance of being wrong costs {stake} per case on average.",
     "little": "Little is at stake: the chance of being wrong about {leader} costs {stake} per case on average.",
@@ -197,7 +197,7 @@ class Standing:
     gaps: Mapping[str, Estimate]  # what each other model costs more than the first
     chance: float | None  # that the first is the cheapest
     stake: float | None  # what it costs more than the cheapest on average, as far as the data can tell
-    recalibrated: bool = False
+    recalibrated: bool  # whether all of them are
 
     @property
     def leader(self) -> str:
@@ -206,11 +206,10 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verdict(Standing):
     """How models stand, judged by what is worth acting on and put into words."""
 
     result: Comparison  # all of it but the words
-    standing: Standing
     margin: float
     share: float | None
 
@@ -227,9 +226,9 @@ class Verdict:
         in n cases, 3 that cost as much again.
         """
         by_status: dict[str, list[str]] = {status: [] for status in KINDS}
-        data, cost = self.result.data, self.standing.costs[self.standing.leader]
+        data, cost = self.result.data, self.costs[self.leader]
         units = data.clusters or data.rows
-        for name, gap in self.standing.gaps.items():
+        for name, gap in self.gaps.items():
             unseen = 0.0 if gap.is_trusted and units >= FEW_CLUSTERS else UNSEEN / units * cost
             status = "more" if gap.is_above_zero else "open"
             if gap.low is not None and gap.high is not None and max(-gap.low, gap.high) + unseen <= self.margin:
@@ -239,33 +238,33 @@ class Verdict:
 
     def decide(self) -> Decision:
         """Which kind it is, of whom, and what to say."""
-        standing, status = self.standing, self.by_status
+        status = self.by_status
         kind: Kind = next((KINDS[each] for each in KINDS if status[each]), "single")
         told: list[str] = getattr(self, kind)()
-        told += self.as_they_are() if standing.recalibrated else self.at_other_terms()
+        told += self.as_they_are() if self.recalibrated else self.at_other_terms()
         return Decision(
             kind,
-            standing.leader,
+            self.leader,
             tuple(status["open"]),
             tuple(status["level"]),
             self.cases_needed if kind == "undecided" else None,
-            standing.stake,
+            self.stake,
             self.margin,
             self.share,
-            standing.recalibrated,
+            self.recalibrated,
             tuple(told),
         )
 
     def say(self, what: str, names: Sequence[str] = (), **words: Any) -> str:
         """A sentence of the table, filled in."""
-        leader, one = self.standing.leader, len(names) == 1
-        words |= {"leader": leader, "cost": money(self.standing.costs[leader], self.unit)}
+        leader, one = self.leader, len(names) == 1
+        words |= {"leader": leader, "cost": money(self.costs[leader], self.unit)}
         words |= {"names": listed(names, MOST_NAMES - 1), "are": "is" if one else "are", "s": "s" * one}
         return VERDICT[what].format(n=len(self.result.models), what=self.result.what, **words)
 
-    def more(self, name: str) -> str:
-        """What a model costs more than the first."""
-        return per_case(self.standing.gaps[name], self.unit, " more")
+    def than_leader(self, name: str) -> dict[str, str]:
+        """Another model, and what it costs more than the first."""
+        return {"other": name, "gap": per_case(self.gaps[name], self.unit, " more")}
 
     def single(self) -> list[str]:
         """What the only model costs."""
@@ -274,25 +273,24 @@ class Verdict:
     def deploy(self) -> list[str]:
         """The cheapest; who is level with it; what the next costs more."""
         level, other = self.by_status["level"], self.by_status["more"][0]
-        first = self.say("recalibrated" if self.standing.recalibrated else "deploy")
+        first = self.say("recalibrated" if self.recalibrated else "deploy")
         if level:
-            return [first, self.say("beside", level), self.say("next", other=other, gap=self.more(other))]
-        return [first, self.say("runner_up", other=other, gap=self.more(other), sure=self.sure())]
+            return [first, self.say("beside", level), self.say("next", **self.than_leader(other))]
+        return [first, self.say("runner_up", sure=self.sure(), **self.than_leader(other))]
 
     def level(self) -> list[str]:
         """All of them, and what even the last costs more."""
-        *_, last = names = [*self.standing.costs]
-        differ = self.standing.gaps[last].value
-        spread = self.say("spread", last=last, gap=self.more(last)) if differ else self.say("same")
-        return [self.say("level", names), spread]
+        *_, last = names = [*self.costs]
+        spread = "spread" if self.gaps[last].value else "same"
+        return [self.say("level", names), self.say(spread, **self.than_leader(last))]
 
     def undecided(self) -> list[str]:
         """Who is not told apart and by how much, what is at stake, how many cases would do, and who costs more."""
-        standing, (first, *others) = self.standing, self.by_status["open"]
-        gap, stake = standing.gaps[first], standing.stake
-        kind = "recalibrated_open" if standing.recalibrated else "undecided"
-        told = [self.say(kind, (standing.leader, first, *others))]
-        doubts = [doubt for name in (first, *others) if (doubt := standing.gaps[name].warning)]
+        first, *others = self.by_status["open"]
+        gap, stake = self.gaps[first], self.stake
+        kind = "recalibrated_open" if self.recalibrated else "undecided"
+        told = [self.say(kind, (self.leader, first, *others))]
+        doubts = [doubt for name in (first, *others) if (doubt := self.gaps[name].warning)]
         if gap.low is None or stake is None:
             return [*told, self.say("unsure")]
         if doubts:
@@ -310,20 +308,20 @@ class Verdict:
     @cached_property
     def cases_needed(self) -> int | None:
         """So many more would settle every difference that is not; None where that cannot be said."""
-        gaps = (self.standing.gaps[name] for name in self.by_status["open"])
+        gaps = (self.gaps[name] for name in self.by_status["open"])
         needed = [more_cases(self.result, gap, self.margin) for gap in gaps]
         return None if None in needed else max(number or 0 for number in needed) or None
 
     def sure(self) -> str:
         """How likely the leader is the cheapest."""
-        chance = self.standing.chance
+        chance = self.chance
         return "" if chance is None else self.say("sure", chance=percent(chance))
 
     def as_they_are(self) -> list[str]:
         """That models are compared recalibrated, and who is the cheapest otherwise."""
         costs = {model.name: money(model.cost, self.unit) for model in self.result.models}
         first = self.result.best.name
-        return [self.say("as_is", first=first, ours=costs[first], theirs=costs[self.standing.leader])]
+        return [self.say("as_is", first=first, ours=costs[first], theirs=costs[self.leader])]
 
     def at_other_terms(self) -> list[str]:
         """What recalibrating the leader itself would save, and who is the cheapest if prices are as stated.
@@ -349,8 +347,8 @@ def largest_pairs(model: ModelResult, classes: Sequence[str], currency: str | No
     while costs.size and costs.max() > 0 and len(pairs) < PAIRS_NAMED:
         place = int(costs.argmax())
         cost, (i, j) = float(costs.flat[place]), divmod(place, len(classes))
-        of_every = f"{money(cost, currency or '')} of every {money(model.cost, currency)}"
-        sentence = f"{ruling_out(classes[i], classes[j])}: {of_every}"
+        named, own = ruling_out(classes[i], classes[j]), currency or ""
+        sentence = f"{named}: {money(cost, own)} of every {money(model.cost, currency)}"
         pairs.append(LargestPair(model.name, classes[i], classes[j], cost, cost / model.cost, sentence))
         costs.flat[place] = 0.0
     return pairs
@@ -378,14 +376,14 @@ def against_others(result: Comparison) -> tuple[list[str], list[str]]:
 def where_money_goes(result: Comparison, pairs: Sequence[LargestPair]) -> str:
     """What nobody could save of the cheapest model's cost, and which wrong tests take the most of the rest."""
     best, unit = result.best, result.costs.currency
-    least = money(best.unavoidable, unit)
     if result.workup is not None:
-        return f"Someone who knew the truth would pay {least} per case."
+        return f"Someone who knew the truth would pay {money(best.unavoidable, unit)} per case."
     named = [f"{ruling_out(p.truth, p.tested)} ({money(p.cost, unit)})" for p in pairs if p.model == best.name]
     wasted = ", and nothing is wasted" if best.pair_costs else ""
     if named:
         wasted = f"; the most expensive wrong test{'s are' if len(named) > 1 else ' is'} {listed(named)}"
-    return f"Of every {money(best.cost, unit)}, testing the truth itself takes {least}{wasted}."
+    own = f"Of every {money(best.cost, unit)}, testing the truth itself takes {money(best.unavoidable, unit)}"
+    return f"{own}{wasted}."
 
 
 def per_case(estimate: Estimate, unit: str | None, more: str = "") -> str:
@@ -401,18 +399,25 @@ def per_case(estimate: Estimate, unit: str | None, more: str = "") -> str:
 
 def price_sentences(break_even: Sequence[BreakEven], leader: str, unit: str | None) -> tuple[str, ...]:
     """At which prices another model would be cheaper by the margin, the nearest to the stated price first."""
-    sentences, is_open = [], False
-    for each in break_even:
-        for crossing, side in ((each.below, "less"), (each.above, "more")):
-            if crossing is not None and (price := price_between(crossing, each.stated, unit)) != NOT_SETTLED:
-                unless = f"{leader} stays the best choice unless {class_name(each.test)} costs {side} than {price}"
-                distance = abs(np.log(crossing.price / each.stated))
-                then = f"now {money(each.stated, unit)}; then it is {crossing.leader}"
-                sentences.append((distance, f"{unless}; {then}."))
-            is_open |= crossing is not None
+    sentences, crossings = (
+        [],
+        [
+            (each, side, at)
+            for each in break_even
+            for side, at in (("less", each.below), ("more", each.above))
+            if at
+        ],
+    )
+    for each, side, at in crossings:
+        if (price := price_between(at, each.stated, unit)) != NOT_SETTLED:
+            unless = (
+                f"{leader} stays the best choice unless {class_name(each.test)} costs {side} than {price}; now "
+            )
+            sentence = f"{unless}{money(each.stated, unit)}; then it is {at.leader}."
+            sentences.append((abs(np.log(at.price / each.stated)), sentence))
     if sentences or not break_even:
         return tuple(sentence for _, sentence in sorted(sentences))
-    if is_open:
+    if crossings:
         return ("Whether another price of a single test would change the choice is not settled.",)
     whatever = "No single price, from a tenth to ten times the stated one, makes another model"
     return (f"{whatever} a better choice than {leader}.",)
@@ -450,17 +455,13 @@ def scenario_sentence(
     changed = []
     for number, name in asked:
         best = min(models, key=lambda model: model.scenarios[number])
+        ours, theirs = (money(model.scenarios[number], unit) for model in (best, first))
         if first.scenarios[number] - best.scenarios[number] > margin:
-            costs = (
-                f"{money(best.scenarios[number], unit)} per case against {money(first.scenarios[number], unit)}"
-            )
-            changed.append(f"Under {name}, {best.name} is the best choice: {costs}")
+            changed.append(f"Under {name}, {best.name} is the best choice: {ours} per case against {theirs}.")
     if not changed:
         return f"{first.name} stays the best choice under {listed(name for _, name in asked)}." if asked else None
-    stays = len(asked) - len(changed)
-    also = f" {first.name} stays it in {stays} of {len(asked)} scenarios." if stays else ""
-    also = also or (f" The choice changes in all {len(asked)} scenarios." if len(asked) > 1 else "")
-    return f"{changed[0]}.{also}"
+    also = f" The choice changes in {len(changed)} of {len(asked)} scenarios." if len(asked) > 1 else ""
+    return changed[0] + also
 
 
 def recalibrating(model: ModelResult, unit: str | None) -> str | None:
@@ -469,10 +470,9 @@ def recalibrating(model: ModelResult, unit: str | None) -> str | None:
         return None
     if saved.value < NOTHING * model.cost:
         return "Recalibrating would save nothing that could be measured."
-    amount = per_case(saved, unit)
     if saved.low is not None and saved.low <= 0:
-        return f"Recalibrating might save {amount}, but these data do not settle whether it would."
-    return f"Recalibrating saves {amount}."
+        return f"Recalibrating might save {per_case(saved, unit)}, but these data do not settle whether it would."
+    return f"Recalibrating saves {per_case(saved, unit)}."
 
 
 def notes(result: Comparison, level: Sequence[str]) -> tuple[str, ...]:
@@ -508,9 +508,8 @@ def few_carriers(carriers: Carriers, what: str, units: str) -> str | None:
         return None
     if carriers.number == 0:
         return f"{what} is zero in all {carriers.units} {units}, which says little about others: {DO_NOT_TRUST}"
-    make = "makes" if carriers.largest == 1 else "make"
-    share = f"{100 * carriers.share:.0f} % of {what}"
-    return f"{carriers.largest} of {carriers.units} {units} {make} up {share}: {DO_NOT_TRUST}"
+    some = f"{carriers.largest} of {carriers.units} {units} make{'s' * (carriers.largest == 1)} up"
+    return f"{some} {100 * carriers.share:.0f} % of {what}: {DO_NOT_TRUST}"
 
 
 def same_in_all(
@@ -571,10 +570,10 @@ class Background:
         worst = int(added.argmax())
         if added[worst] <= margin:
             return None
-        price, more = (money(float(of[worst]), self.currency) for of in (self.typical, added))
+        name = f"{class_name(self.classes[worst])} ({money(self.typical[worst], self.currency)})"
         return (
-            f"{class_name(self.classes[worst])} ({price}) never occurs here; if it were {100 * share:.2g} % of "
-            f"cases, as these data allow, a case would cost {more} more: {DO_NOT_TRUST}"
+            f"{name} never occurs here; if it were {100 * share:.2g} % of cases, as these data allow, a case "
+            f"would cost {money(added[worst], self.currency)} more: {DO_NOT_TRUST}"
         )
 
     def _rare_classes(self) -> str | None:
@@ -583,8 +582,8 @@ class Background:
         rare = [class_name(name) for name, n in zip(self.classes, cases, strict=True) if n < FEW_OF_A_CLASS]
         if len(rare) < TOO_MANY_RARE * len(self.classes) or not rare:
             return None
-        has = "has" if len(rare) == 1 else "have"
-        return f"{listed(rare, 2)} {has} fewer than {FEW_OF_A_CLASS} cases: {DO_NOT_TRUST}"
+        has = f"{listed(rare, 2)} {'has' if len(rare) == 1 else 'have'}"
+        return f"{has} fewer than {FEW_OF_A_CLASS} cases: {DO_NOT_TRUST}"
 
 
 def conclude(
@@ -604,8 +603,9 @@ def conclude(
         ("differences", "disagreements", "largest_pairs", "scenarios", "headline"), ()
     )
     draft = Comparison(*about, **none | {"verdict": None} | others)
-    standing = standing or Standing({models[0].name: models[0].cost}, {}, 1.0, 0.0)
-    judged = Verdict(draft, standing, *(worth or read_worth(DEFAULT_WORTH))(models[0].cost)).decide()
+    standing = standing or Standing({models[0].name: models[0].cost}, {}, 1.0, 0.0, False)
+    margin, share = (worth or read_worth(DEFAULT_WORTH))(models[0].cost)
+    judged = Verdict(**vars(standing), result=draft, margin=margin, share=share).decide()
     pairs = tuple(pair for model in models for pair in largest_pairs(model, data.classes, costs.currency))
     runner_up, choices = against_others(draft)
     beyond = [*runner_up, *choices, where_money_goes(draft, pairs)]

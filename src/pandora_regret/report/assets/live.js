@@ -166,7 +166,7 @@ function verdictAt(page) {
   const gapOver = (m, over = " more") => perCase(page.formats, gaps.get(m), over), last = order.at(-1);
   const sentences = {
     single: () => [say("single")],
-    level: () => [say("level", { names: named(order) }), gaps.get(last).value ? say("spread", { last: name(last), gap: gapOver(last) }) : say("same")],
+    level: () => [say("level", { names: named(order) }), gaps.get(last).value ? say("spread", { other: name(last), gap: gapOver(last) }) : say("same")],
     deploy: () => [
       say(again ? "recalibrated" : "deploy"),
       ...(level.length ? [say("beside", { names: named(level), are: level.length === 1 ? "is" : "are" })] : []),
