@@ -245,11 +245,11 @@ class Rows:
         return np.stack([self.weights(name, "a positive number") for name in names], axis=1)
 
     def ids(self, name: str) -> NDArray[Any]:
-        """As `names`; perhaps as numbers, however they are written."""
-        return self.names(name, PADDED if self.model.layout.ids_as_numbers else WHOLE)
+        """As `groups`; perhaps as numbers, however they are written."""
+        return self.groups(name, PADDED if self.model.layout.ids_as_numbers else WHOLE)
 
-    def names(self, name: str, numbers: re.Pattern[str] = WHOLE) -> NDArray[Any]:
-        """Groups: text, or whole numbers, also where these are written as text, as some formats do."""
+    def groups(self, name: str, numbers: re.Pattern[str] = WHOLE) -> NDArray[Any]:
+        """Names: text, or whole numbers, also where these are written as text, as some formats do."""
         column = self.records.column(name)
         if types.is_integer(column.type) and not column.null_count:
             return plain_array(column)

@@ -161,7 +161,7 @@ def models_of(model: Predictions) -> list[Predictions]:
     for rows in model.walk([column]) if column else ():
         distinct = texts_of(rows.records.column(column).unique()).tolist()
         if None in distinct:
-            rows.names(column)
+            rows.groups(column)
         names |= dict.fromkeys(distinct)
     if model.is_named and len(names) > 1:
         fix = f"pass the file without the name {model.name!r}"

@@ -110,7 +110,7 @@ class Predictions:
         """Rows of a table as arrays, rescaled where that was asked for; what is missing or no label is told."""
         columns, source, is_list = self.columns, rows.source, isinstance(rows.source, ListedRows)
         named = ((role, columns.of(role)) for role in KEPT)
-        fields: Fields = {role.field: getattr(rows, role.reads)(*names) for role, names in named if names}
+        fields: Fields = {role.field: getattr(rows, role.title)(*names) for role, names in named if names}
         if self.truth is not None:
             fields |= rows.known_apart(self.truth, fields["ids"])
         elif columns.votes:

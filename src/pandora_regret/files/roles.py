@@ -11,8 +11,7 @@ class Role:
     """What a column is for, and how it is found, read and checked."""
 
     name: str  # of the field of `Columns`, and in the JSON of `pandora validate`
-    title: str  # of many values, for people
-    reads: str  # the method of `columns.Rows` that reads and checks it
+    title: str  # of many values, for people; the method of `columns.Rows` that reads and checks them
     help: str  # of the command's option
     usual: tuple[str, ...] = ()  # names of columns by which it is recognised
     field: str = ""  # of `Batch`; empty: it is not kept with the rows
@@ -25,19 +24,17 @@ class Role:
         return self.prefix or self.name
 
 
-LABEL = Role("label", "labels", "labels", "True classes.", ("y_true", "label", "target"), "truth")
-ID = Role("id", "ids", "ids", "Row ids, which match the rows of files.", ("id", "ids"), "ids")
-WEIGHT = Role("weight", "weights", "weights", "Weights of rows.", ("weight", "sample_weight"), "weights")
+LABEL = Role("label", "labels", "True classes.", ("y_true", "label", "target"), "truth")
+ID = Role("id", "ids", "Row ids, which match the rows of files.", ("id", "ids"), "ids")
+WEIGHT = Role("weight", "weights", "Weights of rows.", ("weight", "sample_weight"), "weights")
 GROUP = Role(  # clusters change what an interval means, so they have no usual name
     "group",
     "groups",
-    "names",
     "Rows that belong together, such as patient_id.",
     field="groups",
 )
-MODEL = Role("model", "models", "names", "Names of models that share a file.", ("model",))
+MODEL = Role("model", "models", "Names of models that share a file.", ("model",))
 COSTS = Role(
-    "costs",
     "costs",
     "costs",
     "What the columns of each row's own costs begin with.",
@@ -47,12 +44,11 @@ COSTS = Role(
 VOTES = Role(
     "votes",
     "votes",
-    "votes",
     "What the columns of votes for each class begin with, instead of one true class per row.",
     field="votes",
     prefix="votes_prefix",
 )
-BY = Role("by", "values", "values", "Break results down", field="by", many=True)
+BY = Role("by", "values", "Break results down", field="by", many=True)
 
 ROLES = (LABEL, ID, WEIGHT, GROUP, MODEL, VOTES, COSTS, BY)
 SINGLE = tuple(role for role in ROLES if role.prefix is None and not role.many)  # of one column each
