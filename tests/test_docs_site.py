@@ -60,13 +60,6 @@ def test_the_documentation_can_be_read_in_a_day():
     assert len(PAGES) + len([*DOCS.rglob("*.ipynb")]) <= 45
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if not page.startswith("api/")])
-def test_every_page_says_what_it_is_for_and_where_to_go_next(page):
-    *_, opening = re.split(r"^# .*\n", text_of(PAGES[page]), maxsplit=1, flags=re.MULTILINE)
-    assert re.match(r"\n[^\n#`|<!-]", opening)
-    assert "](" in text_of(PAGES[page]).rstrip().split("\n\n")[-1]
-
-
 def test_commands_are_asked_for_their_help_when_the_site_is_built(site):
     from pandora_regret.cli.commands import COMMANDS
 

@@ -18,7 +18,6 @@ from pandora_regret import (
     search_tally,
     simulate_search,
 )
-from pandora_regret.inputs import Forecast
 
 P = np.array([[0.5, 0.25, 0.25], [0.2, 0.3, 0.5], [0.1, 0.6, 0.3]])
 Y = np.array([0, 2, 1])
@@ -165,26 +164,6 @@ def test_a_mask_is_never_ignored(name):
     arguments[name] = np.ma.array(arguments[name], mask=arguments[name] == arguments[name].max())
     with pytest.raises(InputTypeError, match=f"{name} is a masked array: drop or fill the masked entries"):
         expected_search_cost(**arguments)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"y_true": np.r_[np.zeros(200_000, int), 9]},
-        {"sample_weight": np.r_[np.ones(200_000), -1]},
-        {"costs": np.r_[np.ones((200_000, 2)), [[1, 0]]]},
-        {"prior": "Uniform"},
-        {"max_costs": [1, 1], "costs": [1, 1]},
-    ],
-    ids=lambda wrong: "-".join(wrong),
-)
-def test_no_forecast_is_read_when_another_argument_is_wrong(wrong, monkeypatch):
-    monkeypatch.setattr(Forecast, "blocks", lambda self: pytest.fail("scored"))
-    right = {"y_true": np.zeros(200_001, int), "y_proba": np.full((200_001, 2), 0.5)}
-    with pytest.raises((InputError, InputTypeError)):
-        expected_search_cost(**{**right, **wrong})
-    with pytest.raises(pytest.fail.Exception, match="scored"):
-        expected_search_cost(**right)
 
 
 @every_labelled
