@@ -91,9 +91,9 @@ class Nested(Policy):
             if not len(truth):
                 continue
             if counts.max() == 1:
-                masses = p[np.ix_(rows[below], members.argmax(axis=1))]
+                masses = p.take(rows[below], axis=0)[:, members.argmax(axis=1)]
             else:  # tests of nothing but impossible classes come last, as if these were alike
-                masses = (p @ members.T.astype(np.float64))[rows[below]]
+                masses = (p @ members.T.astype(np.float64)).take(rows[below], axis=0)
                 impossible = masses[np.arange(len(truth)), truth] == 0
                 masses[impossible] = np.where(masses[impossible] > 0, FIRST * masses[impossible], counts)
             level = as_forecast(masses, truth, costs[steps])
