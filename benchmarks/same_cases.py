@@ -468,6 +468,7 @@ EXPECTED = {  # what was meant to change: a case's name, and why
     "compare: short lists": "lists are whole forecasts: means divide by K - 1, and zeros are recalibrated",
     "compare: work-up": "by other folds, recalibrating a model is worth a sentence",
     "library: decompose": "folds depend on what rows say",
+    "recalibrate: prior": "what new class frequencies save is not said: compare says it where there are labels",
     "validate: bad_sum": "problems in the order of rows",
     "validate: mixed": "problems in the order of rows",
 }

@@ -107,6 +107,7 @@ def test_a_period_of_dependent_cases_is_one_bet(tmp_path, state):
             state, write_week(tmp_path / "w.csv", number, power=6.0), "--dependent", "week", "--costs", COSTS
         )
     assert "Every period is one bet: for the difference so far, an alarm takes " in result.stdout
+    assert "). 40 labelled cases wait until their period is complete (--close).\n" in result.stdout
     summary = json.loads(watch(state, "--json").stdout)["summary"]
     assert (summary["increments"], summary["dependent"]) == (3, True)  # week 4 may go on
     assert json.loads(watch(state, "--close", "--json").stdout)["summary"]["increments"] == 4

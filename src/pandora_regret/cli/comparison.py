@@ -224,7 +224,21 @@ class _Written:
                 for of in result.metrics
             }
             yield "Models", f"{note}; best marked {BEST.strip()}", self.by_model(scores), result.disagreements
-            yield self._differences()
+            shares = {model.name: model.probability_best for model in models}
+            rows = [
+                {
+                    "Model": gap.against,
+                    "Costs more": self.cell(gap.more),
+                    "p (Holm)": self.formats.p_value(gap.p_holm),
+                    "Cheapest": UNDEFINED
+                    if (share := shares[gap.against]) is None
+                    else percent(share, short=True),
+                }
+                for gap in result.differences
+                if gap.model == self.names[0]
+            ]
+            note = "paired, per case; p is adjusted for all pairs, intervals are not"
+            yield f"What other models cost more than {self.names[0]}", note, Table.of(rows), ()
         if self.scenarios:
             others, costs = {}, zip(*(model.scenarios for model in models), strict=True)
             for scenario, of_models in zip(result.scenarios, costs, strict=True):
@@ -239,22 +253,6 @@ class _Written:
         """One model's, one below the other."""
         pairs = [(each, self.cell(self.result.best.scores[each.key], each.unit)) for each in self.result.metrics]
         return Table(["Metric", "Value", "Interval"], [(each.title, of.text, of.interval) for each, of in pairs])
-
-    def _differences(self) -> Section:
-        """What other models cost more than the best."""
-        shares = {model.name: model.probability_best for model in self.result.models}
-        rows = [
-            {
-                "Model": gap.against,
-                "Costs more": self.cell(gap.more),
-                "p (Holm)": self.formats.p_value(gap.p_holm),
-                "Cheapest": UNDEFINED if (share := shares[gap.against]) is None else percent(share, short=True),
-            }
-            for gap in self.result.differences
-            if gap.model == self.names[0]
-        ]
-        note = "paired, per case; p is adjusted for all pairs, intervals are not"
-        return f"What other models cost more than {self.names[0]}", note, Table.of(rows), ()
 
     def wrong_tests(self) -> Iterator[Section]:
         """Where the money goes."""

@@ -124,16 +124,16 @@ def sentences(summary: MonitorSummary, unit: str | None, challenger: str | None 
         periods = counted(summary.at_best, "period")
         lines.append(f"Every period is one bet: for the difference so far, an alarm takes {periods} at best.")
     if summary.late:
-        late, share = counted(summary.late, "label"), f"{100 * summary.late_share:.1f} %"
-        of = "period" if summary.timed else "case"
-        kept = (
-            ""
-            if summary.needed_wait is None
-            else f"; a wait of {counted(summary.needed_wait, of)} would have kept 99 %"
-        )
-        lines.append(f"{late} ({share}) came too late and count for nothing{kept} (--wait).")
-    if summary.saved is not None:
-        lines.append(_of_challenger(summary.saved, unit, challenger or "the challenger"))
+        late = f"{counted(summary.late, 'label')} ({100 * summary.late_share:.1f} %)"
+        wait = counted(summary.needed_wait or 0, "period" if summary.timed else "case")
+        kept = f"; a wait of {wait} would have kept 99 %" if summary.needed_wait else ""
+        lines.append(f"{late} came too late and count for nothing{kept} (--wait).")
+    if (saved := summary.saved) is not None:
+        name, verdict = challenger or "the challenger", "Not settled."
+        if saved.is_above_zero or saved.is_below_zero:
+            verdict = f"Settled: {name} is {'cheaper' if saved.is_above_zero else 'more expensive'}."
+        amount = _amount(saved, unit, "saves {} per case", "costs {} per case more")
+        lines.append(f"Challenger {name}: {amount}. {verdict}")
     if (drift := summary.drift) is not None:
         direction = "more" if drift.above else "less"
         lines.append(f"DRIFT noticed {_at(drift.noticed)}: forecasts promise {direction} than they used to.")
@@ -164,24 +164,16 @@ def _headline(summary: MonitorSummary, unit: str | None) -> str:
 
 
 def _newest(summary: MonitorSummary, unit: str | None) -> str:
-    missing = f" {counted(summary.waiting, 'label')} still missing" if summary.waiting else ""
-    if summary.held:
-        missing += (
-            f"; {counted(summary.held, 'labelled case')} wait{'s' * (summary.held == 1)} for a turn behind them"
-        )
-    missing += "." * bool(missing)
+    held = f"{counted(summary.held, 'labelled case')} wait{'s' * (summary.held == 1)}"
+    missing = f" {held} until their period is complete (--close)." if summary.held else ""
+    if summary.waiting:
+        behind = f"; {held} for a turn behind them" if summary.held else ""
+        missing = f" {counted(summary.waiting, 'label')} still missing{behind}."
     if (last := summary.last) is None:
         return f"No labels yet.{missing}"
     cases = counted(last.cases, "case")
     head = f"Newest {cases}:" if last.name is None else f"{capitalised(_in_words(last.name))}: {cases},"
     return f"{head} {money(last.paid, unit)} per case (promised {money(last.promised, unit)}).{missing}"
-
-
-def _of_challenger(saved: Estimate, unit: str | None, name: str) -> str:
-    verdict = "Not settled."
-    if saved.is_above_zero or saved.is_below_zero:
-        verdict = f"Settled: {name} is {'cheaper' if saved.is_above_zero else 'more expensive'}."
-    return f"Challenger {name}: {_amount(saved, unit, 'saves {} per case', 'costs {} per case more')}. {verdict}"
 
 
 def _in_words(period: str) -> str:
