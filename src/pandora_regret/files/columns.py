@@ -306,9 +306,10 @@ def number_in(text: str | None, decimal: str) -> float | None:
     digits = (text or "").strip().rstrip("%")  # percentages are known by their sums
     if digits in MISSING_NUMBERS:
         return float("nan")
-    with suppress(ValueError):
+    try:
         return float(digits if decimal == "." else digits.replace(".", "?").replace(",", "."))
-    return None
+    except ValueError:
+        return None
 
 
 def numbers_of(labels: Collection[str | None], names: Sequence[str], by_place: bool = True) -> IntArray:

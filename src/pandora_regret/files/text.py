@@ -155,7 +155,7 @@ class DelimitedFile(TextFile):
             kinds=_kinds(names, [values for _, values in rows], decimal),
             header_lines=line + sum(name.count("\n") for name in names),
             longest_line=max(map(len, sample.split(b"\n"))),
-            broken_lines=any("\n" in value for _, values in rows for value in values),
+            broken_lines=b'"' in sample and any("\n" in value for _, values in rows for value in values),
             n_rows=None if rows or not complete else 0,
             done=written_otherwise(path, file.encoding, separator if separator != usual else "", decimal),
         )
