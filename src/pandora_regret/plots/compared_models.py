@@ -214,9 +214,8 @@ def _name_lines_at_their_ends(axes: Axes) -> None:
     apart = np.maximum.accumulate(wanted[order] - steps) + steps
     heights = np.minimum(apart, 1 - steps[::-1])[np.argsort(order)]  # none above the axes
     for container, end, height in zip(axes.containers, ends, heights, strict=True):
-        colour: Any = container[0].get_color()
-        leader = {"arrowstyle": "-", "color": colour, "linewidth": 0.5, "alpha": 0.6, "shrinkB": 3}
-        leader |= {"relpos": (0, 0.5)}  # from the left of the name
+        colour = container[0].get_color()
+        leader = {"arrowstyle": "-", "color": colour, "linewidth": 0.5, "alpha": 0.6, "relpos": (0, 0.5)}
         words = {"color": colour, "fontsize": "small", "parse_math": False, "gid": NAME, "va": "center"}
         name, place = shortened(str(container.get_label()), LONGEST_LINE), (1.03, height)
         axes.annotate(name, end, place, "data", "axes fraction", leader, annotation_clip=False, **words)

@@ -218,10 +218,9 @@ def read_results(folder: Place) -> Plain:
     path = Path(folder) / RESULTS
     try:
         results = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        raise InputError(f"{str(folder)!r} has no results yet: pandora study resume {folder}.") from None
     except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror or error}).") from None
+        why = f"has no results yet ({error.strerror or error})"
+        raise InputError(f"{str(folder)!r} {why}: pandora study resume {folder}.") from None
     except (ValueError, RecursionError):
         raise InputError(f"{str(path)!r} is corrupt: pandora study resume {folder} makes it again.") from None
     from_plain(StudyResults, results, str(path))

@@ -418,14 +418,12 @@ def _read_split(path: Path, split: str) -> tuple[Pixels, IntArray]:
         what = f"npz with {split}_images, {split}_labels"
         raise InputError(f"{path} is not MedMNIST's layout ({what}): {error}.") from None
     pixels, n = images[..., None] if images.ndim == 3 else images, len(images)
-    if images.dtype != np.uint8 or pixels.ndim != 4 or pixels.shape[3] not in (1, 3):
+    is_image = images.dtype == np.uint8 and pixels.ndim == 4 and pixels.shape[3] in (1, 3)
+    is_class = labels.shape in ((n,), (n, 1)) and labels.dtype.kind in "iu" and (labels >= 0).all()
+    if not is_image or not is_class or n == 0:
         raise InputError(
-            f"{split}_images of {path} must be bytes of shape (N, H, W), (N, H, W, 1) or (N, H, W, 3), "
-            f"got {images.dtype} of shape {images.shape}."
-        )
-    if labels.shape not in ((n,), (n, 1)) or labels.dtype.kind not in "iu" or (labels < 0).any() or n == 0:
-        raise InputError(
-            f"{split}_labels of {path} must be whole numbers from 0, one for each of {n} images (at least one), "
+            f"{split}_images of {path} must be bytes of shape (N, H, W), (N, H, W, 1) or (N, H, W, 3), got "
+            f"{images.dtype} of shape {images.shape}, and {split}_labels whole numbers from 0, one for each, "
             f"got {labels.dtype} of shape {labels.shape}: several labels per image cannot be searched for."
         )
     return pixels, labels.reshape(n).astype(np.intp)
@@ -448,9 +446,7 @@ def _class_names(asked: Names, path: Path, at_least: int) -> Names:
     return names
 
 
-Recipe: TypeAlias = tuple[
-    str, Names
-]  # a model: its encoder, and those of its features that a probe sees side by side
+Recipe: TypeAlias = tuple[str, Names]  # a model: its encoder, and which of its features a probe sees
 
 
 @dataclass
@@ -485,10 +481,10 @@ class ImageZoo:
     images: str
     size: int = 224
     folder: str = ""
-    classes: list[str] = field(default_factory=list)
+    classes: Names = ()
     train_cap: int = 10_000
     weights: str = "hub"
-    models: list[str] = field(default_factory=lambda: ["*"])
+    models: Names = ("*",)
     max_parameters: int = 50_000_000
     mean_std: Literal["imagenet", "own"] = "imagenet"
     device: str = "auto"
@@ -619,9 +615,9 @@ class VariantsZoo(ImageZoo):
         side, as in "avg+max".
     """
 
-    resolutions: list[int] = field(default_factory=lambda: [224])
-    depths: list[str] = field(default_factory=lambda: ["*"])
-    poolings: list[str] = field(default_factory=lambda: ["avg", "max", "avg+max", "token"])
+    resolutions: tuple[int, ...] = (224,)
+    depths: Names = ("*",)
+    poolings: Names = ("avg", "max", "avg+max", "token")
 
     def recipes(self) -> dict[str, Recipe]:
         """Every combination that the encoders have."""
