@@ -72,9 +72,8 @@ def test_a_prefix_or_a_list_says_which_columns_are_classes(tmp_path):
 @pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet"])
 def test_a_model_column_gives_several_predictions(tmp_path, ending):
     first, second = table(6, 1), table(6, 2)
-    mixed = {"model": ["one", "two"] * 6}
-    for name in first:
-        mixed[name] = [value for pair in zip(first[name], second[name], strict=True) for value in pair]
+    mixed = {name: np.stack([first[name], second[name]], axis=1).ravel() for name in first}
+    mixed["model"] = ["one", "two"] * 6
     path = write(tmp_path / f"both{ending}", mixed)
     found = open_predictions(path)
     assert [one.name for one in found] == ["one", "two"]

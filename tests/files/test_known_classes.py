@@ -8,60 +8,42 @@ from pandora_regret.files import Layout, ModelFiles, open_models
 from pandora_regret.inputs import InputError
 
 EXTRA = {"age": np.arange(20), "confidence": np.linspace(0, 1, 20)}
+LOGITS = {name: values if name == "y_true" else np.log(values) for name, values in table().items()}
+CATS = table() | {"y_true": ["cat"] * 20}
+PREFIXED = {name if name == "y_true" else f"p_{name}": values for name, values in table().items()}
 
 
-def models(paths, priced=None, **layout):
-    return open_models([ModelFiles((str(path),), Layout(**layout)) for path in paths], priced)
+def models(tmp_path, *tables, priced=None, **layout):
+    paths = [write(tmp_path / f"{'ab'[at]}.csv", columns) for at, columns in enumerate(tables)]
+    return open_models([ModelFiles((path,), Layout(**layout)) for path in paths], priced)
 
 
-def test_a_price_list_says_which_columns_are_classes(tmp_path):
-    path = write(tmp_path / "a.csv", table() | EXTRA)
-    [model] = models([path], {*CLASSES, "a class that no file has"})
-    assert model.classes == CLASSES
-    [done] = model.done
-    assert (done.what, done.count, done.sentence) == (
-        "columns ignored",
-        2,
-        "columns age and confidence of a ignored",
-    )
+@pytest.mark.parametrize(
+    ("tables", "priced", "layout"),
+    [
+        ([table() | EXTRA], {*CLASSES, "a class that no file has"}, {}),
+        ([table() | EXTRA], CLASSES[:-1], {}),  # a class without a price is told from an age
+        ([table() | EXTRA, table(seed=1)], None, {}),
+        ([CATS, CATS], None, {}),  # a shared class may never be true
+        ([LOGITS | EXTRA], CLASSES, {"logits": True}),
+        ([PREFIXED | EXTRA], CLASSES[:2], {"proba_prefix": "p_"}),  # which comes before prices
+    ],
+)
+def test_prices_prefixes_and_what_files_share_are_classes(tmp_path, tables, priced, layout):
+    opened = models(tmp_path, *tables, priced=priced, **layout)
+    assert [model.classes for model in opened] == [CLASSES] * len(tables)
+    ignored = [each.sentence for each in opened[0].done]
+    assert ignored == ["columns age and confidence of a ignored"] * ("age" in tables[0])
 
 
-def test_what_all_files_share_are_classes(tmp_path):
-    one, other = write(tmp_path / "a.csv", table() | EXTRA), write(tmp_path / "b.csv", table(seed=1))
-    assert [model.classes for model in models([one, other])] == [CLASSES, CLASSES]
-
-
-def test_a_shared_class_may_never_be_true(tmp_path):
-    columns = table() | {"y_true": ["cat"] * 20}
-    paths = [write(tmp_path / name, columns) for name in ("a.csv", "b.csv")]
-    assert [model.classes for model in models(paths)] == [CLASSES, CLASSES]
-    with pytest.raises(InputError, match="never occur as a label"):
-        models(paths[:1])
-
-
-def test_what_all_files_share_but_is_no_probability_is_no_class(tmp_path):
-    paths = [write(tmp_path / name, table() | EXTRA) for name in ("a.csv", "b.csv")]
-    with pytest.raises(InputError, match=r"\['age', 'confidence'\] hold numbers .* --proba-prefix|--classes"):
-        models(paths)
-
-
-def test_a_class_without_a_price_is_told_from_an_age(tmp_path):
-    path = write(tmp_path / "a.csv", table() | EXTRA)
-    [model] = models([path], CLASSES[:-1])
-    assert model.classes == CLASSES
-
-
-def test_logits_need_labels_to_tell_a_class_from_an_age(tmp_path):
-    columns = table()
-    logits = {name: values if name == "y_true" else np.log(values) for name, values in columns.items()}
-    paths = [write(tmp_path / name, logits | EXTRA) for name in ("a.csv", "b.csv")]
-    assert models(paths[:1], CLASSES, logits=True)[0].classes == CLASSES
-    with pytest.raises(InputError, match="never occur as a label"):
-        models(paths, logits=True)
-
-
-def test_a_prefix_comes_before_prices(tmp_path):
-    columns = table()
-    prefixed = {"y_true": columns["y_true"], **{f"p_{name}": columns[name] for name in CLASSES}, **EXTRA}
-    path = write(tmp_path / "a.csv", prefixed)
-    assert models([path], CLASSES[:2], proba_prefix="p_")[0].classes == CLASSES
+@pytest.mark.parametrize(
+    ("tables", "logits", "message"),
+    [
+        ([CATS], False, "never occur as a label"),
+        ([table() | EXTRA] * 2, False, r"\['age', 'confidence'\] hold numbers .* --proba-prefix|--classes"),
+        ([LOGITS | EXTRA] * 2, True, "never occur as a label"),  # which no sum tells from an age
+    ],
+)
+def test_what_may_be_no_class_is_asked_about(tmp_path, tables, logits, message):
+    with pytest.raises(InputError, match=message):
+        models(tmp_path, *tables, logits=logits)

@@ -1,5 +1,7 @@
 """Which files hold which model: named on the command line, or described in a TOML file."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 from prediction_files import CLASSES, table, write
@@ -14,16 +16,11 @@ def described(tmp_path, text, **layout):
     return read_models_argument([str(path)], Layout(**layout))
 
 
-def test_models_are_named_before_an_equals_sign(tmp_path):
-    path = write(tmp_path / "deep.csv", table())
-    [model] = open_models(read_models_argument([f"Deep net={path}"], Layout()))
-    assert model.name == "Deep net"
-
-
-def test_a_name_is_for_one_model(tmp_path):
-    path = write(tmp_path / "two.csv", table() | {"model": ["a", "b"] * 10})
-    with pytest.raises(InputError, match=r"holds the models .*: pass the file without the name 'both'"):
-        open_models(read_models_argument([f"both={path}"], Layout()))
+def test_one_model_is_named_before_an_equals_sign(tmp_path):
+    for column, both in ((["a"] * 20, False), (["a", "b"] * 10, True)):
+        files = read_models_argument([f"Net={write(tmp_path / 'n.csv', table() | {'model': column})}"], Layout())
+        with pytest.raises(InputError, match="without the name 'Net'") if both else nullcontext():
+            assert [model.name for model in open_models(files)] == ["Net"]
 
 
 def test_a_file_describes_models_each_in_its_own_way(tmp_path):
