@@ -79,7 +79,7 @@ def test_bad_arguments(tmp_path, monkeypatch, arguments, words):
 def test_rows_that_are_not_there(tmp_path):
     path = wine_file(tmp_path, "bayes")
     assert "--row" in refused("next", path)
-    assert "has 178 rows" in refused("next", path, "--row", 179)
+    assert "has no row whose number is '179'" in refused("next", path, "--row", 179)
     gap = write_csv(tmp_path / "gap.csv", [("a", "b"), (0.5, 0.5), (0.5, "")])
     assert "line 3, column 'b' has no value" in refused("next", gap, "--row", 2)
 

@@ -117,7 +117,7 @@ def _plan_workup(path: str, forecast: str | None, asked: Asked) -> None:
     chances = None if case is None else dict(zip(case.classes, case.forecast.tolist(), strict=True))
     done = () if case is None else case.done
     with nullcontext() if case is None else case.blamed():
-        plan = workup.plan_workup(chances, described, findings, **asked.only("seconds", "logits"))
+        plan = workup.plan_workup(chances, described, findings, **asked.only("seconds", "logits", "normalise"))
     if asked.plot is not None:
         echo(f"Tree: {plan.save(asked.plot)}", err=True)
     if asked.json:
@@ -142,7 +142,7 @@ def _plan_search(forecast: str, asked: Asked) -> None:
         sensitivity = read_pairs(asked.sensitivity, "--sensitivity")
     tests = Tests(cost=charged.get("costs", 1.0), sensitivity=sensitivity, labels=labels)
     with case.blamed():
-        how = asked.only("search", "steps", "logits")
+        how = asked.only("search", "steps", "logits", "normalise")
         plan = workup.plan_search(case.forecast, tests=tests, labels=labels, **how)
     if asked.plot is not None:
         from pandora_regret.plots.single_case import draw_search_trace
@@ -171,16 +171,14 @@ def read_case(
     from pandora_regret.inputs.names import completed, matched
 
     if os.path.exists(forecast) or asked.row is not None or asked.case is not None:
-        one = files.read_row(forecast, asked.row, asked.layout(), priced, asked.case)
-    elif "=" in forecast:
+        return files.read_row(forecast, asked.row, asked.layout(), priced, asked.case)
+    if "=" in forecast:
         pairs = read_pairs(forecast, "FORECAST")
         whole = pairs if classes is None or asked.logits else completed(pairs, classes)
         named = matched(whole, pairs)
         zero = [name for name in whole if name not in named]
         words = f"{listed(zero)} not named: taken as probability 0" if zero else ""
         done = (Done("classes taken as 0", len(zero), words),) if zero else ()
-        one = files.OneRow(tuple(whole), np.array(list(whole.values())), "FORECAST", done=done)
-    else:
-        problem = f"{forecast!r} is neither a file nor NAME=PROBABILITY,..."
-        raise InputError(problem, place="FORECAST", value=forecast, fix="write one of them")
-    return one.normalised() if asked.normalise and not asked.logits else one
+        return files.OneRow(tuple(whole), np.array(list(whole.values())), "FORECAST", done=done)
+    problem = f"{forecast!r} is neither a file nor NAME=PROBABILITY,..."
+    raise InputError(problem, place="FORECAST", value=forecast, fix="write one of them")

@@ -41,7 +41,6 @@ from pandora_regret.files.source import (
 )
 from pandora_regret.inputs import FloatArray, Forecast, InputError
 from pandora_regret.inputs.names import quoted
-from pandora_regret.inputs.tables import rescale_rows, row_sum_tolerance
 from pandora_regret.text import counted, listed
 
 if TYPE_CHECKING:
@@ -366,11 +365,6 @@ class OneRow:
     costs: FloatArray | None = None  # (K,) of this row alone
     done: AllDone = ()  # what was recognised, changed or left out
 
-    def normalised(self) -> OneRow:
-        """The same row divided by its sum, where that is off 1 by at most 1 %."""
-        table, rescaled = rescale_rows(self.forecast[None], row_sum_tolerance(self.forecast.dtype))
-        return replace(self, forecast=table[0], done=(*self.done, *rescaled.done(self.place)))
-
     def blamed(self) -> Any:
         """Errors about the forecast say where it stands, and what was taken for it."""
         return blamed(lambda _: f"{self.place} ({', '.join(self.classes)})")
@@ -403,7 +397,7 @@ def read_row(
     OneRow
         The forecast, and its classes.
     """
-    layout = replace(layout, unlabelled=True, truth=None, normalise=False)
+    layout = replace(layout, unlabelled=True, truth=None)
     [table] = with_known_classes([table_of(ModelFiles((os.fspath(path),), layout))], priced)
     model, column = scaled(table), None if case is None else table.columns.id
     for is_so, argument, problem, fix in (
@@ -426,7 +420,8 @@ def read_row(
     if isinstance(model.sources[0], ListedRows):  # the options that it has itself
         own = np.flatnonzero(forecast > (-np.inf if model.logits else 0))
     classes, costs = tuple(model.classes[k] for k in own), None if costs is None else costs[0, own]
-    return OneRow(classes, forecast[own], batch.place(0), costs, model.done)
+    place = batch.place(0)
+    return OneRow(classes, forecast[own], place, costs, (*model.done, *batch.changes.done(place)))
 
 
 def _rows_called(wanted: str, model: Predictions) -> list[Batch]:
