@@ -84,8 +84,7 @@ def _column_numbers(truth: NDArray[Any], columns: range) -> IntArray:
         fix = f"say the column order with labels=[...], or pass integers from 0 to {len(columns) - 1}"
         fix += ", y_true.astype(int) if that is what they are"
         _refuse_first(truth, lambda label: isinstance(label, (int, np.integer)), "not a column number", fix)
-    numbers = truth.view(np.uintp) if truth.dtype == np.intp else truth  # below 0 is high as an unsigned number
-    if numbers.max() >= len(columns) or (numbers is truth and truth.min() < 0):
+    if truth.max() >= len(columns) or truth.min() < 0:
         known = f"not among the column numbers 0 to {len(columns) - 1}"
         _refuse_first(truth, lambda label: 0 <= label < len(columns), known, CORRECT_IT)
     return truth.astype(np.intp, copy=False)

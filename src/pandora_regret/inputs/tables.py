@@ -76,14 +76,14 @@ def is_frame(table: Table) -> bool:
 
 def read_table(table: Table, labels: Sequence[Any] | None, name: str) -> tuple[NDArray[Any], Sequence[Any], float]:
     """A (N, K) float array, its columns in the order of the labels; these; how far sums of rows may be off 1."""
-    parts: dict[Any, NDArray[Any]] = {}
     if is_frame(table):
         columns, labels = read_columns(table, labels, name)
-        parts = dict(zip(labels, columns, strict=True))
-        shape: tuple[int, ...] = (len(columns[0]) if columns else 0, len(columns))
+        floats = [_as_floats(column, name, label) for column, label in zip(columns, labels, strict=True)]
+        values = np.stack(floats, axis=1) if floats else np.empty((0, 0))
     else:
-        parts[None] = read_array(table, name)
-        shape = parts[None].shape
+        columns = [read_array(table, name)]
+        values = _as_floats(columns[0], name)
+    shape, tolerance = values.shape, max((row_sum_tolerance(column.dtype) for column in columns), default=0.0)
     if len(shape) != 2 or shape[0] < 1 or shape[1] < 2:
         problem = f"must be 2-D (instances, classes) with a row and two columns at least, got shape {shape}"
         fix = f"for two classes pass np.column_stack([1 - {name}, {name}]), for a single forecast [{name}]"
@@ -92,9 +92,6 @@ def read_table(table: Table, labels: Sequence[Any] | None, name: str) -> tuple[N
         problem = f"has {len(labels)} entries but {name} has {shape[1]} columns"
         fix = "labels must name every column, in column order"
         raise InputError(problem, argument="labels", value=len(labels), fix=fix)
-    floats = [_as_floats(part, name, column) for column, part in parts.items()]
-    values = np.stack(floats, axis=1) if is_frame(table) else floats[0]
-    tolerance = max(row_sum_tolerance(part.dtype) for part in parts.values())
     return values, range(shape[1]) if labels is None else labels, tolerance
 
 
