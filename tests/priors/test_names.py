@@ -26,9 +26,6 @@ class Toy(priors.Prior):
     def share(self, log_odds, i=0, j=1):
         return np.full_like(log_odds, 0.5)
 
-    def share_slope(self, log_odds, i=0, j=1):
-        return np.zeros_like(log_odds)
-
     def draw(self, n_draws, n_classes, rng):
         return np.full((n_draws, n_classes), self.size)
 

@@ -22,8 +22,6 @@ from pandora_regret import (
     search_cost,
 )
 
-smooth_prior = each_of(SMOOTH)
-
 
 @every_prior
 def test_sampled_unit_costs_have_the_stated_mean(prior):
@@ -49,12 +47,13 @@ def test_pair_loss_falls_from_the_mean_cost_to_nothing(prior):
     assert (np.diff(losses) <= 1e-12).all()
 
 
-@smooth_prior
+@each_of(SMOOTH)
 @pytest.mark.parametrize(("i", "j"), [(0, 1), (2, 0)])
-def test_slope_is_the_derivative_of_the_share(prior, i, j):
-    at, step = np.linspace(-6, 6, 60), 1e-5  # an even number of points, so not the kink at 0
-    numeric = (prior.share(at + step, i, j) - prior.share(at - step, i, j)) / (2 * step)
-    assert prior.share_slope(at, i, j) == pytest.approx(numeric, rel=1e-6, abs=1e-8)
+def test_slopes_at_odds_and_at_their_inverse_are_those_of_a_proper_score(prior, i, j):
+    odds = np.geomspace(1 / 8, 8, 40)
+    assert prior.pair_slope(1 / odds, j, i) == pytest.approx(
+        prior.pair_slope(odds, i, j) * odds, rel=1e-6, abs=1e-8
+    )
 
 
 def test_priors_meet_where_one_is_a_case_of_another():

@@ -94,7 +94,7 @@ def test_a_prior_of_ones_own_that_tells_steps_apart_reaches_every_level_too():
         n_classes, strictly_proper = 4, True
         known = LogNormal([0.1, 0.5, 1.0, 0.3])
         mean = known.mean
-        share, share_slope, draw = known.share, known.share_slope, known.draw
+        share, draw = known.share, known.draw
 
     tree = {"ab": {"cost": 2.0, "a": 2.5, "b": 1.0}, "c": 1.5}
     workup, p = Workup(list("abc"), hierarchy=tree), [[0.3, 0.3, 0.4]]

@@ -1,4 +1,4 @@
-"""What every cost prior knows: its pair loss, the slope of it, its mean, how to sample, whether it is strict."""
+"""What every cost prior knows: its pair loss, its mean, how to sample, whether it is strict."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pandora_regret.inputs.numbers import FloatArray
 
 Class = Any  # a class number, or an integer array of them that broadcasts with the odds
 
+STEP = 1e-5  # of ln r, for derivatives
 LARGEST_EXCESS = 1e300  # beyond it a quotient may have overflowed
 UNITS_OF_A_TIE = 4.5  # rounding of probabilities, costs and quotients explains 3; no whole number is on the edge
 TIE, TIE_IN_SINGLE = (UNITS_OF_A_TIE * float(np.finfo(dtype).eps) for dtype in (np.float64, np.float32))
@@ -72,10 +73,6 @@ class Prior(ABC):
         return self.share(log_odds, i, j)
 
     @abstractmethod
-    def share_slope(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
-        """The derivative of the share in ``ln r``; where the share jumps, zero."""
-
-    @abstractmethod
     def draw(self, n_draws: int, n_classes: int, rng: Generator) -> FloatArray:
         """Unit costs, shape (n_draws, n_classes)."""
 
@@ -84,8 +81,9 @@ class Prior(ABC):
         return np.asarray(self.mean_of(j) * self.share(_log_of(odds), i, j))
 
     def pair_slope(self, odds: ArrayLike, i: Class = 0, j: Class = 1) -> FloatArray:
-        """The derivative of L in ``ln r``, at odds r."""
-        return np.asarray(self.mean_of(j) * self.share_slope(_log_of(odds), i, j))
+        """The derivative of L in ``ln r``, at odds r, by central differences."""
+        above, below = (self.share(_log_of(odds) + step, i, j) for step in (STEP, -STEP))
+        return np.asarray(self.mean_of(j) * (above - below) / (2 * STEP))
 
     def sample(self, n_draws: int, n_classes: int, rng: Generator) -> FloatArray:
         """Unit costs, shape (n_draws, n_classes), kept above zero where a draw underflows."""

@@ -120,10 +120,6 @@ class Beta(Prior):
         odds = settle_ties(log_odds, width) if self.alpha == np.inf else log_odds
         return self.loss_to_share * beta_loss(odds, self.alpha)
 
-    def share_slope(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
-        """The derivative of the share in ``ln r``."""
-        return self.loss_to_share * beta_loss_slope(log_odds, self.alpha)
-
     def draw(self, n_draws: int, n_classes: int, rng: Generator) -> FloatArray:
         """By inversion: ``U^(1/alpha)``."""
         uniform = 1 - rng.random((n_draws, n_classes))  # (0, 1]: a test is never free

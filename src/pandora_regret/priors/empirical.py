@@ -98,10 +98,6 @@ class Empirical(Prior):
             shares[chosen] = (at_least + above) / (2 * spent[0])
         return shares
 
-    def share_slope(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
-        """Zero: the share is a step function."""
-        return np.zeros_like(np.broadcast_arrays(log_odds, i, j)[0], dtype=np.float64)
-
     def draw(self, n_draws: int, n_classes: int, rng: Generator) -> FloatArray:
         """Whole cost vectors, drawn with replacement."""
         return self.samples[rng.integers(len(self.samples), size=n_draws)]

@@ -32,10 +32,6 @@ class Exponential(Prior):
         """``1 / (1 + r)^2``."""
         return np.asarray(np.exp(-2 * np.logaddexp(0, log_odds)))
 
-    def share_slope(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
-        """``-2 r / (1 + r)^3``."""
-        return np.asarray(-2 * np.exp(-2 * np.logaddexp(0, log_odds) - np.logaddexp(0, -log_odds)))
-
     def draw(self, n_draws: int, n_classes: int, rng: Generator) -> FloatArray:
         """Standard exponential draws."""
         return rng.standard_exponential((n_draws, n_classes))
@@ -73,13 +69,6 @@ class Gamma(Prior):
         first_term = np.exp(k * np.minimum(log_odds, FAR_BEHIND) - betaln(k, k + 1)) / k
         part = np.where(log_odds < FAR_BEHIND, first_term, part)
         return np.where(behind, 1 - part, part)
-
-    def share_slope(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
-        """``-x^(k+1) (1 - x)^k / B(k + 1, k)``."""
-        from scipy.special import betaln
-
-        k, log_x, log_rest = self.shape, -np.logaddexp(0, log_odds), -np.logaddexp(0, -log_odds)
-        return -np.exp((k + 1) * log_x + k * log_rest - betaln(k + 1, k))
 
     def draw(self, n_draws: int, n_classes: int, rng: Generator) -> FloatArray:
         """Gamma draws with scale 1."""
@@ -124,22 +113,14 @@ class LogNormal(Prior):
         """``Phi((-ln r - shift) / sd)``: weighting by u_j shifts ln u_j - ln u_i up."""
         from scipy.special import ndtr
 
-        return np.asarray(ndtr(self._standardised(log_odds, i, j)[0]))
-
-    def share_slope(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
-        """``-phi((-ln r - shift) / sd) / sd``."""
-        z, sd = self._standardised(log_odds, i, j)
-        return np.asarray(-np.exp(-(z**2) / 2) / (np.sqrt(2 * np.pi) * sd))
+        of_i, of_j = (self.sigma[i], self.sigma[j]) if self.n_classes else (self.sigma, self.sigma)
+        covariance = self.correlation * of_i * of_j
+        sd = np.sqrt(of_i**2 + of_j**2 - 2 * covariance)
+        with np.errstate(over="ignore"):
+            return np.asarray(ndtr((-log_odds - (of_j**2 - covariance)) / sd))
 
     def draw(self, n_draws: int, n_classes: int, rng: Generator) -> FloatArray:
         """One factor shared by all classes, and one of each class's own."""
         common, own = rng.standard_normal((n_draws, 1)), rng.standard_normal((n_draws, n_classes))
         z = np.sqrt(self.correlation) * common + np.sqrt(1 - self.correlation) * own
         return np.asarray(np.exp(self.sigma * z))
-
-    def _standardised(self, log_odds: FloatArray, i: Class, j: Class) -> tuple[Any, Any]:
-        of_i, of_j = (self.sigma[i], self.sigma[j]) if self.n_classes else (self.sigma, self.sigma)
-        covariance = self.correlation * of_i * of_j
-        sd = np.sqrt(of_i**2 + of_j**2 - 2 * covariance)
-        with np.errstate(over="ignore"):
-            return (-log_odds - (of_j**2 - covariance)) / sd, sd

@@ -90,34 +90,20 @@ class FromScipy(Prior):
         return InputError(problem, argument="dist", value=self.dist, fix=fix)
 
     def share(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
-        """Interpolated, on the scale of its logit."""
+        """Interpolated, on the scale of its logit, at the place s with the sign of d; far out along a tangent."""
         from scipy.special import expit
 
-        return np.asarray(expit(self._look_up(log_odds)[1]))
-
-    def share_slope(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
-        """The derivative of the interpolated share."""
-        from scipy.special import expit
-
-        place, logit, tilt = self._look_up(log_odds)
-        with np.errstate(invalid="ignore"):  # 0 * inf beyond the support, where the slope is zero
-            slope = tilt * np.exp(np.abs(place) / self._reach) * expit(logit) * expit(-logit)
-        return np.where(np.isinf(place), 0.0, slope)
-
-    def draw(self, n_draws: int, n_classes: int, rng: Generator) -> FloatArray:
-        """The distribution's own ``rvs``."""
-        return np.asarray(self.dist.rvs(size=(n_draws, n_classes), random_state=rng), dtype=np.float64)
-
-    def _look_up(self, log_odds: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The place s with the sign of d, the logit there and its derivative in s; far out along a tangent."""
         place, curve = np.abs(np.asarray(log_odds, dtype=np.float64)), self._curve
         if self._reach < np.inf:
             with np.errstate(divide="ignore"):
                 place = -self._reach * np.log1p(-np.minimum(place / self._reach, 1))
         place = np.copysign(place, log_odds)
         inside = np.clip(place, curve.x[0], curve.x[-1])
-        tilt = curve(inside, 1)
-        return place, curve(inside) + tilt * (place - inside), tilt
+        return np.asarray(expit(curve(inside) + curve(inside, 1) * (place - inside)))
+
+    def draw(self, n_draws: int, n_classes: int, rng: Generator) -> FloatArray:
+        """The distribution's own ``rvs``."""
+        return np.asarray(self.dist.rvs(size=(n_draws, n_classes), random_state=rng), dtype=np.float64)
 
     @cached_property
     def _curve(self) -> Any:
