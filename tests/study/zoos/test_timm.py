@@ -110,7 +110,7 @@ class TestLoading:
 
 class TestTimmZoo:
     def test_predicts_with_every_local_encoder_and_the_same_again_in_a_copy(self, images, weights):
-        zoo = TimmZoo(images, weights=weights, resolution=32, device="cpu")
+        zoo = TimmZoo(images, weights=weights, device="cpu")
         assert zoo.names() == sorted(LOCAL)
         assert zoo.batches(zoo.names()) == [[name] for name in sorted(LOCAL)]
         assert zoo.target().truth.tolist() == [0, 1] * 5 + [0, 2]
@@ -130,7 +130,7 @@ class TestTimmZoo:
                 state["layer4.0.conv1.weight"].fill_(value)
             safetensors_torch.save_file(state, tmp_path / f"{name}.safetensors")
         (tmp_path / "test_resnet.torn.safetensors").write_bytes(b"not weights at all")
-        outcomes = predictions(TimmZoo(images, weights=str(tmp_path), resolution=32, device="cpu"))
+        outcomes = predictions(TimmZoo(images, weights=str(tmp_path), device="cpu"))
         assert outcomes["test_resnet.good"].failure is None
         finite = "ArithmeticError: the encoder gives features that are not finite"
         assert outcomes["test_resnet.ill"].failure == finite
@@ -245,7 +245,7 @@ main()
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_features_on_the_gpu_are_those_of_the_cpu(images, weights):
-    zoo = TimmZoo(images, weights=weights, resolution=32)
+    zoo = TimmZoo(images, weights=weights)
     pixels = load_images(images).pixels
     names = [zoo.encoder(name) for name in zoo.names()]
     for ours, exact in zip(extract(names, pixels, "cuda"), extract(names, pixels, "cpu"), strict=True):

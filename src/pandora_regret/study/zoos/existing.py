@@ -81,7 +81,7 @@ class FilesZoo:
         return _read(self)[0]
 
     def names(self) -> list[str]:
-        return [outcome.name for outcome in _read(self)[1]] + self._left_out()
+        return [outcome.name for outcome in _read(self)[1]]
 
     def predict(self, names: Sequence[str]) -> Iterator[Outcome]:
         """The predictions as they are; every file is read once, and none of them again until they are all done."""
@@ -91,10 +91,6 @@ class FilesZoo:
 
     def about(self) -> Plain:
         return {"zoo": "files", "files": sorted(map(str, _files(self.paths)))}
-
-    def _left_out(self) -> list[str]:
-        """The names of files that are not opened."""
-        return [stem for stem in _files(self.paths).values() if matches(stem, self.leave_out)]
 
 
 @cache
@@ -131,9 +127,10 @@ def _read(zoo: FilesZoo) -> tuple[Target, list[Outcome]]:
 def _opened(zoo: FilesZoo, failures: dict[str, str]) -> list[Predictions]:
     """The models in the files, each of a name of its own."""
     options = {name: option for name, option in vars(zoo).items() if name not in ("paths", "leave_out")}
-    layout, left_out, path_of = Layout(**options), zoo._left_out(), dict[str, str]()
-    files = [ModelFiles((str(file),), layout) for file, stem in _files(zoo.paths).items() if stem not in left_out]
-    models = open_models(files, failures=failures)
+    layout, files, path_of = Layout(**options), _files(zoo.paths), dict[str, str]()
+    failures |= {stem: "it is left out" for stem in files.values() if matches(stem, zoo.leave_out)}
+    kept = [ModelFiles((str(file),), layout) for file, stem in files.items() if stem not in failures]
+    models = open_models(kept, failures=failures)
     for model in models:
         if path_of.setdefault(model.name, model.path) != model.path:
             both = f"{path_of[model.name]} and {model.path}"

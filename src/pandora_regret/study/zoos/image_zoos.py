@@ -450,8 +450,10 @@ Recipe: TypeAlias = tuple[str, Names]  # a model: its encoder, and which of its 
 
 
 @dataclass
-class ImageZoo:
-    """Linear probes on frozen encoders; what it contains is said by its kinds, which give recipes and encoders.
+class TimmZoo:
+    """Linear probes on pretrained timm encoders that take images of 224 x 224, of at most 50 million parameters.
+
+    With weights from a folder, the encoders are those whose files lie there, whatever size they were made for.
 
     Parameters
     ----------
@@ -493,12 +495,15 @@ class ImageZoo:
     most_jobs: ClassVar[int | None] = 1  # which has the device to itself
 
     def recipes(self) -> dict[str, Recipe]:
-        """The models by name, always in the same order."""
-        raise NotImplementedError
+        """The models by name, always in the same order: one for each encoder."""
+        names = available(self.weights, self.models, self.max_parameters, made_for_224=True)
+        return {name: (name, ("features",)) for name in names}
 
     def encoder(self, name: str) -> Encoder:
         """One of the recipes' encoders."""
-        raise NotImplementedError
+        return self._encoder(
+            name, build_with_average, 224, lambda network, images: {"features": network(images)}, ("features",)
+        )
 
     def target(self) -> Target:
         """The test split."""
@@ -568,36 +573,7 @@ class ImageZoo:
 
 
 @dataclass
-class TimmZoo(ImageZoo):
-    """Pretrained timm models that take images of 224 x 224 and have at most 50 million parameters.
-
-    With weights from a folder, the models are those whose files lie there, whatever size they were made for.
-
-    Parameters
-    ----------
-    resolution : int
-        Of the images that the encoders see.
-    """
-
-    resolution: int = 224
-
-    def recipes(self) -> dict[str, Recipe]:
-        """One model for each encoder."""
-        names = available(self.weights, self.models, self.max_parameters, made_for_224=True)
-        return {name: (name, ("features",)) for name in names}
-
-    def encoder(self, name: str) -> Encoder:
-        return self._encoder(
-            name,
-            build_with_average,
-            self.resolution,
-            lambda network, images: {"features": network(images)},
-            ("features",),
-        )
-
-
-@dataclass
-class VariantsZoo(ImageZoo):
+class VariantsZoo(TimmZoo):
     """Linear probes on what encoders see at several depths, at several resolutions, pooled in several ways.
 
     A model's name says it all: "vit_small_patch16_224.augreg_in1k@112/block6/avg". One pass of an encoder at one
