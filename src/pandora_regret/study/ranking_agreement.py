@@ -8,8 +8,7 @@ else.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,8 +150,7 @@ PUT_RIGHT = 1e-9  # rows whose sums are further from 1: scores of float64 ask fo
 DIGITS = 40  # binary: values that agree in so many are ties, however their sums were rounded
 
 
-@dataclass(frozen=True)
-class Contest:
+class Contest(NamedTuple):
     """Models, in the order of their names, that predict the same instances."""
 
     truth: IntArray  # (N,)
@@ -170,7 +168,7 @@ class Contest:
         """
         most = max(1, BATCH_ELEMENTS // (self.truth.size * per_row))
         for start in range(0, len(self.models), most):
-            models = slice(start, min(start + most, len(self.models)))
+            models = slice(start, start + most)
             table = self.forecasts[models].astype(np.float64)
             sums = table.sum(axis=-1, keepdims=True)
             np.divide(table, sums, out=table, where=np.abs(sums - 1) > PUT_RIGHT)
@@ -319,7 +317,7 @@ def agreement(
     by = default_metrics(len(contest.classes), priced=priced) if metrics is None else read_metrics(metrics)
     read_choice(resample, "resample", RESAMPLE)
     numbers, share = range(read_count(replicates, "replicates", least=0) + 1), read_level(level)
-    n_models, n_groups = len(contest.models), int(contest.groups.max()) + 1
+    n_models, n_rows, n_groups = len(contest.models), len(contest.truth), int(contest.groups.max()) + 1
     by_condition: list[list[Findings]] = [[] for _ in asked]
     step = max(1, TABLE_BYTES // (8 * n_models * max(condition.rankings for condition in asked)))
     blocks, done = [numbers[start : start + step] for start in range(0, len(numbers), step)], 0
@@ -337,10 +335,7 @@ def agreement(
         SCHEMA,
         f"pandora-regret {__version__}",
         ContestSize(
-            contest.models,
-            tuple(map(str, contest.classes)),
-            len(contest.truth),
-            n_groups if n_groups < len(contest.truth) else None,
+            contest.models, tuple(map(str, contest.classes)), n_rows, n_groups if n_groups < n_rows else None
         ),
         IntervalMethod(METHOD, share, len(numbers) - 1, resample, contest.seed),
         tuple(MetricTitle(metric.key, metric.title, metric.better) for metric in by),
