@@ -67,8 +67,7 @@ def pandora_regret_expr(classes: Sequence[str], *, label: str, alpha: float = 1.
     >>> frame.select(score=pandora_regret_expr(["flu", "cold"], label="truth"))["score"].to_list()
     [0.3333333333333333, 0.020833333333333332]
     """
-    scores = _Scores(classes, label, alpha)
-    return scores.score("pandora_regret", scores.truth())
+    return _Scores(classes, label, alpha).score("pandora_regret")
 
 
 @renamed("typical_costs", "costs")
@@ -90,8 +89,7 @@ def expected_search_cost_expr(
     narwhals.Expr
         One number per row, in the costs' unit.
     """
-    scores = _Scores(classes, label, alpha, costs, priced=True)
-    return scores.score("expected_search_cost", scores.truth())
+    return _Scores(classes, label, alpha, costs, priced=True).score("expected_search_cost")
 
 
 def log_loss_expr(classes: Sequence[str], *, label: str) -> Expr:
@@ -107,8 +105,7 @@ def log_loss_expr(classes: Sequence[str], *, label: str) -> Expr:
     narwhals.Expr
         One number per row.
     """
-    scores = _Scores(classes, label, 1.0)
-    return scores.score("log_loss", scores.truth())
+    return _Scores(classes, label, 1.0).score("log_loss")
 
 
 @renamed("typical_costs", "costs")
@@ -286,13 +283,14 @@ class _Scores:
         [impossible] = settle(impossible=nw.when(inverse == 0).then(nw.lit(1.0)).otherwise(nw.lit(0.0)))
         return _Truth(probability, inverse, cost, inverse_cost, impossible)
 
-    def score(self, metric: str, truth: _Truth) -> Expr:
+    def score(self, metric: str, truth: _Truth | None = None) -> Expr:
         """One of the metrics; null where the truth is.
 
         ``1 / (3 (K - 1)) sum_j L(p_i / p_j)``, less the truth's own term, L(1) = 1; ``-ln p_i``, where no engine
         is asked for the logarithm of zero; or ``E[u] (C_i + s sum_j C_j L(q_i / q_j))`` with ``q_k = p_k / C_k``,
         where s turns L into a share.
         """
+        truth = truth or self.truth()
         if metric == "pandora_regret":
             losses = reduce(add, (self._loss(truth, name) for name in self.classes))
             score = (losses - 1.0) * (1 / (3 * (len(self.classes) - 1)))

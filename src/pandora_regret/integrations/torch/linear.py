@@ -23,12 +23,11 @@ from pandora_regret.integrations.torch.loss import (
     scaled,
 )
 from pandora_regret.integrations.torch.tensors import (
-    ClassCosts,
     Reduction,
     beside,
     blocks_of,
     check_classes,
-    cost_table,
+    read_class_costs,
     read_reduction,
     refuse_gradient,
 )
@@ -58,9 +57,9 @@ class LinearPandoraLoss(torch.nn.Module):
         self, alpha: float = 1.0, costs: Any = None, reduction: Reduction = "mean", ignore_index: int = -100
     ) -> None:
         super().__init__()
-        costs = None if costs is None else ClassCosts(costs)
+        costs, reduction = read_class_costs(costs), read_reduction(reduction)
         self.options: dict[str, Any] = {
-            "alpha": alpha, "costs": costs, "reduction": read_reduction(reduction), "ignore_index": ignore_index
+            "alpha": alpha, "costs": costs, "reduction": reduction, "ignore_index": ignore_index
         }  # fmt: skip
 
     def forward(
@@ -137,33 +136,19 @@ def linear_pandora_loss(
         dtype = torch.get_autocast_dtype(features.device.type)
         features, weight = features.to(dtype), weight.to(dtype)
         bias = None if bias is None else bias.to(dtype)
-    _check_layer(features, weight, bias, target)
+    if target.shape != features.shape[:-1] or target.is_floating_point():
+        problem = f"has shape {tuple(target.shape)} and dtype {target.dtype}"
+        fix = f"pass class numbers of shape {tuple(features.shape[:-1])}, one for each row of features"
+        raise InputError(problem, argument="target", fix=fix)
     if (alpha := read_alpha(alpha)) == torch.inf:
         raise InputError("alpha = inf has no gradient: choose a finite one, or measure logits by PandoraLoss.")
     truth, scales = _read_rows(target, sample_weight, read_reduction(reduction), ignore_index, len(weight))
     scales = scales.to(precision_of(features))
-    table = beside(cost_table(costs, len(weight)), features.device, scales.dtype)
-    layer = features.reshape(-1, weight.shape[1]), weight, bias
+    table = beside(read_class_costs(costs), len(weight), features.device, scales.dtype)
+    layer = features.reshape(-1, features.shape[-1]), weight, bias
     wanted = [torch.is_grad_enabled() and one is not None and one.requires_grad for one in layer]
     losses: Tensor = _OfLayer.apply(*layer, truth, scales, table, alpha, reduction == "none", wanted)  # type: ignore[no-untyped-call]
     return losses.view(target.shape) if reduction == "none" else losses
-
-
-def _check_layer(features: Tensor, weight: Tensor, bias: Tensor | None, target: Tensor) -> None:
-    """Shapes, precisions and devices must fit each other."""
-    n_classes, shape = len(weight), tuple(features.shape[:-1])
-    fits = {
-        "weight": weight.ndim == 2 and n_classes > 1 and weight.shape[1:] == features.shape[-1:],
-        "target": tuple(target.shape) == shape and not target.is_floating_point(),
-        "bias": bias is None or bias.shape == (n_classes,),
-    }
-    for name, one in {"weight": weight, "target": target, "bias": bias}.items():
-        if one is not None and not fits[name]:
-            fix = f"pass features (..., D), weight (K, D), bias (K,), and class numbers of shape {shape}"
-            raise InputError(f"has shape {tuple(one.shape)} and dtype {one.dtype}", argument=name, fix=fix)
-        if one is not None and name != "target" and (one.dtype, one.device) != (features.dtype, features.device):
-            problem = f"is {one.dtype} on {one.device} but features is {features.dtype} on {features.device}"
-            raise InputError(problem, argument=name, fix="convert one of them, or use torch.autocast")
 
 
 def _read_rows(

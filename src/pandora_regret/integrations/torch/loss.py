@@ -17,12 +17,11 @@ from torch import Tensor
 
 from pandora_regret.inputs import InputError, read_alpha
 from pandora_regret.integrations.torch.tensors import (
-    ClassCosts,
     Reduction,
     beside,
     blocks_of,
     check_classes,
-    cost_table,
+    read_class_costs,
     read_reduction,
     read_rows,
     read_smoothing,
@@ -103,7 +102,7 @@ def _for_kernels(logits: Tensor, target: Tensor, rule: Rule) -> tuple[ModuleType
     kernels = kernels_for(logits) if target.ndim == 1 and len(target) and not rule.label_smoothing else None
     if kernels is None:
         return None, None
-    costs = beside(rule.costs, logits.device, torch.float32)
+    costs = beside(rule.costs, logits.shape[1], logits.device, torch.float32)
     return kernels, kernels.LogitRows(logits, target, rule.alpha, costs, rule.ignore_index)
 
 
@@ -126,7 +125,7 @@ def _by_torch(logits: Tensor, target: Tensor, rule: Rule, weights: Tensor | None
     (n, k), dtype, hard = logits.shape, precision_of(logits), target.ndim == 1
     if logits.is_cpu and hard:
         check_classes(target, k, rule.ignore_index)
-    costs, share = beside(rule.costs, logits.device, dtype), 1 / (3 * (k - 1))
+    costs, share = beside(rule.costs, k, logits.device, dtype), 1 / (3 * (k - 1))
     losses = torch.empty(n, dtype=dtype, device=logits.device)
     grad = None if weights is None else torch.empty(logits.shape, dtype=logits.dtype, device=logits.device)
     for rows in blocks_of(logits, 1 if hard and not rule.label_smoothing else k):
@@ -298,21 +297,20 @@ def loss_of_batch(
     logits: Tensor,
     target: Tensor,
     alpha: float | Tensor,
-    costs: Any,
+    costs: Tensor | None,
     reduction: Reduction,
     *others: Any,
 ) -> Tensor:
     """The loss, with options that have been read: fused if alpha is a number, by operators if it is a tensor."""
     refuse_gradient(target, "target")
     values, flat, shape = read_rows(logits, target)
-    table, loss = cost_table(costs, values.shape[1]), None
     if isinstance(alpha, Tensor):
         of_rows = row_losses if torch.compiler.is_compiling() else RowLosses.apply
-        loss = of_rows(values, flat, table, alpha, *others)
+        loss: Tensor = of_rows(values, flat, costs, alpha, *others)
         if reduction != "none":
             loss = loss.sum() / (count_rows(flat, others[-1]) if reduction == "mean" else 1)
     else:
-        rule = Rule(table, limit_of(alpha), *others)
+        rule = Rule(costs, limit_of(alpha), *others)
         if values.requires_grad and torch.is_grad_enabled():
             loss = FusedPandoraLoss.apply(values, flat, rule, reduction)  # type: ignore[no-untyped-call]
         else:
@@ -372,7 +370,7 @@ class PandoraLoss(torch.nn.Module):
         self.reduction = read_reduction(reduction)
         self.label_smoothing = read_smoothing(label_smoothing)
         self.ignore_index = ignore_index
-        self.costs = None if costs is None else ClassCosts(costs)
+        self.costs = read_class_costs(costs)
 
     @property
     def alpha(self) -> float:
@@ -439,7 +437,7 @@ def pandora_loss(
     """
     value = read_alpha(alpha) if _is_eager(logits) else _as_tensor(alpha)
     options = (read_reduction(reduction), read_smoothing(label_smoothing), ignore_index)
-    return loss_of_batch(logits, target, value, costs, *options)
+    return loss_of_batch(logits, target, value, read_class_costs(costs), *options)
 
 
 def _as_tensor(alpha: float) -> Tensor:

@@ -12,11 +12,10 @@ from pandora_regret.inputs.errors import renamed
 from pandora_regret.inputs.numbers import check_shape, read_weights
 from pandora_regret.inputs.tables import HALF_TOLERANCE, TOLERANCE, check_rows
 from pandora_regret.integrations.torch.tensors import (
-    ClassCosts,
     beside,
     blocks_of,
     check_classes,
-    cost_table,
+    read_class_costs,
     read_rows,
 )
 from pandora_regret.kernels.portable import search_cost, tie_of, total_loss
@@ -71,11 +70,11 @@ class PandoraRegret(Metric):
         super().__init__(**kwargs)
         self.num_classes = read_count(num_classes, "num_classes", least=2)
         self.alpha, self.logits, self.validate_args = read_alpha(alpha), logits, validate_args
-        self.costs = None if costs is None else ClassCosts(costs)
-        cost_table(self.costs, self.num_classes)  # fails now, not in update
+        self.costs = read_class_costs(costs)
+        beside(self.costs, self.num_classes, torch.device("cpu"), torch.float64)  # fails now, not in update
         # A MetricCollection takes metrics for one whose states agree in name and, once, in value. On equal
         # forecasts scores of every alpha agree, so the name of the sum says which score it is of.
-        listed = None if self.costs is None else self.costs.values.tolist()
+        listed = None if self.costs is None else self.costs.tolist()
         fingerprint = crc32(repr((type(self).__name__, self.alpha, listed, self.logits)).encode())
         self._total = f"total_{fingerprint:08x}"
         for name in (self._total, "weight"):
@@ -101,7 +100,7 @@ class PandoraRegret(Metric):
         if self.validate_args:
             _check_values(values, truth, weights, self.logits)
         total, weight = getattr(self, self._total), self.weight
-        costs = beside(cost_table(self.costs, self.num_classes), values.device, torch.float64)
+        costs = beside(self.costs, self.num_classes, values.device, torch.float64)
         tie = tie_of(values.dtype, torch)
         for rows in blocks_of(values):
             block = values[rows].double()

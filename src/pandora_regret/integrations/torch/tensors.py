@@ -90,53 +90,32 @@ def read_smoothing(label_smoothing: float) -> float:
     return read_number(label_smoothing, "label_smoothing", lambda share: 0 <= share <= 1, "it must lie in [0, 1]")
 
 
-class ClassCosts:
-    """Costs of the classes, checked once, on the CPU in double precision.
-
-    They are not a module's buffer, as ``module.half()`` would round them.
-    """
-
-    def __init__(self, costs: Any) -> None:
-        refuse_gradient(costs, "costs")
-        if isinstance(costs, Tensor):
-            costs = costs.double().cpu().numpy()
-        array = check_costs(read_floats(costs, "costs"), "costs")
-        check_shape(array, "costs", "pass one cost per class, shape (K,)", (array.size,))
-        if array.min() < LEAST_COST or array.max() > LARGEST_COST:
-            problem = f"costs go from {array.min():g} to {array.max():g}"
-            fix = (
-                f"in float32 they must lie between {LEAST_COST:g} and {LARGEST_COST:g}; count them in another unit"
-            )
-            raise InputError(problem, fix=fix)
-        self.values = torch.from_numpy(array)
-
-    def __repr__(self) -> str:
-        return f"<{len(self.values)} costs>"
-
-
-def cost_table(costs: Any, n_classes: int) -> Tensor | None:
-    """Costs as a tensor (K,), wherever it is; those on an accelerator are not checked."""
-    if costs is None:
-        return None
-    if isinstance(costs, Tensor) and not costs.is_cpu:
-        refuse_gradient(costs, "costs")
-        table = costs
-    else:
-        table = (costs if isinstance(costs, ClassCosts) else ClassCosts(costs)).values
-    check_shape(table, "costs", f"pass one for each of {n_classes} classes, ({n_classes},)", (n_classes,))
+def read_class_costs(costs: Any) -> Tensor | None:
+    """Costs of the classes, (K,), checked, on the CPU in double precision; those on an accelerator as they are."""
+    refuse_gradient(costs, "costs")
+    if costs is None or (isinstance(costs, Tensor) and not costs.is_cpu):
+        return costs
+    table = costs.double() if isinstance(costs, Tensor) else torch.from_numpy(read_floats(costs, "costs"))
+    array = check_costs(table.numpy(), "costs")
+    check_shape(array, "costs", "pass one cost per class, shape (K,)", (array.size,))
+    if array.min() < LEAST_COST or array.max() > LARGEST_COST:
+        problem = f"costs go from {array.min():g} to {array.max():g}"
+        fix = f"in float32 they must lie between {LEAST_COST:g} and {LARGEST_COST:g}; count them in another unit"
+        raise InputError(problem, fix=fix)
     return table
 
 
 _COPIES: MutableMapping[Any, dict[Any, Tensor]] = WeakTensorKeyDictionary()
 
 
-def beside(table: Tensor | None, device: torch.device, dtype: torch.dtype) -> Tensor | None:
+def beside(costs: Tensor | None, n_classes: int, device: torch.device, dtype: torch.dtype) -> Tensor | None:
     """Costs on that device, in that precision; copies of CPU costs on a device are kept: moving is waiting."""
-    if table is None:
+    if costs is None:
         return None
-    if not table.is_cpu or device.type == "cpu":
-        return table.to(device, dtype)
-    copies = _COPIES.setdefault(table, {})
+    check_shape(costs, "costs", f"pass one for each of {n_classes} classes, ({n_classes},)", (n_classes,))
+    if not costs.is_cpu or device.type == "cpu":
+        return costs.to(device, dtype)
+    copies = _COPIES.setdefault(costs, {})
     if (device, dtype) not in copies:
-        copies[device, dtype] = table.to(device, dtype)
+        copies[device, dtype] = costs.to(device, dtype)
     return copies[device, dtype]
