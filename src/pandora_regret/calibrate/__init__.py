@@ -6,6 +6,4 @@ first asked for.
 
 from pandora_regret.lazy import lazy_exports
 
-__all__, __getattr__, __dir__ = lazy_exports(
-    __name__, dict.fromkeys(("estimators", "wrapper"), ("sklearn", "zoo"))
-)
+__all__, __getattr__, __dir__ = lazy_exports(__name__, {"estimators": ("sklearn", "zoo")})

@@ -1,5 +1,6 @@
 from pandora_regret.calibrate.decomposition import Decomposition as Decomposition
 from pandora_regret.calibrate.decomposition import decompose as decompose
+from pandora_regret.calibrate.estimators import CalibratedSearch as CalibratedSearch
 from pandora_regret.calibrate.estimators import MatrixScaling as MatrixScaling
 from pandora_regret.calibrate.estimators import PriorShift as PriorShift
 from pandora_regret.calibrate.estimators import TemperatureScaling as TemperatureScaling
@@ -8,4 +9,3 @@ from pandora_regret.calibrate.recalibration import Recalibration as Recalibratio
 from pandora_regret.calibrate.recalibration import RecalibrationMap as RecalibrationMap
 from pandora_regret.calibrate.recalibration import load_map as load_map
 from pandora_regret.calibrate.recalibration import recalibrate as recalibrate
-from pandora_regret.calibrate.wrapper import CalibratedSearch as CalibratedSearch

@@ -116,9 +116,7 @@ def decompose(
     >>> abs(decompose(truth, calm).miscalibration.value) < 0.005
     True
     """
-    forecast = read_forecast(
-        y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
-    )
+    forecast = read_forecast(y_true, y_proba, labels, sample_weight, logits, normalise)
     prior, forecast = priced(forecast, prior, costs)
     method = read_choice(method, "method", CHOICES)
     return decompose_forecast(forecast, prior, method, folds, seed, read_level(level), currency, groups)

@@ -235,8 +235,7 @@ def recalibrate(
     >>> result.worth_it, round(result.map.temperature)
     (True, 3)
     """
-    options: dict[str, Any] = {"labels": labels, "sample_weight": sample_weight}
-    forecast = read_forecast(y_true, y_proba, logits=logits, normalise=normalise, **options)
+    forecast = read_forecast(y_true, y_proba, labels, sample_weight, logits, normalise)
     prior, forecast = priced(forecast, prior, costs)
     return recalibrate_forecast(forecast, prior, method, objective, folds, seed, level, currency, groups)
 
