@@ -1,7 +1,7 @@
 """MLflow: a comparison as metrics, JSON and page of a run; scores as metrics of `mlflow.models.evaluate`."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from inspect import Parameter, Signature
 from typing import Any
@@ -91,12 +91,27 @@ def make_metrics(
     list
         Metrics as MLflow takes them.
     """
+    base, models = (import_optional(f"mlflow.{name}", extra="mlflow") for name in ("metrics.base", "models"))
     each: dict[str, Any] = {"labels": list(classes), "per_instance": True}
     scores: dict[str, Any] = {
         "pandora_regret": partial(pandora_regret, alpha=alpha, **each),
         "expected_search_cost": partial(expected_search_cost, prior=prior, costs=costs, **each),
     }
-    return [_metric(score, name, classes, read_level(level)) for name, score in scores.items()]
+    kind, level = Parameter.POSITIONAL_OR_KEYWORD, read_level(level)
+    wanted = [Parameter(name, kind) for name in ("predictions", "targets")]
+    wanted += [Parameter(name, kind, default=None) for name in column_mapping(classes)]
+
+    def metric(name: str) -> Any:
+        def evaluate(predictions: Any, targets: Any, *columns: Any) -> Any:
+            rows = scores[name](np.asarray(targets), _forecasts(predictions, columns))
+            mean = Figure.of_mean(rows, np.ones(len(rows))).estimate(level)
+            limits = {"low": mean.low, "high": mean.high} if mean.low is not None else {}
+            return base.MetricValue(scores=rows.tolist(), aggregate_results={"mean": mean.value, **limits})
+
+        evaluate.__signature__ = Signature(wanted)  # type: ignore[attr-defined]
+        return models.make_metric(eval_fn=evaluate, greater_is_better=False, name=name)
+
+    return [metric(name) for name in scores]
 
 
 def column_mapping(classes: Sequence[str]) -> dict[str, str]:
@@ -112,32 +127,7 @@ def column_mapping(classes: Sequence[str]) -> dict[str, str]:
     dict
         From names of parameters to names of columns.
     """
-    return dict(zip(_parameters(classes), classes, strict=True))
-
-
-def _metric(
-    score: Callable[[Any, FloatArray], FloatArray], name: str, classes: Sequence[str], level: float
-) -> Any:
-    base = import_optional("mlflow.metrics.base", extra="mlflow")
-    names = _parameters(classes)
-
-    def evaluate(predictions: Any, targets: Any, *columns: Any) -> Any:
-        rows = score(np.asarray(targets), _forecasts(predictions, columns))
-        mean = Figure.of_mean(rows, np.ones(len(rows))).estimate(level)
-        limits = {"low": mean.low, "high": mean.high} if mean.low is not None else {}
-        return base.MetricValue(scores=rows.tolist(), aggregate_results={"mean": mean.value, **limits})
-
-    kind = Parameter.POSITIONAL_OR_KEYWORD
-    wanted = [Parameter(each, kind) for each in ("predictions", "targets")]
-    evaluate.__signature__ = Signature([*wanted, *(Parameter(each, kind, default=None) for each in names)])  # type: ignore[attr-defined]
-    return import_optional("mlflow.models", extra="mlflow").make_metric(
-        eval_fn=evaluate, greater_is_better=False, name=name
-    )
-
-
-def _parameters(classes: Sequence[str]) -> list[str]:
-    """A parameter for every class: its name, where that can be one."""
-    return [name if name.isidentifier() else f"class_{k}" for k, name in enumerate(classes)]
+    return {name if name.isidentifier() else f"class_{k}": name for k, name in enumerate(classes)}
 
 
 def _forecasts(predictions: Any, columns: Sequence[Any]) -> FloatArray:
