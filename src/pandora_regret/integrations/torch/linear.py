@@ -142,30 +142,22 @@ def linear_pandora_loss(
         raise InputError(problem, argument="target", fix=fix)
     if (alpha := read_alpha(alpha)) == torch.inf:
         raise InputError("alpha = inf has no gradient: choose a finite one, or measure logits by PandoraLoss.")
-    truth, scales = _read_rows(target, sample_weight, read_reduction(reduction), ignore_index, len(weight))
+    flat = target.reshape(-1).long()
+    if flat.is_cpu:
+        check_classes(flat, len(weight), ignore_index)
+    kept = flat != ignore_index
+    truth, scales = flat.where(kept, 0), kept.double()  # what the loss of each row is multiplied by
+    if sample_weight is not None:
+        refuse_gradient(sample_weight, "sample_weight")
+        check_shape(sample_weight, "sample_weight", "pass one per target", tuple(target.shape))
+        scales = scales * sample_weight.reshape(-1)
+    scales = scales / scales.sum() if read_reduction(reduction) == "mean" else scales
     scales = scales.to(precision_of(features))
     table = beside(read_class_costs(costs), len(weight), features.device, scales.dtype)
     layer = features.reshape(-1, features.shape[-1]), weight, bias
     wanted = [torch.is_grad_enabled() and one is not None and one.requires_grad for one in layer]
     losses: Tensor = _OfLayer.apply(*layer, truth, scales, table, alpha, reduction == "none", wanted)  # type: ignore[no-untyped-call]
     return losses.view(target.shape) if reduction == "none" else losses
-
-
-def _read_rows(
-    target: Tensor, sample_weight: Tensor | None, reduction: str, ignore_index: int, n_classes: int
-) -> tuple[Tensor, Tensor]:
-    """The true class of every row, and what its loss is multiplied by, (N,) each."""
-    flat = target.reshape(-1).long()
-    if flat.is_cpu:
-        check_classes(flat, n_classes, ignore_index)
-    kept = flat != ignore_index
-    scales = kept.double()
-    if sample_weight is not None:
-        refuse_gradient(sample_weight, "sample_weight")
-        shape = tuple(target.shape)
-        check_shape(sample_weight, "sample_weight", f"pass {shape}, as target has", shape)
-        scales = scales * sample_weight.reshape(-1)
-    return flat.where(kept, 0), scales / scales.sum() if reduction == "mean" else scales
 
 
 class _OfLayer(torch.autograd.Function):
