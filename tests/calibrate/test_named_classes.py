@@ -63,13 +63,6 @@ def test_numbers_of_which_the_last_never_occurs_are_no_codes(skin):
         VectorScaling(labels=NAMES).fit(forecasts, np.arange(240) % 2)
 
 
-def test_rows_in_another_order_are_an_error(skin):
-    forecasts, truth = skin
-    frame = pd.DataFrame(forecasts, columns=NAMES)
-    with pytest.raises(pr.InputError, match="y has the rows of X in another order"):
-        VectorScaling().fit(frame, pd.Series(truth).iloc[::-1])
-
-
 def test_costs_without_names_ask_for_them(skin):
     forecasts, truth = skin
     prices = {"costs": [380.0, 120.0, 90.0]}

@@ -77,16 +77,6 @@ def test_a_cluster_out_of_reach_is_exit_code_1(tmp_path, monkeypatch):
     assert "no Dask scheduler answers" in refused("score", path, "--cluster", "tcp://127.0.0.1:9", code=1)
 
 
-def test_a_disk_that_is_full_is_exit_code_1(tmp_path, monkeypatch):
-    def refuse(path, write):
-        raise OSError(28, "No space left on device", str(path))
-
-    monkeypatch.setattr("pandora_regret.report.page.write_atomically", refuse)
-    page = tmp_path / "page.html"
-    result = run("compare", wine_file(tmp_path, "bayes"), "--html", page)
-    assert (result.exit_code, result.stderr) == (1, f"pandora: {page}: No space left on device.\n")
-
-
 def test_a_defect_of_the_program_is_not_hidden(tmp_path, monkeypatch):
     monkeypatch.setattr("pandora_regret.stream.score_stream", lambda *_, **__: 1 / 0)
     assert isinstance(run("score", wine_file(tmp_path, "bayes")).exception, ZeroDivisionError)

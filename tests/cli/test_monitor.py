@@ -248,16 +248,6 @@ def test_a_page_is_written_before_another_run_may_write_a_newer_one(tmp_path, st
     assert written == [True]
 
 
-@pytest.mark.parametrize("damage", ["", "{", "[]", '{"schema": "pandora-monitor/1"}', '{"schema": "x"}'])
-def test_a_state_that_is_none(tmp_path, state, damage):
-    file = write_week(tmp_path / "w1.csv", 1)
-    state.write_text(damage)
-    result = watch(state, file)
-    assert result.exit_code == 2
-    assert str(state) in result.stderr.replace("\n", "")
-    assert state.read_text() == damage
-
-
 @pytest.mark.parametrize("layout", [None, 3, [], {"html": "elsewhere.html", "close": True}])
 def test_a_state_tells_nothing_but_how_files_are_laid_out(tmp_path, state, layout, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from cli_files import CLASSES, COSTS, forecasts, refused, run, run_json, wine_file, write_csv
+from cli_files import refused, run, run_json, write_csv
 
 from pandora_regret.inputs.tests import Tests
 from pandora_regret.workup import plan_search
@@ -62,13 +62,6 @@ def test_the_table_walks_through_the_steps():
     assert [step[:2] for step in steps] == [["1", "nevus"], ["2", "keratosis"], ["3", "melanoma"]]
     assert steps[1] == ["2", "keratosis", "33.3", "%", "75", "150", "80.0", "%"]
     assert "Expected total: 174." in lines
-
-
-def test_a_row_of_a_file(tmp_path):
-    truth, chances = forecasts()
-    path = wine_file(tmp_path, "bayes", remark=truth)
-    expected = plan_search(dict(zip(CLASSES, chances["bayes"][11], strict=True)), [90.0, 60.0, 30.0])
-    assert plan_of(run_json("next", path, "--row", 12, "--costs", COSTS)) == as_json(expected)
 
 
 def test_a_case_by_its_id(tmp_path):

@@ -63,18 +63,6 @@ def test_it_fits_with_wide_names_and_units_on_narrow_terminals(currency, width):
     assert any(line.startswith("網") for line in lines)
 
 
-def test_the_table_has_every_model_its_cost_and_what_it_costs_more():
-    comparison = compared(3, 4)
-    lines = screen(comparison)
-    start = next(number for number, line in enumerate(lines) if line.startswith("Model "))
-    assert lines[start].split("  ")[0] == "Model"
-    for model, line in zip(comparison.models, lines[start + 1 :], strict=False):
-        assert line.startswith(model.name)
-        assert f"${model.cost:,.0f}" in line
-    assert "+$" in lines[start + 2]
-    assert lines[start + 4].startswith("Someone who knew the truth would pay $")
-
-
 def test_of_many_models_the_first_are_shown_and_the_others_counted():
     lines = screen(compared(20, 3))
     assert "16 more models: --full" in lines
