@@ -42,8 +42,8 @@ def week(folder, number, forecasts):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ((*PRICES[:3], "USD"), "--costs gives other prices"),
-        (("--costs", "flu=20,cold=5,covid=36", *PRICES[2:]), "--costs gives other prices"),
+        ((*PRICES[:3], "USD"), "was begun with other prices"),
+        (("--costs", "flu=20,cold=5,covid=36", *PRICES[2:]), "was begun with other prices"),
         (("--prior", "gamma:2"), "was made with uniform"),
     ],
 )
