@@ -100,20 +100,15 @@ PRICES = [
 ]
 
 
-@pytest.mark.parametrize("prices", PRICES)
-def test_a_moved_price_costs_what_the_library_says(browser, report, prices):
+def test_at_other_prices_costs_intervals_and_verdict_are_those_of_a_comparison_there(browser, report):
     browser.open(report.path)
-    set_prices(browser, prices)
-    exact = exact_costs(report, costs=prices)
-    assert shown_costs(browser) == pytest.approx(exact, rel=ROUNDING)
-    assert list(shown_costs(browser)) == by_cost(exact)
-    assert browser.shown(".at-yours") == [True]
-
-
-def test_intervals_and_verdict_at_other_prices_are_those_of_a_comparison_there(browser, report):
-    browser.open(report.path)
-    set_prices(browser, PRICES[0])
-    there = compare(report.truth, report.forecasts, costs=PRICES[0], currency="USD")
+    for prices in PRICES:
+        set_prices(browser, prices)
+        exact = exact_costs(report, costs=prices)
+        assert shown_costs(browser) == pytest.approx(exact, rel=ROUNDING)
+        assert list(shown_costs(browser)) == by_cost(exact)
+        assert browser.shown(".at-yours") == [True]
+    there = compare(report.truth, report.forecasts, costs=PRICES[-1], currency="USD")
     names = browser.texts("#bars .name")
     for end in ("low", "high"):
         read = "return [...document.querySelectorAll('#bars .range')].map(e => +e.dataset[arguments[0]])"

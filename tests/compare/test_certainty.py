@@ -44,13 +44,14 @@ def test_rows_without_weight_are_as_if_they_were_not_there(data, bootstrap):
 @pytest.mark.parametrize("clustered", [False, True])
 def test_rows_that_bring_their_ids_may_come_in_any_order(data, bootstrap, clustered):
     truth, models, weights = data
-    order = np.random.default_rng(4).permutation(ROWS)
-    ids, groups = np.array([f"case {row}" for row in range(ROWS)]), np.arange(ROWS) // 4
-    options = {"bootstrap": bootstrap, "costs": [380.0, 120.0, 90.0]}
-    asked = {"ids": ids, "sample_weight": weights} | ({"groups": groups} if clustered else {})
-    shuffled = {name: values[order] for name, values in asked.items()}
-    tables = {name: table[order] for name, table in models.items()}
-    assert compare(truth[order], tables, **options, **shuffled) == compare(truth, models, **options, **asked)
+    asked = {"y_true": truth, "ids": np.arange(ROWS).astype(str), "sample_weight": weights}
+    asked |= {"groups": np.arange(ROWS) // 4} if clustered else {}
+    results = []
+    for order in (np.arange(ROWS), np.random.default_rng(4).permutation(ROWS)):
+        rows = {name: values[order] for name, values in asked.items()}
+        tables = {name: table[order] for name, table in models.items()}
+        results.append(compare(models=tables, bootstrap=bootstrap, costs=[380.0, 120.0, 90.0], **rows))
+    assert results[0] == results[1]
 
 
 def measured(truth, models):
