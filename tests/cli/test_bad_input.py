@@ -128,9 +128,7 @@ def test_a_report_that_fails_half_way_leaves_the_old_one(tmp_path, monkeypatch):
     path, page = wine_file(tmp_path, "bayes"), tmp_path / "page.html"
     page.write_text("precious")
     monkeypatch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")))
-    assert (
-        refused("compare", path, "--html", page, "--force", code=1)
-        == "pandora: output: No space left on device.\n"
-    )
+    result = run("compare", path, "--html", page, "--force")
+    assert (result.exit_code, result.stderr) == (1, f"pandora: {page}: No space left on device.\n")
     assert page.read_text() == "precious"
     assert len(list(tmp_path.iterdir())) == 2

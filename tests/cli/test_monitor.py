@@ -278,3 +278,7 @@ def test_mistakes_are_said_in_a_sentence(tmp_path, state):
         assert result.exit_code == 2, arguments
         assert message in result.stderr, (arguments, result.stderr)
     assert not state.exists()
+    for damage in ("{", "[]"):
+        state.write_text(damage)
+        assert watch(state, file).exit_code == 2
+        assert state.read_text() == damage
