@@ -334,7 +334,7 @@ def labels_of(model: Predictions, until_all: bool = False) -> dict[Any, None]:
     column, k = model.columns.label, len(model.classes)
     for rows in model.walk([column]) if column else ():
         distinct, codes = coded(rows.records.column(column))
-        labels |= dict.fromkeys(distinct[code] for code in np.unique(codes).tolist())
+        labels |= dict.fromkeys(distinct[code] for code in np.flatnonzero(np.bincount(codes)).tolist())
         if until_all and 1 < k <= len(labels) and len({*numbers_of(labels, model.classes)} - {-1}) == k:
             break
     return labels

@@ -34,7 +34,7 @@ LARGEST_ALPHA = 1e3  # up to here the compiled logarithm of a ratio near 1, time
 ROWS_AT_ONCE = 334_000  # one number per row stays small beside the rows; threads a power of two apart collide
 COPIED_ELEMENTS = 1 << 20  # half-precision and scattered rows are copied, this much at a time
 CHUNK_ELEMENTS = 1 << 18  # at least, of what a thread is handed at a time
-CHUNKS_PER_THREAD = 8  # at most; a core that is interrupted does not keep the others waiting
+CHUNKS_PER_THREAD = 2  # at most: each costs some Python; a core that is interrupted keeps the others waiting less
 MOST_PAIR_BYTES = 1 << 25  # of the (K, K) sums that threads keep to themselves
 _work_so_far: list[int] = []  # elements
 

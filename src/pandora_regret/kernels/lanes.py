@@ -23,6 +23,7 @@ LEAST_TRUTH = 1e-150  # below this p / C, ratios to other classes may leave the 
 LEAST_RATIO = 1e-300  # a rival this far behind costs nothing
 MOST_ODDS = 1e70  # the product of four must not overflow; an L_1 beyond this is that of infinity
 UNIFORM, RANKS, POWER = 1, 2, 3  # alpha = 1, alpha = inf, and any other
+FEW = 64  # classes: of more, a row that lies in one piece is long enough to become vector code
 FEWEST_LANES, NEAR = 16, 8192  # rows at a time are fewer where classes are many: so many numbers stay near
 SLOTS = range(0, N_SLOTS * SPACING, SPACING)  # where the numbers of the rows begin
 LABEL, OURS, OWN, MERIT, COST, THEIRS, PAIR, SURE = SLOTS[:8]
@@ -73,7 +74,8 @@ def _pair_of_logits(ours, theirs, gap, alpha, kind, tie, worth):
 def _pair_of_probabilities(ours, theirs, alpha, kind, tie, worth):
     """L_alpha of a pair of quotients ``p / C``; a tie at alpha = inf reaches as far as `tie`, relatively."""
     behind = theirs < ours
-    ratio = theirs / ours if behind else ours / theirs
+    smaller, larger = (theirs, ours) if behind else (ours, theirs)
+    ratio = smaller / larger  # one division: two would be a branch
     if kind == UNIFORM:
         return ratio * ratio if behind else 3 - 2 * ratio
     if kind == RANKS:
@@ -133,11 +135,16 @@ def score(
     """
     w, kind = doubles(buffer), UNIFORM if alpha == 1 else (RANKS if alpha == np.inf else POWER)
     simple, listed = kind == UNIFORM and not (logits or of_each), costs != 0 and not (logits or of_each)
+    wide = k > FEW and stride >= k and sums == 0 and pairs == 0 and (logits or kind == UNIFORM)
     lanes, doubtful = min(LANES, max(FEWEST_LANES, NEAR // k)), 0
     for low in range(start, stop, lanes):
         n = min(lanes, stop - low)
         _begin(single, addresses, stride, k, logits, integers(truth), costs, of_each, low, n, w)
-        for first in range(0, k, AT_ONCE):
+        lone = n if wide else 0
+        _add_rows(
+            single, addresses, stride, k, costs, of_each, logits, alpha, kind, tie, lower, higher, low, lone, w
+        )
+        for first in range(k if wide else 0, k, AT_ONCE):
             _copy_classes(single, addresses, stride, k, low, first, n, w)
             if sums != 0:
                 _add_all(doubles(costs), first, k, tie, n, w)
@@ -147,7 +154,7 @@ def score(
                 _add_priced(doubles(costs), first, k, tie, n, w)
             if not simple:
                 _add_pairs(first, k, costs, of_each, logits, alpha, kind, tie, lower, higher, low, 0, n, w)
-        doubtful += _settle(simple, listed, logits, tolerance, losses, weights, low, n, w)
+        doubtful += _settle(simple and not wide, listed, logits, tolerance, losses, weights, low, n, w)
         if sums != 0:
             _finish(listed, mean, share, n, w)
             _add_up(low == start, n, w, doubles(sums))
@@ -272,6 +279,39 @@ def _pair(j, priced, logits, alpha, kind, tie, lower, higher, n, w):
             pair = _pair_of_probabilities(w[MERIT + r], theirs / cost, alpha, kind, tie, worth)
         w[PAIR + r] = cost * pair if j != label else 0.0
         w[TOTAL + r] += w[PAIR + r]
+
+
+@step
+def _add_rows(single, addresses, stride, k, costs, of_each, logits, alpha, kind, tie, lower, higher, low, n, w):
+    """Sums and losses of rows that lie in one piece, class by class."""
+    for r in range(n):
+        row, label, ours, own, merit = low + r, w[LABEL + r], w[OURS + r], w[OWN + r], w[MERIT + r]
+        first, of_row, address = row * stride, row * k if of_each else 0, integers(addresses)[0]
+        about = (label, ours, own, merit, costs, of_row, first, k, logits, alpha, kind, tie, lower, higher)
+        sums = _row(singles(address), *about) if single else _row(doubles(address), *about)
+        w[SUM + r], w[LEAST + r], w[TOTAL + r] = sums
+
+
+@step
+def _row(values, label, ours, own, merit, costs, of_row, first, k, logits, alpha, kind, tie, lower, higher):
+    total, loss, bad, inverse = 0.0, 0.0, 0, 1 / merit
+    if logits:
+        for j in range(k):
+            theirs, cost = types.float64(values[first + j]), 1.0 if costs == 0 else doubles(costs)[of_row + j]
+            gap = ours - theirs
+            gap = gap + log_normal(cost / own) if costs != 0 else gap
+            pair = _pair_of_logits(ours, theirs, gap, alpha, kind, tie, lower if j < label else higher)
+            total += theirs
+            loss += cost * pair if j != label else 0.0
+    else:  # L_1
+        for j in range(k):
+            theirs, cost = types.float64(values[first + j]), 1.0 if costs == 0 else doubles(costs)[of_row + j]
+            odds = theirs * inverse / cost
+            m, u = min(odds, 1.0), max(odds, 1.0)
+            total += theirs
+            bad += not theirs >= 0
+            loss += cost * (m * m + 2 * (u - 1) / u) if j != label else 0.0
+    return total, -1.0 if bad else 0.0, loss
 
 
 @step
