@@ -79,9 +79,20 @@ class Graph(NamedTuple):
 def compile_graph(workup: Workup, found: Findings | None = None, limit: int = MOST_STATES) -> Graph:
     """The graph of all states that can be reached from a start."""
     space = StateSpace(workup)
-    rows, moves = _reached(space, *space.start(found), limit)
+    state, likelihood = space.start(found)
+    if space.most_states(state, limit) > limit:
+        raise space.too_many(limit)
+    rows, moves, queue = {state: likelihood}, dict[State, Any](), [state]
+    for state in queue:  # grows as new states are found
+        moves[state] = [(action, [*space.branches(state, action)]) for action in space.open_actions(state)]
+        for row, after in chain(*(branches for _, branches in moves[state])):
+            if after is not None and after not in rows:
+                rows[after] = rows[state] * space.rows[row]
+                queue.append(after)
+        if len(queue) > limit:  # only where rounds count beside steps
+            raise space.too_many(limit)
     # more steps made, or fewer classes possible: this grows along every edge
-    queue = sorted(rows, key=lambda s: (sum(o != UNUSED for o in s.outcomes), -s.possible.bit_count()))
+    queue.sort(key=lambda s: (sum(o != UNUSED for o in s.outcomes), -s.possible.bit_count()))
     number, edges, actions, children = {state: index for index, state in enumerate(queue)}, [0], [], []
     for state in queue:
         for action, branches in moves[state]:
@@ -99,22 +110,6 @@ def compile_graph(workup: Workup, found: Findings | None = None, limit: int = MO
         np.array([end.names_class for end in workup.endings], np.intp),
     )
     return Graph(space, tuple(queue), np.array(actions, np.intp), arrays)
-
-
-def _reached(space: StateSpace, state: State, likelihood: FloatArray, limit: int) -> tuple[dict[State, Any], Any]:
-    """How likely each class makes every state, (K,), and the actions and branches there."""
-    if space.most_states(state, limit) > limit:
-        raise space.too_many(limit)
-    rows, moves, queue = {state: likelihood}, {}, [state]
-    for state in queue:  # grows as new states are found
-        moves[state] = [(action, [*space.branches(state, action)]) for action in space.open_actions(state)]
-        for row, after in chain(*(branches for _, branches in moves[state])):
-            if after is not None and after not in rows:
-                rows[after] = rows[state] * space.rows[row]
-                queue.append(after)
-        if len(queue) > limit:  # only where rounds count beside steps
-            raise space.too_many(limit)
-    return rows, moves
 
 
 def sweep(

@@ -216,14 +216,8 @@ class Bounds:
         # what bounds know of steps is by themselves: several at once tell no more, and save at most a fee
         self.step_costs = workup.costs + (0.0 if workup.together else workup.fee)
         self.bits = np.maximum(np.ceil(np.log2(np.diff(space.first))), 1)
-        self._read_endings()
-
-    def _read_endings(self) -> None:
-        """Ways to stop, and the least that a case of each class can end with.
-
-        Where there are none, a case may still be left unresolved, unless every class is certain to be confirmed.
-        """
-        workup, steps = self.space.workup, self.space.workup.steps
+        # without ways to stop, a case may be left unresolved, unless every class is sure to be confirmed
+        steps = workup.steps
         self.losses = np.array([end.losses for end in workup.endings])
         self.names = np.array([end.names_class for end in workup.endings])
         sure, alone = set[int](), np.full(self.rows.shape[1], inf if workup.confirm else 0.0)

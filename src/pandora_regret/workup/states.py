@@ -75,9 +75,17 @@ class StateSpace:
     def start(self, found: Findings | None = None) -> tuple[State, FloatArray]:
         """The state after some findings, and how likely they are for each class.
 
-        What their steps require counts as made, and each step as a round of its own.
+        What their steps require counts as made, and each step as a round of its own. A visit has the outcome None.
         """
-        steps, findings = self.workup.steps, dict(self._finding(*pair) for pair in (found or {}).items())
+        steps, index, findings = self.workup.steps, self.workup.step_index, dict[int, int]()
+        for name, outcome in (found or {}).items():
+            if name not in index:
+                raise InputError(f"found contains {name!r}, which is no step: choose from {', '.join(index)}.")
+            names = steps[index[name]].outcomes
+            number = 0 if outcome is None and len(names) == 1 else steps[index[name]].outcome(outcome)
+            if number is None:
+                raise InputError(f"found says {name}={outcome}, but its outcomes are {', '.join(names)}.")
+            findings[index[name]] = number
         for step in tuple(findings):
             for before, wanted in self.before[step]:
                 only = 0 if len(steps[before].outcomes) == 1 else wanted
@@ -94,17 +102,6 @@ class StateSpace:
         possible = _bits(likelihood > 0)
         done = self._ends(possible, self._confirms(findings.items()))
         return State(possible, outcomes, len(findings) if self.counts_rounds else 0, done), likelihood
-
-    def _finding(self, name: str, outcome: str | None) -> tuple[int, int]:
-        """The numbers of a step and of its outcome; a visit has the outcome None."""
-        index = self.workup.step_index
-        if name not in index:
-            raise InputError(f"found contains {name!r}, which is no step: choose from {', '.join(index)}.")
-        step = self.workup.steps[index[name]]
-        number = 0 if outcome is None and len(step.outcomes) == 1 else step.outcome(outcome)
-        if number is None:
-            raise InputError(f"found says {name}={outcome}, but its outcomes are {', '.join(step.outcomes)}.")
-        return index[name], number
 
     def open_actions(self, state: State) -> list[int]:
         """Every action that is possible and of any use."""
