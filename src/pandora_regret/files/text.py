@@ -49,7 +49,7 @@ MARKS = {  # what a file begins with that says its encoding; longer ones first
     codecs.BOM_UTF16_BE: "utf-16",
 }
 TITLES = {"iso8859-1": "Latin-1", "cp1252": "Windows-1252"}  # what people call encodings
-LINES_LOOKED_AT, CELLS_LOOKED_AT = 1000, 1 << 16  # to recognise separator and decimal sign; kinds of columns
+LINES_LOOKED_AT, CELLS_LOOKED_AT = 1000, 1 << 14  # to recognise separator and decimal sign; kinds of columns
 SEPARATOR_LINE = re.compile(rb"sep=([,;\t|])\r?\n")  # how Excel is told, above the header
 UTF_8_LETTER = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 NUMBER = r"[+-]?\d*{}\d+(?:[eE][+-]?\d+)?\s*%?"
