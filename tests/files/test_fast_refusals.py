@@ -1,6 +1,7 @@
 """What is wrong with a large file is found by looking at each line once at most, wherever it stands."""
 
 import os
+import subprocess
 import sys
 
 import pytest
@@ -19,6 +20,15 @@ def test_an_unclosed_quote_is_named_in_a_file_of_any_length(tmp_path, index, lin
     lines[index] = line
     path = text_file(tmp_path, "\n".join(["id,y_true,a,b,note", *lines, ""]))
     assert f"{path} line {index + 2} opens a quotation mark that is never closed" in refused(path)
+
+
+@pytest.mark.slow
+def test_a_program_ends_although_a_large_file_was_begun_only(tmp_path):
+    """Threads of Arrow that call Python back would hang it, or abort it, in every second run."""
+    path = text_file(tmp_path, "y_true,a,b\n" + "a,0.25,0.75\nb,0.75,0.25\n" * 1_000_000)
+    program = f"from pandora_regret.files import open_predictions; open_predictions({path!r})"
+    for _ in range(3):
+        subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 
 
 def test_validating_names_a_few_lines_of_each_column(tmp_path):

@@ -205,7 +205,9 @@ class DelimitedFile(TextFile):
     def _parsed(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Tables:
         if self.n_rows == 0:
             return
-        types, n_rows = {name: pa.float64() if name in numbers else pa.string() for name in columns}, 0
+        *_, last = self.kinds
+        types = {name: pa.float64() if name in numbers else pa.string() for name in (*columns, last)}
+        tail = [""]
         block_bytes = max(min(BLOCK_BYTES, rows * self.longest_line), 4 * self.longest_line)
         options: Any = (
             arrow_csv.ReadOptions(
@@ -214,13 +216,12 @@ class DelimitedFile(TextFile):
             arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=self.broken_lines),
             arrow_csv.ConvertOptions(column_types=types, include_columns=list(types), decimal_point=self.decimal),
         )
-        with self.stream() as stream:
-            counting = _CountingStream(stream)
-            for records in arrow_csv.open_csv(counting, *options):
-                yield records
-                n_rows += len(records)
-        if n_rows != counting.ends + (counting.last not in (b"", b"\n")) - self.header_lines:
-            deque(self.rows(), maxlen=0)  # Arrow takes all after an open quote for one value
+        with self.stream() as stream:  # Arrow's own: its threads read ahead, also when Python has ended
+            for records in arrow_csv.open_csv(stream, *options):
+                yield records.select(list(columns))
+                tail = records.column(last)[-1:].to_pylist()
+        if any("\n" in str(value) for value in tail):
+            deque(self.rows(), maxlen=0)  # Arrow takes all after an open quote for one value, the last
 
     def _check_lines(self) -> None:
         """No line is wrong in itself."""
@@ -238,21 +239,6 @@ def _kinds(names: Sequence[str], rows: Sequence[Sequence[str]], decimal: str) ->
         if name.strip():
             kinds[name] = kind_of_texts(cells, decimal)
     return kinds
-
-
-class _CountingStream:
-    """A stream of bytes, as Arrow reads it, whose ends of lines are counted along the way."""
-
-    closed = False
-
-    def __init__(self, stream: Any) -> None:
-        self.stream, self.last, self.ends = stream, b"", 0
-
-    def read(self, size: int = -1) -> bytes:
-        block: bytes = self.stream.read(size)
-        self.ends += block.count(b"\n")
-        self.last = block[-1:] or self.last
-        return block
 
 
 @dataclass(frozen=True)
