@@ -112,16 +112,15 @@ class FromScipy(Prior):
 
         try:
             with np.errstate(all="ignore"):  # densities may be zero, infinite or undefined where a support ends
-                place, nodes = self._tabulated()
+                return CubicHermiteSpline(*self._tabulated())
         except ArithmeticError:
             why = "cannot be tabulated to 1e-8 relative: its density is too rough or its tail too heavy"
             raise self._refused(
                 f", whose pair loss {why}", "pass a smoother one, or use Empirical on a sample of it"
             ) from None
-        return CubicHermiteSpline(place, nodes[0], nodes[1])
 
-    def _tabulated(self) -> tuple[FloatArray, FloatArray]:
-        """Places, and what `_nodes` says of them, (3, n).
+    def _tabulated(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Places, logits of the share there, and their derivatives in s.
 
         Two nodes get a third between them as long as their cubic misses it: nodes gather where the distribution
         bends, and the table is as exact between nodes as at them.
@@ -148,7 +147,7 @@ class FromScipy(Prior):
                 raise ArithmeticError
         if not (len(place) and np.abs(nodes[2] - 1).max() < WORST_ERROR):
             raise ArithmeticError
-        return place, nodes
+        return place, nodes[0], nodes[1]
 
     def _densities(self, t: FloatArray) -> FloatArray:
         """Of t = ln u, and of it weighted by cost, (2, ...); what scipy cannot state is zero."""
