@@ -274,12 +274,11 @@ def simulate_expenditure(
     """
     forecast = read_forecast(y_true, y_proba, labels, sample_weight, logits, normalise)
     tests = read_tests(tests, forecast)
-    mean, rng = Means(), read_seed(seed)
+    mean, rng, weight = Means(), read_seed(seed), forecast.each_weight.sum()
     for batch in row_slices(read_count(draws, "draws"), forecast.values.size):
-        totals, weight = np.zeros(batch.stop - batch.start), 0.0
+        totals = np.zeros(batch.stop - batch.start)
         for block in forecast.blocks():
             totals += _drawn_bills(Race.of(search, block, tests), len(totals), rng) @ block.each_weight
-            weight += block.each_weight.sum()
         mean.add(totals / weight)
     return Simulation(mean.mean, mean.standard_error)
 
@@ -385,8 +384,7 @@ def keeps_strict_propriety(tests: Tests, prior: Prior) -> bool:
     >>> keeps_strict_propriety(tests, Uniform()), keeps_strict_propriety(tests, Exponential())
     (False, True)
     """
-    check_is_tests(tests)
-    check_prior(prior, tests.n_classes, "the tests' classes")
+    check_prior(prior, check_is_tests(tests).n_classes, "the tests' classes")
     pays_for_alarms = np.any(tests.false_positive_rate * tests.confirmatory_cost > 0)
     return bool(prior.strictly_proper and (prior.unbounded or not pays_for_alarms))
 
@@ -422,10 +420,10 @@ def treatment_payoff(
     >>> treatment_payoff(tests, benefit=[5000.0, 300.0], harm=100.0, untreated_cost=[8000.0, 0.0])
     array([3610.,  100.])
     """
-    check_is_tests(tests)
+    s = check_is_tests(tests).sensitivity
     payoffs = {"benefit": benefit, "harm": harm, "untreated_cost": untreated_cost}
     b, r, d = (read_per_class(values, tests, name) for name, values in payoffs.items())
-    return np.asarray(tests.sensitivity * (b - r) - (1 - tests.sensitivity) * d)
+    return np.asarray(s * (b - r) - (1 - s) * d)
 
 
 def indexed(search: SearchName, block: Forecast, tests: Tests) -> Forecast:
