@@ -49,7 +49,7 @@ MARKS = {  # what a file begins with that says its encoding; longer ones first
     codecs.BOM_UTF16_BE: "utf-16",
 }
 TITLES = {"iso8859-1": "Latin-1", "cp1252": "Windows-1252"}  # what people call encodings
-LINES_LOOKED_AT, CELLS_LOOKED_AT = 1000, 1 << 14  # to recognise separator and decimal sign; kinds of columns
+LINES_LOOKED_AT, CELLS_LOOKED_AT = 1000, 1 << 13  # to recognise separator and decimal sign; kinds of columns
 SEPARATOR_LINE = re.compile(rb"sep=([,;\t|])\r?\n")  # how Excel is told, above the header
 UTF_8_LETTER = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 NUMBER = r"[+-]?\d*{}\d+(?:[eE][+-]?\d+)?\s*%?"
@@ -143,7 +143,10 @@ class DelimitedFile(TextFile):
         file, sample, complete = cls.begun(path, head, said, location)
         separator, decimal = recognise_marks(sample, said, usual, path)
         file = replace(file, delimiter=separator, decimal=decimal)
-        (line, names), *rows = list(file.records(io.BytesIO(sample), complete)) or [(1, [])]
+        lines = file.records(io.BytesIO(sample), complete)
+        line, names = next(lines, (1, []))
+        some = None if b'"' in sample else 1 + CELLS_LOOKED_AT // max(1, len(names))  # line ends stand in quotes
+        rows = list(islice(lines, some))
         if not names:
             raise FileError("has no header", path, "name the columns on the first line")
         if len(names) == 1:
