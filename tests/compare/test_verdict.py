@@ -33,6 +33,14 @@ def test_a_model_is_deployed_only_if_it_is_told_apart_from_every_other():
     assert "vague costs more." in open_.sentences
 
 
+def test_the_model_that_other_metrics_would_choose_is_named_with_its_price():
+    truth = truth_of(400)
+    careful, bold = (np.where(np.eye(3)[truth] > 0, sure, (1 - sure) / 2) for sure in (0.42, 0.9998))
+    bold[::10] = np.roll(bold[::10], 1, axis=1)  # it is right nine times in ten, and then certain
+    [sentence] = compared(truth, {"careful": careful, "bold": bold}, recalibrate=None).disagreements
+    assert sentence.startswith("Against careful, which log loss, accuracy and macro-F1 would choose, bold saves $")
+
+
 def nearly_alike(truth, spread, names="abcd"):
     """Forecasters that differ by next to nothing, as bookmakers do."""
     rng, base = np.random.default_rng(7), calibrated(truth, 1.5, 1)
