@@ -92,7 +92,7 @@ def write_report(
     Parameters
     ----------
     comparison
-        What `compare` returns, or the dictionary of its `to_dict`, schema "pandora-comparison/2".
+        What `compare` returns, or the dictionary of its `to_dict`, schema "pandora-comparison/3".
     path
         The file to write; one that is there is replaced.
     title
