@@ -73,8 +73,8 @@ def _same_rows(first: Batch, other: Batch, tell: Tell) -> IntArray | None:
     if without.ids is not None:
         rows = other.rows_of(first.ids)
         hint = {} if rows.max(initial=-1) >= 0 else ids_written_otherwise(other.ids, first.ids, other.path)
-        for one, lacking in ((first, other), (other, first)):
-            only = np.flatnonzero(lacking.rows_of(one.ids) < 0).tolist()
+        for one, lacking, there in ((first, other, rows), (other, first, first.rows_of(other.ids))):
+            only = np.flatnonzero(there < 0).tolist()
             if n := len(only):
                 name, others = np.asarray(one.ids).tolist()[only[0]], f", nor of {n - 1} others" * (n > 1)
                 problem = f"has no row of id {name!r} ({one.place(only[0])}){others}"

@@ -155,7 +155,7 @@ class Batch:
 
     def check(self) -> Batch:
         """The same; ids that occur twice, forecasts that cannot be scored, no weight at all are told."""
-        if self.ids is not None:
+        if self.ids is not None and len(self._row_of) < len(self):
             first = self.rows_of(self.ids)
             again = np.flatnonzero((first >= 0) & (first != np.arange(len(self))))
             if len(again):

@@ -238,7 +238,8 @@ class DelimitedFile(TextFile):
 def _kinds(names: Sequence[str], rows: Sequence[Sequence[str]], decimal: str) -> dict[str, Kind]:
     """What columns hold, by their first cells; one without a name holds the row numbers that pandas writes."""
     kinds: dict[str, Kind] = dict.fromkeys(names, "other")
-    for name, cells in zip(names, zip(*rows[: 1 + CELLS_LOOKED_AT // len(names)], strict=False), strict=False):
+    most = 1 + CELLS_LOOKED_AT // (8 * len(names))
+    for name, cells in zip(names, zip(*rows[:most], strict=False), strict=False):
         if name.strip():
             kinds[name] = kind_of_texts(cells, decimal)
     return kinds
