@@ -6,7 +6,6 @@ from itertools import groupby
 from typing import Any, TypeAlias
 
 from pandora_regret.cli.output import bullets, echo, heading, print_done, print_table, say, width
-from pandora_regret.compare.grouping import MISSING
 from pandora_regret.compare.result import ALIKE, STATED, TERMS, Breakdown, Comparison, ModelResult
 from pandora_regret.compare.verdict import price_sentences, recalibrating, scenario_sentence
 from pandora_regret.inference.estimate import Estimate
@@ -153,6 +152,8 @@ class _Written:
 
     def groups(self, most: int) -> list[str]:
         """A table for the first column, and for each other for which there is room; or one line about it."""
+        from pandora_regret.compare.grouping import MISSING  # which a score has no use for
+
         parts = self.result.by
         lines = self._breakdown(parts[0]) if parts else []
         most = max(most, len(lines) + (len(parts) > 1))
