@@ -156,6 +156,7 @@ def _parts(forecast: Forecast) -> Iterator[Forecast]:
     values = forecast.values
     in_place = values.dtype in (np.float32, np.float64) and values.flags.aligned
     in_place = in_place and not any(step % values.itemsize for step in values.strides)
+    in_place = in_place and values.itemsize in values.strides  # rows or columns in one piece
     step = ROWS_AT_ONCE if in_place else max(1, COPIED_ELEMENTS // forecast.n_classes)
     for start in range(0, len(forecast), step):
         part = forecast.rows(slice(start, start + step))
