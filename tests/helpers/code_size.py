@@ -23,7 +23,7 @@ class Size(NamedTuple):
     files: int
 
 
-LIMITS = Size(252_000, 1_940, 190)  # tokens are a ratchet: lower them with the package, to 230,000 in the end
+LIMITS = Size(240_000, 1_840, 175)  # tokens are a ratchet: lower them with the package, to 230,000 in the end
 
 
 def measured(folder):

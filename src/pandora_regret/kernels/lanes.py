@@ -172,7 +172,7 @@ def score(
 
 @step
 def _bring_near(single, address, first, last, w):
-    """Touch rows in the order in which they lie, as memory gives them fastest: classes would ask here and there."""
+    """Touch rows in the order in which they lie, as memory gives them fastest."""
     total = 0.0
     for place in range(first, last, 16 if single else 8):
         total += singles(address)[place] if single else doubles(address)[place]
