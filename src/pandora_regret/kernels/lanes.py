@@ -139,8 +139,7 @@ def score(
     lanes, doubtful = min(LANES, max(FEWEST_LANES, NEAR // k)), 0
     for low in range(start, stop, lanes):
         n = min(lanes, stop - low)
-        if stride >= k:
-            _bring_near(single, integers(addresses)[0], low * stride, (low + n - 1) * stride + k, w)
+        _bring_near(single, integers(addresses)[0], stride, k, low, n, w)
         _begin(single, addresses, stride, k, logits, integers(truth), costs, of_each, low, n, w)
         lone = n if wide else 0
         _add_rows(
@@ -148,14 +147,7 @@ def score(
         )
         for first in range(k if wide else 0, k, AT_ONCE):
             _copy_classes(single, addresses, stride, k, low, first, n, w)
-            if sums != 0:
-                _add_all(doubles(costs), first, k, tie, n, w)
-            if sums != 0 and listed:
-                _add_all_priced(doubles(costs), first, k, tie, n, w)
-            elif listed:
-                _add_priced(doubles(costs), first, k, tie, n, w)
-            elif sums == 0:
-                _add_losses(doubles(costs), first, k, tie, n, w)
+            _add_classes(sums != 0, listed, doubles(costs), first, k, tie, n, w)
             if not simple:
                 _add_pairs(first, k, costs, of_each, logits, alpha, kind, tie, lower, higher, low, 0, n, w)
         doubtful += _settle(simple and not wide, listed, logits, tolerance, losses, weights, low, n, w)
@@ -171,10 +163,10 @@ def score(
 
 
 @step
-def _bring_near(single, address, first, last, w):
-    """Touch rows in the order in which they lie, as memory gives them fastest."""
-    total = 0.0
-    for place in range(first, last, 16 if single else 8):
+def _bring_near(single, address, stride, k, low, n, w):
+    """Touch rows that lie in one piece each, one after the other, as memory gives them fastest."""
+    first, total = low * stride, 0.0
+    for place in range(first, (low + n - 1) * stride + k if stride >= k else first, 16 if single else 8):
         total += singles(address)[place] if single else doubles(address)[place]
     w[PAIR] = total
 
@@ -263,6 +255,19 @@ def _adding(truth, losses, priced, wide):
 
 _add_losses, _add_all = (_adding(OURS, PLAIN, False, wide) for wide in (False, True))
 _add_priced, _add_all_priced = (_adding(MERIT, PRICED, True, wide) for wide in (False, True))
+
+
+@step
+def _add_classes(wide, priced, costs, first, k, tie, n, w):
+    """All metrics with costs, or without; or what is lost at costs, or without."""
+    if wide:
+        _add_all(costs, first, k, tie, n, w)
+        if priced:
+            _add_all_priced(costs, first, k, tie, n, w)
+    elif priced:
+        _add_priced(costs, first, k, tie, n, w)
+    else:
+        _add_losses(costs, first, k, tie, n, w)
 
 
 @step
