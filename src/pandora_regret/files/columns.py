@@ -58,10 +58,15 @@ def kinds_of(sample: Any) -> dict[str, Kind]:
 
 def kind_of_texts(texts: Iterable[str | None], decimal: str = ".") -> Kind:
     """What cells of text hold: percentages, numbers, or text; nothing if there is none."""
-    there = [text.strip() for text in texts if text and text.strip() not in MISSING_NUMBERS]
-    if None in (number_in(text, decimal) for text in there):
-        return "text"
-    return "percent" if any(text.endswith("%") for text in there) else "number" if there else "other"
+    kind: Kind = "other"
+    for text in texts:
+        cell = (text or "").strip()
+        if cell in MISSING_NUMBERS:
+            continue
+        if number_in(cell, decimal) is None:
+            return "text"
+        kind = "percent" if kind == "percent" or cell.endswith("%") else "number"
+    return kind
 
 
 def _kind_of(arrow_type: Any) -> Kind:

@@ -41,7 +41,7 @@ def matched(names: Iterable[str], among: Iterable[str]) -> dict[str, str]:
     names, others, alike = list(names), dict.fromkeys(among), dict[str, list[str]]()
     for other in others if any(name not in others for name in names) else ():
         alike.setdefault(folded(other), []).append(other)
-    meant = {name: [name] if name in others else alike.get(folded(name), []) for name in names}
+    meant = {name: [name] if name in others else alike.get(folded(name), []) for name in names if others}
     return {name: of[0] for name, of in meant.items() if len(of) == 1}
 
 
