@@ -121,7 +121,7 @@ def find_columns(layout: Layout, source: Source, is_truth: bool = False) -> Colu
 
 
 def _candidates(source: Source, prefix: str, asked: Collection[str]) -> Names:
-    """The columns that may be what is asked for: none of those that are forecasts by their prefix, save by name."""
+    """The columns that may be what is asked for: of those that are forecasts by their prefix, only by name."""
     return tuple(name for name in source.kinds if not prefix or name in asked or not name.startswith(prefix))
 
 
