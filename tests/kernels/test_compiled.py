@@ -34,6 +34,7 @@ LAYOUTS = {
     "contiguous": np.ascontiguousarray,
     "fortran": np.asfortranarray,
     "backwards": lambda table: np.ascontiguousarray(table[::-1])[::-1],
+    "columns backwards": lambda table: np.ascontiguousarray(table[:, ::-1])[:, ::-1],
     "every other column": lambda table: np.repeat(table, 2, axis=1)[:, ::2],
     "other byte order": lambda table: table.astype(table.dtype.newbyteorder("S")),
 }
@@ -241,3 +242,10 @@ with multiprocessing.get_context("fork").Pool(1) as pool:
 def test_a_forked_process_scores_too():
     """In an interpreter of its own, since other libraries' threads here do not survive a fork."""
     subprocess.run([sys.executable, "-c", FORKING], check=True, timeout=120)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_rows_of_many_classes_are_read_where_they_lie(layout):
+    table, truth = np.random.default_rng(0).dirichlet(np.ones(100), 50), np.arange(50)
+    forecast = read_forecast(truth, layout(table), np.arange(100))
+    assert all(len(engine._compiled_totals(part, 1.0)[1]) == 0 for part in engine._parts(forecast))
