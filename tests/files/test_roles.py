@@ -18,6 +18,15 @@ def test_every_role_has_an_option():
         assert all(name in options[role.option] for name in role.usual)
 
 
+def test_a_prefix_takes_no_column_that_has_a_role(tmp_path):
+    pytest.importorskip("pyarrow")
+    from pandora_regret.files import Layout, open_predictions
+
+    (path := tmp_path / "p.csv").write_text("ID,label,Ia,Ib\n7,a,0.5,0.5\n8,b,0.2,0.8\n")
+    [model] = open_predictions(path, Layout(proba_prefix="I"))
+    assert (model.columns.id, model.classes) == ("ID", ("a", "b"))
+
+
 def test_without_pyarrow_one_line_says_what_to_install():
     program = """
 import sys

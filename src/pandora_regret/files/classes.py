@@ -91,8 +91,8 @@ def find_columns(layout: Layout, source: Source, is_truth: bool = False) -> Colu
     written = {name: named.get(name, f"{prefix}{name}") for name in layout.classes or named}
     said = {role: getattr(layout, role.option) for role in SINGLE if role in roles}
     names = {role: role.usual if asked is None else (asked,) for role, asked in said.items()}
-    asked = [name for of in (layout.by or (), written.values(), *names.values()) for name in of]
-    meant, classes = matched(asked, _candidates(source, "" if written else prefix, {*asked})), {*written.values()}
+    asked = dict.fromkeys(name for of in (layout.by or (), written.values(), *names.values()) for name in of)
+    meant, classes = matched(asked, source.kinds), {*written.values()}
     single = Fields()
     for role, usual in names.items():
         there = [meant[name] for name in usual if name in meant and (said[role] or meant[name] not in classes)]
@@ -118,11 +118,6 @@ def find_columns(layout: Layout, source: Source, is_truth: bool = False) -> Colu
         fix = "write one number or text per row"
         raise FileError("holds lists or structures", source.path, fix, f": column {nested!r}", column=nested)
     return columns
-
-
-def _candidates(source: Source, prefix: str, asked: Collection[str]) -> Names:
-    """The columns that may be what is asked for: of those that are forecasts by their prefix, only by name."""
-    return tuple(name for name in source.kinds if not prefix or name in asked or not name.startswith(prefix))
 
 
 def _of_each_class(role: Role, layout: Layout, classes: Iterable[str], source: Source) -> Names:
