@@ -103,7 +103,7 @@ def _keep(path: Path | None, code: bytes) -> None:
 
 
 def table_of(values: NDArray[Any]) -> tuple[Any, ...]:
-    """A table, (n, K), as the loop takes it, wherever its numbers lie."""
+    """A table, (n, K), as the loop takes it; its rows or its columns lie in one piece each."""
     addresses = values.ctypes.data + values.strides[1] * np.arange(values.shape[1])
     return values.itemsize == 4, addresses, values.strides[0] // values.itemsize
 

@@ -26,11 +26,7 @@ LANE_OF = {  # the order of `kernels.lanes`; the first is the loss, of which two
     "brier": 5,
     "accuracy": 6,
 }
-
-
 MOST_COUNTED = 64  # classes whose (K, K) counts are small beside their rows
-
-
 NONE = np.empty(0, np.intp)
 
 
