@@ -6,14 +6,12 @@ command's are of a run that finds its loops compiled.
 
 from __future__ import annotations
 
-import resource
-import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from yardstick import claim, finish
+from yardstick import claim, finish, process_seconds
 
 COMMAND = ["-c", "from pandora_regret.cli import main; main()", "compare"]
 READER = """
@@ -52,23 +50,13 @@ def write_files(folder: Path, models: int, rows: int, classes: int) -> tuple[lis
     return paths, str(folder / "prices.csv")
 
 
-def processor_seconds(*arguments: str, repeats: int = 2) -> float:
-    """The least of some processes, from start to end."""
-    used = []
-    for _ in range(repeats):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        used.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return min(used)
-
-
 def main() -> int:
     for what, shape in SHAPES.items():
         with TemporaryDirectory() as folder:
             paths, prices = write_files(Path(folder), *shape)
-            reading = processor_seconds("-c", READER, *paths)
-            seconds = processor_seconds(*COMMAND, *paths, "--costs", prices, "--proba-prefix", "p_")
+            reading = process_seconds(["-c", READER, *paths], repeats=2)
+            asked = [*COMMAND, *paths, "--costs", prices, "--proba-prefix", "p_"]
+            seconds = process_seconds(asked, repeats=2)
         claim(f"pandora compare, {what}", seconds, "reading and log_loss", reading, 2.0)
     return finish()
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import platform
 import sys
-import time
 import tracemalloc
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import numba
 import numpy as np
 from sklearn.metrics import log_loss
-from yardstick import best, claim, finish, in_turn, record
+from yardstick import best, claim, finish, in_turn, processor_seconds, record
 
 import pandora_regret as pr
 from pandora_regret.inputs import read_probabilities
@@ -73,7 +72,7 @@ def _against_both(
     ratios = {yardstick: seconds["score"] / seconds[yardstick] for yardstick in (FLAT, BY_ROW)}
     said = ", ".join(f"{ratio:.2f} x {name}" for name, ratio in ratios.items())
     times = " / ".join(f"{1e3 * seconds[name]:.2f}" for name in works)
-    used = {name: min(_processor_seconds(work) for _ in range(repeats)) for name, work in works.items()}
+    used = {name: min(processor_seconds(work) for _ in range(repeats)) for name, work in works.items()}
     processor = " / ".join(f"{1e3 * used[name]:.2f}" for name in works)
     record(
         what,
@@ -82,13 +81,6 @@ def _against_both(
         ratios[promised] <= at_most,
     )
     return seconds["score"]
-
-
-def _processor_seconds(work: Callable[[], Any]) -> float:
-    """Of all threads together: what is left to compare by on a machine that does other work, too."""
-    start = time.process_time()
-    work()
-    return time.process_time() - start
 
 
 def argsort_simulator(truth: np.ndarray, table: np.ndarray, draws: int) -> float:

@@ -8,14 +8,12 @@ Five forecasts of 100,000 classes stand in a CSV file, beside which pyarrow read
 from __future__ import annotations
 
 import os
-import resource
-import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from yardstick import claim, finish, record
+from yardstick import claim, finish, process_seconds, record
 
 COMMAND = ["-c", "from pandora_regret.cli import main; main()"]
 WIDE = 100_000  # classes
@@ -27,17 +25,6 @@ types = dict.fromkeys([f"p_{k}" for k in range(int(sys.argv[2]))], pa.float64())
 read_csv(sys.argv[1], ReadOptions(block_size=1 << 26), convert_options=ConvertOptions(column_types=types))
 """
 IMPORTS, CLICK = ["-c", "import numpy, pyarrow, click"], ["-c", "import click"]
-
-
-def processor_seconds(arguments: list[str], environment: dict[str, str], repeats: int = 7) -> float:
-    """The least of some runs, from start to end."""
-    used = []
-    for _ in range(repeats):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL, env=environment)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        used.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return min(used)
 
 
 def write_file(path: Path, rows: int, classes: int) -> str:
@@ -67,20 +54,21 @@ def main() -> int:
         environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"} | changes
         small = write_file(Path(folder) / "small.parquet", 1000, 10)
         large = write_file(Path(folder) / "large.parquet", 200_000, 10)
-        click, imports = (processor_seconds(of, environment) for of in (CLICK, IMPORTS))
-        claim("pandora --help", processor_seconds([*COMMAND, "--help"], environment), "import click", click, 1.2)
-        seconds = processor_seconds([*COMMAND, "score", small], environment)
+        click, imports = (process_seconds(of, environment, repeats=7) for of in (CLICK, IMPORTS))
+        seconds = process_seconds([*COMMAND, "--help"], environment, repeats=7)
+        claim("pandora --help", seconds, "import click", click, 1.2)
+        seconds = process_seconds([*COMMAND, "score", small], environment, repeats=7)
         claim("pandora score, 1,000 x 10", seconds, "numpy, pyarrow and click", imports, 2.0)
-        seconds = processor_seconds([*COMMAND, "score", large], environment, repeats=1)
+        seconds = process_seconds([*COMMAND, "score", large], environment, repeats=1)
         claim("pandora score, 200,000 x 10, first", seconds, "numpy, pyarrow and click", imports, 15.0)
-        seconds = processor_seconds([*COMMAND, "score", large], environment, repeats=3)
+        seconds = process_seconds([*COMMAND, "score", large], environment, repeats=3)
         record(
             "pandora score, 200,000 x 10, later", f"{seconds / imports:.2f} x", "numpy, pyarrow and click", None
         )
         wide = write_wide_file(Path(folder) / "wide.csv")
-        reading = processor_seconds(["-c", READER, wide, str(WIDE)], environment, repeats=3)
+        reading = process_seconds(["-c", READER, wide, str(WIDE)], environment, repeats=3)
         for what in (["next", wide, "--row", "2"], ["validate", wide]):
-            seconds = processor_seconds([*COMMAND, *what, "--proba-prefix", "p_"], environment, repeats=3)
+            seconds = process_seconds([*COMMAND, *what, "--proba-prefix", "p_"], environment, repeats=3)
             beside = f"at most 2; pyarrow reads the file in {reading:.1f} s"
             record(f"pandora {what[0]}, {WIDE:,} classes", f"{seconds:.1f} s", beside, seconds <= 2)
     return finish()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import os
+import resource
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 REPEATS = 7
@@ -22,11 +25,28 @@ def _seconds(work: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
-def processor_seconds(work: Callable[[], Any]) -> float:
-    """Of all threads and of child processes that ended: what other work on the machine disturbs less."""
-    start = sum(os.times()[:4])
+OURS, CHILDREN = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
+
+
+def processor_seconds(work: Callable[[], Any], whose: Sequence[int] = (OURS, CHILDREN)) -> float:
+    """Of all threads, and of child processes that ended: what other work on the machine disturbs less."""
+
+    def used() -> float:
+        return sum(each.ru_utime + each.ru_stime for each in map(resource.getrusage, whose))
+
+    start = used()
     work()
-    return sum(os.times()[:4]) - start
+    return used() - start
+
+
+def process_seconds(
+    arguments: Sequence[str], environment: Mapping[str, str] | None = None, *, repeats: int
+) -> float:
+    """Processor seconds of a process of Python from start to end, the least of some."""
+    run = partial(
+        subprocess.run, [sys.executable, *arguments], stdout=subprocess.DEVNULL, env=environment, check=True
+    )
+    return min(processor_seconds(run, [CHILDREN]) for _ in range(repeats))
 
 
 def in_turn(
