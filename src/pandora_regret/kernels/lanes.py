@@ -3,11 +3,12 @@
 A row is scored here only if it is beyond doubt: valid, and with a truth that is not (nearly) impossible. Every
 other row is marked and goes to the reference, which explains what is wrong with it or scores it.
 
-A loop over three or seven classes is too short to become vector code. So rows come in lanes: what is known of some
-rows lies in one buffer that stays in the fastest cache, a class or a sum after the other, and a class passes by
-all rows of a lane at once. There is one buffer since of several, LLVM would have to ask of too many pairs whether
-they overlap, and would not make vector code. Steps have no branches: what depends on a condition is computed for
-all rows and selected. Four classes pass at a time, so that sums are read and written once for four of them.
+A row of many classes that lies in one piece is a loop long enough to become vector code. A loop over three or
+seven classes is not. So other rows come in lanes: what is known of some rows lies in one buffer that stays in the
+fastest cache, a class or a sum after the other, and a class passes by all rows of a lane at once. There is one
+buffer since of several, LLVM would have to ask of too many pairs whether they overlap, and would not make vector
+code. Steps have no branches: what depends on a condition is computed for all rows and selected. Four classes pass
+at a time, so that sums are read and written once for four of them.
 
 Arrays come as addresses, 0 for none: so the loop can be called without numba, which takes long to load.
 """
@@ -23,7 +24,7 @@ LEAST_TRUTH = 1e-150  # below this p / C, ratios to other classes may leave the 
 LEAST_RATIO = 1e-300  # a rival this far behind costs nothing
 MOST_ODDS = 1e70  # the product of four must not overflow; an L_1 beyond this is that of infinity
 UNIFORM, RANKS, POWER = 1, 2, 3  # alpha = 1, alpha = inf, and any other
-FEW = 64  # classes: of more, a row that lies in one piece is long enough to become vector code
+FEW, FEW_WITH_POWERS = 12, 24  # classes: of more, rows that lie in one piece are faster one by one than in lanes
 FEWEST_LANES, NEAR = 16, 8192  # rows at a time are fewer where classes are many: so many numbers stay near
 SLOTS = range(0, N_SLOTS * SPACING, SPACING)  # where the numbers of the rows begin
 LABEL, OURS, OWN, MERIT, COST, THEIRS, PAIR, SURE = SLOTS[:8]
@@ -134,23 +135,26 @@ def score(
     decides ties.
     """
     w, kind = doubles(buffer), UNIFORM if alpha == 1 else (RANKS if alpha == np.inf else POWER)
+    few = FEW_WITH_POWERS if kind == POWER and not logits else FEW
+    if k > few and stride >= k and sums == 0 and pairs == 0:
+        of_rows = (stride, k, logits, integers(truth), costs, of_each, start, stop, doubles(losses))
+        numbers = (alpha, kind, tie, lower, higher, tolerance)
+        address = integers(addresses)[0]
+        if single:
+            return _score_rows(singles(address), *of_rows, *numbers)
+        return _score_rows(doubles(address), *of_rows, *numbers)
     simple, listed = kind == UNIFORM and not (logits or of_each), costs != 0 and not (logits or of_each)
-    wide = k > FEW and stride >= k and sums == 0 and pairs == 0 and (logits or kind == UNIFORM)
     lanes, doubtful = min(LANES, max(FEWEST_LANES, NEAR // k)), 0
     for low in range(start, stop, lanes):
         n = min(lanes, stop - low)
         _bring_near(single, integers(addresses)[0], stride, k, low, n, w)
         _begin(single, addresses, stride, k, logits, integers(truth), costs, of_each, low, n, w)
-        lone = n if wide else 0
-        _add_rows(
-            single, addresses, stride, k, costs, of_each, logits, alpha, kind, tie, lower, higher, low, lone, w
-        )
-        for first in range(k if wide else 0, k, AT_ONCE):
+        for first in range(0, k, AT_ONCE):
             _copy_classes(single, addresses, stride, k, low, first, n, w)
             _add_classes(sums != 0, listed, doubles(costs), first, k, tie, n, w)
             if not simple:
                 _add_pairs(first, k, costs, of_each, logits, alpha, kind, tie, lower, higher, low, 0, n, w)
-        doubtful += _settle(simple and not wide, listed, logits, tolerance, losses, weights, low, n, w)
+        doubtful += _settle(simple, listed, logits, tolerance, losses, weights, low, n, w)
         if sums != 0:
             _finish(listed, mean, share, n, w)
             _add_up(low == start, n, w, doubles(sums))
@@ -278,58 +282,107 @@ def _add_pairs(first, k, costs, of_each, logits, alpha, kind, tie, lower, higher
             w[THEIRS + r] = w[TILE + (j - first) * SPACING + r]
         for r in range(n):
             w[COST + r] = 1.0 if costs == 0 else doubles(costs)[(low + r if of_each else 0) * k + j]
-        _pair(j, costs != 0, logits, alpha, kind, tie, lower, higher, n, w)
+        if logits:
+            _logit_pairs(j, costs != 0, alpha, kind, tie, lower, higher, n, w)
+        else:
+            _other_pairs(j, costs != 0, alpha, kind, tie, lower, higher, n, w)
         for r in range(n):
             if pairs != 0 and w[SURE + r] > 0:
                 doubles(pairs)[int(w[LABEL + r]) * k + j] += w[SURE + r] * w[PAIR + r]
 
 
-@exact
-def _pair(j, priced, logits, alpha, kind, tie, lower, higher, n, w):
-    for r in range(n):
-        ours, theirs, cost, label = w[OURS + r], w[THEIRS + r], w[COST + r], w[LABEL + r]
-        worth = lower if j < label else higher
-        if logits:
-            gap = ours - theirs
-            gap = gap + log_normal(cost / w[OWN + r]) if priced else gap
-            pair = _pair_of_logits(ours, theirs, gap, alpha, kind, tie, worth)
-        else:
-            pair = _pair_of_probabilities(w[MERIT + r], theirs / cost, alpha, kind, tie, worth)
-        w[PAIR + r] = cost * pair if j != label else 0.0
-        w[TOTAL + r] += w[PAIR + r]
+def _pair_loop(logits):
+    """A step that computes the pairs of a lane's rows with class j."""
+
+    @exact
+    def pair(j, priced, alpha, kind, tie, lower, higher, n, w):
+        for r in range(n):
+            ours, theirs, cost, label = w[OURS + r], w[THEIRS + r], w[COST + r], w[LABEL + r]
+            worth = lower if j < label else higher
+            if logits:
+                gap = ours - theirs
+                gap = gap + log_normal(cost / w[OWN + r]) if priced else gap
+                loss = _pair_of_logits(ours, theirs, gap, alpha, kind, tie, worth)
+            else:
+                loss = _pair_of_probabilities(w[MERIT + r], theirs / cost, alpha, kind, tie, worth)
+            w[PAIR + r] = cost * loss if j != label else 0.0
+            w[TOTAL + r] += w[PAIR + r]
+
+    return pair
 
 
-@step
-def _add_rows(single, addresses, stride, k, costs, of_each, logits, alpha, kind, tie, lower, higher, low, n, w):
-    """Sums and losses of rows that lie in one piece, class by class."""
-    for r in range(n):
-        row, label, ours, own, merit = low + r, w[LABEL + r], w[OURS + r], w[OWN + r], w[MERIT + r]
-        first, of_row, address = row * stride, row * k if of_each else 0, integers(addresses)[0]
-        about = (label, ours, own, merit, costs, of_row, first, k, logits, alpha, kind, tie, lower, higher)
-        sums = _row(singles(address), *about) if single else _row(doubles(address), *about)
-        w[SUM + r], w[LEAST + r], w[TOTAL + r] = sums
+_logit_pairs, _other_pairs = _pair_loop(True), _pair_loop(False)
 
 
-@step
-def _row(values, label, ours, own, merit, costs, of_row, first, k, logits, alpha, kind, tie, lower, higher):
-    total, loss, bad, inverse = 0.0, 0.0, 0, 1 / merit
-    if logits:
+def _row_loop(logits, kind):
+    """A step that adds up a row: its numbers, those that are no probabilities, its losses."""
+
+    @step
+    def add_row(values, first, k, label, ours, own, costs, of_row, alpha, tie, lower, higher):
+        total, bad, loss, merit = 0.0, 0, 0.0, ours / own
         for j in range(k):
             theirs, cost = types.float64(values[first + j]), 1.0 if costs == 0 else doubles(costs)[of_row + j]
-            gap = ours - theirs
-            gap = gap + log_normal(cost / own) if costs != 0 else gap
-            pair = _pair_of_logits(ours, theirs, gap, alpha, kind, tie, lower if j < label else higher)
-            total += theirs
-            loss += cost * pair if j != label else 0.0
-    else:  # L_1
-        for j in range(k):
-            theirs, cost = types.float64(values[first + j]), 1.0 if costs == 0 else doubles(costs)[of_row + j]
-            odds = theirs * inverse / cost
-            m, u = min(odds, 1.0), max(odds, 1.0)
+            worth = lower if j < label else higher
             total += theirs
             bad += not theirs >= 0
-            loss += cost * (m * m + 2 * (u - 1) / u) if j != label else 0.0
-    return total, -1.0 if bad else 0.0, loss
+            if logits:
+                gap = ours - theirs
+                gap = gap + log_normal(cost / own) if costs != 0 else gap
+                pair = _pair_of_logits(ours, theirs, gap, alpha, kind, tie, worth)
+            else:
+                pair = _pair_of_probabilities(merit, theirs / cost, alpha, kind, tie, worth)
+            loss += cost * pair if j != label else 0.0
+        return total, bad, loss
+
+    return add_row
+
+
+_uniform_row, _power_row, _ranked_row = (_row_loop(False, kind) for kind in (UNIFORM, POWER, RANKS))
+_logit_row, _ranked_logits = (_row_loop(True, kind) for kind in (POWER, RANKS))
+
+
+@step
+def _score_rows(
+    values,
+    stride,
+    k,
+    logits,
+    truth,
+    costs,
+    of_each,
+    start,
+    stop,
+    losses,
+    alpha,
+    kind,
+    tie,
+    lower,
+    higher,
+    tolerance,
+):
+    """Losses of rows that lie in one piece each; how many are in doubt."""
+    doubtful = 0
+    for n in range(start, stop):
+        first, of_row, label = n * stride, n * k if of_each else 0, truth[n]
+        ours, own = types.float64(values[first + label]), 1.0 if costs == 0 else doubles(costs)[of_row + label]
+        about = (values, first, k, label, ours, own, costs, of_row, alpha, tie, lower, higher)
+        if logits:
+            total, bad, loss = _ranked_logits(*about) if kind == RANKS else _logit_row(*about)
+        elif kind == UNIFORM:
+            total, bad, loss = _uniform_row(*about)
+        else:
+            total, bad, loss = _ranked_row(*about) if kind == RANKS else _power_row(*about)
+        sure = _is_sure(total, bad == 0, ours, ours / own, logits, tolerance)
+        losses[n] = loss if sure else np.nan
+        doubtful += not sure
+    return doubtful
+
+
+@inline
+def _is_sure(total, no_negative, ours, merit, logits, tolerance):
+    """Whether a row is valid, and its truth not (nearly) impossible; nothing that is NaN is sure."""
+    sound = (abs(total - 1) <= tolerance) & no_negative & (ours > LEAST_TRUTH) & (merit > LEAST_TRUTH)
+    return ((total < np.inf) & (abs(ours) < np.inf)) if logits else sound
 
 
 @step
@@ -337,11 +390,8 @@ def _settle(simple, listed, logits, tolerance, losses, weights, low, n, w):
     """What is lost at the costs that were asked for; rows' weights, 0 for those in doubt; how many these are."""
     doubtful = n
     for r in range(n):
-        total, ours, merit = w[SUM + r], w[OURS + r], w[MERIT + r]
         plain, priced, other = w[PLAIN + r], w[PRICED + r], w[TOTAL + r]
-        sound = (abs(total - 1) <= tolerance) & (w[LEAST + r] >= 0)  # no NaN is
-        sound &= (ours > LEAST_TRUTH) & (merit > LEAST_TRUTH)
-        sure = ((total < np.inf) & (abs(merit) < np.inf)) if logits else sound
+        sure = _is_sure(w[SUM + r], w[LEAST + r] >= 0, w[OURS + r], w[MERIT + r], logits, tolerance)
         w[TOTAL + r] = (priced if listed else plain) if simple else other
         w[SURE + r] = 1.0 if sure else 0.0
         w[LIKELIEST + r] = w[LIKELIEST + r] if sure else -1.0
