@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from pandora_regret.kernels import engine, native
@@ -102,3 +103,19 @@ def test_an_object_file_is_loaded_whole_or_not_at_all(tmp_path):
         path.write_bytes(damage)
         assert native._read(path) is None
     assert native._read(None) is native._read(tmp_path / "none") is None
+
+
+@pytest.mark.slow
+def test_a_numba_that_gives_no_object_file_calls_the_loop_itself(monkeypatch):
+    def object_code(*_):
+        raise AttributeError("_final_module")
+
+    jit = pytest.importorskip("pandora_regret.kernels.jit")
+    table, truth = np.array([[0.5, 0.3, 0.2], [0.2, 0.2, np.nan]]), np.array([1, 0])
+    monkeypatch.setattr(jit, "object_code", object_code)
+    monkeypatch.setattr(native, "_read", lambda path: None)
+    monkeypatch.setattr(native, "loop", native.loop.__wrapped__)
+    out, options = np.empty(2), {"alpha": 1.0, "tie": 1e-15, "tolerance": 1e-4}
+    assert native.score(native.table_of(table), truth, slice(0, 2), losses=out, **options) == 1
+    assert out[0] == pytest.approx((3 - 2 * 0.6) + (0.2 / 0.3) ** 2)
+    assert np.isnan(out[1])

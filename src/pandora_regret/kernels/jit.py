@@ -102,6 +102,15 @@ def object_code(n_integers: int, n_floats: int) -> bytes:
     return result.fndesc.llvm_func_name.encode() + b"\0" + bytes(result.library.codegen._tm.emit_object(module))
 
 
+@functools.cache
+def called_by_numba() -> Callable[..., None]:
+    """`lanes.score`, compiled and called in numba's own way; its arguments are those of the object file's."""
+    from pandora_regret.kernels.lanes import score
+
+    compiled = njit(**FAST)(score)
+    return lambda result, _, *arguments: setattr(result, "value", compiled(*arguments))
+
+
 def _bitcast(given: Any, wanted: Any, kind: ir.Type) -> Any:
     """A number of one type as the number of another that has the same bits."""
 

@@ -69,9 +69,12 @@ def loop() -> Any:
     folder, key = cache_folder(), hashlib.sha256(machine.encode() + sources).hexdigest()[:24]
     path = None if folder is None else folder / f"score-{key}.o"
     if (code := _read(path)) is None:
-        from pandora_regret.kernels.jit import object_code
+        from pandora_regret.kernels.jit import called_by_numba, object_code
 
-        code = object_code(N_INTEGERS, N_FLOATS)
+        try:
+            code = object_code(N_INTEGERS, N_FLOATS)
+        except AttributeError:  # of a numba whose inner parts have other names
+            return called_by_numba()
         _keep(path, code)
     name, _, code = code.partition(b"\0")
     linker = binding.create_mcjit_compiler(
