@@ -20,8 +20,6 @@ from pandora_regret.kernels.engine import worth_compiling
 Counts: TypeAlias = NDArray[np.uint8]
 
 LARGEST_DRAW = 20  # of Poisson(1): beyond it lies less than one draw in 2^64
-LEADING_BITS = np.uint64(64 - 11)  # what is left of a number after this shift settles 99 draws in 100
-UNSETTLED = np.uint8(255)
 WEIGHTS_AT_ONCE, REPLICATES_AT_ONCE = 1 << 22, 64
 SMALL_PRODUCT = 1 << 18  # multiplications that BLAS does without threads
 
@@ -29,11 +27,6 @@ SMALL_PRODUCT = 1 << 18  # multiplications that BLAS does without threads
 _below = [math.fsum(math.exp(-1) / math.factorial(k) for k in range(n + 1)) for n in range(LARGEST_DRAW)]
 LIMITS = np.array([min(round(share * 2**64), 2**64 - 1) for share in _below], dtype=np.uint64)
 """Where the cumulative distribution of Poisson(1) crosses, on the scale of 64-bit integers."""
-_first = np.arange(1 << 11, dtype=np.uint64) << LEADING_BITS
-_last = _first + ((np.uint64(1) << LEADING_BITS) - np.uint64(1))
-_lowest, _highest = (np.searchsorted(LIMITS, ends, side="right") for ends in (_first, _last))
-SETTLED = np.where(_lowest == _highest, _lowest, UNSETTLED).astype(np.uint8)
-"""The draw for each value of the leading bits, where all numbers that begin with them give the same."""
 
 
 def poisson_weights(keys: Any, replicates: int | range, seed: int = 0) -> Counts:
@@ -68,7 +61,7 @@ def poisson_weights(keys: Any, replicates: int | range, seed: int = 0) -> Counts
     states = mixed(np.asarray(keys, dtype=np.uint64) + GOLDEN)
     weights = np.empty((len(streams), len(states)), dtype=np.uint8)
     fill = _compiled() if worth_compiling(weights.size) else _fill
-    fill(states, streams, LIMITS, SETTLED, weights)
+    fill(states, streams, LIMITS, weights)
     return weights
 
 
@@ -90,21 +83,19 @@ def weighted_sums(weights: Counts, table: FloatArray) -> FloatArray:
     return total
 
 
-def _fill(states: Keys, streams: Keys, limits: Keys, settled: Counts, weights: Counts) -> None:
+def _fill(states: Keys, streams: Keys, limits: Keys, weights: Counts) -> None:
     for stream, row in zip(streams, weights, strict=True):
-        drawn = mixed(states + stream)
-        row[:] = settled[drawn >> LEADING_BITS]
-        rest = np.flatnonzero(row == UNSETTLED)
-        row[rest] = np.searchsorted(limits, drawn[rest], side="right")
+        row[:] = np.searchsorted(limits, mixed(states + stream), side="right")
 
 
-def _fill_by_loops(states: Any, streams: Any, limits: Any, settled: Any, weights: Any) -> None:
-    """The same, for numba."""
+def _fill_by_loops(states: Any, streams: Any, limits: Any, weights: Any) -> None:
+    """The same, for numba, which makes vector code of comparisons with every limit."""
     for r in range(len(streams)):
         for i in range(len(states)):
-            drawn = mixed(states[i] + streams[r])
-            count = settled[drawn >> LEADING_BITS]
-            weights[r, i] = count if count != UNSETTLED else np.searchsorted(limits, drawn, side="right")
+            drawn, count = mixed(states[i] + streams[r]), 0
+            for k in range(LARGEST_DRAW):
+                count += drawn >= limits[k]
+            weights[r, i] = count
 
 
 @cache
