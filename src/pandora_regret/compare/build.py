@@ -50,8 +50,7 @@ from pandora_regret.inputs.tables import is_frame
 from pandora_regret.metrics import comparison_metrics, workup_metrics
 from pandora_regret.optional import import_optional
 from pandora_regret.priors import Prior, Uniform
-from pandora_regret.priors.names import prior_of_orders, spelled_prior
-from pandora_regret.scores import priced
+from pandora_regret.priors.names import prior_of_orders, read_prior, spelled_prior
 from pandora_regret.workup import Workup
 from pandora_regret.workup.scores import WorkupRows
 
@@ -200,7 +199,7 @@ def compare(
     else:
         _check_workup_alone(orders, costs=costs, scenarios=scenarios, decompose=decompose or None)
         charged, least = costs_of_workup(workup, prior, currency, source), WorkupRows(workup, one, prior).least()
-        about = (workup_metrics(workup, prior), charged, least, one.costs)
+        about = (workup_metrics(workup, prior), charged, least)
         charge = Charge(Uniform(), *about, workup=workup, varying=prior)
     classes = tuple(str(label) for label in one.labels)
     forecasts = {name: forecast.with_costs(charge.base) for name, forecast in forecasts.items()}
@@ -208,8 +207,8 @@ def compare(
     measured, terms, again = [], {}, {}
     for name, forecast in rows.items():
         under = (
-            forecast if other == STATED else sample.of(forecasts[name].with_costs(typical / charge.prior.mean))
-            for other, typical in charge.scenarios.items()
+            sample.of(forecasts[name].with_costs(typical / charge.prior.mean))
+            for typical in charge.scenarios.values()
         )
         cases = forecasts[name].cases(sample.cases)
         again[name] = later = recalibrated(cases, sample, method, interval.seed)
@@ -233,8 +232,8 @@ def compare(
         charge.costs,
         interval,
         charge.metrics,
-        basis.standing,
-        worth_acting,
+        worth=worth_acting,
+        **basis.outlook,
         differences=measurements.differences(),
         ranks=measurements.ranks(),
         scenarios=tuple(Scenario(name, as_tuple(typical)) for name, typical in charge.scenarios.items()),
@@ -341,14 +340,13 @@ def _by_search(
     source: str | None,
 ) -> Charge:
     stated = are_stated(prior, costs)
-    costs = costs if stated else np.ones(one.n_classes)
-    prior, one = priced(one, prior_of_orders(prior) if by_order else prior, costs)
-    typical = np.ones(one.n_classes) * prior.mean
+    prior = read_prior(prior_of_orders(prior) if by_order else prior, one.labels)
+    typical = np.ones(one.n_classes) * (prior.mean if stated else 1.0)
     if costs is not None:  # the very numbers
         typical = read_costs(costs, one.labels, one.n_cases)
     other = read_scenarios(scenarios, typical, one, stated)
     charged = Costs(currency or ("" if stated else None), spelled_prior(prior), as_tuple(typical), source)
-    return Charge(prior, comparison_metrics(by_order), charged, typical, one.costs, other)
+    return Charge(prior, comparison_metrics(by_order), charged, typical, other)
 
 
 def _check_workup_alone(orders: list[str], **options: Any) -> None:

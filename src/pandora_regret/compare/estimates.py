@@ -26,7 +26,7 @@ from pandora_regret.compare.result import (
     StepSpending,
     WorkupPart,
 )
-from pandora_regret.compare.verdict import Background, Standing, few_carriers, same_in_all
+from pandora_regret.compare.verdict import DO_NOT_TRUST, UNSEEN, Background, few_carriers
 from pandora_regret.entropy import costs_for_every_truth
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import ROUNDING, hull, interval_by_forecast
@@ -142,10 +142,14 @@ class Charge:
     metrics: tuple[Metric, ...]
     costs: Costs
     typical: FloatArray  # what testing each class costs, (K,) or (N, K)
-    base: FloatArray | None = None  # base costs, (K,) or (N, K)
     scenarios: Mapping[str, FloatArray] = field(default_factory=dict)  # other typical costs; the stated ones, too
     workup: Workup | None = None
     varying: Prior | None = None  # how the work-up's costs vary, unless they are known
+
+    @property
+    def base(self) -> FloatArray | None:
+        """Base costs of a search, (K,) or (N, K)."""
+        return None if self.workup else np.asarray(self.typical / self.prior.mean)
 
     def by_workup(self, forecast: Forecast) -> WorkupRows | None:
         """The rows as a work-up sees them; None by a search."""
@@ -187,8 +191,7 @@ def measure(
         rows["recalibrated_cost"] = charge.of_rows(recalibrated)
     likeliest = np.asarray(forecast.values.argmax(axis=1))
     under = tuple(
-        float(mean_or_rows(each, costs if each is forecast else search_costs(each, prior), False))
-        for each in scenarios
+        float(mean_or_rows(each, search_costs(each, prior), per_instance=False)) for each in scenarios
     )
     return Measured(name, rows, likeliest, variance, least, unavoidable, pairs, under, forecast.order_only)
 
@@ -374,10 +377,12 @@ class Measurements:
         estimate, carriers = gap.estimate(self.interval.level, scale), gap.carriers(scale)
         if not carriers.few or estimate.low is None:
             return estimate
-        warning = few_carriers(carriers, "the difference", self.sample.units)
-        if carriers.number == 0 and estimate.value:
-            about = (self.sample.units, gap.effective, float(self.typical.sum()))
-            warning = same_in_all(estimate.value, carriers, *about)
+        warning, units = few_carriers(carriers, "the difference", self.sample.units), self.sample.units
+        if carriers.number == 0 and estimate.value:  # in all units; the few that may differ could make up for it
+            size = abs(estimate.value)
+            is_little = size <= UNSEEN / gap.effective * (self.typical.sum() + size)
+            same = f"all {carriers.units} {units} differ by the same amount, which says little about others"
+            warning = f"{same}: {DO_NOT_TRUST}" if is_little else None
         return replace(estimate, warning=warning)
 
     @cached_property
@@ -393,13 +398,10 @@ class Measurements:
         return [None] * len(self.models) if self._draws is None else chances_of_least(self._draws)
 
     @property
-    def standing(self) -> Standing:
-        """What a verdict rests on."""
-        first, names = self._costs[0], [model.name for model in self.models]
-        values = dict(zip(names, (cost.value for cost in self._costs), strict=True))
-        gaps = {name: self.gap(cost, first) for name, cost in zip(names[1:], self._costs[1:], strict=True)}
+    def outlook(self) -> dict[str, Any]:
+        """How likely the first model is the cheapest, and what it costs more than the cheapest on average."""
         stake = None if self._draws is None else at_stake(self._draws)
-        return Standing(values, gaps, self._chances[0], stake, self.is_recalibrated)
+        return {"chance": self._chances[0], "stake": stake, "recalibrated": self.is_recalibrated}
 
     @cached_property
     def _recalibrated(self) -> list[Figure]:
@@ -436,7 +438,7 @@ class Measurements:
         """Between all pairs of models, the cheaper first."""
         paid, pairs = PAID if PAID in self.figures[0] else COST, []
         for (one, ours), (other, theirs) in combinations(zip(self.models, self.figures, strict=True), 2):
-            gap, realised = self.gap(ours[COST], theirs[COST]), self.gap(ours[paid], theirs[paid])
+            gap, realised = self.gap(theirs[COST], ours[COST]).turned, self.gap(ours[paid], theirs[paid])
             p_value = (ours[COST] - theirs[COST]).p_value(max(ours[COST].value, theirs[COST].value))
             value = gap.value or 0.0
             about = (value, gap.low, gap.high, p_value, None, 1000 * max(-value, 0.0), realised, gap.warning)

@@ -330,6 +330,16 @@ class Comparison(Shown):
         """How the best model differs from each other one."""
         return {gap.against: gap for gap in self.differences if gap.model == self.best.name}
 
+    def standings(self, recalibrated: bool) -> dict[str, tuple[Estimate, Estimate]]:
+        """What each model costs, and how much more than the first, by rising cost; as they are or recalibrated."""
+        if recalibrated:
+            again = [(model.name, model.recalibrated) for model in self.models if model.recalibrated]
+            again.sort(key=lambda pair: pair[1].cost.value or 0.0)
+            return {name: (of.cost, of.against_best) for name, of in again}
+        more = {name: gap.more for name, gap in self.gaps.items()}
+        costs = {model.name: model.scores["expected_cost"] for model in self.models}
+        return {name: (cost, more.get(name, Estimate(0.0))) for name, cost in costs.items()}
+
     @property
     def what(self) -> str:
         """What costs are of, in words."""
@@ -361,32 +371,28 @@ class Comparison(Shown):
         Costs have as many digits as the differences beside them. Where models are compared recalibrated, both
         costs are shown, and who is the cheapest then comes first.
         """
-        again, judged = self.verdict.recalibrated, self.verdict
-        gaps, models = {name: gap.more for name, gap in self.gaps.items()}, list(self.models)
-        if again:
-            gaps = {each.name: each.recalibrated.against_best for each in models if each.recalibrated}
-            models.sort(key=lambda each: gaps[each.name].value or 0.0)
-        formats = Formats.for_costs((model.cost for model in models), self.costs.currency or "")
-        digits = (formats.digits("money", gap.low, gap.high) for gap in list(gaps.values())[:most])
+        judged, by_name = self.verdict, {model.name: model for model in self.models}
+        standings = self.standings(judged.recalibrated)
+        shown = list(standings.items())[:most]
+        formats = Formats.for_costs((model.cost for model in self.models), self.costs.currency or "")
+        digits = (formats.digits("money", gap.low, gap.high) for _, (_, gap) in shown)
         finest = max((each for each in digits if each is not None), default=None)
 
-        def cell(estimate: Estimate | None, sign: str = "") -> Cell | str:
-            if estimate is None:
-                return ""
+        def cell(estimate: Estimate, sign: str = "") -> Cell:
             value, interval = formats.estimate("money", estimate.value, estimate.low, estimate.high, finest)
             return Cell(f"{sign if (estimate.value or 0.0) > 0 else ''}{value}", interval)
 
         rows: list[tuple[Cell | str, ...]] = []
-        for model in models[:most]:
-            against = "" if model.name == judged.leader else cell(gaps.get(model.name), "+")
-            then = [cell(model.recalibrated.cost)] if again and model.recalibrated else []
-            state = "level" * (model.name in judged.level) + "not settled" * (model.name in judged.undecided)
-            rows.append((model.name, cell(model.scores["expected_cost"]), *then, against, state))
-        hidden, level = len(models) - most, 100 * self.interval.level
+        for name, (cost, gap) in shown:
+            own = by_name[name].scores["expected_cost"]
+            costs = [cell(own), *([cell(cost)] if judged.recalibrated else [])]
+            state = "level" * (name in judged.level) + "not settled" * (name in judged.undecided)
+            rows.append((name, *costs, "" if name == judged.leader else cell(gap, "+"), state))
+        hidden, level = len(standings) - most, 100 * self.interval.level
         about = f"{counted(self.data.rows, 'case')}, {len(self.data.classes)} classes; {level:g} % intervals"
         about += f"; {hidden} more expensive models left out" if hidden > 0 else ""
         title = "Tests per case" if self.costs.currency is None else "Cost per case"
-        header = ("Model", title, *(["Recalibrated"] if again else []), f"Against {judged.leader}", "")
+        header = ("Model", title, *(["Recalibrated"] if judged.recalibrated else []), f"Against {judged.leader}", "")
         return Table(header, rows, judged.sentences, [about, *self.margin_sentence])
 
     @property

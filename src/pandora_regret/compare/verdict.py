@@ -190,26 +190,16 @@ def read_worth(worth: Any) -> Worth:
 
 
 @dataclass(frozen=True)
-class Standing:
-    """Models by rising cost, as they are or all recalibrated: what a verdict rests on."""
-
-    costs: Mapping[str, float]
-    gaps: Mapping[str, Estimate]  # what each other model costs more than the first
-    chance: float | None  # that the first is the cheapest
-    stake: float | None  # what it costs more than the cheapest on average, as far as the data can tell
-    recalibrated: bool  # whether all of them are
-
-    @property
-    def leader(self) -> str:
-        """The model of least cost."""
-        return next(iter(self.costs))
-
-
-@dataclass(frozen=True)
-class Verdict(Standing):
-    """How models stand, judged by what is worth acting on and put into words."""
+class Verdict:
+    """How models stand, as they are or all recalibrated, judged by what is worth acting on and put into words."""
 
     result: Comparison  # all of it but the words
+    leader: str  # the model of least cost
+    cost: float  # of the leader
+    gaps: Mapping[str, Estimate]  # what each other model costs more than it, by rising cost
+    chance: float | None  # that the leader is the cheapest
+    stake: float | None  # what it costs more than the cheapest on average, as far as the data can tell
+    recalibrated: bool  # whether all of them are
     margin: float
     share: float | None
 
@@ -226,10 +216,10 @@ class Verdict(Standing):
         in n cases, 3 that cost as much again.
         """
         by_status: dict[str, list[str]] = {status: [] for status in KINDS}
-        data, cost = self.result.data, self.costs[self.leader]
+        data = self.result.data
         units = data.clusters or data.rows
         for name, gap in self.gaps.items():
-            unseen = 0.0 if gap.is_trusted and units >= FEW_CLUSTERS else UNSEEN / units * cost
+            unseen = 0.0 if gap.is_trusted and units >= FEW_CLUSTERS else UNSEEN / units * self.cost
             status = "more" if gap.is_above_zero else "open"
             if gap.low is not None and gap.high is not None and max(-gap.low, gap.high) + unseen <= self.margin:
                 status = "level"
@@ -257,8 +247,8 @@ class Verdict(Standing):
 
     def say(self, what: str, names: Sequence[str] = (), **words: Any) -> str:
         """A sentence of the table, filled in."""
-        leader, one = self.leader, len(names) == 1
-        words |= {"leader": leader, "cost": money(self.costs[leader], self.unit)}
+        one = len(names) == 1
+        words |= {"leader": self.leader, "cost": money(self.cost, self.unit)}
         words |= {"names": listed(names, MOST_NAMES - 1), "are": "is" if one else "are", "s": "s" * one}
         return VERDICT[what].format(n=len(self.result.models), what=self.result.what, **words)
 
@@ -280,7 +270,7 @@ class Verdict(Standing):
 
     def level(self) -> list[str]:
         """All of them, and what even the last costs more."""
-        *_, last = names = [*self.costs]
+        *_, last = names = [self.leader, *self.gaps]
         spread = "spread" if self.gaps[last].value else "same"
         return [self.say("level", names), self.say(spread, **self.than_leader(last))]
 
@@ -512,20 +502,6 @@ def few_carriers(carriers: Carriers, what: str, units: str) -> str | None:
     return f"{some} {100 * carriers.share:.0f} % of {what}: {DO_NOT_TRUST}"
 
 
-def same_in_all(
-    difference: float, carriers: Carriers, units: str, effective: float, largest: float = math.inf
-) -> str | None:
-    """A warning if all units differ equally, and the few that may be otherwise could make up for it.
-
-    `largest` is the largest difference that a case can make, where that is known.
-    """
-    if abs(difference) > UNSEEN / effective * (largest + abs(difference)):
-        return None
-    return (
-        f"all {carriers.units} {units} differ by the same amount, which says little about others: {DO_NOT_TRUST}"
-    )
-
-
 @dataclass(frozen=True)
 class Background:
     """What an estimate is judged by, whether rows are at hand or were summed as they came."""
@@ -592,7 +568,9 @@ def conclude(
     costs: Costs,
     interval: IntervalMethod,
     metrics: Sequence[Metric],
-    standing: Standing | None = None,
+    chance: float | None = 1.0,
+    stake: float | None = 0.0,
+    recalibrated: bool = False,
     worth: Worth | None = None,
     **others: Any,
 ) -> Comparison:
@@ -603,9 +581,12 @@ def conclude(
         ("differences", "disagreements", "largest_pairs", "scenarios", "headline"), ()
     )
     draft = Comparison(*about, **none | {"verdict": None} | others)
-    standing = standing or Standing({models[0].name: models[0].cost}, {}, 1.0, 0.0, False)
+    standings = draft.standings(recalibrated)
+    leader, (cost, _) = next(iter(standings.items()))
+    gaps = {name: gap for name, (_, gap) in standings.items() if name != leader}
     margin, share = (worth or read_worth(DEFAULT_WORTH))(models[0].cost)
-    judged = Verdict(**vars(standing), result=draft, margin=margin, share=share).decide()
+    about_leader = (leader, cost.value or 0.0, gaps, chance, stake, recalibrated)
+    judged = Verdict(draft, *about_leader, margin, share).decide()
     pairs = tuple(pair for model in models for pair in largest_pairs(model, data.classes, costs.currency))
     runner_up, choices = against_others(draft)
     beyond = [*runner_up, *choices, where_money_goes(draft, pairs)]
@@ -616,7 +597,7 @@ def conclude(
         verdict=judged,
         headline=(
             *judged.sentences,
-            *([] if standing.recalibrated else beyond),
+            *([] if recalibrated else beyond),
         ),  # which is about models as they are
         notes=notes(draft, judged.level),
     )
