@@ -48,7 +48,7 @@ def test_a_planted_failure_is_flagged_in_its_group_alone_and_named_in_the_verdic
     truth, models, site = planted
     result = compared(truth, models, {"site": site})
     (flag,) = flags(result)
-    assert flag.startswith("At East, forest costs $1")
+    assert flag.startswith("Where site is East, forest costs $1")
     assert "times what it costs elsewhere" in flag
     assert group(result, "East").flags == (flag,)
     assert flag in result.headline
@@ -61,7 +61,7 @@ def test_of_several_findings_the_verdict_names_one_and_counts_the_others(planted
     result = compared(truth, models, {"site": site, "place": site})
     first, second = flags(result)
     assert result.verdict.sentences[-1] == f"{first} 1 more finding by group."
-    assert second.startswith("For place East, forest costs")
+    assert second.startswith("Where place is East, forest costs")
 
 
 def test_without_the_failure_nothing_is_flagged():
@@ -95,7 +95,7 @@ def test_numbers_of_a_group_are_those_of_its_cases_alone(planted):
 def test_a_single_model_is_held_against_its_own_forecasts(planted):
     truth, models, site = planted
     (flag,) = flags(compared(truth, {"forest": models["forest"]}, {"site": site}))
-    assert flag.startswith("At East, forest costs")
+    assert flag.startswith("Where site is East, forest costs")
     assert "it predicted $" in flag
 
 
@@ -107,7 +107,7 @@ def test_cases_that_are_dearer_for_every_model_are_not_blamed_on_one():
     truth = (softmax(signal).cumsum(axis=1) < rng.random((n, 1))).sum(axis=1).clip(max=2)
     models = {name: softmax(signal + 0.3 * rng.normal(size=(n, 3))) for name in ("net", "forest", "vendor")}
     found = flags(compared(truth, models, {"site": site}))
-    (about_east,) = (flag for flag in found if "At East" in flag)
+    (about_east,) = (flag for flag in found if "Where site is East" in flag)
     assert "every model costs more than elsewhere" in about_east
 
 
@@ -118,7 +118,7 @@ def test_another_winner_in_a_group_is_flagged():
     mixed = {"net": np.where(east[:, None], forest, net), "forest": np.where(east[:, None], net, forest)}
     in_east = group(compared(truth, mixed, {"site": np.where(east, "East", "West")}), "East")
     assert in_east.leader == "forest"
-    assert any(flag.startswith("At East, forest is cheaper than net: $") for flag in in_east.flags)
+    assert any(flag.startswith("Where site is East, forest is cheaper than net: $") for flag in in_east.flags)
 
 
 def test_an_order_that_one_group_settles_against_most_cases_is_flagged():
@@ -230,7 +230,7 @@ def test_columns_are_crossed_on_request(planted):
     result = compared(truth, models, {"site*sex": (site, sex)})
     assert result.by[0].column == "site*sex"
     assert {each.name for each in result.by[0].groups} == {f"{a}, {b}" for a in set(site) for b in "FM"}
-    assert any(flag.startswith("At East and for sex F, forest costs") for flag in flags(result))
+    assert any(flag.startswith("Where site is East and sex is F, forest costs") for flag in flags(result))
 
 
 @pytest.mark.parametrize(

@@ -190,9 +190,7 @@ def measure(
     if recalibrated is not None:
         rows["recalibrated_cost"] = charge.of_rows(recalibrated)
     likeliest = np.asarray(forecast.values.argmax(axis=1))
-    under = tuple(
-        float(mean_or_rows(each, search_costs(each, prior), per_instance=False)) for each in scenarios
-    )
+    under = tuple(float(mean_or_rows(each, search_costs(each, prior), per_instance=False)) for each in scenarios)
     return Measured(name, rows, likeliest, variance, least, unavoidable, pairs, under, forecast.order_only)
 
 

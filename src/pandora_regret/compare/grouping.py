@@ -26,7 +26,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -54,27 +54,8 @@ CROSS = "*"
 MOST_CASES = 0.5  # of all weight
 MOST_NAMES = 3  # in one sentence
 IN_PERCENT = 1.1  # ratios below it are said in percent
-PREPOSITIONS = {
-    "At": "site hospital clinic centre center ward practice lab location station school branch store shop",
-    "In": "country region city state canton county department year month quarter season league",
-}  # before the values of columns that are called so
 Columns: TypeAlias = tuple[NDArray[Any], ...]
 How: TypeAlias = str | int | list[float] | None  # a column is cut: "each" value, so many bins, edges, or as usual
-
-
-@dataclass(frozen=True)
-class Grouping:
-    """The groups of one breakdown, and which of them each row is in."""
-
-    columns: tuple[str, ...]
-    labels: tuple[tuple[str, ...], ...]  # of each group, one for each column; that of pooled ones comes last
-    codes: IntArray  # (N,) the number of each row's group
-    sizes: IntArray  # how many cases each group has
-    pooled: int  # so many groups were too small to stand alone
-
-    def is_other(self, group: int) -> bool:
-        """Whether a group is what is left over."""
-        return self.pooled > 0 and group == len(self.labels) - 1
 
 
 def read_cuts(text: str) -> list[tuple[str, How]]:
@@ -138,14 +119,16 @@ def read_by(by: Any, n_rows: int) -> dict[str, Columns]:
     return columns
 
 
-def group(name: str, columns: Columns, sample: Sample, smallest: int) -> Grouping:
-    """The sample's cases in groups; those of fewer than `smallest` cases, or clusters of them, become one.
+def group(
+    name: str, columns: Columns, sample: Sample, smallest: int
+) -> tuple[list[tuple[str, ...]], IntArray, int]:
+    """What groups are called, column by column, the group of each case, (n_cases,), and how many were pooled.
 
-    That one comes last, and says how many of its cases lack a value; empty groups are gone.
+    Groups of fewer than `smallest` cases, or clusters of them, become one. That one comes last, and says how many
+    of its cases lack a value; empty groups are gone.
     """
-    cuts = read_cuts(name)
     codes, labels = np.zeros(sample.n_cases, dtype=np.intp), list[tuple[str, ...]]([()])
-    for cut, column in zip(cuts, columns, strict=True):
+    for cut, column in zip(read_cuts(name), columns, strict=True):
         more, names = _divide(*cut, column[sample.cases].tolist())
         codes = codes * len(names) + more
         labels = [(*label, another) for label in labels for another in names]
@@ -154,15 +137,12 @@ def group(name: str, columns: Columns, sample: Sample, smallest: int) -> Groupin
     kept = np.bincount(clusters // len(sample.keys), minlength=len(labels)) >= smallest
     kept[np.argsort(-sizes, kind="stable")[MOST_GROUPS:]] = False
     pooled, number = int(((sizes > 0) & ~kept).sum()), np.where(kept, np.cumsum(kept) - 1, kept.sum())
-    named = [label for label, keep in zip(labels, kept, strict=True) if keep]
+    kept_labels = [label for label, keep in zip(labels, kept, strict=True) if keep]
     if pooled:
         lacking = sizes[~kept & np.array([MISSING in label for label in labels])].sum()
-        other = OTHER if (OTHER,) not in named else f"{OTHER} (pooled)"
-        other += f", {lacking} missing" if lacking else ""
-        only_missing = lacking == sizes[~kept].sum() and (MISSING,) not in named
-        named.append((MISSING if only_missing else other,))
-    sizes = np.bincount(number[codes], minlength=len(named))
-    return Grouping(tuple(column for column, _ in cuts), tuple(named), number[of_rows], sizes, pooled)
+        other = f"{OTHER}, {lacking} missing" if lacking else OTHER
+        kept_labels.append((MISSING if lacking == sizes[~kept].sum() else other,))
+    return kept_labels, number[codes], pooled
 
 
 def _divide(column: str, how: How, values: list[Any]) -> tuple[IntArray, list[str]]:
@@ -222,8 +202,7 @@ def broken_down(
 ) -> Comparison:
     """The comparison with models group by group, and the verdict with what stands out beyond the margin."""
     splits = [
-        _Split(group(name, of_cases, measurements.sample, smallest), measurements, result.verdict.margin)
-        for name, of_cases in columns.items()
+        _Split(name, of_cases, measurements, smallest, result.verdict.margin) for name, of_cases in columns.items()
     ]
     every = [each for split in splits for models in split.groups for each in models]
     for family in (slice(0, 2), slice(2, 3)):
@@ -277,39 +256,43 @@ class _InGroup:
 class _Split:
     """The groups of a breakdown, and all models in each."""
 
-    def __init__(self, grouping: Grouping, measurements: Measurements, margin: float) -> None:
-        self.grouping, self.measurements, self.margin = grouping, measurements, margin
+    def __init__(
+        self, name: str, columns: Columns, measurements: Measurements, smallest: int, margin: float
+    ) -> None:
+        self.columns, self.measurements, self.margin = [name for name, _ in read_cuts(name)], measurements, margin
         self.level, sample, models = measurements.interval.level, measurements.sample, measurements.models
+        self.labels, of_cases, self.pooled = group(name, columns, sample, smallest)
+        self.sizes, of_rows = np.bincount(of_cases), of_cases[sample.case_of]
         costs, predicted = (np.stack([each.rows[key] for each in models]) for key in (COST, "predicted_cost"))
         others = (costs.sum(axis=0) - costs) / (len(models) - 1) if len(models) > 1 else predicted
         self.groups: list[list[_InGroup]] = []
-        self.weights = np.bincount(grouping.codes, sample.weights)
-        for number in range(len(grouping.labels)):
-            inside, leader = grouping.codes == number, None
+        self.weights = np.bincount(of_rows, sample.weights)
+        for number in range(len(self.labels)):
+            inside, leader = of_rows == number, None
             self.groups.append([])
             for model, *rows in zip(models, costs, others, predicted, strict=True):
                 each = _InGroup(model.name, rows, sample, inside, leader)
-                each.p[:] = np.nan if grouping.is_other(number) else each.p
+                if self.pooled and number == len(self.labels) - 1:
+                    each.p[:] = np.nan
                 self.groups[-1].append(each)
                 leader = leader or each.cost
 
     def breakdown(self, smallest: int, order: Sequence[str]) -> Breakdown:
         """The groups as results, with what is to be said of them."""
-        grouping, groups, flags = self.grouping, [], tuple(self._reversals())
-        column = CROSS.join(grouping.columns)
-        if grouping.is_other(0):
+        column, groups, flags = CROSS.join(self.columns), [], tuple(self._reversals())
+        if self.pooled and len(self.labels) == 1:
             flags = (
                 f"No group by {column} has {count(smallest)} {self.measurements.sample.units} "
-                f"({count(grouping.pooled)} smaller ones are pooled): lower --smallest-group (smallest_group), or "
+                f"({count(self.pooled)} smaller ones are pooled): lower --smallest-group (smallest_group), or "
                 "cut numbers into fewer bins, such as age:4.",
             )
         for number, models in enumerate(self.groups):
-            about = (self._name(number), int(grouping.sizes[number]), float(self.weights[number]))
+            about = (", ".join(self.labels[number]), int(self.sizes[number]), float(self.weights[number]))
             results = {each.name: self._result(each) for each in models}
             leader = min(models, key=lambda each: each.cost.value).name
             in_order = tuple(results[name] for name in order)
             groups.append(Subgroup(*about, in_order, leader, tuple(self._flags(number))))
-        return Breakdown(column, tuple(groups), grouping.pooled, flags)
+        return Breakdown(column, tuple(groups), self.pooled, flags)
 
     def _result(self, each: _InGroup) -> GroupModel:
         measurements, figures = self.measurements, (each.cost, each.predicted)
@@ -322,9 +305,6 @@ class _Split:
         p_holm, p_rest = (None if np.isnan(p) else float(p) for p in each.p[:2])
         return GroupModel(each.name, cost, gap, p_holm, predicted, None if each.is_all else rest, p_rest)
 
-    def _name(self, group: int) -> str:
-        return ", ".join(self.grouping.labels[group])
-
     def _against_leader(self, each: _InGroup) -> int:
         """-1 or 1 where a model costs less or more than the leader by the margin and beyond chance, else 0."""
         gap = each.gap.value
@@ -332,7 +312,9 @@ class _Split:
 
     def _flags(self, group: int) -> Iterator[str]:
         """Who is cheaper than the leader here, and who costs more here than elsewhere, due to the cases or not."""
-        models, where = self.groups[group], in_group(self.grouping.columns, self.grouping.labels[group])
+        pairs = zip(self.columns, self.labels[group], strict=False)  # pooled groups have one label
+        where = f"Where {' and '.join(f'{column} is {label}' for column, label in pairs)}"
+        models = self.groups[group]
         leader, unit = models[0], self.measurements.charge.costs.currency
         cheaper = [each for each in models if self._against_leader(each) < 0]
         if cheaper:
@@ -360,27 +342,11 @@ class _Split:
             signs = np.array([self._against_leader(each) for each in of_groups])
             share = self.weights[signs < 0].sum() / self.weights.sum()
             if share > MOST_CASES and max(signs) > 0:
-                names = (
-                    [self._name(group) for group in np.flatnonzero(signs == sign).tolist()] for sign in (-1, 1)
+                there, due = (
+                    listed((", ".join(self.labels[group]) for group in np.flatnonzero(signs == sign)), MOST_NAMES)
+                    for sign in (-1, 1)
                 )
-                there, due = (listed(some, MOST_NAMES) for some in names)
                 yield (
                     f"{of_groups[0].name} is cheaper than {leader} on {100 * share:.0f} % of cases ({there}); "
                     f"that {leader} is cheaper on all of them is due to {due}."
                 )
-
-
-def in_group(columns: Sequence[str], labels: Sequence[str]) -> str:
-    """A group as people say it.
-
-    Examples
-    --------
-    >>> in_group(["Site"], ["Sion"]), in_group(["year", "age"], ["2024", "under 18"]), in_group(["a"], ["missing"])
-    ('At Sion', 'In 2024 and for age under 18', 'Where a is missing')
-    """
-    parts = []
-    for column, label in zip(columns, labels, strict=False):
-        usual = next((word for word, names in PREPOSITIONS.items() if column.lower() in names.split()), None)
-        words = f"{usual} {label}" if usual else f"For {column} {label}"
-        parts.append(f"Where {column} is missing" if label == MISSING else words)
-    return " and ".join([parts[0], *(part[0].lower() + part[1:] for part in parts[1:])])

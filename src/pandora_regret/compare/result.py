@@ -392,7 +392,13 @@ class Comparison(Shown):
         about = f"{counted(self.data.rows, 'case')}, {len(self.data.classes)} classes; {level:g} % intervals"
         about += f"; {hidden} more expensive models left out" if hidden > 0 else ""
         title = "Tests per case" if self.costs.currency is None else "Cost per case"
-        header = ("Model", title, *(["Recalibrated"] if judged.recalibrated else []), f"Against {judged.leader}", "")
+        header = (
+            "Model",
+            title,
+            *(["Recalibrated"] if judged.recalibrated else []),
+            f"Against {judged.leader}",
+            "",
+        )
         return Table(header, rows, judged.sentences, [about, *self.margin_sentence])
 
     @property
