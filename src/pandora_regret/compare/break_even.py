@@ -125,7 +125,7 @@ def interval(
     """The factors around a crossing at which the data do not settle which of the two is cheaper."""
 
     def excess(x: float) -> float:
-        gap = Figure.of_mean(leader.costs(x) - other.costs(x), sample.weights, sample.unit_of).estimate(level)
+        gap = Figure.of_mean(leader.costs(x) - other.costs(x), sample.weights, sample.cluster_of).estimate(level)
         return -np.inf if gap.low is None else max(gap.low, -(gap.high or 0.0))
 
     tried = np.geomspace(1 / FURTHEST_PRICE, FURTHEST_PRICE, 1 + 2 * FEWEST_STEPS)

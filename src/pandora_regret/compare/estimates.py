@@ -38,7 +38,7 @@ from pandora_regret.kernels.engine import search_costs, wasted_pairs
 from pandora_regret.kernels.reference import probabilities, unavoidable_costs
 from pandora_regret.metrics import METRICS, Metric
 from pandora_regret.priors import Prior
-from pandora_regret.scores import mean_or_rows, row_costs
+from pandora_regret.scores import mean_or_rows
 from pandora_regret.tally import Means, Sum
 from pandora_regret.workup import Workup, plan_workup
 from pandora_regret.workup.scores import WorkupRows
@@ -70,11 +70,6 @@ class Sample:
     def n_cases(self) -> int:
         """How many cases there are; some have several rows, one for each class that is true to some extent."""
         return int(self.case_of[-1]) + 1
-
-    @property
-    def unit_of(self) -> IntArray | None:
-        """The number of each row's cluster, (N,); None where every row is one."""
-        return None if len(self.keys) == len(self.truth) else self.cluster_of
 
     @property
     def groups(self) -> IntArray | None:
@@ -151,16 +146,6 @@ class Charge:
         """Base costs of a search, (K,) or (N, K)."""
         return None if self.workup else np.asarray(self.typical / self.prior.mean)
 
-    def by_workup(self, forecast: Forecast) -> WorkupRows | None:
-        """The rows as a work-up sees them; None by a search."""
-        return None if self.workup is None else WorkupRows(self.workup, forecast, self.varying)
-
-    def of_rows(self, forecast: Forecast) -> FloatArray:
-        """The cost of each row, (N,)."""
-        if (rows := self.by_workup(forecast)) is None:
-            return row_costs(forecast, self.prior)
-        return np.concatenate([costs for _, costs in rows.costs()])
-
 
 def measure(
     name: str,
@@ -170,25 +155,25 @@ def measure(
     scenarios: Iterable[Forecast] = (),
 ) -> Measured:
     """All about one priced forecast; `scenarios` are the same forecast under other costs."""
-    forecast, prior, pairs = forecast.check(), charge.prior, np.empty((0, 0))
-    if (seen := charge.by_workup(forecast)) is None:
+    forecast, prior, pairs, rows = forecast.check(), charge.prior, np.empty((0, 0)), dict[str, FloatArray]()
+    if charge.workup is None:
         costs, unavoidable, pairs = _spent_on_search(forecast, prior)
+        rows[COST] = METRICS[COST].checked_rows(costs, forecast)
         every_truth: Any = ((block, costs_for_every_truth(block, prior)) for block in forecast.blocks())
     else:
-        costs, every_truth = charge.of_rows(forecast), seen.costs_for_every_truth()
-        unavoidable = float(np.average(seen.least()[forecast.truth], weights=forecast.weights))
-    rows = {"expected_cost": METRICS["expected_cost"].checked_rows(costs, forecast)}
+        unavoidable = float(np.average(charge.typical[forecast.truth], weights=forecast.weights))
+        every_truth = WorkupRows(charge.workup, forecast, charge.varying).costs_for_every_truth()
     for metric in charge.metrics:
         if metric.is_mean and metric.key not in rows:
             rows[metric.key] = metric.of_rows(forecast, prior)
+        if metric.key == COST and recalibrated is not None:
+            rows[RECALIBRATED] = metric.of_rows(recalibrated, prior)
     predicted = []
     for block, each in every_truth:
         p = probabilities(block)
         mean = (p * each).sum(axis=1)
         predicted.append([mean, (p * (each - mean[:, None]) ** 2).sum(axis=1), each.min(axis=1)])
     rows["predicted_cost"], variance, least = np.concatenate(predicted, axis=1)
-    if recalibrated is not None:
-        rows["recalibrated_cost"] = charge.of_rows(recalibrated)
     likeliest = np.asarray(forecast.values.argmax(axis=1))
     under = tuple(float(mean_or_rows(each, search_costs(each, prior), per_instance=False)) for each in scenarios)
     return Measured(name, rows, likeliest, variance, least, unavoidable, pairs, under, forecast.order_only)
@@ -280,7 +265,7 @@ class Measurements:
     @cached_property
     def figures(self) -> list[dict[str, Figure]]:
         """Of every model, by key: means over rows, then functions of counts."""
-        weights, units, tables = self.sample.weights, self.sample.unit_of, []
+        weights, units, tables = self.sample.weights, self.sample.cluster_of, []
         drawn: Iterator[Any] = iter(self._replicates()) if self.interval.replicates else repeat(None)
         for model, counts in zip(self.models, self.counts, strict=True):
             figures = {key: Figure.of_mean(rows, weights, units, next(drawn)) for key, rows in model.rows.items()}
@@ -304,7 +289,7 @@ class Measurements:
         sample, n_models, k = self.sample, len(self.models), len(self.classes)
         rows = [np.ones(len(sample.truth)), *(of for model in self.models for of in model.rows.values())]
         finite = (of if np.isfinite(of).all() else np.zeros(len(of)) for of in rows)  # an infinite mean has none
-        sums = np.stack([within(sample.weights * of, sample.unit_of) for of in finite], axis=1)
+        sums = np.stack([within(sample.weights * of, sample.cluster_of) for of in finite], axis=1)
         seen = [each for model in self.models for each in self._seen_as(model)]
         places = np.concatenate([at * k + classes for at, (classes, _) in enumerate(seen)])
         weights, clusters = np.concatenate([by for _, by in seen]), np.tile(sample.cluster_of, len(seen))

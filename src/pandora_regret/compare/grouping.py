@@ -235,7 +235,7 @@ class _InGroup:
     ) -> None:
         self.name, self.is_all = name, bool(inside.all())
         here, rest = (
-            [Figure.of_mean(values, sample.weights * where, sample.unit_of) for values in rows]
+            [Figure.of_mean(values, sample.weights * where, sample.cluster_of) for values in rows]
             for where in (inside, ~inside | self.is_all)
         )
         self.cost, self.others, self.predicted = here
