@@ -338,9 +338,9 @@ def search_tally(
 
 
 def priced(forecast: Forecast, prior: Any, costs: Any, max_costs: Any = None) -> tuple[Prior, Forecast]:
-    """The prior, and the forecast with base costs."""
+    """The prior, and the forecast with base costs; one that was priced before keeps them where none are given."""
     prior, base_costs = read_prices(prior, costs, forecast.labels, forecast.n_cases, max_costs)
-    return prior, forecast.with_costs(base_costs)
+    return prior, forecast if base_costs is None else forecast.with_costs(base_costs)
 
 
 def row_costs(forecast: Forecast, prior: Prior) -> FloatArray:

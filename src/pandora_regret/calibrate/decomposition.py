@@ -118,26 +118,10 @@ def decompose(
     """
     forecast = read_forecast(y_true, y_proba, labels, sample_weight, logits, normalise)
     prior, forecast = priced(forecast, prior, costs)
-    method = read_choice(method, "method", CHOICES)
-    return decompose_forecast(forecast, prior, method, folds, seed, read_level(level), currency, groups)
-
-
-def decompose_forecast(
-    forecast: Forecast,
-    prior: Prior,
-    method: str,
-    folds: int,
-    seed: int,
-    level: float,
-    currency: str | None = None,
-    groups: Any = None,
-) -> Decomposition:
-    """The same, past the door: of a forecast that has its costs.
-
-    A map must be warranted by what is independent. So weights are made to sum to the number of independent units:
-    rows of one group count as one, and rows of unequal weights as the number of equal ones that would say as much.
-    """
+    method, level = read_choice(method, "method", CHOICES), read_level(level)
     units, own, weights = read_groups(groups, forecast.n_cases), row_costs(forecast, prior), weights_of(forecast)
+    # A map must be warranted by what is independent, so weights are made to sum to the number of such units: rows
+    # of one group count as one, and rows of unequal weights as the number of equal ones that would say as much.
     rows, independent = rows_of(forecast)[0], effective_number(within(weights, units) / weights.sum())
     rows = replace(rows, weights=rows.weights * (independent / weights.sum()))
     all_alike = (np.ptp(rows.scores, axis=1) <= SAME).all()
@@ -183,15 +167,15 @@ def _recalibrated_costs(
     """What searching by class frequencies and by recalibrated forecasts costs, (n_cases,) each.
 
     Where a map changes nothing, or knows nothing but the frequencies, its costs are those of the forecasts or of
-    the frequencies to the last bit, so that no rounding shows up as a saving.
+    the frequencies to the last bit: no rounding shows up as a saving.
     """
     shares, table = np.empty((2, *forecast.values.shape))
-    unchanged, constant = np.zeros((2, len(rows)))
+    unchanged = np.zeros(len(rows))
     for inside, (frequencies, map_) in fitted:
-        shares[inside], table[inside] = frequencies, probabilities_of(map_(rows.scores[:, inside]))
-        is_plain = map_.factors.ndim == 1 and (map_.factors == 1).all() and not map_.shifts.any()
-        unchanged[inside], constant[inside] = is_plain, not map_.factors.any()
+        shares[inside] = table[inside] = frequencies
+        if map_.factors.any():
+            table[inside] = probabilities_of(map_(rows.scores[:, inside]))
+        unchanged[inside] = map_.factors.ndim == 1 and (map_.factors == 1).all() and not map_.shifts.any()
     settled = replace(forecast, logits=False, tolerance=1e-6, checked=True)
     baseline, recalibrated = (row_costs(replace(settled, values=values), prior) for values in (shares, table))
-    kinds = [forecast.per_case(kind) > 0 for kind in (constant, unchanged)]  # all rows of a case have one map
-    return baseline, np.select(kinds, [baseline, own], recalibrated)
+    return baseline, np.where(forecast.per_case(unchanged) > 0, own, recalibrated)  # a case has one map

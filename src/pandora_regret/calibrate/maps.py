@@ -221,14 +221,12 @@ def out_of_fold_inverse_temperatures(rows: LabelledScores, fold: IntArray) -> Fl
     (slopes, curvatures), (_, beyond) = (
         [each.sum() - np.bincount(fold, each)[folds] for each in derivatives(rows, x)] for x in (start, further)
     )
-    is_short = (curvatures > 0) & (np.abs(slopes) <= SHORT_STEP * start * curvatures)
-    slope, here, there = (each[is_short] for each in (slopes, curvatures, beyond))
-    half_way = here - slope / here / 2 * (there - here) / (further - start)
-    inverse = np.empty(len(folds))
-    inverse[is_short] = np.clip(start - slope / half_way, 1 / HOTTEST, 1 / COLDEST)
-    for place in np.flatnonzero(~is_short):
-        weights = np.where(fold == folds[place], 0.0, rows.weights)
-        inverse[place] = _newton(replace(rows, weights=weights), start)
+    if (np.abs(slopes) <= SHORT_STEP * start * curvatures).all() and curvatures.all():
+        half_way = curvatures - slopes / curvatures / 2 * (beyond - curvatures) / (further - start)
+        inverse = np.clip(start - slopes / half_way, 1 / HOTTEST, 1 / COLDEST)
+    else:
+        weights = (np.where(fold == each, 0.0, rows.weights) for each in folds)
+        inverse = np.array([_newton(replace(rows, weights=each), start) for each in weights])
     return np.asarray(inverse[np.searchsorted(folds, fold)])
 
 

@@ -19,6 +19,7 @@ from pandora_regret.calibrate.maps import (
     Map,
     adjusted_frequencies,
     fitted_map,
+    out_of_fold_inverse_temperatures,
     read_objective,
 )
 from pandora_regret.calibrate.rows import (
@@ -38,6 +39,7 @@ from pandora_regret.inputs import (
     FloatArray,
     Forecast,
     InputError,
+    IntArray,
     Labels,
     Table,
     read_choice,
@@ -133,14 +135,13 @@ def load_map(path: str | os.PathLike[str]) -> RecalibrationMap:
     """
     place = os.fspath(path)
     try:
-        plain = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise InputError(f"is no JSON: {error}", place=place, fix="write the map again") from None
-    if not isinstance(plain, dict) or plain.get("schema") != SCHEMA:
-        raise InputError(
-            f"is no map: its schema is not {SCHEMA!r}", place=place, fix="pandora recalibrate writes them"
-        )
-    loaded = from_plain(RecalibrationMap, {key: plain[key] for key in plain if key != "schema"}, place)
+        plain = json.loads(Path(path).read_bytes())
+    except ValueError:  # no JSON, or no text
+        plain = None
+    if not isinstance(plain, dict) or plain.pop("schema", None) != SCHEMA:
+        fix = "pandora recalibrate writes them"
+        raise InputError(f"is no map: its schema is not {SCHEMA!r}", place=place, fix=fix)
+    loaded = from_plain(RecalibrationMap, plain, place)
     k, shape = len(loaded.classes), np.shape(np.asarray(loaded.factors, dtype=object))
     if len(set(loaded.classes)) != k or k < 2 or shape not in ((k,), (k, k)) or len(loaded.shifts) != k:
         raise InputError(
@@ -237,43 +238,38 @@ def recalibrate(
     """
     forecast = read_forecast(y_true, y_proba, labels, sample_weight, logits, normalise)
     prior, forecast = priced(forecast, prior, costs)
-    return recalibrate_forecast(forecast, prior, method, objective, folds, seed, level, currency, groups)
-
-
-def recalibrate_forecast(
-    forecast: Forecast,
-    prior: Prior,
-    method: str,
-    objective: str,
-    folds: int,
-    seed: int,
-    level: float,
-    currency: str | None = None,
-    groups: Any = None,
-) -> Recalibration:
-    """The same, past the door: of a forecast that has its costs."""
-    method = read_choice(method, "method", METHODS)
-    by_search, level = read_objective(objective, method) == "search", read_level(level)
-    rows, zero = rows_of(forecast)
-    fit = partial(fitted_map, method, prior=prior if by_search else None)
-    table, units, weights = (
-        np.empty(forecast.values.shape),
-        read_groups(groups, forecast.n_cases),
-        weights_of(forecast),
-    )
-    fold = folds_of_cases(forecast, rows, folds, seed, units)
-    for inside, map_ in cross_fit(rows, forecast.per_row(fold), fit):
-        table[inside] = probabilities_of(map_(rows.scores[:, inside]))
-    settled = replace(forecast, values=table, logits=False, tolerance=1e-6, checked=True)
-    own, then = (row_costs(each, prior) for each in (forecast, settled))
+    method, level = read_choice(method, "method", METHODS), read_level(level)
+    by = prior if read_objective(objective, method) == "search" else None
+    units, weights, (rows, zero) = read_groups(groups, forecast.n_cases), weights_of(forecast), rows_of(forecast)
+    later, fold = out_of_fold(forecast, method, by, folds, seed, units)
+    own, then = (row_costs(each, prior) for each in (forecast, later))
     cost, recalibrated, saved = (
         Figure.of_mean(each, weights, units).estimate(level) for each in (own, then, own - then)
     )
     # rows of a fold share a map, and so what is wrong with it: folds may differ by more than their rows explain
     by_fold = Figure.of_mean(own - then, weights, fold).limits(level)
     saved = Estimate(saved.value, *hull((saved.low, saved.high), by_fold))
-    map_ = RecalibrationMap.of(forecast, method, objective, fit(rows), zero)
+    map_ = RecalibrationMap.of(forecast, method, objective, fitted_map(method, rows, prior=by), zero)
     return Recalibration(map_, cost, recalibrated, saved, currency, level)
+
+
+def out_of_fold(
+    forecast: Forecast, method: str, prior: Prior | None, folds: int, seed: int, groups: IntArray | None
+) -> tuple[Forecast, IntArray]:
+    """The forecasts as logits, each row by a map that rows of other folds fitted; and the fold of each case.
+
+    Maps are fitted for log loss, or with a prior for the search cost under it.
+    """
+    rows, _ = rows_of(forecast)
+    fold = folds_of_cases(forecast, rows, folds, seed, groups)
+    of_rows, scores = forecast.per_row(fold), np.empty_like(rows.scores)
+    if method == "temperature" and prior is None:
+        scores = rows.scores * out_of_fold_inverse_temperatures(rows, of_rows)
+    else:
+        for inside, map_ in cross_fit(rows, of_rows, partial(fitted_map, method, prior=prior)):
+            scores[:, inside] = map_(rows.scores[:, inside])
+    read_as = forecast.read_as or forecast.values.dtype
+    return replace(forecast, values=scores.T, logits=True, checked=True, read_as=read_as), fold
 
 
 def shifted_frequencies(labelled: Forecast, new: Forecast) -> RecalibrationMap:

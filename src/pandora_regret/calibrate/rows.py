@@ -115,13 +115,10 @@ def read_groups(groups: Any, n_rows: int) -> IntArray | None:
 def deal(truth: IntArray, folds: int, groups: IntArray | None = None) -> IntArray:
     """The fold of each row, (N,): those of every class are dealt out in turn, so that folds differ by one at most.
 
-    With groups, numbered from 0, whole groups are dealt, each as a row of its most frequent class, of several the
-    first.
+    With groups, numbered from 0, whole groups are dealt, each as its first row.
     """
     if groups is not None:
-        n_groups, n_classes = int(groups.max()) + 1, int(truth.max()) + 1
-        counts = np.bincount(groups * n_classes + truth, minlength=n_groups * n_classes)
-        return deal(counts.reshape(n_groups, n_classes).argmax(axis=1), folds)[groups]
+        return deal(truth[np.unique(groups, return_index=True)[1]], folds)[groups]
     fold = np.empty(len(truth), dtype=np.intp)
     fold[np.argsort(truth, kind="stable")] = np.arange(len(truth)) % folds
     return fold
@@ -153,7 +150,11 @@ def folds_of_cases(
         if copies.max() > len(keys) / n_folds:
             units = np.argsort(np.lexsort((weights_of(forecast), keys)))
     shuffled = np.random.default_rng(seed).permutation(int(units.max()) + 1)
-    return np.asarray(shuffled[units] % n_folds)
+    fold = shuffled[units] % n_folds
+    if np.count_nonzero(np.bincount(fold, weights_of(forecast))) < 2:
+        fix = "cross-fitting needs at least two rows, or groups; pass more of them, or fewer folds"
+        raise InputError("outside one of the folds no row has a positive weight", fix=fix)
+    return np.asarray(fold)
 
 
 def cross_fit(
@@ -162,9 +163,4 @@ def cross_fit(
     """For each fold, which rows are in it, (N,), and what the rows of the other folds fitted."""
     for number in np.unique(fold):
         inside = fold == number
-        if not rows.weights[~inside].any():
-            raise InputError(
-                f"outside fold {number} no row has a positive weight: cross-fitting needs at least two rows, or "
-                "groups; pass more of them, or fewer folds."
-            )
         yield inside, fit(rows.some(np.flatnonzero(~inside)))

@@ -76,20 +76,20 @@ def recalibrate(asked: Asked) -> None:
       pandora recalibrate old.csv --apply new.csv --out new_recalibrated.csv --costs prices.csv
       pandora recalibrate old.csv --method prior --apply new.csv --out new_recalibrated.csv
     """
-    from pandora_regret.calibrate.recalibration import recalibrate_forecast, shifted_frequencies
-    from pandora_regret.scores import priced
+    from pandora_regret.calibrate.recalibration import shifted_frequencies
 
     map_path = _check_outputs(asked)
     opened = _only_model(files.open_models([files.ModelFiles(tuple(asked.files), asked.layout())], asked.priced()))
     batch = files.read_all(opened)
     prior, typical, unit, unused = asked.prices(opened.classes, batch.costs)
-    prior, forecast = priced(batch.forecast().check(), prior, typical)
+    forecast = batch.forecast().check()
     new, result, written = None if asked.apply is None else _open_new(asked, opened.classes), None, None
     if new is not None and asked.method == "prior":
         map_ = shifted_frequencies(forecast, files.read_all(new).forecast().check())
     else:
-        how = (asked.method, asked.objective or "log_loss", asked.folds, 0, asked.level)
-        result = recalibrate_forecast(forecast, prior, *how, unit, batch.groups)
+        how = asked.only("method", "folds", "level") | {"objective": asked.objective or "log_loss"}
+        costs = {"prior": prior, "costs": typical, "currency": unit}
+        result = calibrate.recalibrate(None, forecast, groups=batch.groups, **how, **costs)
         map_ = result.map
     done, lines = (*opened.done, *batch.changes.done(opened.name), *unused), [_verdict(result, len(batch))]
     lines += _what_it_does(map_)

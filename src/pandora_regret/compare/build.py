@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pandora_regret.calibrate.decomposition import TERMS, decompose_forecast
+from pandora_regret.calibrate import decomposition
 from pandora_regret.calibrate.maps import METHODS
+from pandora_regret.calibrate.recalibration import out_of_fold
 from pandora_regret.compare.break_even import break_even
 from pandora_regret.compare.embedded import embed
 from pandora_regret.compare.estimates import (
@@ -18,7 +19,6 @@ from pandora_regret.compare.estimates import (
     Measurements,
     measure,
     read_sample,
-    recalibrated,
     typical_case,
 )
 from pandora_regret.compare.grouping import SMALLEST_GROUP, broken_down, columns_of, read_by, values_of
@@ -191,8 +191,9 @@ def compare(
     orders = [name for name, forecast in forecasts.items() if forecast.order_only]
     if orders:  # of all models only orders can be compared because one of them is nothing else
         forecasts = {name: replace(forecast, order_only=True) for name, forecast in forecasts.items()}
-        method, decompose = None, False
     columns, sample = read_by(by, one.n_cases), read_sample(one, ids, groups)
+    if orders or len(sample.keys) < 2:  # nothing can be learnt from orders, or from one row or group
+        method, decompose = None, False
     smallest = read_count(smallest_group, "smallest_group", least=2)
     if workup is None:
         charge = _by_search(one, prior, costs, scenarios, bool(orders), currency, source)
@@ -204,27 +205,35 @@ def compare(
     classes = tuple(str(label) for label in one.labels)
     forecasts = {name: forecast.with_costs(charge.base) for name, forecast in forecasts.items()}
     rows = {name: sample.of(forecast) for name, forecast in forecasts.items()}
-    measured, terms, again = [], {}, {}
+    measured, terms, again = [], {}, dict[str, Forecast]()
     for name, forecast in rows.items():
         under = (
             sample.of(forecasts[name].with_costs(typical / charge.prior.mean))
             for typical in charge.scenarios.values()
         )
         cases = forecasts[name].cases(sample.cases)
-        again[name] = later = recalibrated(cases, sample, method, interval.seed)
-        measured.append(measure(name, forecast, charge, later, under))
-        if decompose and len(sample.keys) > 1:  # of one row, or one group, nothing can be learnt
-            folds = (FOLDS, interval.seed, interval.level)
-            parts = decompose_forecast(cases, charge.prior, "auto", *folds, groups=sample.groups)
-            terms[name] = {term: getattr(parts, term) for term in TERMS}
+        if method is not None:
+            later, _ = out_of_fold(cases, method, None, FOLDS, interval.seed, sample.groups)
+            again[name] = replace(later, cluster=None, shares=None)
+        measured.append(measure(name, forecast, charge, again.get(name), under))
+        if decompose:
+            parts = decomposition.decompose(
+                None,
+                cases,
+                prior=charge.prior,
+                groups=sample.groups,
+                folds=FOLDS,
+                seed=interval.seed,
+                level=interval.level,
+            )
+            terms[name] = {term: getattr(parts, term) for term in decomposition.TERMS}
         progress()
     measured.sort(key=lambda model: float((sample.weights * model.rows[COST]).sum()))
     measurements = Measurements(measured, sample, charge, classes, interval, method)
     margin, _ = worth_acting(measurements.figures[0][COST].value)
     basis, class_weights = measurements.basis(margin), measurements.class_weights
     embedded = None if workup else embed(rows, sample, charge.prior, charge.typical, interval.seed)
-    if basis.is_recalibrated:
-        rows = {name: again[name] or forecast for name, forecast in rows.items()}
+    rows = again if basis.is_recalibrated else rows
     weight, clusters = float(sample.weights.sum()), len(sample.keys) if sample.grouped else None
     result = conclude(
         measurements.results(terms),
@@ -262,8 +271,7 @@ def read_models(
     options: dict[str, Any] = {"sample_weight": sample_weight, "logits": logits, "normalise": normalise}
     for name, table in zip(names, models.values(), strict=True):
         try:
-            read = isinstance(table, Forecast)
-            forecast = (table if read else read_forecast(y_true, table, labels=labels, **options)).check()
+            forecast = read_forecast(y_true, table, labels=labels, **options).check()
         except (InputError, InputTypeError) as error:
             raise error.within(f"model {name!r}") from None
         forecasts[name] = forecast

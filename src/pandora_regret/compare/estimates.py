@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from pandora_regret.calibrate.maps import fitted_map, out_of_fold_inverse_temperatures
-from pandora_regret.calibrate.rows import cross_fit, folds_of_cases, rows_of
 from pandora_regret.compare.result import (
     Bin,
     ClassResult,
@@ -187,26 +185,6 @@ def _spent_on_search(forecast: Forecast, prior: Prior) -> tuple[FloatArray, floa
         pairs.add(sums, index=classes)
     own, wasted = np.concatenate(parts, axis=1)
     return own + wasted, Means.of(own, forecast.weights).mean, pairs.value / forecast.each_weight.sum()
-
-
-def recalibrated(forecast: Forecast, sample: Sample, method: str | None, seed: int) -> Forecast | None:
-    """The rows of the sample's cases as logits, each by a map that rows of other folds fitted for log loss.
-
-    None where no method is named, or there is one case, or one group, and nothing to learn from.
-    """
-    if method is None or len(sample.keys) < 2:
-        return None
-    rows, _ = rows_of(forecast)
-    fold = forecast.per_row(folds_of_cases(forecast, rows, FOLDS, seed, sample.groups))
-    if method == "temperature":
-        scores = rows.scores * out_of_fold_inverse_temperatures(rows, fold)
-    else:
-        scores = np.empty_like(rows.scores)
-        for inside, map_ in cross_fit(rows, fold, lambda others: fitted_map(method, others)):
-            scores[:, inside] = map_(rows.scores[:, inside])
-    read_as = forecast.read_as or forecast.values.dtype
-    as_logits = replace(forecast, values=scores.T, logits=True, checked=True, read_as=read_as)
-    return replace(as_logits, cluster=None, shares=None)
 
 
 def typical_case(workup: Workup, classes: Sequence[str], weights: FloatArray) -> WorkupPart:

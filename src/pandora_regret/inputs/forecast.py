@@ -158,7 +158,12 @@ def read_forecast(
     normalise: bool = False,
     votes: bool = True,
 ) -> Forecast:
-    """Forecasts and the truth of the same instances, checked: labels, (N,), or perhaps votes, (N, K)."""
+    """Forecasts and the truth of the same instances, checked: labels, (N,), or perhaps votes, (N, K).
+
+    A Forecast was read before, with its truth and all else.
+    """
+    if isinstance(y_proba, Forecast):
+        return y_proba
     check_row_order(y_proba=y_proba, y_true=y_true, sample_weight=sample_weight)
     forecast = read_probabilities(y_proba, labels, sample_weight, logits, normalise)
     if votes and are_votes(y_true):
