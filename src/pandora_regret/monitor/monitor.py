@@ -171,7 +171,8 @@ class Monitor:
             new = self._cases(tables, truth, keys, times).take(self._order(keys, times, n))
             labelled, differing = self._resolve(keys or [], truth)
             if len(new.truth):
-                self._take(new)
+                self._see(new)
+                self.queue.add(new, self.dependent)
         waiting, seen = int((new.truth < 0).sum()), n - len(new.truth) - labelled
         return Taken(len(new.truth) - waiting + labelled, waiting, seen, differing=differing)
 
@@ -297,7 +298,10 @@ class Monitor:
                     np.concatenate([getattr(each, of) for each in (first, *others)]) for of in ("values", "truth")
                 )
                 whole = replace(first, values=values, numbers=range(len(values)))
-                self._take(self._cases([whole], truth, None, None))
+                cases = self._cases([whole], truth, None, None)
+                self._see(cases)
+                self.queue.count += len(truth)
+                self._begun().add(cases, "")
 
     def _cases(self, tables: Sequence[Forecast], truth: IntArray, keys: Any, times: Any) -> Cases:
         rows = (table.with_costs(self.costs) for table in tables)
@@ -313,14 +317,12 @@ class Monitor:
             rows.sort(key=lambda row: (natural_key(times[row]), keys and keys[row]))
         return np.array(rows, np.intp)
 
-    def _take(self, cases: Cases) -> None:
-        """New forecasts, in order: all are promises; those with labels need not wait, where none waits before."""
+    def _see(self, cases: Cases) -> None:
+        """New forecasts, in order: all are promises, and some have labels."""
         labelled = np.flatnonzero(cases.truth >= 0)
         self._note(cases if len(labelled) == len(cases.truth) else cases.take(labelled))
         if not self.dependent:
             self._begun().promise(cases.possible[:, len(self.labels)], cases.times)
-        if free := self.queue.add(cases, self.dependent):
-            self._begun().add(cases if free == len(cases.truth) else cases.take(np.arange(free)), "")
 
     def _resolve(self, keys: list[int], truth: IntArray) -> tuple[int, int]:
         """Take labels of forecasts that waited or were given up: how many, and how many are not as counted."""

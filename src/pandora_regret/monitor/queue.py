@@ -83,36 +83,27 @@ class Queue:
     def __post_init__(self) -> None:
         self.unlabelled = {case.key: case for case in self.cases if case.truth < 0}
 
-    def add(self, cases: Cases, dependent: bool) -> int:
-        """New cases, all of which came together; how many of the first need not wait, as none is before them."""
+    def add(self, cases: Cases, dependent: bool) -> None:
+        """New cases, all of which came together."""
         for case in self.cases:
             case.files += 1
-        n, waits = len(cases.truth), np.flatnonzero(cases.truth < 0)
-        free = 0 if dependent or self.cases else int((*waits, n)[0])
+        n = len(cases.truth)
         times: Sequence[str | None] = cases.times or [None] * n
-        for time in times[:1] if cases.times is None else dict.fromkeys(times[:free]):
-            self._arrived(time, free)
-        rest = cases.take(np.arange(free, n))
-        columns = (rest.possible.tolist(), rest.truth.tolist(), rest.keys or range(n - free), times[free:])
+        columns = (cases.possible.tolist(), cases.truth.tolist(), cases.keys or range(n), times)
         for possible, truth, key, time in zip(*columns, strict=True):
             if dependent and not later(time or "", self.last):
                 self.late += 1
                 continue
-            case = Waiting(tuple(possible), truth, key, time, self._arrived(time))
+            if time is None:
+                self.count += 1
+            elif later(time, self.newest):
+                self.newest, self.count = time, self.count + 1
+            case = Waiting(tuple(possible), truth, key, time, self.count)
             self.cases.append(case)
             if truth < 0:
                 self.unlabelled[key] = case
         if dependent:
             self.cases.sort(key=lambda case: (natural_key(case.time or ""), case.key))
-        return free
-
-    def _arrived(self, time: str | None, cases: int = 1) -> int:
-        """The number of the period of cases that come in, or that of the last of them."""
-        if time is None:
-            self.count += cases
-        elif later(time, self.newest):
-            self.newest, self.count = time, self.count + 1
-        return self.count
 
     def expects(self, key: int) -> bool:
         """Whether a case has no label yet, be it that it waits or was given up."""
