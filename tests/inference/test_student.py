@@ -1,6 +1,5 @@
 """Student's t against scipy's, from half a degree of freedom to as many as there are rows in a large file."""
 
-import numpy as np
 import pytest
 from scipy.special import stdtr
 
@@ -11,8 +10,8 @@ FREEDOM = [0.5, 1.0, 1.7, 3.0, 10.0, 30.5, 199.0, 1e4, 2e7, 1e10]
 
 @pytest.mark.parametrize("freedom", FREEDOM)
 def test_tails(freedom: float) -> None:
-    t = np.array([0.0, 0.01, 0.3, 1.0, 2.0, 3.7, 9.0, 25.0])
-    np.testing.assert_allclose(student_tail(np.full(len(t), freedom), t), stdtr(freedom, -t), rtol=1e-12)
+    for t in (0.0, 0.01, 0.3, 1.0, 2.0, 3.7, 9.0, 25.0):
+        assert student_tail(freedom, t) == pytest.approx(stdtr(freedom, -t), rel=1e-12)
 
 
 @pytest.mark.parametrize("freedom", FREEDOM)

@@ -28,7 +28,7 @@ from pandora_regret.compare.verdict import DO_NOT_TRUST, UNSEEN, Background, few
 from pandora_regret.entropy import costs_for_every_truth
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import ROUNDING, hull, interval_by_forecast
-from pandora_regret.inference.joint import Figure, at_stake, chances_of_least, draws_of, holm, within
+from pandora_regret.inference.joint import Figure, chances_of_least, draws_of, holm, within
 from pandora_regret.inference.keyed import Keys, keys_of
 from pandora_regret.inference.resampling import weighted_sums, weights_in_parts
 from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray
@@ -361,7 +361,8 @@ class Measurements:
     @property
     def outlook(self) -> dict[str, Any]:
         """How likely the first model is the cheapest, and what it costs more than the cheapest on average."""
-        stake = None if self._draws is None else at_stake(self._draws)
+        draws = self._draws
+        stake = None if draws is None else float((draws[:, 0] - draws.min(axis=1)).mean())
         return {"chance": self._chances[0], "stake": stake, "recalibrated": self.is_recalibrated}
 
     @cached_property

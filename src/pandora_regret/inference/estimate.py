@@ -42,8 +42,3 @@ class Estimate:
     def exceeds(self, margin: float) -> bool:
         """Whether the data settle that it is above zero, and it is more than the margin."""
         return self.is_above_zero and (self.value or 0.0) > margin
-
-    @property
-    def is_below_zero(self) -> bool:
-        """Whether the data settle that."""
-        return self.turned.is_above_zero

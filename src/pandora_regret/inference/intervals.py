@@ -73,26 +73,22 @@ def hull(one: Limits, other: Limits) -> Limits:
     return (min(ends), max(ends)) if len(ends) == 4 else NO_LIMITS
 
 
-def acceleration_of(second: Any, third: Any) -> FloatArray:
-    """A sixth of the skewness (BCa's constant), from the sums of squares and of cubes of influences, (...)."""
-    return np.where(second > 0, third / (6 * np.where(second > 0, second, 1.0) ** 1.5), 0.0)
+def student_p_value(
+    value: float, error: float, effective: float, scale: float, acceleration: float = 0.0
+) -> float | None:
+    """Two-sided, of the hypothesis that the value is 0; None where that is not known.
 
-
-def student_p_values(value: Any, error: Any, effective: Any, scale: Any, acceleration: Any = 0.0) -> FloatArray:
-    """Two-sided, of the hypotheses that each value is 0, (...); NaN where that is not known.
-
-    One less the level at which the interval would just reach 0, which may lie on its longer side. What is below
-    `scale` times 1e-12 is rounding. Units that are all alike say nothing of how others vary: the p-value of a
+    One less the level at which the interval would just reach 0, which may lie on its longer side. An error below
+    `scale` times 1e-12 is rounding: units that are all alike say nothing of how others vary, and the p-value of a
     difference without any spread is not known.
     """
-    alike, nothing = error <= ROUNDING * scale, np.abs(value) <= ROUNDING * scale
-    skew = np.maximum(-np.sign(value) * np.clip(acceleration, *LEAST_AND_MOST_SKEW), 0.0)
-    with np.errstate(invalid="ignore"):
-        beyond = np.maximum(np.abs(value) / np.where(alike, 1.0, error) - skew, 0.0)
-        t = 2 * beyond / (1 + np.sqrt(1 + 8 * skew * beyond))
-        p = 2 * student_tail(np.maximum(effective, FEWEST) - 1, t)
-    p = np.where(alike, np.where(nothing, 1.0, np.nan), p)
-    return np.where(effective < FEWEST, np.nan, p)
+    if effective < FEWEST or math.isnan(error):
+        return None
+    if error <= ROUNDING * scale:
+        return None if value else 1.0
+    skew = max(-math.copysign(1.0, value) * float(np.clip(acceleration, *LEAST_AND_MOST_SKEW)), 0.0)
+    beyond = max(abs(value) / error - skew, 0.0)
+    return 2 * student_tail(effective - 1, 2 * beyond / (1 + math.sqrt(1 + 8 * skew * beyond)))
 
 
 def interval_by_classes(
@@ -160,7 +156,7 @@ def corrected_p_value(
     bias, below = _score_below(drawn, value), _score_below(drawn, 0.0)
     end = (below - bias) / (1 + np.clip(acceleration, *LEAST_AND_MOST_SKEW) * (below - bias))
     t = (end - bias) * math.sqrt(1 - 1 / effective)
-    return max(min(1.0, 2 * float(student_tail(effective - 1, abs(t)))), 2 / (len(drawn) + 1))
+    return max(min(1.0, 2 * student_tail(effective - 1, abs(t))), 2 / (len(drawn) + 1))
 
 
 def interval_around(

@@ -17,10 +17,9 @@ from pandora_regret.inference.intervals import (
     FEWEST,
     ROUNDING,
     Limits,
-    acceleration_of,
     corrected_p_value,
     effective_of_sums,
-    student_p_values,
+    student_p_value,
     suitable_interval,
 )
 from pandora_regret.inputs import FloatArray, IntArray
@@ -78,7 +77,8 @@ class Figure:
         if len(self.influence) > MANY:
             return 0.0
         squares = self.influence**2
-        return float(acceleration_of(squares.sum(), (squares * self.influence).sum()))
+        second, third = squares.sum(), (squares * self.influence).sum()
+        return float(third / (6 * second**1.5)) if second > 0 else 0.0
 
     def limits(self, level: float, is_proportion: bool = False, is_mean: bool = True) -> Limits:
         """An interval; None where it is not known. A proportion is a share of instances."""
@@ -98,13 +98,11 @@ class Figure:
 
         None where it is not known. What is below `scale` times 1e-12 is rounding.
         """
-        value = 0.0 if abs(self.value) <= ROUNDING * scale else self.value
-        skew = self.acceleration
-        student = float(student_p_values(value, self.error, self.effective, scale, skew))
-        if self.replicates is None or math.isnan(student):
-            return None if math.isnan(student) else student
-        about = (self.replicates, value, self.effective, skew)
-        return max(student, corrected_p_value(*about, ROUNDING * scale))
+        value, skew = 0.0 if abs(self.value) <= ROUNDING * scale else self.value, self.acceleration
+        student = student_p_value(value, self.error, self.effective, scale, skew)
+        if self.replicates is None or student is None:
+            return student
+        return max(student, corrected_p_value(self.replicates, value, self.effective, skew, ROUNDING * scale))
 
     def carriers(self, scale: float) -> Carriers:
         """How many units carry the number, of those that have any weight."""
@@ -145,11 +143,6 @@ def chances_of_least(draws: FloatArray) -> list[float]:
     return [float(share) for share in (least / least.sum(axis=1, keepdims=True)).mean(axis=0)]
 
 
-def at_stake(draws: FloatArray) -> float:
-    """By how much the first number exceeds the least one, on average over draws, (R, numbers)."""
-    return float((draws[:, 0] - draws.min(axis=1)).mean())
-
-
 @dataclass(frozen=True)
 class Contrast(Figure):
     """The mean of some rows less that of all others, whose degrees of freedom are Welch's."""
@@ -177,9 +170,9 @@ def contrast(here: Figure, rest: Figure) -> Contrast:
     return Contrast(*about, error=error, effective=effective)
 
 
-def _free(squares: FloatArray) -> FloatArray:
+def _free(squares: float) -> float:
     """What is left of 1 for the spread, from the sum of squared shares; NaN where one unit has all the weight."""
-    return np.where(1 - squares > ROUNDING, 1 - squares, np.nan)
+    return 1 - squares if 1 - squares > ROUNDING else math.nan
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from pandora_regret.inputs import FloatArray
-
 NORMAL = NormalDist()
 MOST_STEPS = 100
 CLOSE = 1e-14  # relative
@@ -17,22 +15,21 @@ _STEPS = np.exp(np.pi / 2 * np.sinh(_NODES))  # x = t + exp(pi/2 sinh(u)): whate
 _WIDTHS = _STEPS * np.pi / 2 * np.cosh(_NODES) / 16
 
 
-def student_tail(freedom: Any, t: Any) -> FloatArray:
-    """How likely Student's t with such degrees of freedom is to exceed `t` >= 0; numbers, or arrays of one shape.
+def student_tail(freedom: float, t: float) -> float:
+    """How likely Student's t with such degrees of freedom is to exceed `t` >= 0.
 
     The area beyond t by exp-sinh quadrature, over that beyond 0, so that no constant of the density is needed:
     right to 1e-13, relatively, wherever it is not 0 as a float.
     """
-    return np.asarray(_area(freedom, t) / _area(freedom, 0.0) / 2)
+    return _area(freedom, t) / _area(freedom, 0.0) / 2
 
 
-def _area(freedom: Any, t: Any) -> Any:
+def _area(freedom: float, t: float) -> float:
     """Under ``(1 + x^2 / v)^(-(v + 1) / 2)`` from t on."""
-    v = np.asarray(freedom)[..., None]
-    return (_WIDTHS * _heights(v, np.asarray(t)[..., None] + _STEPS)).sum(axis=-1)
+    return float((_WIDTHS * _heights(freedom, t + _STEPS)).sum())
 
 
-def _heights(v: Any, x: Any) -> Any:
+def _heights(v: float, x: Any) -> Any:
     return np.exp(-(v + 1) / 2 * np.log1p(x * x / v))
 
 
@@ -42,9 +39,9 @@ def student_quantile(freedom: float, share: float) -> float:
 
     By Newton's method from 0: the tail is convex, so that no step goes too far.
     """
-    t, unit = 0.0, float(_area(freedom, 0.0))
+    t, unit = 0.0, _area(freedom, 0.0)
     for _ in range(MOST_STEPS):
-        excess = float(_area(freedom, t)) / unit / 2 - (1 - share)
+        excess = _area(freedom, t) / unit / 2 - (1 - share)
         step = 2 * unit * excess / float(_heights(freedom, t))
         t += step
         if abs(step) <= CLOSE * t:

@@ -130,7 +130,7 @@ def sentences(summary: MonitorSummary, unit: str | None, challenger: str | None 
         lines.append(f"{late} came too late and count for nothing{kept} (--wait).")
     if (saved := summary.saved) is not None:
         name, verdict = challenger or "the challenger", "Not settled."
-        if saved.is_above_zero or saved.is_below_zero:
+        if saved.is_above_zero or saved.turned.is_above_zero:
             verdict = f"Settled: {name} is {'cheaper' if saved.is_above_zero else 'more expensive'}."
         amount = _amount(saved, unit, "saves {} per case", "costs {} per case more")
         lines.append(f"Challenger {name}: {amount}. {verdict}")
