@@ -18,7 +18,7 @@ from pandora_regret.calibrate.maps import (
     out_of_fold_inverse_temperatures,
     search_inverse_temperature,
 )
-from pandora_regret.calibrate.rows import deal, rows_of
+from pandora_regret.calibrate.rows import deal, log_probabilities, some_of
 from pandora_regret.inputs import read_forecast
 
 pytest.importorskip("sklearn")
@@ -36,7 +36,7 @@ def rows(n=300, k=4, seed=0, power=1.7, costs=None):
     truth, forecasts = simulated(n, k, power, seed)
     weights = np.random.default_rng(seed + 1).uniform(0.5, 2, n)
     forecast = read_forecast(truth, forecasts, sample_weight=weights)
-    return rows_of(forecast.with_costs(costs))[0]
+    return log_probabilities(forecast.with_costs(costs))[0]
 
 
 def log_loss(some, inverse_temperature):
@@ -48,7 +48,7 @@ def test_derivatives_along_the_temperature(seed, at):
     some, step = rows(30, seed=seed), 1e-4 * at
     slopes, curvatures = derivatives(some, at)
     numerical = (log_loss(some, at + step) - log_loss(some, at - step)) / (2 * step)
-    assert slopes.sum() / some.weights.sum() == pytest.approx(numerical, rel=1e-5, abs=1e-6)
+    assert slopes.sum() / some.each_weight.sum() == pytest.approx(numerical, rel=1e-5, abs=1e-6)
     below, above = (derivatives(some, at + shift)[0] for shift in (-step, step))
     np.testing.assert_allclose(curvatures, (above - below) / (2 * step), rtol=1e-3, atol=1e-5)
 
@@ -90,7 +90,7 @@ def test_each_fold_gets_the_temperature_of_the_other_folds(n_rows, power):
     fold = deal(some.truth, 10)
     inverse = out_of_fold_inverse_temperatures(some, fold)
     for number in range(10):
-        alone = best_inverse_temperature(some.some(np.flatnonzero(fold != number)))
+        alone = best_inverse_temperature(some_of(some, np.flatnonzero(fold != number)))
         np.testing.assert_allclose(inverse[fold == number], alone, rtol=2e-5)
 
 
@@ -103,7 +103,7 @@ def test_the_search_temperature_of_few_odd_forecasts_is_the_best_of_all(seed):
     forecasts = np.maximum(rng.dirichlet(np.full(k, rng.choice([0.1, 0.3, 1.0])), size=n), 1e-9)
     truth, costs = rng.integers(0, k, n), np.exp(rng.normal(0, 1.5, k))
     forecast = read_forecast(truth, forecasts / forecasts.sum(axis=1, keepdims=True)).with_costs(costs)
-    some = rows_of(forecast)[0]
+    some = log_probabilities(forecast)[0]
     for prior in SMOOTH:
 
         def cost(at, prior=prior):

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 import pandora_regret as pr
 from pandora_regret.calibrate import decompose, recalibrate
 from pandora_regret.calibrate.maps import fitted_map
-from pandora_regret.calibrate.rows import cross_fit, deal, folds_of_cases, probabilities_of, rows_of
+from pandora_regret.calibrate.rows import cross_fit, deal, folds_of_cases, log_probabilities, probabilities_of
 from pandora_regret.compare import compare
 from pandora_regret.inference.joint import Figure
 from pandora_regret.inputs import read_forecast
@@ -114,7 +114,7 @@ def test_ten_identical_images_of_each_patient_say_what_one_does(patients):
 
 def folds(truth, forecasts):
     forecast = read_forecast(truth, forecasts)
-    return folds_of_cases(forecast, rows_of(forecast)[0], 10, 0, None)
+    return folds_of_cases(log_probabilities(forecast)[0], 10, 0, None)
 
 
 @pytest.mark.parametrize("method", ["temperature", "vector"])
@@ -157,8 +157,8 @@ def test_the_interval_of_a_saving_is_no_narrower_than_that_of_rows_or_folds():
     truth, forecasts = simulated(60, power=2)
     forecast, fold = read_forecast(truth, forecasts), folds(truth, forecasts)
     table = np.empty((60, 4))
-    for inside, map_ in cross_fit(rows_of(forecast)[0], fold, partial(fitted_map, "temperature")):
-        table[inside] = probabilities_of(map_(rows_of(forecast)[0].scores[:, inside]))
+    for inside, map_ in cross_fit(log_probabilities(forecast)[0], fold, partial(fitted_map, "temperature")):
+        table[inside] = probabilities_of(map_(log_probabilities(forecast)[0].values[inside].T))
     cost, later = (pr.expected_search_cost(truth, p, costs=COSTS, per_instance=True) for p in (forecasts, table))
     ends = [Figure.of_mean(cost - later, np.ones(60), units).limits(0.95) for units in (None, fold)]
     saved = recalibrate(truth, forecasts, costs=COSTS).saved

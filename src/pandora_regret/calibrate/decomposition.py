@@ -9,12 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from pandora_regret.calibrate.maps import METHODS, Map, fitted_map, frequency_map, warranted_map
 from pandora_regret.calibrate.rows import (
-    LabelledScores,
+    at_most,
     cross_fit,
     folds_of_cases,
+    frequencies_in,
+    log_probabilities,
     probabilities_of,
     read_groups,
-    rows_of,
     weights_of,
 )
 from pandora_regret.inference.estimate import Estimate
@@ -122,19 +123,19 @@ def decompose(
     units, own, weights = read_groups(groups, forecast.n_cases), row_costs(forecast, prior), weights_of(forecast)
     # A map must be warranted by what is independent, so weights are made to sum to the number of such units: rows
     # of one group count as one, and rows of unequal weights as the number of equal ones that would say as much.
-    rows, independent = rows_of(forecast)[0], effective_number(within(weights, units) / weights.sum())
-    rows = replace(rows, weights=rows.weights * (independent / weights.sum()))
-    all_alike = (np.ptp(rows.scores, axis=1) <= SAME).all()
+    rows, independent = log_probabilities(forecast)[0], effective_number(within(weights, units) / weights.sum())
+    rows = replace(rows, weights=rows.each_weight * (independent / weights.sum()))
+    all_alike = (np.ptp(rows.values, axis=0) <= SAME).all()
     method = "frequencies" if all_alike else method
 
-    def fit(others: LabelledScores, by: str = method) -> tuple[FloatArray, Map]:
+    def fit(others: Forecast, by: str = method) -> tuple[FloatArray, Map]:
         """Class frequencies, (K,), and a map."""
         if by == "frequencies":
-            return others.frequencies, frequency_map(others)
-        some = others.at_most(ENOUGH_ROWS)
-        return others.frequencies, warranted_map(some) if by == "auto" else fitted_map(by, some)
+            return frequencies_in(others), frequency_map(others)
+        some = at_most(ENOUGH_ROWS, others)
+        return frequencies_in(others), warranted_map(some) if by == "auto" else fitted_map(by, some)
 
-    out_of_fold = cross_fit(rows, forecast.per_row(folds_of_cases(forecast, rows, folds, seed, units)), fit)
+    out_of_fold = cross_fit(rows, rows.per_row(folds_of_cases(rows, folds, seed, units)), fit)
     baseline, recalibrated = _recalibrated_costs(forecast, prior, own, rows, out_of_fold)
     hindsight = [(np.ones(len(rows), dtype=bool), fit(rows, "vector" if method == "auto" else method))]
     easier, best = _recalibrated_costs(forecast, prior, own, rows, hindsight)
@@ -161,7 +162,7 @@ def _recalibrated_costs(
     forecast: Forecast,
     prior: Prior,
     own: FloatArray,
-    rows: LabelledScores,
+    rows: Forecast,
     fitted: Iterable[tuple[NDArray[np.bool_], tuple[FloatArray, Map]]],
 ) -> tuple[FloatArray, FloatArray]:
     """What searching by class frequencies and by recalibrated forecasts costs, (n_cases,) each.
@@ -174,7 +175,7 @@ def _recalibrated_costs(
     for inside, (frequencies, map_) in fitted:
         shares[inside] = table[inside] = frequencies
         if map_.factors.any():
-            table[inside] = probabilities_of(map_(rows.scores[:, inside]))
+            table[inside] = probabilities_of(map_(rows.values[inside].T))
         unchanged[inside] = map_.factors.ndim == 1 and (map_.factors == 1).all() and not map_.shifts.any()
     settled = replace(forecast, logits=False, tolerance=1e-6, checked=True)
     baseline, recalibrated = (row_costs(replace(settled, values=values), prior) for values in (shares, table))

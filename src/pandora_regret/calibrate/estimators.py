@@ -40,15 +40,7 @@ from pandora_regret.calibrate.maps import (
     fitted_map,
     read_objective,
 )
-from pandora_regret.calibrate.rows import (
-    LabelledScores,
-    deal,
-    probabilities_of,
-    read_groups,
-    rows_of,
-    table_of,
-    turned,
-)
+from pandora_regret.calibrate.rows import deal, log_probabilities, probabilities_of, read_groups, table_of
 from pandora_regret.inputs import (
     FloatArray,
     Forecast,
@@ -134,16 +126,15 @@ class Scaling(ReadsForecasts):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit the map to forecasts X, (N, K), and the true classes y, (N,), or votes, (N, K)."""
-        forecast = self._labelled(X, y, sample_weight)
-        rows, self._level = rows_of(forecast)
-        fitted = self._fitted_map(rows, forecast)
+        rows, self._level = log_probabilities(self._labelled(X, y, sample_weight))
+        fitted = self._fitted_map(rows)
         self.factors_, self.shifts_ = fitted.factors, fitted.shifts
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
         """The recalibrated forecasts, (N, K)."""
-        scores, _ = turned(self._unlabelled(X), self._level)
-        return self._in_class_order(probabilities_of(Map(self.factors_, self.shifts_)(scores)))
+        rows, _ = log_probabilities(self._unlabelled(X), self._level)
+        return self._in_class_order(probabilities_of(Map(self.factors_, self.shifts_)(rows.values.T)))
 
 
 @renamed("typical_costs", "costs")
@@ -204,13 +195,13 @@ class TemperatureScaling(Scaling):
     prior: Prior | None = None
     costs: Any = None
 
-    def _fitted_map(self, rows: LabelledScores, forecast: Forecast) -> Map:
+    def _fitted_map(self, rows: Forecast) -> Map:
         if self.labels is None:
-            check_named(forecast.labels, self.costs)
+            check_named(rows.labels, self.costs)
         prior: Prior | None = None
         if read_objective(self.objective, "temperature") == "search":
-            prior, forecast = priced(forecast, self.prior, self.costs)
-        fitted = fitted_map("temperature", replace(rows, costs=forecast.costs), prior=prior)
+            prior, rows = priced(rows, self.prior, self.costs)
+        fitted = fitted_map("temperature", rows, prior=prior)
         self.temperature_ = 1 / float(fitted.factors[0])
         return fitted
 
@@ -248,7 +239,7 @@ class VectorScaling(Scaling):
 
     penalty: float = DEFAULT_PENALTIES.diagonal
 
-    def _fitted_map(self, rows: LabelledScores, forecast: Forecast) -> Map:
+    def _fitted_map(self, rows: Forecast) -> Map:
         penalty = read_positive(self.penalty, "penalty")  # without any, separable data have no best map
         return fitted_map("vector", rows, Penalties(penalty, penalty, penalty))
 
@@ -288,7 +279,7 @@ class MatrixScaling(Scaling):
     intercept: float = DEFAULT_PENALTIES.intercept
     diagonal: float = DEFAULT_PENALTIES.diagonal
 
-    def _fitted_map(self, rows: LabelledScores, forecast: Forecast) -> Map:
+    def _fitted_map(self, rows: Forecast) -> Map:
         strengths = (read_positive(getattr(self, name), name) for name in Penalties._fields)
         return fitted_map("matrix", rows, Penalties(*strengths))
 

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pandora_regret.calibrate.rows import LabelledScores
-from pandora_regret.inputs import FloatArray, InputError, IntArray, read_choice
-from pandora_regret.kernels.engine import in_threads, worth_compiling
+from pandora_regret.calibrate.rows import at_most, frequencies_in
+from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray, read_choice
+from pandora_regret.kernels.engine import in_threads, search_costs, worth_compiling
 from pandora_regret.priors import Prior
-from pandora_regret.scores import expected_search_cost
+from pandora_regret.scores import mean_or_rows
 
 MOST_ITERATIONS = 500
 AT_ONCE = 4096  # rows, so that temporaries stay in the cache
@@ -77,9 +77,9 @@ class Penalties(NamedTuple):
 DEFAULT_PENALTIES = Penalties(10.0, 100.0, 10.0)  # the cheapest out of fold for six models on five sets
 
 
-def frequency_map(rows: LabelledScores) -> Map:
+def frequency_map(rows: Forecast) -> Map:
     """The class frequencies, whatever the forecasts say."""
-    return Map(np.zeros(rows.n_classes), np.log(rows.frequencies))
+    return Map(np.zeros(rows.n_classes), np.log(frequencies_in(rows)))
 
 
 def one_factor(inverse_temperature: float, n_classes: int) -> Map:
@@ -88,7 +88,7 @@ def one_factor(inverse_temperature: float, n_classes: int) -> Map:
 
 
 def fitted_map(
-    method: str, rows: LabelledScores, penalties: Penalties = DEFAULT_PENALTIES, prior: Prior | None = None
+    method: str, rows: Forecast, penalties: Penalties = DEFAULT_PENALTIES, prior: Prior | None = None
 ) -> Map:
     """The map of least log loss, drawn to the best temperature; `method` is one of METHODS.
 
@@ -104,12 +104,13 @@ def fitted_map(
         plain = replace(plain, factors=np.diag(plain.factors))
     from scipy.optimize import minimize
 
-    middle = (rows.scores @ rows.weights / rows.weights.sum())[:, None]
-    centred, centre = replace(rows, scores=rows.scores - middle), Map(plain.factors, plain(middle)[:, 0])
+    whole = rows.each_weight.sum()
+    middle = (rows.values.T @ rows.each_weight / whole)[:, None]
+    centred, centre = replace(rows, values=rows.values - middle.T), Map(plain.factors, plain(middle)[:, 0])
     strengths = np.full(centre.factors.shape, penalties.off_diagonal)
     strengths[np.diag_indices(rows.n_classes) if strengths.ndim == 2 else slice(None)] = penalties.diagonal
     of_shifts = np.full(rows.n_classes, penalties.intercept)
-    start, strength = centre.flat, Map(strengths, of_shifts).flat / rows.weights.sum()
+    start, strength = centre.flat, Map(strengths, of_shifts).flat / whole
 
     def as_map(parameters: FloatArray) -> Map:
         factors, shifts = np.split(parameters, [centre.factors.size])
@@ -132,7 +133,7 @@ def fitted_map(
     return Map(best.factors, best(-middle)[:, 0])
 
 
-def warranted_map(rows: LabelledScores) -> Map:
+def warranted_map(rows: Forecast) -> Map:
     """Of no map, the class frequencies and the three methods, the one of least AIC.
 
     Only what the rows give reason for: fitted to calibrated forecasts, a map of many parameters would do harm on
@@ -150,17 +151,18 @@ def warranted_map(rows: LabelledScores) -> Map:
 
     def criterion(candidate: tuple[int, Map]) -> float:
         parameters, map_ = candidate
-        return parameters + _log_loss(map_, rows)[0] * float(rows.weights.sum())
+        return parameters + _log_loss(map_, rows)[0] * float(rows.each_weight.sum())
 
     return min(maps, key=criterion)[1]
 
 
-def _log_loss(map_: Map, rows: LabelledScores) -> tuple[float, Map]:
+def _log_loss(map_: Map, rows: Forecast) -> tuple[float, Map]:
     """The mean log loss of the mapped scores, and its derivative in the map."""
     loss, factors, shifts = 0.0, np.zeros_like(map_.factors), np.zeros_like(map_.shifts)
+    each_weight = rows.each_weight
     for first in range(0, len(rows), AT_ONCE):
         part = slice(first, first + AT_ONCE)
-        scores, truth, weights = rows.scores[:, part], rows.truth[part], rows.weights[part]
+        scores, truth, weights = rows.values.T[:, part], rows.truth[part], each_weight[part]
         own = truth, np.arange(len(truth))
         mapped = map_(scores)
         mapped -= mapped.max(axis=0)
@@ -171,7 +173,7 @@ def _log_loss(map_: Map, rows: LabelledScores) -> tuple[float, Map]:
         slopes[own] -= weights
         factors += (slopes * scores).sum(axis=1) if factors.ndim == 1 else slopes @ scores.T
         shifts += slopes.sum(axis=1)
-    whole = float(rows.weights.sum())
+    whole = float(each_weight.sum())
     return loss / whole, Map(factors / whole, shifts / whole)
 
 
@@ -201,7 +203,7 @@ def adjusted(table: FloatArray, source: FloatArray, target: FloatArray) -> Float
     return np.asarray(np.where(total > 0, scaled / np.where(total > 0, total, 1.0), table))
 
 
-def best_inverse_temperature(rows: LabelledScores) -> float:
+def best_inverse_temperature(rows: Forecast) -> float:
     """The 1 / T in [1e-3, 1e3] of least mean log loss, which is convex in it.
 
     Newton's method starts at 1; where there are many rows, at what a part of them, drawn by chance, asks for.
@@ -210,7 +212,7 @@ def best_inverse_temperature(rows: LabelledScores) -> float:
     return _newton(rows, 1.0 if len(part) == len(rows) else _newton(part, 1.0))
 
 
-def out_of_fold_inverse_temperatures(rows: LabelledScores, fold: IntArray) -> FloatArray:
+def out_of_fold_inverse_temperatures(rows: Forecast, fold: IntArray) -> FloatArray:
     """For each row, (N,), the 1 / T of least log loss of the rows in other folds than its own.
 
     From the best of all rows that is mostly a short way, for which one step of Newton's method will do, with the
@@ -225,12 +227,12 @@ def out_of_fold_inverse_temperatures(rows: LabelledScores, fold: IntArray) -> Fl
         half_way = curvatures - slopes / curvatures / 2 * (beyond - curvatures) / (further - start)
         inverse = np.clip(start - slopes / half_way, 1 / HOTTEST, 1 / COLDEST)
     else:
-        weights = (np.where(fold == each, 0.0, rows.weights) for each in folds)
+        weights = (np.where(fold == each, 0.0, rows.each_weight) for each in folds)
         inverse = np.array([_newton(replace(rows, weights=each), start) for each in weights])
     return np.asarray(inverse[np.searchsorted(folds, fold)])
 
 
-def search_inverse_temperature(rows: LabelledScores, prior: Prior) -> float:
+def search_inverse_temperature(rows: Forecast, prior: Prior) -> float:
     """The 1 / T in [1e-3, 1e3] of least mean search cost under a prior, at the rows' costs.
 
     That cost may have several valleys, and may move in steps. A part of the rows, drawn by chance, finds the
@@ -239,9 +241,9 @@ def search_inverse_temperature(rows: LabelledScores, prior: Prior) -> float:
     """
     from scipy.optimize import minimize_scalar
 
-    def cost(inverse: float, some: LabelledScores = rows) -> float:
-        about: dict[str, Any] = {"prior": prior, "max_costs": some.costs, "sample_weight": some.weights}
-        return float(expected_search_cost(some.truth, inverse * some.scores.T, logits=True, **about))
+    def cost(inverse: float, some: Forecast = rows) -> float:
+        scaled = replace(some, values=inverse * some.values)
+        return float(mean_or_rows(scaled, search_costs(scaled, prior), per_instance=False))
 
     part = _part(rows)
     lowest = min(range(len(GRID)), key=lambda i: (cost(GRID[i], part), -abs(np.log(GRID[i]))))
@@ -250,27 +252,28 @@ def search_inverse_temperature(rows: LabelledScores, prior: Prior) -> float:
     return float(min(1.0, GRID[lowest], bottom.x, key=cost))
 
 
-def _part(rows: LabelledScores) -> LabelledScores:
-    return rows.at_most(max(len(rows) // ONE_IN, FEWEST))
+def _part(rows: Forecast) -> Forecast:
+    return at_most(max(len(rows) // ONE_IN, FEWEST), rows)
 
 
-def derivatives(rows: LabelledScores, inverse_temperature: float) -> FloatArray:
+def derivatives(rows: Forecast, inverse_temperature: float) -> FloatArray:
     """The first two derivatives in 1 / T of each row's log loss, (2, N): cumulants under the forecast."""
-    if worth_compiling(EVALUATIONS * rows.scores.size):
+    scores, weights = rows.values.T, rows.each_weight
+    if worth_compiling(EVALUATIONS * scores.size):
         from pandora_regret.calibrate.loops import log_loss_derivatives
 
-        out, about = np.empty((2, len(rows))), (rows.scores, rows.truth, inverse_temperature)
-        size = len(rows), rows.scores.size
+        out, about = np.empty((2, len(rows))), (scores, rows.truth, inverse_temperature)
+        size = len(rows), scores.size
         in_threads(lambda part: log_loss_derivatives(*about, part.start, part.stop, *out), *size)
-        return np.asarray(rows.weights * out)
-    gaps = rows.scores - rows.scores[rows.truth, np.arange(len(rows))]
+        return np.asarray(weights * out)
+    gaps = scores - scores[rows.truth, np.arange(len(rows))]
     odds = np.exp(inverse_temperature * (gaps - gaps.max(axis=0)))
     odds /= odds.sum(axis=0)
     mean = (odds * gaps).sum(axis=0)
-    return np.asarray(rows.weights * np.stack([mean, (odds * (gaps - mean) ** 2).sum(axis=0)]))
+    return np.asarray(weights * np.stack([mean, (odds * (gaps - mean) ** 2).sum(axis=0)]))
 
 
-def _newton(rows: LabelledScores, start: float) -> float:
+def _newton(rows: Forecast, start: float) -> float:
     """Where the slope turns from falling to rising; the end of the range it falls towards if nowhere.
 
     Every slope narrows a bracket. A step that leaves it, goes uphill or does not shrink is replaced by the

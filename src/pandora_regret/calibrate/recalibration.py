@@ -25,11 +25,11 @@ from pandora_regret.calibrate.maps import (
 from pandora_regret.calibrate.rows import (
     cross_fit,
     folds_of_cases,
+    frequencies_in,
+    log_probabilities,
     probabilities_of,
     read_groups,
-    rows_of,
     table_of,
-    turned,
     weights_of,
 )
 from pandora_regret.inference.estimate import Estimate
@@ -106,7 +106,8 @@ class RecalibrationMap:
             problem = f"has other classes than the map was fitted for: {quoted(differ)}"
             fix = "recalibrate forecasts of the same model"
             raise InputError(problem, argument="y_proba", value=differ, fix=fix)
-        scores = turned(forecast, self.zero)[0][[columns[name] for name in self.classes]]
+        rows, _ = log_probabilities(forecast, self.zero)
+        scores = rows.values.T[[columns[name] for name in self.classes]]
         return probabilities_of(Map(np.asarray(self.factors), np.asarray(self.shifts))(scores))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -240,7 +241,11 @@ def recalibrate(
     prior, forecast = priced(forecast, prior, costs)
     method, level = read_choice(method, "method", METHODS), read_level(level)
     by = prior if read_objective(objective, method) == "search" else None
-    units, weights, (rows, zero) = read_groups(groups, forecast.n_cases), weights_of(forecast), rows_of(forecast)
+    units, weights, (rows, zero) = (
+        read_groups(groups, forecast.n_cases),
+        weights_of(forecast),
+        log_probabilities(forecast),
+    )
     later, fold = out_of_fold(forecast, method, by, folds, seed, units)
     own, then = (row_costs(each, prior) for each in (forecast, later))
     cost, recalibrated, saved = (
@@ -260,22 +265,21 @@ def out_of_fold(
 
     Maps are fitted for log loss, or with a prior for the search cost under it.
     """
-    rows, _ = rows_of(forecast)
-    fold = folds_of_cases(forecast, rows, folds, seed, groups)
-    of_rows, scores = forecast.per_row(fold), np.empty_like(rows.scores)
+    rows, _ = log_probabilities(forecast)
+    fold = folds_of_cases(rows, folds, seed, groups)
+    of_rows, scores = rows.per_row(fold), np.empty_like(rows.values)
     if method == "temperature" and prior is None:
-        scores = rows.scores * out_of_fold_inverse_temperatures(rows, of_rows)
+        scores = rows.values * out_of_fold_inverse_temperatures(rows, of_rows)[:, None]
     else:
         for inside, map_ in cross_fit(rows, of_rows, partial(fitted_map, method, prior=prior)):
-            scores[:, inside] = map_(rows.scores[:, inside])
-    read_as = forecast.read_as or forecast.values.dtype
-    return replace(forecast, values=scores.T, logits=True, checked=True, read_as=read_as), fold
+            scores[inside] = map_(rows.values[inside].T).T
+    return replace(rows, values=scores), fold
 
 
 def shifted_frequencies(labelled: Forecast, new: Forecast) -> RecalibrationMap:
     """Adjust forecasts to the class frequencies of new cases, found without their labels, as `PriorShift` does."""
-    rows, zero = rows_of(labelled)
-    source = rows.frequencies
+    rows, zero = log_probabilities(labelled)
+    source = frequencies_in(rows)
     columns = [list(map(str, new.labels)).index(str(label)) for label in labelled.labels]
     target, _ = adjusted_frequencies(table_of(new)[:, columns], source, new.weights)
     shifts = np.log(np.maximum(target, SMALLEST_FREQUENCY) / source)

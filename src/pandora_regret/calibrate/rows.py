@@ -1,13 +1,10 @@
-"""Labelled forecasts for calibration, and how they are dealt into folds.
-
-Forecasts come as logarithms, one row per class, so that loops run along instances.
-"""
+"""Labelled forecasts as logarithms, for calibration, and how they are dealt into folds."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,49 +17,13 @@ from pandora_regret.kernels.reference import probabilities
 DIGITS = 9  # to which forecasts are told apart
 
 
-@dataclass(frozen=True)
-class LabelledScores:
-    """N labelled forecasts over K classes, turned."""
-
-    scores: FloatArray  # (K, N) finite log-probabilities
-    truth: IntArray  # (N,) the true class as a column number
-    weights: FloatArray  # (N,)
-    costs: FloatArray | None  # (K,), or (N, K) where each row has its own
-
-    def __len__(self) -> int:
-        return len(self.truth)
-
-    @property
-    def n_classes(self) -> int:
-        """K."""
-        return len(self.scores)
-
-    def some(self, rows: IntArray) -> LabelledScores:
-        """Some of the rows."""
-        costs = self.costs[rows] if self.costs is not None and self.costs.ndim == 2 else self.costs
-        scores = np.ascontiguousarray(self.scores[:, rows])
-        return LabelledScores(scores, self.truth[rows], self.weights[rows], costs)
-
-    def at_most(self, n_rows: int) -> LabelledScores:
-        """So many of the rows, or all: always the same, but drawn by chance, since files have periods."""
-        if len(self) <= n_rows:
-            return self
-        drawn = np.random.default_rng(0).choice(len(self), n_rows, replace=False, shuffle=False)
-        return self.some(np.sort(drawn))
-
-    @property
-    def frequencies(self) -> FloatArray:
-        """How often each class is the truth, (K,); one that never is counts as half a row of weight 1."""
-        counts = np.maximum(np.bincount(self.truth, self.weights, self.n_classes), 0.5)
-        return np.asarray(counts / counts.sum())
-
-
-def turned(forecast: Forecast, level: float | None = None) -> tuple[FloatArray, float]:
-    """Log-probabilities (K, N), and the level at which a probability of zero counts.
+def log_probabilities(forecast: Forecast, level: float | None = None) -> tuple[Forecast, float]:
+    """The same forecasts as finite log-probabilities, and the level at which a probability of zero counts.
 
     Zero has no logarithm, and no scaling could ever repair it. It counts as half the smallest positive
     probability among these forecasts, unless a level was learned from others before; and never as more than half
-    the smallest of its own row, so that an impossible class stays behind the possible ones.
+    the smallest of its own row, so that an impossible class stays behind the possible ones. Columns of the result
+    lie together, so that loops run along instances.
     """
     values = np.array(forecast.values.T, dtype=np.float64, order="C")
     replace(forecast, values=values.T).check()  # of columns that lie together, which is faster
@@ -75,15 +36,31 @@ def turned(forecast: Forecast, level: float | None = None) -> tuple[FloatArray, 
     possible = scores > -np.inf
     lowest = np.min(scores, axis=0, where=possible, initial=np.inf)
     level = float(lowest.min() - np.log(2)) if level is None else level
-    if possible.all():
-        return scores, level
-    return np.where(possible, scores, np.minimum(level, lowest - np.log(2))), level
+    if not possible.all():
+        scores = np.where(possible, scores, np.minimum(level, lowest - np.log(2)))
+    read_as, numbers = forecast.read_as or forecast.values.dtype, np.arange(len(forecast))  # faster to take from
+    scored = replace(forecast, values=scores.T, logits=True, checked=True, read_as=read_as, numbers=numbers)
+    return scored, level
 
 
-def rows_of(forecast: Forecast) -> tuple[LabelledScores, float]:
-    """Labelled forecasts, turned, and the level at which zero counts."""
-    scores, level = turned(forecast)
-    return LabelledScores(scores, forecast.truth, forecast.each_weight, forecast.costs), level
+def some_of(rows: Forecast, index: IntArray) -> Forecast:
+    """Some of the rows, whose columns lie together."""
+    chosen = rows.rows(index)
+    return replace(chosen, values=np.asfortranarray(chosen.values))
+
+
+def at_most(n_rows: int, rows: Forecast) -> Forecast:
+    """So many of the rows, or all: always the same, but drawn by chance, since files have periods."""
+    if len(rows) <= n_rows:
+        return rows
+    drawn = np.random.default_rng(0).choice(len(rows), n_rows, replace=False, shuffle=False)
+    return some_of(rows, np.sort(drawn))
+
+
+def frequencies_in(rows: Forecast) -> FloatArray:
+    """How often each class is the truth, (K,); one that never is counts as half a row of weight 1."""
+    counts = np.maximum(np.bincount(rows.truth, rows.each_weight, rows.n_classes), 0.5)
+    return np.asarray(counts / counts.sum())
 
 
 def probabilities_of(scores: FloatArray) -> FloatArray:
@@ -124,9 +101,7 @@ def deal(truth: IntArray, folds: int, groups: IntArray | None = None) -> IntArra
     return fold
 
 
-def folds_of_cases(
-    forecast: Forecast, rows: LabelledScores, folds: Any, seed: int, groups: IntArray | None
-) -> IntArray:
+def folds_of_cases(rows: Forecast, folds: Any, seed: int, groups: IntArray | None) -> IntArray:
     """The fold of each case, (n_cases,): cases, or groups of them, are dealt by chance, each as a whole.
 
     Not class by class, from which a map would learn the class frequencies of the fold that it is tried on. Cases
@@ -134,8 +109,8 @@ def folds_of_cases(
     makes a difference, and copies of a case stay in one fold; unless so many are alike, more than a fold holds,
     that forecasts are merely coarse.
     """
-    own, share = rows.scores[rows.truth, np.arange(len(rows))], rows.frequencies[rows.truth]
-    keys = np.round(forecast.per_case(own + math.pi * (rows.scores**2).mean(axis=0) + math.e * share), DIGITS)
+    own, share = rows.values[np.arange(len(rows)), rows.truth], frequencies_in(rows)[rows.truth]
+    keys = np.round(rows.per_case(own + math.pi * (rows.values.T**2).mean(axis=0) + math.e * share), DIGITS)
     available = len(keys) if groups is None else int(groups.max()) + 1
     if (n_folds := min(read_count(folds, "folds", least=2), available)) < 2:
         argument, unit = ("y_true", "row") if groups is None else ("groups", "group")
@@ -148,19 +123,19 @@ def folds_of_cases(
     else:
         _, units, copies = np.unique(keys, return_inverse=True, return_counts=True)
         if copies.max() > len(keys) / n_folds:
-            units = np.argsort(np.lexsort((weights_of(forecast), keys)))
+            units = np.argsort(np.lexsort((weights_of(rows), keys)))
     shuffled = np.random.default_rng(seed).permutation(int(units.max()) + 1)
     fold = shuffled[units] % n_folds
-    if np.count_nonzero(np.bincount(fold, weights_of(forecast))) < 2:
+    if np.count_nonzero(np.bincount(fold, weights_of(rows))) < 2:
         fix = "cross-fitting needs at least two rows, or groups; pass more of them, or fewer folds"
         raise InputError("outside one of the folds no row has a positive weight", fix=fix)
     return np.asarray(fold)
 
 
 def cross_fit(
-    rows: LabelledScores, fold: IntArray, fit: Callable[[LabelledScores], Any]
+    rows: Forecast, fold: IntArray, fit: Callable[[Forecast], Any]
 ) -> Iterator[tuple[NDArray[np.bool_], Any]]:
     """For each fold, which rows are in it, (N,), and what the rows of the other folds fitted."""
     for number in np.unique(fold):
         inside = fold == number
-        yield inside, fit(rows.some(np.flatnonzero(~inside)))
+        yield inside, fit(some_of(rows, np.flatnonzero(~inside)))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pandora_regret.calibrate.maps import best_inverse_temperature
-from pandora_regret.calibrate.rows import rows_of
+from pandora_regret.calibrate.rows import log_probabilities
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
 from pandora_regret.kernels.reference import log_odds
 from pandora_regret.priors import Exponential, Fixed, Prior, Uniform
@@ -95,7 +95,7 @@ def embed(
         rows = replace(rows, values=rows.values.astype(np.float64))
         others = log_odds(rows)[np.arange(n_classes) != rows.truth[:, None]].clip(-1e15, 1e15)
         odds[name] = _text(np.rint(EVEN * (1 + others / (BEND + np.abs(others)))).astype(np.intp))
-        temperatures[name] = float(f"{best_inverse_temperature(rows_of(rows)[0]):.6g}")
+        temperatures[name] = float(f"{best_inverse_temperature(log_probabilities(rows)[0]):.6g}")
     named = {"as compared": prior} | {name: other for name, other in ALTERNATIVES.items() if other != prior}
     return EmbeddedSample(
         len(chosen),
