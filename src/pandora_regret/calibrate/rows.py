@@ -81,12 +81,7 @@ def weights_of(forecast: Forecast) -> FloatArray:
 
 def read_groups(groups: Any, n_rows: int) -> IntArray | None:
     """The number of each row's group, (N,), from 0; None where every row stands for itself."""
-    if groups is None:
-        return None
-    keys = keys_of(groups, "groups")
-    if len(keys) != n_rows:
-        raise InputError(f"groups has {len(keys)} entries but there are {n_rows} rows: pass one per row.")
-    return np.unique(keys, return_inverse=True)[1]
+    return None if groups is None else np.unique(keys_of(groups, "groups", n_rows), return_inverse=True)[1]
 
 
 def deal(truth: IntArray, folds: int, groups: IntArray | None = None) -> IntArray:

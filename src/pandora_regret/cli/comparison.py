@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Any, TypeAlias
 
 from pandora_regret.cli.output import bullets, echo, heading, print_done, print_table, say, width
-from pandora_regret.compare.result import ALIKE, STATED, TERMS, Breakdown, Comparison, ModelResult
+from pandora_regret.compare.result import TERMS, Breakdown, Comparison, ModelResult
 from pandora_regret.compare.verdict import price_sentences, recalibrating, scenario_sentence
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.text import (
@@ -108,8 +108,7 @@ class _Written:
         clusters = "" if data.clusters is None else f" in {count(data.clusters)} clusters"
         self.cases = f"{counted(data.rows, 'case')}{clusters}, {len(data.classes)} classes"
         self.prices = price_sentences(comparison.break_even, comparison.verdict.leader, self.unit)
-        asked = ["" if each.name in (STATED, ALIKE) else each.name for each in comparison.scenarios]
-        self.scenarios = scenario_sentence(comparison.models, asked, comparison.verdict.margin, self.unit)
+        self.scenarios = scenario_sentence(comparison)
 
     def cell(self, estimate: Estimate | None, unit: str = "money", best: bool = False) -> Cell:
         """A value, and its interval, rounded by the interval's width."""

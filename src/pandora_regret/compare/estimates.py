@@ -84,18 +84,11 @@ class Sample:
         return replace(forecast.cases(self.cases), cluster=None, shares=None)
 
 
-def _keys(values: Any, name: str, n: int) -> Keys:
-    keys = keys_of(values, name)
-    if len(keys) != n:
-        raise InputError(f"{name} has {len(keys)} entries but there are {n} instances: pass one per instance.")
-    return keys
-
-
 def read_sample(forecast: Forecast, ids: Any, groups: Any) -> Sample:
     """Which cases there are, and which of them belong together."""
     n, case_weights = forecast.n_cases, forecast.case_weights
-    case_keys = np.arange(n, dtype=np.uint64) if ids is None else _keys(ids, "ids", n)
-    keys = case_keys if groups is None else _keys(groups, "groups", n)
+    case_keys = np.arange(n, dtype=np.uint64) if ids is None else keys_of(ids, "ids", n)
+    keys = case_keys if groups is None else keys_of(groups, "groups", n)
     _, first = np.unique(case_keys, return_index=True)
     if len(first) < n:
         row = int(np.setdiff1d(np.arange(n), first)[0])

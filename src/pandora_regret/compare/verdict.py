@@ -17,7 +17,9 @@ import numpy as np
 
 from pandora_regret._version import __version__
 from pandora_regret.compare.result import (
+    ALIKE,
     KNOWN_COSTS,
+    STATED,
     BreakEven,
     Comparison,
     Costs,
@@ -434,14 +436,11 @@ def price_between(crossing: Crossing, stated: float, unit: str | None) -> str:
     return f"{price} ({money(low, unit)} or more)" if high is None and low is not None else price
 
 
-def scenario_sentence(
-    models: Sequence[ModelResult], scenarios: Sequence[str], margin: float, unit: str | None
-) -> str | None:
-    """Under which other prices, the names of scenarios, another model is cheaper than the first by the margin.
-
-    A scenario without a name is not asked about; None where none is.
-    """
-    first, asked = models[0], [(number, name) for number, name in enumerate(scenarios) if name]
+def scenario_sentence(result: Comparison) -> str | None:
+    """Under which other prices that the user named another model is cheaper than the first by the margin."""
+    models, unit, margin, first = result.models, result.costs.currency, result.verdict.margin, result.best
+    names = [scenario.name for scenario in result.scenarios]
+    asked = [(number, name) for number, name in enumerate(names) if name not in (STATED, ALIKE)]
     changed = []
     for number, name in asked:
         best = min(models, key=lambda model: model.scenarios[number])

@@ -39,7 +39,7 @@ def keyed_generator(seed: int, *words: Any) -> np.random.Generator:
     return np.random.default_rng([seed, *np.frombuffer(digest, dtype="<u4").tolist()])
 
 
-def keys_of(values: Any, name: str = "ids") -> Keys:
+def keys_of(values: Any, name: str = "ids", n_rows: int | None = None) -> Keys:
     """A 64-bit key for each row number, id or group name, (n,): the same today, tomorrow and on every machine.
 
     Whole numbers are kept as they are; all else is hashed as text. So 1 and "1" are told apart, 1 and 1.0 not.
@@ -50,6 +50,8 @@ def keys_of(values: Any, name: str = "ids") -> Keys:
         Row numbers, ids or names, shape (n,).
     name
         What to call them in an error.
+    n_rows
+        How many there must be.
 
     Returns
     -------
@@ -67,6 +69,10 @@ def keys_of(values: Any, name: str = "ids") -> Keys:
     given = read_array(values, name)
     if given.ndim != 1:
         raise InputError(f"{name} has shape {given.shape}: pass one entry per row, shape (n,).")
+    if n_rows is not None and len(given) != n_rows:
+        raise InputError(
+            f"{name} has {len(given)} entries but there are {n_rows} instances: pass one per instance."
+        )
     if given.dtype.kind in "biu":
         return given.astype(np.uint64 if given.dtype.kind == "u" else np.int64).view(np.uint64)
     listed = given.tolist()
