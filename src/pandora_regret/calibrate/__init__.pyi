@@ -1,11 +1,11 @@
-from pandora_regret.calibrate.decomposition import Decomposition as Decomposition
-from pandora_regret.calibrate.decomposition import decompose as decompose
 from pandora_regret.calibrate.estimators import CalibratedSearch as CalibratedSearch
 from pandora_regret.calibrate.estimators import MatrixScaling as MatrixScaling
 from pandora_regret.calibrate.estimators import PriorShift as PriorShift
 from pandora_regret.calibrate.estimators import TemperatureScaling as TemperatureScaling
 from pandora_regret.calibrate.estimators import VectorScaling as VectorScaling
+from pandora_regret.calibrate.recalibration import Decomposition as Decomposition
 from pandora_regret.calibrate.recalibration import Recalibration as Recalibration
 from pandora_regret.calibrate.recalibration import RecalibrationMap as RecalibrationMap
+from pandora_regret.calibrate.recalibration import decompose as decompose
 from pandora_regret.calibrate.recalibration import load_map as load_map
 from pandora_regret.calibrate.recalibration import recalibrate as recalibrate

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pandora_regret.calibrate import decomposition
+from pandora_regret.calibrate import recalibration
 from pandora_regret.calibrate.maps import METHODS
-from pandora_regret.calibrate.recalibration import out_of_fold
 from pandora_regret.compare.break_even import break_even
 from pandora_regret.compare.embedded import embed
 from pandora_regret.compare.estimates import (
@@ -22,7 +21,17 @@ from pandora_regret.compare.estimates import (
     typical_case,
 )
 from pandora_regret.compare.grouping import SMALLEST_GROUP, broken_down, columns_of, read_by, values_of
-from pandora_regret.compare.result import ALIKE, STATED, Comparison, Costs, Data, Scenario, are_stated, as_tuple
+from pandora_regret.compare.result import (
+    ALIKE,
+    STATED,
+    TERMS,
+    Comparison,
+    Costs,
+    Data,
+    Scenario,
+    are_stated,
+    as_tuple,
+)
 from pandora_regret.compare.verdict import (
     DEFAULT_WORTH,
     conclude,
@@ -213,11 +222,11 @@ def compare(
         )
         cases = forecasts[name].cases(sample.cases)
         if method is not None:
-            later, _ = out_of_fold(cases, method, None, FOLDS, interval.seed, sample.groups)
+            later, _ = recalibration.out_of_fold(cases, method, None, FOLDS, interval.seed, sample.groups)
             again[name] = replace(later, cluster=None, shares=None)
         measured.append(measure(name, forecast, charge, again.get(name), under))
         if decompose:
-            parts = decomposition.decompose(
+            parts = recalibration.decompose(
                 None,
                 cases,
                 prior=charge.prior,
@@ -226,7 +235,7 @@ def compare(
                 seed=interval.seed,
                 level=interval.level,
             )
-            terms[name] = {term: getattr(parts, term) for term in decomposition.TERMS}
+            terms[name] = {term: getattr(parts, term) for term in TERMS}
         progress()
     measured.sort(key=lambda model: float((sample.weights * model.rows[COST]).sum()))
     measurements = Measurements(measured, sample, charge, classes, interval, method)
