@@ -56,7 +56,7 @@ def overpaid(rows: FloatArray, truth: IntArray) -> FloatArray:
     return beyond
 
 
-@dataclass(frozen=True)
+@dataclass
 class Point:
     """Some increments in a row: those of one period, or one case; or of a power of two of them.
 
@@ -98,19 +98,18 @@ class History:
             self.points = [replace(pair[-1], first=pair[0].first) for pair in pairs]
         opens = starts[(units + np.arange(len(starts))) % self.stride == 0].tolist()
         for start, end in pairwise(sorted({0, *opens, n})):
-            rows = slice(start, end)
-            now = self.points[-1] if self.points else Point(None, None, 0, 0, 0, (0.0,) * len(columns))
             if start in opens:
-                self.points[-1:] = [replace(each, after=marks()) for each in self.points[-1:]]
-                name = None if names is None else names[start]
-                now = replace(now, first=name, last=name)
-                self.points.append(now)
-            yield rows
-            last = now.last and max((now.last, *set((names or ())[rows])), key=natural_key)
-            units = now.units + int(np.searchsorted(starts, end) - np.searchsorted(starts, start))
-            counts = units, now.increments + end - start, now.cases + (cases or end - start)
-            totals = np.cumsum(np.column_stack([now.totals, columns[:, rows]]), axis=1)[:, -1].tolist()
-            self.points[-1] = Point(now.first, last, *counts, tuple(totals))
+                now = self.points[-1] if self.points else Point(None, None, 0, 0, 0, (0.0,) * len(columns))
+                now.after, name = marks(), None if names is None else names[start]
+                self.points.append(replace(now, first=name, last=name, after=()))
+            yield slice(start, end)
+            now, of_rows = self.points[-1], slice(start, end)
+            now.last = now.last and max((now.last, *set((names or ())[of_rows])), key=natural_key)
+            now.units += int(np.searchsorted(starts, end) - np.searchsorted(starts, start))
+            now.increments += end - start
+            now.cases += cases or end - start
+            totals = np.cumsum(np.column_stack([now.totals, columns[:, of_rows]]), axis=1)
+            now.totals = tuple(totals[:, -1].tolist())
 
     def _starts(self, names: Sequence[str] | None, n: int) -> Any:
         """The rows with which a later period begins, or each."""
