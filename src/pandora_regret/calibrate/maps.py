@@ -58,7 +58,7 @@ class Map:
         """Scores of the recalibrated forecasts, (K, N), up to a constant of each row."""
         diagonal = self.factors.ndim == 1
         scaled = self.factors[:, None] * scores if diagonal else self.factors @ scores
-        return np.asarray(scaled + self.shifts[:, None])
+        return scaled + self.shifts[:, None]
 
     @property
     def flat(self) -> FloatArray:
@@ -200,7 +200,7 @@ def adjusted(table: FloatArray, source: FloatArray, target: FloatArray) -> Float
     occurs = source > 0
     scaled = table * np.divide(target, source, out=np.ones(len(occurs)), where=occurs)
     total = scaled.sum(axis=1, keepdims=True)
-    return np.asarray(np.where(total > 0, scaled / np.where(total > 0, total, 1.0), table))
+    return np.where(total > 0, scaled / np.where(total > 0, total, 1.0), table)
 
 
 def best_inverse_temperature(rows: Forecast) -> float:
@@ -265,7 +265,7 @@ def derivatives(rows: Forecast, inverse_temperature: float) -> FloatArray:
         out, about = np.empty((2, len(rows))), (scores, rows.truth, inverse_temperature)
         size = len(rows), scores.size
         in_threads(lambda part: log_loss_derivatives(*about, part.start, part.stop, *out), *size)
-        return np.asarray(weights * out)
+        return weights * out
     gaps = scores - scores[rows.truth, np.arange(len(rows))]
     odds = np.exp(inverse_temperature * (gaps - gaps.max(axis=0)))
     odds /= odds.sum(axis=0)

@@ -124,7 +124,7 @@ def folds_of_cases(rows: Forecast, folds: Any, seed: int, groups: IntArray | Non
     if np.count_nonzero(np.bincount(fold, weights_of(rows))) < 2:
         fix = "cross-fitting needs at least two rows, or groups; pass more of them, or fewer folds"
         raise InputError("outside one of the folds no row has a positive weight", fix=fix)
-    return np.asarray(fold)
+    return fold
 
 
 def cross_fit(

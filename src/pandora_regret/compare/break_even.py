@@ -56,7 +56,7 @@ class PriceCurve:
         odds = self.odds + np.where(self.rises, 1.0, -1.0) * np.log(factor)
         share = self.prior.share_with_ties(odds, self.truth, self.tested, self.width)
         spent = np.where(self.rises, factor, 1.0) * self.price * share
-        return np.asarray(factor * self.own + np.bincount(self.rows, spent, len(self.own)))
+        return factor * self.own + np.bincount(self.rows, spent, len(self.own))
 
     def costs(self, factor: float) -> FloatArray:
         """Of every row, (N,), where the test costs so many times what was stated."""
