@@ -21,7 +21,7 @@ import numpy as np
 
 from pandora_regret import expected_search_cost
 from pandora_regret.calibrate import TemperatureScaling
-from pandora_regret.calibrate.rows import deal
+from pandora_regret.calibrate.recalibration import deal
 from pandora_regret.study.zoos.tables import TableZoo
 
 MODELS = (

@@ -14,11 +14,13 @@ from pandora_regret.calibrate.maps import (
     _log_loss,
     best_inverse_temperature,
     derivatives,
+    log_probabilities,
     one_factor,
     out_of_fold_inverse_temperatures,
     search_inverse_temperature,
+    some_of,
 )
-from pandora_regret.calibrate.rows import deal, log_probabilities, some_of
+from pandora_regret.calibrate.recalibration import deal
 from pandora_regret.inputs import read_forecast
 
 pytest.importorskip("sklearn")

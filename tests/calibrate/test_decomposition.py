@@ -12,8 +12,8 @@ from hypothesis.extra import numpy as hnp
 
 import pandora_regret as pr
 from pandora_regret.calibrate import decompose, recalibrate
-from pandora_regret.calibrate.maps import fitted_map
-from pandora_regret.calibrate.rows import cross_fit, deal, folds_of_cases, log_probabilities, probabilities_of
+from pandora_regret.calibrate.maps import fitted_map, log_probabilities, probabilities_of
+from pandora_regret.calibrate.recalibration import cross_fit, deal, folds_of_cases
 from pandora_regret.compare import compare
 from pandora_regret.inference.joint import Figure
 from pandora_regret.inputs import read_forecast

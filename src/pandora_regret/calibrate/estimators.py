@@ -38,9 +38,12 @@ from pandora_regret.calibrate.maps import (
     adjusted,
     adjusted_frequencies,
     fitted_map,
+    log_probabilities,
+    probabilities_of,
     read_objective,
+    table_of,
 )
-from pandora_regret.calibrate.rows import deal, log_probabilities, probabilities_of, read_groups, table_of
+from pandora_regret.calibrate.recalibration import deal, read_groups
 from pandora_regret.inputs import (
     FloatArray,
     Forecast,
@@ -83,21 +86,25 @@ class ReadsForecasts(NamesLikeliest, BaseEstimator):  # type: ignore[misc]
         """Forecasts and labels, or votes, to fit on; says what the columns stand for."""
         check_row_order(X=X, y=y, sample_weight=sample_weight)
         labels, by_votes = self.labels, are_votes(y)
+        options: dict[str, Any] = {"dtype": FLOATS, "ensure_all_finite": False, "ensure_min_features": 2}
         if is_frame(X):
             listed, labels = read_columns(X, None if labels is None else read_labels(labels), "X")
             X = np.stack(listed, axis=1)
-        options: dict[str, Any] = {"dtype": FLOATS, "ensure_all_finite": False, "ensure_min_features": 2}
         if by_votes:
             X = validate_data(self, X, **options)
             named = read_columns(y, None, "y")[1] if labels is None and is_frame(y) else labels
             self._columns: Sequence[Any] = list(range(X.shape[1]) if named is None else read_labels(list(named)))
-            self._order, self.classes_ = None, np.asarray(self._columns)
-            return voted(self._read(X, sample_weight), y)
-        X, y = validate_data(self, X, y, **options)
-        check_labels(y)
-        self._columns, self._order, self.classes_ = columns(y, X.shape[1], labels)
+            self._order = None
+        else:
+            X, y = validate_data(self, X, y, **options)
+            check_labels(y)
+            self._columns, self._order = columns(y, X.shape[1], labels)
         names = self._columns if self._order is None else np.argsort(self._order).tolist()
-        return replace(self._read(X, sample_weight), truth=read_truth(y, names, len(X)))
+        self.classes_ = np.asarray(self._columns if self._order is None else range(len(names)))
+        forecast = self._read(X, sample_weight)
+        if by_votes:
+            return voted(forecast, y)
+        return replace(forecast, truth=read_truth(y, names, len(X)))
 
     def _unlabelled(self, X: Any, sample_weight: Any = None) -> Forecast:
         """Forecasts to recalibrate."""
@@ -506,14 +513,12 @@ class CalibratedSearch(NamesLikeliest, _RoutingNotSupportedMixin, MetaEstimatorM
 
 def check_labels(y: NDArray[Any]) -> None:
     """Whole numbers and text are classes; anything else might be a measurement, or missing."""
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
-        raise InputError(f"y contains {y[~np.isfinite(y)][0]}, which is no label: drop the row, or label it.")
     if y.dtype.kind not in "biuUS":
         check_classification_targets(y)
 
 
-def columns(y: NDArray[Any], n_columns: int, labels: Any) -> tuple[Sequence[Any], IntArray | None, NDArray[Any]]:
-    """What the columns stand for, their order in what is predicted if it is another one, and the classes there.
+def columns(y: NDArray[Any], n_columns: int, labels: Any) -> tuple[Sequence[Any], IntArray | None]:
+    """What the columns stand for, and the column of each class where labels came as numbers of names.
 
     Columns are what is said, else the sorted numbers, else column numbers: a class that never occurs in y leaves
     fewer labels than columns. Names are never guessed: that columns are in alphabetical order nobody has said.
@@ -522,10 +527,9 @@ def columns(y: NDArray[Any], n_columns: int, labels: Any) -> tuple[Sequence[Any]
     if labels is not None:
         names = list(read_labels(labels))
         if (order := _encoded_order(seen, names)) is not None:
-            return names, order, np.arange(len(names))
+            return names, order
         own = {str(label): label for label in seen.tolist()}  # a frame's '1' may be the label 1
-        known = [own.get(str(label), label) for label in names]
-        return known, None, np.asarray(known)
+        return [own.get(str(label), label) for label in names], None
     if seen.dtype.kind not in "biuf":
         problem = f"has names, {seen.tolist()[:8]}, and nothing says which column of X stands for which"
         fix = (
@@ -534,9 +538,9 @@ def columns(y: NDArray[Any], n_columns: int, labels: Any) -> tuple[Sequence[Any]
         )
         raise InputError(problem, argument="y", value=seen.tolist()[:8], fix=fix)
     if len(seen) == n_columns:
-        return seen.tolist(), None, np.asarray(seen)
+        return seen.tolist(), None
     if seen.dtype.kind in "biu" and seen[0] >= 0 and seen[-1] < n_columns:
-        return list(range(n_columns)), None, np.arange(n_columns)
+        return list(range(n_columns)), None
     problem = f"has {len(seen)} classes, {seen.tolist()[:8]}, but X has {n_columns} columns"
     fix = "say what the columns stand for with labels=[...], in column order"
     raise InputError(problem, argument="y", value=len(seen), fix=fix)

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pandora_regret.calibrate.rows import at_most, frequencies_in
 from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray, read_choice
 from pandora_regret.kernels.engine import in_threads, search_costs, worth_compiling
+from pandora_regret.kernels.reference import probabilities
 from pandora_regret.priors import Prior
 from pandora_regret.scores import mean_or_rows
 
@@ -45,6 +45,63 @@ def read_objective(objective: Any, method: str) -> str:
         fix = "fit vector and matrix maps for log loss, which does as well, or choose the method temperature"
         raise InputError(f"is 'search' and method is {method!r}", argument="objective", value=chosen, fix=fix)
     return chosen
+
+
+def log_probabilities(forecast: Forecast, level: float | None = None) -> tuple[Forecast, float]:
+    """The same forecasts as finite log-probabilities, and the level at which a probability of zero counts.
+
+    Zero has no logarithm, and no scaling could ever repair it. It counts as half the smallest positive
+    probability among these forecasts, unless a level was learned from others before; and never as more than half
+    the smallest of its own row, so that an impossible class stays behind the possible ones. Columns of the result
+    lie together, so that loops run along instances.
+    """
+    values = np.array(forecast.values.T, dtype=np.float64, order="C")
+    replace(forecast, values=values.T).check()  # of columns that lie together, which is faster
+    if forecast.logits:
+        values -= values.max(axis=0)
+        scores = values - np.log(np.exp(values).sum(axis=0))
+    else:
+        with np.errstate(divide="ignore"):
+            scores = np.log(values, out=values)
+    possible = scores > -np.inf
+    lowest = np.min(scores, axis=0, where=possible, initial=np.inf)
+    level = float(lowest.min() - np.log(2)) if level is None else level
+    if not possible.all():
+        scores = np.where(possible, scores, np.minimum(level, lowest - np.log(2)))
+    read_as, numbers = forecast.read_as or forecast.values.dtype, np.arange(len(forecast))  # faster to take from
+    scored = replace(forecast, values=scores.T, logits=True, checked=True, read_as=read_as, numbers=numbers)
+    return scored, level
+
+
+def some_of(rows: Forecast, index: IntArray) -> Forecast:
+    """Some of the rows, whose columns lie together."""
+    chosen = rows.rows(index)
+    return replace(chosen, values=np.asfortranarray(chosen.values))
+
+
+def at_most(n_rows: int, rows: Forecast) -> Forecast:
+    """So many of the rows, or all: always the same, but drawn by chance, since files have periods."""
+    if len(rows) <= n_rows:
+        return rows
+    drawn = np.random.default_rng(0).choice(len(rows), n_rows, replace=False, shuffle=False)
+    return some_of(rows, np.sort(drawn))
+
+
+def frequencies_in(rows: Forecast) -> FloatArray:
+    """How often each class is the truth, (K,); one that never is counts as half a row of weight 1."""
+    counts = np.maximum(np.bincount(rows.truth, rows.each_weight, rows.n_classes), 0.5)
+    return np.asarray(counts / counts.sum())
+
+
+def probabilities_of(scores: FloatArray) -> FloatArray:
+    """The forecasts of (K, N) log-probabilities up to a constant of each instance, as an (N, K) table."""
+    unnormalised = np.exp(scores - scores.max(axis=0))
+    return np.ascontiguousarray((unnormalised / unnormalised.sum(axis=0)).T)
+
+
+def table_of(forecast: Forecast) -> FloatArray:
+    """Its probabilities, (N, K), however they were given."""
+    return np.concatenate([probabilities(block) for block in forecast.blocks()])
 
 
 @dataclass(frozen=True)

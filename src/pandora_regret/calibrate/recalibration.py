@@ -6,8 +6,9 @@ And where a search's cost comes from: poor calibration, poor discrimination, or 
 from __future__ import annotations
 
 import json
+import math
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,26 +23,22 @@ from pandora_regret.calibrate.maps import (
     METHODS,
     Map,
     adjusted_frequencies,
-    fitted_map,
-    frequency_map,
-    out_of_fold_inverse_temperatures,
-    read_objective,
-    warranted_map,
-)
-from pandora_regret.calibrate.rows import (
     at_most,
-    cross_fit,
-    folds_of_cases,
+    fitted_map,
     frequencies_in,
+    frequency_map,
     log_probabilities,
+    out_of_fold_inverse_temperatures,
     probabilities_of,
-    read_groups,
+    read_objective,
+    some_of,
     table_of,
-    weights_of,
+    warranted_map,
 )
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import hull
 from pandora_regret.inference.joint import Figure, effective_number, within
+from pandora_regret.inference.keyed import keys_of
 from pandora_regret.inputs import (
     FloatArray,
     Forecast,
@@ -50,6 +47,7 @@ from pandora_regret.inputs import (
     Labels,
     Table,
     read_choice,
+    read_count,
     read_forecast,
     read_probabilities,
 )
@@ -64,6 +62,7 @@ SCHEMA = "pandora-map/1"
 SMALLEST_FREQUENCY = 1e-12  # a class that has gone keeps this much, so that its logarithm is a number
 ENOUGH_ROWS = 100_000  # to fit a map on
 CHOICES = {"auto": "the one of least AIC, or none", **METHODS}
+DIGITS = 9  # to which forecasts are told apart when they are dealt into folds
 SAME = 1e-12  # forecasts whose log-probabilities differ by no more are one forecast
 
 
@@ -266,6 +265,68 @@ def recalibrate(
     saved = Estimate(saved.value, *hull((saved.low, saved.high), by_fold))
     map_ = RecalibrationMap.of(forecast, method, objective, fitted_map(method, rows, prior=by), zero)
     return Recalibration(map_, cost, recalibrated, saved, currency, level)
+
+
+def weights_of(forecast: Forecast) -> FloatArray:
+    """What each case weighs, (n_cases,)."""
+    return np.ones(forecast.n_cases) if forecast.case_weights is None else forecast.case_weights
+
+
+def read_groups(groups: Any, n_rows: int) -> IntArray | None:
+    """The number of each row's group, (N,), from 0; None where every row stands for itself."""
+    return None if groups is None else np.unique(keys_of(groups, "groups", n_rows), return_inverse=True)[1]
+
+
+def deal(truth: IntArray, folds: int, groups: IntArray | None = None) -> IntArray:
+    """The fold of each row, (N,): those of every class are dealt out in turn, so that folds differ by one at most.
+
+    With groups, numbered from 0, whole groups are dealt, each as its first row.
+    """
+    if groups is not None:
+        return deal(truth[np.unique(groups, return_index=True)[1]], folds)[groups]
+    fold = np.empty(len(truth), dtype=np.intp)
+    fold[np.argsort(truth, kind="stable")] = np.arange(len(truth)) % folds
+    return fold
+
+
+def folds_of_cases(rows: Forecast, folds: Any, seed: int, groups: IntArray | None) -> IntArray:
+    """The fold of each case, (n_cases,): cases, or groups of them, are dealt by chance, each as a whole.
+
+    Not class by class, from which a map would learn the class frequencies of the fold that it is tried on. Cases
+    are told apart by what was said of them and their truth, so that neither the order of rows nor that of columns
+    makes a difference, and copies of a case stay in one fold; unless so many are alike, more than a fold holds,
+    that forecasts are merely coarse.
+    """
+    own, share = rows.values[np.arange(len(rows)), rows.truth], frequencies_in(rows)[rows.truth]
+    keys = np.round(rows.per_case(own + math.pi * (rows.values.T**2).mean(axis=0) + math.e * share), DIGITS)
+    available = len(keys) if groups is None else int(groups.max()) + 1
+    if (n_folds := min(read_count(folds, "folds", least=2), available)) < 2:
+        argument, unit = ("y_true", "row") if groups is None else ("groups", "group")
+        fix = f"recalibrating a {unit} takes another to learn from; pass at least two"
+        raise InputError(f"has 1 {unit}", argument=argument, fix=fix)
+    if groups is not None:
+        first = np.full(available, np.inf)
+        np.minimum.at(first, groups, keys)
+        units = np.argsort(np.argsort(first, kind="stable"))[groups]
+    else:
+        _, units, copies = np.unique(keys, return_inverse=True, return_counts=True)
+        if copies.max() > len(keys) / n_folds:
+            units = np.argsort(np.lexsort((weights_of(rows), keys)))
+    shuffled = np.random.default_rng(seed).permutation(int(units.max()) + 1)
+    fold = shuffled[units] % n_folds
+    if np.count_nonzero(np.bincount(fold, weights_of(rows))) < 2:
+        fix = "cross-fitting needs at least two rows, or groups; pass more of them, or fewer folds"
+        raise InputError("outside one of the folds no row has a positive weight", fix=fix)
+    return fold
+
+
+def cross_fit(
+    rows: Forecast, fold: IntArray, fit: Callable[[Forecast], Any]
+) -> Iterator[tuple[NDArray[np.bool_], Any]]:
+    """For each fold, which rows are in it, (N,), and what the rows of the other folds fitted."""
+    for number in np.unique(fold):
+        inside = fold == number
+        yield inside, fit(some_of(rows, np.flatnonzero(~inside)))
 
 
 def out_of_fold(

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pandora_regret.calibrate.maps import best_inverse_temperature
-from pandora_regret.calibrate.rows import log_probabilities
+from pandora_regret.calibrate.maps import best_inverse_temperature, log_probabilities
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
 from pandora_regret.kernels.reference import log_odds
 from pandora_regret.priors import Exponential, Fixed, Prior, Uniform

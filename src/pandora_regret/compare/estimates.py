@@ -255,22 +255,19 @@ class Measurements:
 
     def _replicates(self) -> FloatArray:
         """Every figure again, in every replicate that drew anything, (models * figures, R)."""
-        from scipy.sparse import csr_array
-
         sample, n_models, k = self.sample, len(self.models), len(self.classes)
         rows = [np.ones(len(sample.truth)), *(of for model in self.models for of in model.rows.values())]
         finite = (of if np.isfinite(of).all() else np.zeros(len(of)) for of in rows)  # an infinite mean has none
         sums = np.stack([within(sample.weights * of, sample.cluster_of) for of in finite], axis=1)
         seen = [each for model in self.models for each in self._seen_as(model)]
-        places = np.concatenate([at * k + classes for at, (classes, _) in enumerate(seen)])
-        weights, clusters = np.concatenate([by for _, by in seen]), np.tile(sample.cluster_of, len(seen))
-        indicators: Any = csr_array((weights, (clusters, places)), shape=(len(sample.keys), len(seen) * k))
         parts = []
         for _, drawn in weights_in_parts(sample.keys, self.interval.replicates, self.interval.seed):
             drawn = drawn[(drawn > 0).any(axis=1)]
             totals = weighted_sums(drawn, sums)
             means = (totals[:, 1:] / totals[:, :1]).reshape(len(drawn), n_models, -1)
-            counts = (drawn @ indicators).reshape(len(drawn), n_models, 3, k).transpose(2, 0, 1, 3)
+            of_rows = drawn[:, sample.cluster_of]
+            counts = np.array([[np.bincount(of, by * often, k) for of, by in seen] for often in of_rows])
+            counts = counts.reshape(len(drawn), n_models, 3, k).transpose(2, 0, 1, 3)
             of_counts = [metric.counts(*counts)[:, :, None] for metric in self._of_counts]
             parts.append(np.concatenate([means, *of_counts], axis=2).reshape(len(drawn), -1))
         return np.concatenate(parts).T
