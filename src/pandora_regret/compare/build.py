@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 from pandora_regret.calibrate import recalibration
 from pandora_regret.calibrate.maps import METHODS
 from pandora_regret.compare.break_even import break_even
+from pandora_regret.compare.charge import charge_for_search, charge_for_workup, listed_costs
 from pandora_regret.compare.embedded import embed
 from pandora_regret.compare.estimates import (
     COST,
     FOLDS,
-    Charge,
     Measurements,
     measure,
     read_sample,
@@ -22,46 +22,35 @@ from pandora_regret.compare.estimates import (
 )
 from pandora_regret.compare.grouping import SMALLEST_GROUP, broken_down, columns_of, read_by, values_of
 from pandora_regret.compare.result import (
-    ALIKE,
     STATED,
     TERMS,
     Comparison,
-    Costs,
     Data,
     Scenario,
-    are_stated,
-    as_tuple,
 )
 from pandora_regret.compare.verdict import (
     DEFAULT_WORTH,
     conclude,
-    costs_of_workup,
     read_interval,
     read_worth,
     without_verdict,
 )
 from pandora_regret.inputs import (
-    FloatArray,
     Forecast,
     InputError,
     InputTypeError,
     Labels,
     Table,
     read_choice,
-    read_costs,
     read_count,
     read_forecast,
 )
 from pandora_regret.inputs.errors import renamed
 from pandora_regret.inputs.labels import check_row_order
-from pandora_regret.inputs.names import did_you_mean
 from pandora_regret.inputs.tables import is_frame
-from pandora_regret.metrics import comparison_metrics, workup_metrics
 from pandora_regret.optional import import_optional
-from pandora_regret.priors import Prior, Uniform
-from pandora_regret.priors.names import prior_of_orders, read_prior, spelled_prior
+from pandora_regret.priors import Prior
 from pandora_regret.workup import Workup
-from pandora_regret.workup.scores import WorkupRows
 
 COLUMNS_OF_FRAMES = {  # arguments that name columns or say how to read them, and what files call them
     "label": "label", "sample_weight": "weight", "groups": "group", "logits": "logits", "normalise": "normalise"
@@ -205,12 +194,12 @@ def compare(
         method, decompose = None, False
     smallest = read_count(smallest_group, "smallest_group", least=2)
     if workup is None:
-        charge = _by_search(one, prior, costs, scenarios, bool(orders), currency, source)
+        charge = charge_for_search(
+            one.labels, one.n_cases, prior, costs, currency, source, by_order=bool(orders), scenarios=scenarios
+        )
     else:
         _check_workup_alone(orders, costs=costs, scenarios=scenarios, decompose=decompose or None)
-        charged, least = costs_of_workup(workup, prior, currency, source), WorkupRows(workup, one, prior).least()
-        about = (workup_metrics(workup, prior), charged, least)
-        charge = Charge(Uniform(), *about, workup=workup, varying=prior)
+        charge = charge_for_workup(workup, one, prior, currency, source)
     classes = tuple(str(label) for label in one.labels)
     forecasts = {name: forecast.with_costs(charge.base) for name, forecast in forecasts.items()}
     rows = {name: sample.of(forecast) for name, forecast in forecasts.items()}
@@ -254,7 +243,7 @@ def compare(
         **basis.outlook,
         differences=measurements.differences(),
         ranks=measurements.ranks(),
-        scenarios=tuple(Scenario(name, as_tuple(typical)) for name, typical in charge.scenarios.items()),
+        scenarios=tuple(Scenario(name, listed_costs(typical)) for name, typical in charge.scenarios.items()),
         workup=None if workup is None else typical_case(workup, classes, class_weights),
         break_even=break_even(basis, rows, charge.prior, margin) if STATED in charge.scenarios else (),
         sample=embedded,
@@ -316,54 +305,10 @@ def check_same_order(models: Mapping[Any, Any], by: Any = None, **arguments: Any
     check_row_order(**arguments, **tables, **columns)
 
 
-def read_scenarios(scenarios: Any, typical: FloatArray, forecast: Forecast, stated: bool) -> dict[str, FloatArray]:
-    """Typical costs: as stated (if they are), the same for all tests, and the user's own.
-
-    A scenario that names some classes changes what these cost.
-    """
-    costs, names = {STATED: typical} if stated else {}, [str(label) for label in forecast.labels]
-    costs[ALIKE] = np.full(forecast.n_classes, typical.mean())
-    if not isinstance(scenarios, Mapping | None):
-        problem = f"must map names to typical costs, got {scenarios!r:.200}"
-        fix = "pass such as {'costly biopsy': {'nevus': 200}}"
-        raise InputTypeError(problem, argument="scenarios", value=scenarios, fix=fix)
-    for name, listed in (scenarios or {}).items():
-        if str(name) in costs:
-            raise InputError(f"scenarios has {str(name)!r} twice, or it is one that is always there: rename it.")
-        changed, place = names, f"scenario {str(name)!r}"
-        if hasattr(listed, "keys") and not is_frame(listed):
-            changed = [str(label) for label in listed]
-            listed = dict.fromkeys(names, 1.0) | dict(zip(changed, listed.values(), strict=True))
-        for unknown in (label for label in changed if label not in names):
-            raise InputError(f"names {unknown!r}", place=place, value=unknown, fix=did_you_mean(unknown, names))
-        own = read_costs(listed, names, forecast.n_cases, place)
-        costs[str(name)] = np.where(np.isin(names, changed), own, typical)
-    return costs
-
-
 def _check_texts(**texts: Any) -> None:
     for name, text in texts.items():
         if not isinstance(text, str | None):
             raise InputTypeError(f"{name} must be text, or None, got {text!r:.80}.")
-
-
-def _by_search(
-    one: Forecast,
-    prior: Prior | None,
-    costs: Any,
-    scenarios: Any,
-    by_order: bool,
-    currency: str | None,
-    source: str | None,
-) -> Charge:
-    stated = are_stated(prior, costs)
-    prior = read_prior(prior_of_orders(prior) if by_order else prior, one.labels)
-    typical = np.ones(one.n_classes) * (prior.mean if stated else 1.0)
-    if costs is not None:  # the very numbers
-        typical = read_costs(costs, one.labels, one.n_cases)
-    other = read_scenarios(scenarios, typical, one, stated)
-    charged = Costs(currency or ("" if stated else None), spelled_prior(prior), as_tuple(typical), source)
-    return Charge(prior, comparison_metrics(by_order), charged, typical, other)
 
 
 def _check_workup_alone(orders: list[str], **options: Any) -> None:

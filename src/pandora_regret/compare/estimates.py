@@ -6,17 +6,17 @@ And every number of every model with its interval, differences, ranks, bins.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, repeat
 from typing import Any
 
 import numpy as np
 
+from pandora_regret.compare.charge import Charge
 from pandora_regret.compare.result import (
     Bin,
     ClassResult,
-    Costs,
     Difference,
     IntervalMethod,
     ModelResult,
@@ -34,7 +34,7 @@ from pandora_regret.inference.resampling import weighted_sums, weights_in_parts
 from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray
 from pandora_regret.kernels.engine import search_costs, wasted_pairs
 from pandora_regret.kernels.reference import probabilities, unavoidable_costs
-from pandora_regret.metrics import METRICS, Metric
+from pandora_regret.metrics import METRICS
 from pandora_regret.priors import Prior
 from pandora_regret.scores import mean_or_rows
 from pandora_regret.tally import Means, Sum
@@ -118,24 +118,6 @@ class Measured:
     pairs: FloatArray  # (K, K), or (0, 0)
     scenarios: tuple[float, ...] = ()
     order_only: bool = False  # whether forecasts are orders, which predict no cost of their own
-
-
-@dataclass(frozen=True)
-class Charge:
-    """What models are charged for: the tests of a search, at the forecasts' base costs, or a whole work-up."""
-
-    prior: Prior  # of the search, and of metrics that know no costs
-    metrics: tuple[Metric, ...]
-    costs: Costs
-    typical: FloatArray  # what testing each class costs, (K,) or (N, K)
-    scenarios: Mapping[str, FloatArray] = field(default_factory=dict)  # other typical costs; the stated ones, too
-    workup: Workup | None = None
-    varying: Prior | None = None  # how the work-up's costs vary, unless they are known
-
-    @property
-    def base(self) -> FloatArray | None:
-        """Base costs of a search, (K,) or (N, K)."""
-        return None if self.workup else np.asarray(self.typical / self.prior.mean)
 
 
 def measure(

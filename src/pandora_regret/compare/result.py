@@ -8,9 +8,8 @@ from typing import Any, Literal, TypeAlias, cast
 
 from pandora_regret.compare.embedded import EmbeddedSample
 from pandora_regret.inference.estimate import Estimate
-from pandora_regret.inputs import FloatArray, InputError
+from pandora_regret.inputs import InputError
 from pandora_regret.inputs.tables import Done
-from pandora_regret.priors import Prior
 from pandora_regret.records import from_plain, to_plain
 from pandora_regret.text import Cell, Formats, Shown, Table, count, counted, money
 
@@ -59,16 +58,6 @@ class Costs:
 
 
 STATED, ALIKE = "stated costs", "all tests cost the same"  # scenarios that are always there
-
-
-def are_stated(prior: Prior | None, costs: Any) -> bool:
-    """Whether anything says what tests cost, a prior that speaks of each class, too; else results count tests."""
-    return costs is not None or getattr(prior, "n_classes", None) is not None
-
-
-def as_tuple(costs: FloatArray) -> tuple[float, ...] | None:
-    """One cost per class; None where every instance has its own."""
-    return tuple(costs.tolist()) if costs.ndim == 1 else None
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ import numpy as np
 from pandora_regret._version import __version__
 from pandora_regret.compare.result import (
     ALIKE,
-    KNOWN_COSTS,
     STATED,
     BreakEven,
     Comparison,
@@ -40,8 +39,6 @@ from pandora_regret.inference.student import NORMAL, student_quantile
 from pandora_regret.inputs import FloatArray, InputError, read_count
 from pandora_regret.inputs.numbers import read_level, read_number
 from pandora_regret.metrics import METRICS, Metric
-from pandora_regret.priors import Prior
-from pandora_regret.priors.names import spelled_prior
 from pandora_regret.text import (
     capitalised,
     class_name,
@@ -54,7 +51,7 @@ from pandora_regret.text import (
 )
 
 if TYPE_CHECKING:
-    from pandora_regret.workup import Workup
+    pass
 
 MOST_CASES = 10**12  # beyond it nobody would count
 FEW_CLUSTERS = 30
@@ -609,16 +606,6 @@ def without_verdict(result: Comparison, apart: Sequence[str]) -> Comparison:
     unknown: dict[str, Any] = {"cases_needed": None, "stake": None, "recalibrated": False, "sentences": why}
     none = replace(result.verdict, kind="undecided", undecided=others, level=(), **unknown)
     return replace(result, verdict=none, headline=why, break_even=())
-
-
-def costs_of_workup(workup: Workup, prior: Prior | None, unit: str | None, source: str | None) -> Costs:
-    """What a work-up says of costs, unless somebody says otherwise."""
-    from pandora_regret.workup.scores import check_workup
-
-    described = check_workup(workup)
-    varying = KNOWN_COSTS if prior is None else spelled_prior(prior)
-    source = source or described.source or described.title or "the work-up"
-    return Costs(unit or described.currency or "", varying, None, source)
 
 
 def read_interval(level: Any, bootstrap: Any, seed: Any) -> IntervalMethod:

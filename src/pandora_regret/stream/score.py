@@ -11,31 +11,23 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from pandora_regret.compare.result import (
-    Comparison,
-    Costs,
-    Data,
-    IntervalMethod,
-    ModelResult,
-    are_stated,
-    as_tuple,
-)
-from pandora_regret.compare.verdict import Background, conclude, costs_of_workup, read_interval
+from pandora_regret.compare.charge import Charge, charge_for_search, charge_for_workup
+from pandora_regret.compare.result import Comparison, Costs, Data, IntervalMethod, ModelResult
+from pandora_regret.compare.verdict import Background, conclude, read_interval
 from pandora_regret.files.batch import FILE, NO_CHANGES, Batch, blamed, twice
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import MOST_CLASSES, ROUNDING, effective_of_sums, suitable_interval
 from pandora_regret.inference.joint import MANY, Figure
 from pandora_regret.inference.keyed import keys_of
 from pandora_regret.inference.resampling import weighted_sums, weights_in_parts
-from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray, read_costs, read_probabilities
+from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray, read_probabilities
 from pandora_regret.inputs.errors import renamed
 from pandora_regret.kernels import native
 from pandora_regret.kernels.engine import wasted_pairs, worth_compiling
 from pandora_regret.kernels.reference import unavoidable_costs
-from pandora_regret.metrics import Metric, comparison_metrics, workup_metrics
+from pandora_regret.metrics import Metric
 from pandora_regret.metrics.fused import LANE_OF, FusedScores, score_columns
-from pandora_regret.priors import Beta, Prior, Uniform
-from pandora_regret.priors.names import prior_of_orders, read_prior, spelled_prior
+from pandora_regret.priors import Beta, Prior
 from pandora_regret.tally import Means, Sum
 
 if TYPE_CHECKING:
@@ -131,11 +123,8 @@ def score_stream(
 class Settings:
     """How the rows of a model are scored and charged."""
 
-    metrics: tuple[Metric, ...]
-    prior: Prior
-    typical: FloatArray | None  # (K,) what testing each class costs; None: each row has its own
-    base_costs: FloatArray | None  # (K,); None: all 1, or each row's own
-    charged: Costs
+    charge: Charge
+    own_costs: bool  # whether each row has costs of its own
     interval: IntervalMethod
     n_classes: int
     logits: bool
@@ -144,19 +133,17 @@ class Settings:
     @property
     def means(self) -> list[Metric]:
         """The metrics that are means of rows."""
-        return [metric for metric in self.metrics if metric.is_mean]
+        return [metric for metric in self.charge.metrics if metric.is_mean]
 
     def is_compiled(self, rows: int) -> bool:
         """Whether so many rows, at which every metric looks, are worth a compiled loop that knows all metrics."""
+        numbers, prior = rows * self.n_classes * len(self.means), self.charge.prior
         fused = not self.logits and all(metric.key in LANE_OF for metric in self.means)
-        numbers = rows * self.n_classes * len(self.means)
-        return (
-            fused and isinstance(self.prior, Beta) and worth_compiling(numbers, self.prior.alpha, only_scores=True)
-        )
+        return fused and isinstance(prior, Beta) and worth_compiling(numbers, prior.alpha, only_scores=True)
 
     def forecast(self, batch: Batch, rows: IntArray | None = None) -> Forecast:
         """All rows of a batch with their base costs; or some, where these are those of all rows."""
-        costs = self.base_costs if batch.costs is None else batch.costs / self.prior.mean
+        costs = self.charge.base if batch.costs is None else batch.costs / self.charge.prior.mean
         return batch.forecast(rows).with_costs(costs)
 
 
@@ -170,34 +157,28 @@ def read_settings(
     source: str | None = None,
     workup: Workup | None = None,
 ) -> Settings:
-    """The metrics, the prior and the costs, matched to the classes; costs that nobody states are tests."""
+    """What the rows are charged for, matched to the classes."""
     path, own, classes = predictions.path, bool(predictions.columns.costs), predictions.classes
     if predictions.grouped and not interval.replicates:
         problem = f"{path} is read with groups: intervals of clustered rows need a bootstrap"
         raise InputError(f"{problem}, such as bootstrap=1000 (--bootstrap 1000).")
-    about = (interval, len(classes), predictions.logits, pairs)
     if workup is not None:
-        from pandora_regret.workup.scores import WorkupRows
-
         if costs is not None or pairs:
             raise InputError("costs and pairs are about the tests of a search: leave them out beside a work-up.")
         if predictions.order_only:
             raise InputError(f"{path} lists options in order only: a work-up needs their probabilities.")
-        least = WorkupRows(workup, read_probabilities(np.eye(len(classes)), classes), prior).least()
-        charged = costs_of_workup(workup, prior, currency, source)
-        return Settings(workup_metrics(workup, prior), Uniform(), least, None, charged, *about)
-    if own and costs is not None:
+        of_each = read_probabilities(np.eye(len(classes)), classes)
+        charge = charge_for_workup(workup, of_each, prior, currency, source)
+    elif own and costs is not None:
         problem = f"{path} has cost columns and costs are given too"
         raise InputError(problem, fix="pass one price list, not both")
-    stated = own or are_stated(prior, costs)
-    prior = read_prior(prior_of_orders(prior) if predictions.order_only else prior, classes)
-    usual = np.ones(len(classes)) * (prior.mean if stated else 1.0)
-    if costs is not None:
-        usual = read_costs(costs, classes)
-    listed = (None, source or "each row's own") if own else (as_tuple(usual), source)
-    charged = Costs(currency or ("" if stated else None), spelled_prior(prior), *listed)
-    typical, base_costs = (None, None) if own else (usual, usual / prior.mean)
-    return Settings(comparison_metrics(predictions.order_only), prior, typical, base_costs, charged, *about)
+    else:
+        by_order = predictions.order_only
+        charge = charge_for_search(classes, None, prior, costs, currency, source, by_order=by_order)
+        if own:
+            charged = Costs(currency or "", charge.costs.prior, None, source or "each row's own")
+            charge = replace(charge, costs=charged)
+    return Settings(charge, own, interval, len(classes), predictions.logits, pairs)
 
 
 def tally(
@@ -263,18 +244,18 @@ class StreamSums:
                 self._see(name, *batch.origin(index))
         self._count(batch, scores, rows)
         if settings.with_pairs:
-            for _, _, classes, sums in wasted_pairs(settings.forecast(batch), settings.prior):
+            for _, _, classes, sums in wasted_pairs(settings.forecast(batch), settings.charge.prior):
                 self.sums["pairs"].add(sums, index=classes)
         if batch.costs is not None and rows is not None:
             self.sums["typical"].add(batch.costs.sum(axis=0))
-            self.sums["own"].add((rows.per_case(unavoidable_costs(rows, settings.prior)) * weights).sum())
+            self.sums["own"].add((rows.per_case(unavoidable_costs(rows, settings.charge.prior)) * weights).sum())
 
     def _score(self, batch: Batch, with_table: bool) -> tuple[FusedScores, Forecast | None]:
         """Scores and rows; after a compiled pass no rows, and the metrics of each only if they were asked for."""
         settings, narrow = self.settings, batch.columns[0].dtype.itemsize < 4
         if not self.compiled or batch.costs is not None or batch.votes is not None or narrow:
             return self._by_definition(settings.forecast(batch))
-        about = (batch.truth, batch.weights, settings.base_costs, settings.prior, batch.tolerance)
+        about = (batch.truth, batch.weights, settings.charge.base, settings.charge.prior, batch.tolerance)
         keys = [metric.key for metric in settings.means]
         scores = score_columns(keys, batch.columns, *about, with_table=with_table)
         if len(doubtful := scores.doubtful):  # rows which the loop does not vouch for
@@ -288,7 +269,7 @@ class StreamSums:
     def _by_definition(self, forecast: Forecast) -> tuple[FusedScores, Forecast]:
         """As the registry defines metrics, for any prior, costs of each row, votes and logits."""
         rows = replace(forecast := forecast.check(), cluster=None, shares=None)
-        table = np.stack([metric.of_rows(rows, self.settings.prior) for metric in self.settings.means])
+        table = np.stack([metric.of_rows(rows, self.settings.charge.prior) for metric in self.settings.means])
         means = Means.of(forecast.per_case(table.T).T, forecast.case_weights)
         return FusedScores(means, forecast.values.argmax(axis=1), table), forecast
 
@@ -374,18 +355,18 @@ def concluded(predictions: Predictions, settings: Settings, parts: Iterable[tupl
         raise predictions.no_rows()
     if not sums.weight:
         raise InputError(f"{predictions.path}: the weight of every row is 0: give at least one a positive weight.")
-    by_class, typical, classes = sums.sums["counts"].value[0], settings.typical, predictions.classes
-    if typical is None:
+    charge, interval, classes = settings.charge, settings.interval, predictions.classes
+    by_class, typical = sums.sums["counts"].value[0], charge.typical
+    if settings.own_costs:
         typical, unavoidable = sums.sums["typical"].value / sums.cases, float(sums.sums["own"].value) / sums.weight
     else:
         unavoidable = float(by_class @ typical) / sums.weight
-    charged, interval = settings.charged, settings.interval
-    about = (classes, by_class, typical, charged.currency, "cases", sums.effective, interval.level)
+    about = (classes, by_class, typical, charge.costs.currency, "cases", sums.effective, interval.level)
     kept = None
     if sum(part.shape[1] for part in sums.kept) == sums.cases:
         kept = np.concatenate(sums.kept, axis=1)
         kept = kept[:, kept[0] > 0]
-    scores = {metric.key: _estimate(sums, metric, Background(*about), kept) for metric in settings.metrics}
+    scores = {metric.key: _estimate(sums, metric, Background(*about), kept) for metric in charge.metrics}
     model = ModelResult(
         name=predictions.name,
         scores=scores,
@@ -401,7 +382,7 @@ def concluded(predictions: Predictions, settings: Settings, parts: Iterable[tupl
     )
     data = Data(sums.means.count, sums.weight, classes, tuple(by_class.tolist()), None)
     ranks = dict.fromkeys(scores, (1.0,))
-    result = conclude((model,), data, charged, interval, settings.metrics, ranks=ranks)
+    result = conclude((model,), data, charge.costs, interval, charge.metrics, ranks=ranks)
     return replace(result, done=sums.changes.done(predictions.name))
 
 
