@@ -219,7 +219,7 @@ def test_weights_count_like_rows_and_their_unit_does_not():
         ({"folds": 1}, "folds is 1: it must be at least 2"),
         ({"method": "isotonic"}, "method is 'isotonic': pass one of 'auto'"),
         ({"prior": pr.Beta(0.0)}, "mean cost 0"),
-        ({"sample_weight": [0.0, 1.0, 0.0]}, "no row has a positive weight"),
+        ({"sample_weight": [0.0, 1.0, 0.0]}, "y_true has all weight in one fold: recalibrating takes other rows"),
     ],
 )
 def test_wrong_arguments_are_named(options, message):

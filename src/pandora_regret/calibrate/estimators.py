@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import PredefinedSplit, check_cv
-from sklearn.utils import _safe_indexing, get_tags, indexable
+from sklearn.utils import _safe_indexing, assert_all_finite, get_tags, indexable
 from sklearn.utils.metadata_routing import _RoutingNotSupportedMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
@@ -30,7 +30,6 @@ from sklearn.utils.validation import (
 
 from pandora_regret.calibrate.maps import (
     DEFAULT_PENALTIES,
-    METHODS,
     MOST_ROUNDS,
     TOLERANCE,
     Map,
@@ -432,9 +431,8 @@ class CalibratedSearch(NamesLikeliest, _RoutingNotSupportedMixin, MetaEstimatorM
         frozen = isinstance(self.estimator, FrozenEstimator)
         self.classes_ = np.asarray(self.estimator.classes_) if frozen else np.unique(y)
         check_named(self.classes_.tolist(), self.costs)
-        weights = None if sample_weight is None else np.asarray(sample_weight)
-        if weights is not None and has_fit_parameter(self.estimator, "sample_weight"):
-            fit_params["sample_weight"] = weights
+        if sample_weight is not None and has_fit_parameter(self.estimator, "sample_weight"):
+            fit_params["sample_weight"] = np.asarray(sample_weight)
         if frozen:
             self.estimator_, seen, forecasts = (
                 self.estimator,
@@ -444,12 +442,12 @@ class CalibratedSearch(NamesLikeliest, _RoutingNotSupportedMixin, MetaEstimatorM
         else:
             seen, forecasts = self._out_of_fold(X, y, fit_params, groups)
             self.estimator_ = clone(self.estimator).fit(X, y, **fit_params)
-        method = read_choice(self.method, "method", METHODS)
+        method = read_choice(self.method, "method", SCALINGS)
         objective = read_objective(self.objective, method)
         about: dict[str, Any] = {"labels": self.classes_, "logits": not hasattr(self.estimator_, "predict_proba")}
         if method == "temperature":
             about |= {"objective": objective, "prior": self.prior, "costs": self.costs}
-        of_seen = None if weights is None else weights[seen]
+        of_seen = None if sample_weight is None else np.asarray(sample_weight)[seen]
         self.calibrator_ = SCALINGS[method](**about).fit(forecasts, np.asarray(y)[seen], of_seen)
         return self
 
@@ -514,6 +512,7 @@ class CalibratedSearch(NamesLikeliest, _RoutingNotSupportedMixin, MetaEstimatorM
 def check_labels(y: NDArray[Any]) -> None:
     """Whole numbers and text are classes; anything else might be a measurement, or missing."""
     if y.dtype.kind not in "biuUS":
+        assert_all_finite(y, input_name="y")
         check_classification_targets(y)
 
 

@@ -300,10 +300,7 @@ def folds_of_cases(rows: Forecast, folds: Any, seed: int, groups: IntArray | Non
     own, share = rows.values[np.arange(len(rows)), rows.truth], frequencies_in(rows)[rows.truth]
     keys = np.round(rows.per_case(own + math.pi * (rows.values.T**2).mean(axis=0) + math.e * share), DIGITS)
     available = len(keys) if groups is None else int(groups.max()) + 1
-    if (n_folds := min(read_count(folds, "folds", least=2), available)) < 2:
-        argument, unit = ("y_true", "row") if groups is None else ("groups", "group")
-        fix = f"recalibrating a {unit} takes another to learn from; pass at least two"
-        raise InputError(f"has 1 {unit}", argument=argument, fix=fix)
+    n_folds = min(read_count(folds, "folds", least=2), available)
     if groups is not None:
         first = np.full(available, np.inf)
         np.minimum.at(first, groups, keys)
@@ -315,8 +312,9 @@ def folds_of_cases(rows: Forecast, folds: Any, seed: int, groups: IntArray | Non
     shuffled = np.random.default_rng(seed).permutation(int(units.max()) + 1)
     fold = shuffled[units] % n_folds
     if np.count_nonzero(np.bincount(fold, weights_of(rows))) < 2:
-        fix = "cross-fitting needs at least two rows, or groups; pass more of them, or fewer folds"
-        raise InputError("outside one of the folds no row has a positive weight", fix=fix)
+        argument, unit = ("y_true", "rows") if groups is None else ("groups", "groups")
+        fix = f"recalibrating takes other {unit} to learn from; pass at least two that have weight, or fewer folds"
+        raise InputError("has all weight in one fold", argument=argument, fix=fix)
     return fold
 
 
@@ -460,10 +458,25 @@ def decompose(
         some = at_most(ENOUGH_ROWS, others)
         return frequencies_in(others), warranted_map(some) if by == "auto" else fitted_map(by, some)
 
-    out_of_fold = cross_fit(rows, rows.per_row(folds_of_cases(rows, folds, seed, units)), fit)
-    baseline, recalibrated = _recalibrated_costs(forecast, prior, own, rows, out_of_fold)
-    hindsight = [(np.ones(len(rows), dtype=bool), fit(rows, "vector" if method == "auto" else method))]
-    easier, best = _recalibrated_costs(forecast, prior, own, rows, hindsight)
+    def costs_by(fitted: Iterable[tuple[Any, tuple[FloatArray, Map]]]) -> tuple[FloatArray, FloatArray]:
+        """What searching by class frequencies and by recalibrated forecasts costs, (n_cases,) each.
+
+        Where a map changes nothing, or knows nothing but the frequencies, its costs are those of the forecasts or
+        of the frequencies to the last bit: no rounding shows up as a saving.
+        """
+        unchanged, (shares, table) = np.zeros(len(rows)), np.empty((2, *forecast.values.shape))
+        for inside, (frequencies, map_) in fitted:
+            shares[inside] = table[inside] = frequencies
+            if map_.factors.any():
+                table[inside] = probabilities_of(map_(rows.values[inside].T))
+            unchanged[inside] = map_.factors.ndim == 1 and (map_.factors == 1).all() and not map_.shifts.any()
+        settled = replace(forecast, logits=False, tolerance=1e-6, checked=True)
+        baseline, recalibrated = (row_costs(replace(settled, values=values), prior) for values in (shares, table))
+        return baseline, np.where(forecast.per_case(unchanged) > 0, own, recalibrated)  # a case has one map
+
+    of_folds = rows.per_row(folds_of_cases(rows, folds, seed, units))
+    baseline, recalibrated = costs_by(cross_fit(rows, of_folds, fit))
+    easier, best = costs_by([(slice(None), fit(rows, "vector" if method == "auto" else method))])
 
     def term(values: FloatArray, in_hindsight: FloatArray | None = None) -> Estimate:
         """A mean, whose interval reaches up to what hindsight would save.
@@ -481,27 +494,3 @@ def decompose(
     miscalibration = term(own - recalibrated, own - best)
     discrimination = term(baseline - recalibrated, easier - best)
     return Decomposition(term(own), miscalibration, discrimination, term(baseline), currency, level)
-
-
-def _recalibrated_costs(
-    forecast: Forecast,
-    prior: Prior,
-    own: FloatArray,
-    rows: Forecast,
-    fitted: Iterable[tuple[NDArray[np.bool_], tuple[FloatArray, Map]]],
-) -> tuple[FloatArray, FloatArray]:
-    """What searching by class frequencies and by recalibrated forecasts costs, (n_cases,) each.
-
-    Where a map changes nothing, or knows nothing but the frequencies, its costs are those of the forecasts or of
-    the frequencies to the last bit: no rounding shows up as a saving.
-    """
-    shares, table = np.empty((2, *forecast.values.shape))
-    unchanged = np.zeros(len(rows))
-    for inside, (frequencies, map_) in fitted:
-        shares[inside] = table[inside] = frequencies
-        if map_.factors.any():
-            table[inside] = probabilities_of(map_(rows.values[inside].T))
-        unchanged[inside] = map_.factors.ndim == 1 and (map_.factors == 1).all() and not map_.shifts.any()
-    settled = replace(forecast, logits=False, tolerance=1e-6, checked=True)
-    baseline, recalibrated = (row_costs(replace(settled, values=values), prior) for values in (shares, table))
-    return baseline, np.where(forecast.per_case(unchanged) > 0, own, recalibrated)  # a case has one map
