@@ -205,12 +205,8 @@ def warranted_map(rows: Forecast) -> Map:
     ]
     if k <= MANY_CLASSES:
         maps.append((k * k - 1, fitted_map("matrix", rows)))
-
-    def criterion(candidate: tuple[int, Map]) -> float:
-        parameters, map_ = candidate
-        return parameters + _log_loss(map_, rows)[0] * float(rows.each_weight.sum())
-
-    return min(maps, key=criterion)[1]
+    whole = float(rows.each_weight.sum())
+    return min(maps, key=lambda each: each[0] + whole * _log_loss(each[1], rows)[0])[1]
 
 
 def _log_loss(map_: Map, rows: Forecast) -> tuple[float, Map]:

@@ -174,9 +174,9 @@ class Recalibration:
     @property
     def worth_it(self) -> bool | None:
         """Whether the interval of what it saves lies above zero; None where it includes zero, or there is none."""
-        if self.saved.low is None or self.saved.high is None or self.saved.low <= 0 < self.saved.high:
-            return None
-        return self.saved.low > 0
+        if self.saved.is_above_zero:
+            return True
+        return False if self.saved.turned.is_above_zero else None
 
 
 @renamed("typical_costs", "costs")
