@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import groupby
-from math import ceil
 from typing import NamedTuple
 
 import numpy as np
@@ -112,10 +111,8 @@ class Queue:
     def label(self, key: int, truth: int) -> Waiting | None:
         """The case of which this is the label, where one waits for it; None where it was given up."""
         case = self.unlabelled.pop(key, None)
-        delay = self.count - (self.given_up.pop(str(key)) if case is None else case.came)
-        unit = 10 ** max(len(str(delay)) - 2, 0)  # two digits, so that there are few of them
-        rounded = str(-(-delay // unit) * unit)
-        self.delays[rounded] = self.delays.get(rounded, 0) + 1
+        delay = str(self.count - (self.given_up.pop(str(key)) if case is None else case.came))
+        self.delays[delay] = self.delays.get(delay, 0) + 1
         if case is None:
             self.late += 1
         else:
@@ -156,9 +153,8 @@ class Queue:
 
     def needed_wait(self) -> int | None:
         """The wait that would have kept 99 % of labels, in periods or cases."""
-        delays = sorted((int(delay), labels) for delay, labels in self.delays.items())
-        kept = np.cumsum([labels for _, labels in delays])
-        return delays[int(np.searchsorted(kept, ceil(KEPT * kept[-1])))][0] if delays else None
+        delays = np.repeat([int(delay) for delay in self.delays], list(self.delays.values()))
+        return int(np.quantile(delays, KEPT, method="inverted_cdf")) if self.delays else None
 
 
 def as_columns(cases: list[Waiting]) -> Cases:
