@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pandora_regret.calibrate.maps import best_inverse_temperature, log_probabilities
+from pandora_regret.calibrate.maps import best_inverse_temperature, log_probabilities, probabilities_of
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
 from pandora_regret.kernels.reference import log_odds
 from pandora_regret.priors import Exponential, Fixed, Prior, Uniform
@@ -60,9 +60,7 @@ class EmbeddedSample:
 
     def probabilities(self, model: str) -> FloatArray:
         """The forecasts, as rounded, (rows, K)."""
-        odds = np.clip(-self.log_odds(model), -700, 700)
-        unnormalised = np.exp(odds - odds.max(axis=1, keepdims=True))
-        return np.asarray(unnormalised / unnormalised.sum(axis=1, keepdims=True))
+        return probabilities_of(np.clip(-self.log_odds(model), -700, 700).T)
 
     def fits(self, names: list[str], n_classes: int) -> bool:
         """Whether every part is as long as it must be, and every class is one of so many."""

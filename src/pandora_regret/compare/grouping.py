@@ -22,7 +22,6 @@ As all models are scored on the same cases, a model that costs more in every gro
 (Simpson's paradox cannot happen); but one group may settle the order against most cases: that is flagged.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -49,7 +48,6 @@ FEW_VALUES = 12  # a column of no more different numbers is taken as categories
 USUAL_BINS, MOST_BINS = 5, 100
 MOST_GROUPS = 50  # of a column; what is beyond is pooled, the smallest first
 MISSING, OTHER = "missing", "other"
-CUT = re.compile(r"(?P<name>.+?)(:(?P<how>each|\d+|[-+.\de]*(\|[-+.\de]*)+))?", re.DOTALL)
 CROSS = "*"
 MOST_CASES = 0.5  # of all weight
 MOST_NAMES = 3  # in one sentence
@@ -61,19 +59,23 @@ How: TypeAlias = str | int | list[float] | None  # a column is cut: "each" value
 def read_cuts(text: str) -> list[tuple[str, How]]:
     """One breakdown as it is written, "site*age:10": its columns, and how each is cut."""
     cuts: list[tuple[str, How]] = []
-    for match in (CUT.fullmatch(part.strip()) for part in text.split(CROSS)):
-        how: Any = match and match["how"]
-        fix = "" if match else "write a column, such as site, age:10 or site*sex"
-        if how and "|" in how:
-            with suppress(ValueError):
-                how = [float(edge) for edge in how.split("|") if edge]
-            if not how or how != sorted({*how}):
+    for part in map(str.strip, text.split(CROSS)):
+        name, _, cut = part.rpartition(":")
+        how: How = None
+        fix = "" if part else "write a column, such as site, age:10 or site*sex"
+        if name and cut.isdecimal():
+            how = int(cut)
+            if not 2 <= how <= MOST_BINS:
+                fix = f"ask for 2 to {MOST_BINS} bins; a single edge is written such as {how}|"
+        elif name and "|" in cut:
+            how = edges = list[Any](_number(edge) for edge in cut.split("|") if edge)
+            if not edges or None in edges or edges != sorted({*edges}):
                 fix = "write rising numbers between bars, such as age:18|65"
-        elif how and how != "each" and not 2 <= (how := int(how)) <= MOST_BINS:
-            fix = f"ask for 2 to {MOST_BINS} bins; a single edge is written such as {how}|"
-        if match is None or fix:
+        elif name and cut == "each":
+            how = cut
+        if fix:
             raise InputError(argument="by", value=text, fix=fix)
-        cuts.append((match["name"], how))
+        cuts.append((part if how is None else name, how))
     return cuts
 
 

@@ -602,9 +602,8 @@ def conclude(
 def without_verdict(result: Comparison, apart: Sequence[str]) -> Comparison:
     """A comparison of models of which some were scored against another truth: nothing can be said of who leads."""
     why = (f"No verdict: the truth is not the same for {listed(apart, MOST_NAMES - 1)} as for the other models.",)
-    others = tuple(model.name for model in result.models[1:])
-    unknown: dict[str, Any] = {"cases_needed": None, "stake": None, "recalibrated": False, "sentences": why}
-    none = replace(result.verdict, kind="undecided", undecided=others, level=(), **unknown)
+    others, old = tuple(model.name for model in result.models[1:]), result.verdict
+    none = Decision("undecided", old.leader, others, (), None, None, old.margin, old.share, False, why)
     return replace(result, verdict=none, headline=why, break_even=())
 
 
