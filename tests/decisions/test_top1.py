@@ -111,9 +111,9 @@ def test_class_counts_agree_with_scikit_learn():
 def test_counts_are_checked():
     with pytest.raises(InputError, match="false_positives of class 1 is -2"):
         ClassCounts([1, 2], [0, -2], [0, 0])
-    with pytest.raises(InputError, match=r"shapes \[\(2,\), \(2,\), \(1,\)\]"):
+    with pytest.raises(InputError, match=r"false_negatives has shape \(1,\): .*, shape \(2,\)"):
         ClassCounts([1, 2], [0, 2], [0])
-    with pytest.raises(InputError, match=r"shape \(K,\)"):
+    with pytest.raises(InputError, match=r"true_positives has shape \(\): pass one count per class"):
         ClassCounts(1, 2, 3)
     with pytest.raises(InputError, match="counts are of 3 classes but y_proba has 2 columns"):
         macro_f1_gains([[0.5, 0.5]], ClassCounts([1, 1, 1], [0, 0, 0], [0, 0, 0]))

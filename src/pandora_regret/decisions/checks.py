@@ -6,8 +6,9 @@ whole thousandths and never zero: what is printed is the violation itself, not a
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeAlias
 
@@ -21,7 +22,6 @@ from pandora_regret.scores import expected_search_cost
 from pandora_regret.text import Table
 
 MetricFunction: TypeAlias = Callable[[Any, Any], Any]  # (y_true, y_proba) -> a number
-Judge: TypeAlias = "Callable[..., Violation]"  # (y_true, **forecasts) -> these with their scores
 
 GRID = 1000  # forecasts are multiples of 1/GRID
 MOST_CLASSES = 10  # with more, forecasts without ties become rare among multiples of 1/GRID
@@ -96,29 +96,13 @@ def desiderata(
     if k > MOST_CLASSES:
         fix = f"violations are searched for with {MOST_CLASSES} classes at most"
         raise InputError(argument="n_classes", value=k, fix=fix)
-
-    def judge(y_true: IntArray, **forecasts: FloatArray) -> Violation:
-        tables = {name: metric(y_true.copy(), table.copy()) for name, table in forecasts.items()}
-        scores = {name: read_number(value, "what metric returned") for name, value in tables.items()}
-        return Violation("", y_true, forecasts, scores)
-
-    rng, sign = np.random.default_rng(seed), 1 if greater_is_better else -1
-    verdicts = (
-        _alignment(judge, sign, k, trials, rng, prior),
-        *_propriety(judge, sign, k, trials, rng),
-        _order_sensitivity(judge, sign, k, trials, rng),
-    )
+    search = _Search(metric, 1 if greater_is_better else -1, k, trials, np.random.default_rng(seed))
+    verdicts = (search.alignment(prior), *search.propriety(), search.order_sensitivity())
     return Desiderata(getattr(metric, "__name__", type(metric).__name__), *verdicts)
 
 
 def _same(a: Any, b: Any) -> Any:
     return np.isclose(a, b, rtol=ROUNDING, atol=1e-12)
-
-
-def _gain(judged: Violation, sign: int, this: str, that: str) -> float:
-    """How much better that forecast scores than this one; 0 if rounding explains it."""
-    a, b = judged.scores[this], judged.scores[that]
-    return 0.0 if _same(a, b) else sign * (b - a)
 
 
 def _parts(rows: FloatArray) -> FloatArray:
@@ -128,97 +112,121 @@ def _parts(rows: FloatArray) -> FloatArray:
     return np.asarray(1 + np.diff(edges, axis=1, prepend=np.zeros((n, 1))))
 
 
-def _random_rows(n: int, k: int, rng: Generator) -> FloatArray:
-    """Forecasts from vague to nearly certain."""
-    return np.vstack([rng.dirichlet(np.full(k, rng.choice([0.3, 1.0, 3.0]))) for _ in range(n)])
+@dataclass(frozen=True)
+class _Search:
+    """The search for violations: a metric, +1 if higher values of it are better or else -1, and how to look."""
 
+    metric: MetricFunction
+    sign: int
+    k: int
+    trials: int
+    rng: Generator
 
-def _untied_parts(k: int, rng: Generator) -> FloatArray:
-    """A forecast in GRID parts, no two of them equal: how a metric breaks ties is not at issue."""
-    while True:
-        parts = _parts(_random_rows(1, k, rng))
-        if len(np.unique(parts)) == k:
-            return parts.ravel()
+    def score(self, y_true: IntArray, y_proba: FloatArray) -> float:
+        """What the metric says; it may change what it is handed."""
+        return read_number(self.metric(y_true.copy(), y_proba.copy()), "what metric returned")
 
+    def gain(self, y: IntArray, this: FloatArray, that: FloatArray) -> float:
+        """How much better that forecast scores than this one; 0 if rounding explains it."""
+        a, b = self.score(y, this), self.score(y, that)
+        return 0.0 if _same(a, b) else self.sign * (b - a)
 
-def _alignment(judge: Judge, sign: int, k: int, trials: int, rng: Generator, prior: Prior | None) -> Verdict:
-    y, violation = np.arange(k), None
-    tables = [_parts(_random_rows(k, k, rng)) / GRID for _ in range(trials)]
-    losses = np.array([-sign * judge(y, A=table).scores["A"] for table in tables])
-    costs = np.array([expected_search_cost(y, table, prior=prior) for table in tables])
-    tied = _same(losses[:, None], losses)
-    preferred = (losses[:, None] < losses) & ~tied
-    # a reversal is worse than a tie, so it comes last and replaces it
-    for judged, says in ((tied, "A and B are not told apart"), (preferred, "A is preferred")):
-        worst = costs[:, None] / costs * judged
-        a, b = np.unravel_index(np.argmax(worst), worst.shape)
-        if worst[a, b] > CLEARLY_MORE:
-            why = f"{says}, but A's search costs {costs[a]:.3f} and B's {costs[b]:.3f}"
-            violation = replace(judge(y, A=tables[a], B=tables[b]), why=why)
-    return Verdict("decision alignment", trials * (trials - 1) // 2, violation)
+    def violation(self, why: str, y: IntArray, **forecasts: FloatArray) -> Violation:
+        """Forecasts with their scores."""
+        return Violation(why, y, forecasts, {name: self.score(y, table) for name, table in forecasts.items()})
 
+    def random_rows(self, n: int) -> FloatArray:
+        """Forecasts from vague to nearly certain."""
+        draw = self.rng.dirichlet
+        return np.vstack([draw(np.full(self.k, self.rng.choice([0.3, 1.0, 3.0]))) for _ in range(n)])
 
-def _propriety(judge: Judge, sign: int, k: int, trials: int, rng: Generator) -> tuple[Verdict, Verdict]:
-    judged = [judge(y, honest=honest, other=other) for y, honest, other in islice(_rivalries(k, rng), trials)]
-    gains = np.array([_gain(each, sign, "honest", "other") for each in judged])
-    better = equal = None
-    if gains.max() > 0:
-        better = replace(judged[gains.argmax()], why="another forecast beats the true frequencies")
-    elif (gains == 0).any():
-        equal = replace(judged[gains.argmax()], why="another forecast scores the same as the true frequencies")
-    return Verdict("propriety", trials, better), Verdict("strict propriety", trials, better or equal)
+    def untied_parts(self) -> FloatArray:
+        """A forecast in GRID parts, no two of them equal: how a metric breaks ties is not at issue."""
+        while True:
+            parts = _parts(self.random_rows(1))
+            if len(np.unique(parts)) == self.k:
+                return parts.ravel()
 
+    def alignment(self, prior: Prior | None) -> Verdict:
+        """Whether the metric prefers the forecaster whose search costs less."""
+        y, violation = np.arange(self.k), None
+        tables = [_parts(self.random_rows(self.k)) / GRID for _ in range(self.trials)]
+        losses = np.array([-self.sign * self.score(y, table) for table in tables])
+        costs = np.array([expected_search_cost(y, table, prior=prior) for table in tables])
+        tied = _same(losses[:, None], losses)
+        preferred = (losses[:, None] < losses) & ~tied
+        # a reversal is worse than a tie, so it comes last and replaces it
+        for judged, says in ((tied, "A and B are not told apart"), (preferred, "A is preferred")):
+            worst = costs[:, None] / costs * judged
+            a, b = np.unravel_index(np.argmax(worst), worst.shape)
+            if worst[a, b] > CLEARLY_MORE:
+                why = f"{says}, but A's search costs {costs[a]:.3f} and B's {costs[b]:.3f}"
+                violation = self.violation(why, y, A=tables[a], B=tables[b])
+        return Verdict("decision alignment", self.trials * (self.trials - 1) // 2, violation)
 
-def _rivalries(k: int, rng: Generator) -> Iterator[tuple[IntArray, FloatArray, FloatArray]]:
-    """Three groups of GRID instances, each with its own label frequencies, forecast honestly and not: without end.
+    def propriety(self) -> tuple[Verdict, Verdict]:
+        """Whether no forecast beats the true frequencies, and whether none does as well."""
+        rivalries = list(islice(self.rivalries(), self.trials))
+        gains = np.array([self.gain(*rivalry) for rivalry in rivalries])
+        y, honest, other = rivalries[gains.argmax()]
+        better = equal = None
+        if gains.max() > 0:
+            why = "another forecast beats the true frequencies"
+            better = self.violation(why, y, honest=honest, other=other)
+        elif (gains == 0).any():
+            why = "another forecast scores the same as the true frequencies"
+            equal = self.violation(why, y, honest=honest, other=other)
+        return Verdict("propriety", self.trials, better), Verdict("strict propriety", self.trials, better or equal)
 
-    One group would not do: macro-F1 is honest about a single group, and lies about one for the sake of another.
-    """
-    while True:
-        counts = np.vstack([_untied_parts(k, rng) for _ in range(3)])
-        y, truth = np.repeat(np.tile(np.arange(k), 3), counts.ravel().astype(np.intp)), counts / GRID
-        noise, everybody = _random_rows(len(truth), k, rng), truth.mean(axis=0)
-        one_group_off = np.vstack([noise[:1], truth[1:]])
-        shifted, base_rates = 0.8 * truth + 0.2 * noise, np.broadcast_to(everybody, truth.shape)
-        for odd in (noise, one_group_off, shifted, truth**2, np.sqrt(truth), truth / everybody, base_rates):
-            rival = _parts(odd / odd.sum(axis=1, keepdims=True)) / GRID
-            if np.abs(rival - truth).max() >= CLEARLY_OTHER:
-                yield y, np.repeat(truth, GRID, axis=0), np.repeat(rival, GRID, axis=0)
+    def rivalries(self) -> Iterator[tuple[IntArray, FloatArray, FloatArray]]:
+        """Three groups of GRID instances, each with its label frequencies, forecast honestly and not: without end.
 
+        One would not do: macro-F1 is honest about a single group, but lies about one for the sake of another.
+        """
+        while True:
+            counts = np.vstack([self.untied_parts() for _ in range(3)])
+            y, truth = np.repeat(np.tile(np.arange(self.k), 3), counts.ravel().astype(np.intp)), counts / GRID
+            noise, everybody = self.random_rows(len(truth)), truth.mean(axis=0)
+            one_group_off = np.vstack([noise[:1], truth[1:]])
+            shifted, base_rates = 0.8 * truth + 0.2 * noise, np.broadcast_to(everybody, truth.shape)
+            for odd in (noise, one_group_off, shifted, truth**2, np.sqrt(truth), truth / everybody, base_rates):
+                rival = _parts(odd / odd.sum(axis=1, keepdims=True)) / GRID
+                if np.abs(rival - truth).max() >= CLEARLY_OTHER:
+                    yield y, np.repeat(truth, GRID, axis=0), np.repeat(rival, GRID, axis=0)
 
-def _order_sensitivity(judge: Judge, sign: int, k: int, trials: int, rng: Generator) -> Verdict:
-    name, y, unweighed = "within-instance order sensitivity", np.arange(k), None
-    for place, before, demoted, kept in islice(_demotions(k, rng), trials):
-        why = f"the truth falls from place {place + 1} to {place + 2}, its probability unchanged, "
-        fallen = judge(y, before=before, demoted=demoted)
-        if _gain(fallen, sign, "demoted", "before") <= 0:
-            return Verdict(name, trials, replace(fallen, why=why + "and the score gets no worse"))
-        if unweighed is None:
-            why += "and a shift of the same size that changes no order is no better"
-            control = replace(judge(y, **fallen.forecasts, kept=kept), why=why)
-            unweighed = control if _gain(control, sign, "demoted", "kept") <= 0 else None
-    return Verdict(name, trials, unweighed)
+    def order_sensitivity(self) -> Verdict:
+        """Whether a truth that falls behind scores worse, and worse than if nothing but its rivals had changed."""
+        name, y, unweighed = "within-instance order sensitivity", np.arange(self.k), None
+        for place, before, demoted, kept in islice(self.demotions(), self.trials):
+            why = f"the truth falls from place {place + 1} to {place + 2}, its probability unchanged, "
+            if self.gain(y, demoted, before) <= 0:
+                why += "and the score gets no worse"
+                return Verdict(name, self.trials, self.violation(why, y, before=before, demoted=demoted))
+            if unweighed is None and self.gain(y, demoted, kept) <= 0:
+                why += "and a shift of the same size that changes no order is no better"
+                unweighed = self.violation(why, y, before=before, demoted=demoted, kept=kept)
+        return Verdict(name, self.trials, unweighed)
 
+    def demotions(self) -> Iterator[tuple[int, FloatArray, FloatArray, FloatArray]]:
+        """The truth's place in one instance's forecast, and three tables that differ there only: without end.
 
-def _demotions(k: int, rng: Generator) -> Iterator[tuple[int, FloatArray, FloatArray, FloatArray]]:
-    """The truth's place in one instance's forecast, and three tables that differ there only: without end.
-
-    It has its forecast; the class next behind its truth passes it, from as far behind as it ends up ahead; or
-    another class receives as much from the same donor and passes nobody.
-    """
-    while True:
-        parts, unit = _untied_parts(k, rng), np.eye(k)
-        order, place = np.argsort(-parts), int(rng.integers(k - 2))
-        truth, rival, *behind = order[place:]
-        donor = rng.choice(behind)
-        bystander = rng.choice(np.setdiff1d(order, [truth, rival, donor]))
-        step = 2 * (parts[truth] - parts[rival])
-        demoted, kept = (parts + step * (unit[to] - unit[donor]) for to in (rival, bystander))
-        falling = kept[order], demoted[[*order[:place], rival, truth, *behind]]
-        if all((np.diff(row) < 0).all() and row[-1] > 0 for row in falling):
-            others, here = _parts(_random_rows(k, k, rng)) / GRID, (np.arange(k) == truth)[:, None]
-            before, after, control = (np.where(here, row / GRID, others) for row in (parts, demoted, kept))
-            yield place, before, after, control
+        It has its forecast; the class next behind its truth passes it, from as far behind as it ends up ahead; or
+        another class receives as much from the same donor and passes nobody.
+        """
+        unit = np.eye(self.k)
+        while True:
+            parts = self.untied_parts()
+            order, place = np.argsort(-parts), int(self.rng.integers(self.k - 2))
+            truth, rival, *behind = order[place:]
+            donor = self.rng.choice(behind)
+            bystander = self.rng.choice(np.setdiff1d(order, [truth, rival, donor]))
+            step = 2 * (parts[truth] - parts[rival])
+            demoted, kept = (parts + step * (unit[to] - unit[donor]) for to in (rival, bystander))
+            falling = kept[order], demoted[[*order[:place], rival, truth, *behind]]
+            if all((np.diff(row) < 0).all() and row[-1] > 0 for row in falling):
+                tables = np.repeat(_parts(self.random_rows(self.k))[None], 3, axis=0)
+                tables[:, truth] = parts, demoted, kept
+                yield place, *(tables / GRID)
 
 
 @dataclass(frozen=True)
@@ -232,15 +240,13 @@ class Violation:
 
     def __str__(self) -> str:
         header = ["truth", *(f"{name}: {self.scores[name]:.4g}" for name in self.forecasts)]
-        joint = np.hstack(list(self.forecasts.values()))  # instances that every forecast treats alike share a line
-        _, first, group = np.unique(joint, axis=0, return_index=True, return_inverse=True)
+        truths = defaultdict[Any, Counter[int]](Counter)  # instances that every forecast treats alike share a line
+        for truth, *rows in zip(self.y_true.tolist(), *self.forecasts.values(), strict=True):
+            truths[tuple(" ".join(f"{p:.3f}" for p in row) for row in rows)][truth] += 1
         lines = []
-        for number in np.argsort(first):
-            counts = np.bincount(self.y_true[group.ravel() == number])
-            tally = ", ".join(f"{counts[label]} of {label}" for label in np.flatnonzero(counts))
-            numbers = (table[first[number]] for table in self.forecasts.values())
-            shown = [" ".join(f"{p:.3f}" for p in row) for row in numbers]
-            lines.append([tally if counts.sum() > 1 else str(counts.argmax()), *shown])
+        for shown, counts in truths.items():
+            tally = ", ".join(f"{n} of {truth}" for truth, n in sorted(counts.items()))
+            lines.append([tally if counts.total() > 1 else str(*counts), *shown])
         return Table(header, lines, [self.why], words=len(header)).to_text()
 
 

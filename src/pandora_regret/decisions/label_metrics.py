@@ -19,7 +19,7 @@ from pandora_regret.inputs import (
     read_labelled,
     read_probabilities,
 )
-from pandora_regret.inputs.numbers import check_each, read_floats, read_number
+from pandora_regret.inputs.numbers import check_each, check_shape, read_floats, read_number
 from pandora_regret.kernels.reference import probabilities
 from pandora_regret.scores import Score, mean_or_rows
 
@@ -109,9 +109,11 @@ def ranking_cost(
     array([0.        , 0.66666667])
     """
     forecast = read_labelled(y_true, y_proba, labels, sample_weight, logits, normalise)
-    places = ((block, place_of_truth(block.truth, block.values)) for block in forecast.blocks())
-    rows = ((block, np.asarray(cost_of_place(place), dtype=np.float64)) for block, place in places)
-    return mean_or_rows(forecast, rows, per_instance)
+
+    def cost(block: Forecast) -> FloatArray:
+        return np.asarray(cost_of_place(place_of_truth(block.truth, block.values)), np.float64)
+
+    return mean_or_rows(forecast, ((block, cost(block)) for block in forecast.blocks()), per_instance)
 
 
 def place_of_truth(truth: IntArray, proba: FloatArray) -> IntArray:
@@ -141,15 +143,13 @@ class ClassCounts:
     false_negatives: FloatArray
 
     def __post_init__(self) -> None:
-        counts = {field.name: read_floats(getattr(self, field.name), field.name) for field in fields(self)}
-        shapes = [numbers.shape for numbers in counts.values()]
-        if len(set(shapes)) > 1 or len(shapes[0]) != 1:
-            fix = "pass one count per class in each, shape (K,)"
-            raise InputError(f"the counts have shapes {shapes}", value=shapes, fix=fix)
-        for name, numbers in counts.items():
+        for name in [field.name for field in fields(self)]:
+            counts = read_floats(getattr(self, name), name)
+            object.__setattr__(self, name, counts)
+            k = self.true_positives.size
+            check_shape(counts, name, f"pass one count per class in each, shape ({k},)", (k,))
             fix = "a count is a finite number and not negative"
-            check_each((numbers >= 0) & (numbers < np.inf), numbers, name, fix)
-            object.__setattr__(self, name, numbers)
+            check_each((counts >= 0) & (counts < np.inf), counts, name, fix)
 
     @classmethod
     def of(cls, y_true: Labels, y_proba: Table, *, labels: ArrayLike | None = None) -> ClassCounts:

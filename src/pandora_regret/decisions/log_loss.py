@@ -20,7 +20,6 @@ from pandora_regret.inputs import (
     read_positive,
 )
 from pandora_regret.inputs.numbers import check_shape, read_floats, read_number
-from pandora_regret.kernels.reference import of_class
 
 
 def parallel_costs(y_true: Labels, y_proba: Table, *, labels: ArrayLike | None = None) -> FloatArray:
@@ -50,9 +49,9 @@ def parallel_costs(y_true: Labels, y_proba: Table, *, labels: ArrayLike | None =
     array([[1.19314718, 0.3       , 0.2       ]])
     """
     forecast = read_labelled(y_true, y_proba, labels=labels)
-    costs, truth = forecast.values.astype(np.float64), forecast.truth
-    ours = of_class(costs, truth)
-    np.put_along_axis(costs, truth[:, None], ours + _minus_log(ours), axis=1)
+    costs = forecast.values.astype(np.float64)
+    at_truth = np.arange(len(costs)), forecast.truth
+    costs[at_truth] += _minus_log(costs[at_truth])
     return costs
 
 
