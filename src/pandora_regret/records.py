@@ -10,6 +10,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -107,6 +108,16 @@ def path(place: str, step: str | int) -> str:
         return f"{place}[{step}]"
     key = step if re.fullmatch(r"[A-Za-z0-9_-]+", step) else _quoted(step)
     return f"{place}.{key}" if place else key
+
+
+def read_toml(file: Any, fix: str) -> dict[str, Any]:
+    """What a TOML file says: a path, or a file within the package."""
+    try:
+        content = (file if hasattr(file, "read_bytes") else Path(file)).read_bytes()
+    except (OSError, ValueError, TypeError) as error:  # ValueError: a null character in the path
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"cannot be read ({reason})", value=str(file), place=repr(str(file)), fix=fix) from None
+    return parse_toml(content, str(file))
 
 
 def parse_toml(content: bytes, file: str) -> dict[str, Any]:

@@ -254,7 +254,7 @@ def test_a_class_that_is_left_over_is_not_confirmed():
 )
 def test_too_many_states_are_refused_before_any_is_built(steps, why, monkeypatch):
     workup = Workup(names(22), steps, stops={"name": {"wrong": 10}})
-    monkeypatch.setattr("pandora_regret.workup.states.StateSpace.branches", None)
+    monkeypatch.setattr("pandora_regret.workup.states.StateSpace.open_actions", None)
     with pytest.raises(InputError) as error:
         workup_entropy(np.full((1, 22), 1 / 22), workup)
     assert why in str(error.value)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from graphlib import CycleError, TopologicalSorter
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from itertools import takewhile
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -22,7 +20,8 @@ from pandora_regret.inputs.costs import check_costs
 from pandora_regret.inputs.names import did_you_mean
 from pandora_regret.inputs.numbers import read_number
 from pandora_regret.priors import Empirical
-from pandora_regret.records import check_keys, check_one_of, fail, from_plain, parse_toml, path
+from pandora_regret.records import check_keys, check_one_of, fail, from_plain, path, read_toml
+from pandora_regret.text import typed
 
 RANGE_CONCENTRATION = 6  # of a chance known by its range: the Beta distribution of project planning (PERT)
 
@@ -77,10 +76,10 @@ class Step(Payment):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        stated = [key for key in ("trials", "low", "high", "otherwise") if getattr(self, key) is not None]
-        if self.probability is None and stated:
-            fix = "add probability = ..., or take it out"
-            raise InputError("has no probability beside it", argument=stated[0], fix=fix)
+        for key in ("trials", "low", "high", "otherwise"):
+            if self.probability is None and getattr(self, key) is not None:
+                fix = "add probability = ..., or take it out"
+                raise InputError("has no probability beside it", argument=key, fix=fix)
         if self.low is None and self.high is None:
             return
         if self.trials is not None:
@@ -115,8 +114,8 @@ class Step(Payment):
         Of `trials` observed cases, the Bayesian bootstrap: Beta(p n, (1 - p) n). Of a range, a Beta distribution
         stretched over it. The argument `trials` holds where the file says nothing; without it, p is certain.
         """
-        low, high, trials = self.low or 0.0, self.high or 1.0, self.trials or trials
-        concentration = RANGE_CONCENTRATION if self.high is not None else trials
+        low, high = self.low or 0.0, self.high or 1.0
+        concentration = RANGE_CONCENTRATION if self.high is not None else self.trials or trials
         if concentration is None or not 0 < self.chance < 1:
             return self.chance
         mean = (self.chance - low) / (high - low)
@@ -370,21 +369,14 @@ def load_costs(name_or_path: Place) -> Pathways:
     {'CNV': 343.913, 'DME': 343.913, 'drusen': 186.71, 'normal': 149.64}
     """
     shipped = _shipped().get(name_or_path) if isinstance(name_or_path, str) else None
-    try:
-        content = (shipped or Path(name_or_path)).read_bytes()
-    except (OSError, ValueError) as error:  # ValueError: a null character in the path
-        name, reason = str(name_or_path), getattr(error, "strerror", None) or error
-        problem = f"is not a file that can be read ({reason}), nor the name of a shipped one"
-        fix = f"pass the path of a pathway file, or one of {', '.join(available_costs())}"
-        raise InputError(problem, argument="name_or_path", value=name, place=repr(name), fix=fix) from None
-    name = shipped.name if shipped else str(name_or_path)
-    document = parse_toml(content, name)
+    fix = f"pass the path of a pathway file, or one of {', '.join(available_costs())}"
+    document = read_toml(shipped or name_or_path, fix)
     try:
         check_version(document)
         check_keys(PathwayFile, document, "")
         return _checked(from_plain(PathwayFile, document, ""))
     except InputError as error:
-        raise error.within(name) from None
+        raise error.within(str(name_or_path)) from None
 
 
 def _shipped() -> dict[str, Traversable]:
@@ -419,15 +411,13 @@ def _checked(file: PathwayFile) -> Pathways:
     """Names that exist and differ, pathways that are all used, and costs as published, for all classes or none."""
     for name, steps in file.pathways.items():
         check_payments(steps, path("pathways", name), file.items, file.pathways)
-    names, any_published = (
-        [one.name for one in file.classes],
-        any(one.published is not None for one in file.classes),
-    )
+    seen, any_published = set[str](), any(one.published is not None for one in file.classes)
     for number, one in enumerate(file.classes):
         place = path("classes", number)
         _check_name(one.pathway, file.pathways, f"{place}.pathway", "pathways")
-        if one.name in names[:number]:
+        if one.name in seen:
             fail(f"{place}.name", f"is {one.name!r} a second time", "each class needs its own name", one.name)
+        seen.add(one.name)
         if one.published is None and any_published:
             missing = "is missing, though other classes have one"
             fail(f"{place}.published", missing, "state it for all or for none")
@@ -439,8 +429,8 @@ def _checked(file: PathwayFile) -> Pathways:
     check_costs(np.array(list(result.costs.values())), "costs", result.classes)
     for number, (name, printed) in enumerate(result.published.items()):
         # half a unit in the last published digit, either way: publishers differ in how they round a tie
-        digits, cost = min(0, int(Decimal(repr(printed)).normalize().as_tuple().exponent)), result.costs[name]
-        if abs(cost - printed) > 0.5 * 10.0**digits * (1 + 1e-9):
+        decimals, cost = len(typed(printed).partition(".")[2]), result.costs[name]
+        if abs(cost - printed) > 0.5 / 10**decimals * (1 + 1e-9):
             differs = f"is {printed:.12g}, but the pathway costs {cost:.12g}"
             fail(f"{path('classes', number)}.published", differs, "correct the figure or the pathway")
     return result
@@ -487,13 +477,11 @@ def shared_steps(pathways: Place | Pathways) -> dict[str, Any]:
     What the pathways of several classes begin with is a step of its own, paid once.
     """
     source = pathways if isinstance(pathways, Pathways) else load_costs(pathways)
-    spent, parts, steps = source.spent(), dict[str, Parts](), dict[str, dict[str, Any]]()
+    parts, totals, steps = dict[str, Parts](), dict[str, Any](), dict[str, dict[str, Any]]()
 
     def cost(step: Step) -> Any:
-        return sum(
-            times * (source.items[one.name].amount if one.item else sum(spent[one.name].values()))
-            for one, times in step.paid(step.chance)
-        )
+        payments = step.paid(step.chance)
+        return sum(n * (source.items[one.item].amount if one.item else totals[one.name]) for one, n in payments)
 
     def grow(left: dict[str, Parts], parent: str | None) -> None:
         """Add the steps that follow `parent`, for pathways and the payments still to be made.
@@ -514,13 +502,15 @@ def shared_steps(pathways: Place | Pathways) -> dict[str, Any]:
             grow({pathway: payments[n:] for pathway, payments in together.items() if payments[n:]}, name)
 
     for pathway, followed in source.pathways.items():  # each after those it contains
-        parts[pathway] = []
+        totals[pathway], parts[pathway] = sum(map(cost, followed)), []
         for step in followed:  # a pathway that is certain to be followed once is written out
             inner = parts[step.followed] if step.followed else [(step.name, replace(step, source=""))]
             parts[pathway] += [(step.name, inner[0][1])] if len(inner) == 1 else inner
     grow({one.pathway: parts[one.pathway] for one in source.hypotheses}, None)
-    about = {"title": source.title, "setting": source.setting, "currency": source.currency}
-    stated = {(item.source, item.year) for item in source.items.values()}
-    about |= dict(zip(("source", "year"), *stated, strict=True)) if len(stated) == 1 else {}
-    about = {key: value for key, value in about.items() if value}
+    sources = {item.source for item in source.items.values()}
+    about = {
+        "title": source.title,
+        "currency": source.currency,
+        "source": sources.pop() if len(sources) == 1 else "",
+    }
     return about | {"classes": list(source.classes), "steps": steps}

@@ -69,6 +69,7 @@ SEARCHES = {
     "adaptive": "repeats where they are worth most",
 }
 TIE = 1e-10  # two tests whose indices agree to this are equally good: rounding must not make both the first
+FAR_BEHIND = -1e5  # indices of impossible classes: repeats of a possible one never come so far
 LARGEST_TAIL = 1e-13  # what is left of the series, as a share of the expenditure, when summing stops
 MOST_DRAWN = 1e18  # beyond as many tests of a class, false alarms no longer stray from their mean
 
@@ -540,15 +541,12 @@ def order_of_tests(search: SearchName, block: Forecast, tests: Tests, steps: int
         return np.take(first, np.arange(steps) % k, axis=1)
     values = np.take_along_axis(block.values, first, axis=1)
     costs = np.take_along_axis(np.broadcast_to(np.asarray(block.costs), values.shape), first, axis=1)
-    possible = values > (-np.inf if block.logits else 0.0)
-    ratio = log_ratio(values, values[:, :1], costs, costs[:, :1], logits=block.logits)
-    index = np.where(possible, ratio, -np.log(costs))  # impossible classes relative to each other
+    index = log_ratio(values, values[:, :1], costs, costs[:, :1], logits=block.logits)
+    index = np.where(index > -np.inf, index, FAR_BEHIND - np.log(costs))  # impossible classes
     chosen, taken = np.empty((len(index), steps), dtype=np.intp), np.zeros_like(index)
     for step in range(steps):  # by falling index, each falling when taken
         with np.errstate(invalid="ignore"):
             now = np.where(taken > 0, index - taken * tests.fading[first], index)
-        rest = ~np.any(possible & (now > -np.inf), axis=1, keepdims=True)  # impossible classes are left alone
-        now = np.where(possible ^ rest, now, -np.inf)
         chosen[:, step] = np.argmax(now >= now.max(axis=1, keepdims=True) - TIE, axis=1)
         taken[np.arange(len(index)), chosen[:, step]] += 1
     return np.take_along_axis(first, chosen, axis=1)

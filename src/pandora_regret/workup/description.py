@@ -21,7 +21,7 @@ from pandora_regret.atomic import write_atomically
 from pandora_regret.costs import Pathways
 from pandora_regret.costs.pathways import shared_steps
 from pandora_regret.inputs import FloatArray, InputError
-from pandora_regret.records import fail, parse_toml, path, to_toml
+from pandora_regret.records import fail, path, read_toml, to_toml
 from pandora_regret.text import counted
 from pandora_regret.workup.format import Pair, Stop, WorkupStep, read_workup
 
@@ -93,13 +93,8 @@ class Workup:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Workup:
         """Read and check a TOML file."""
-        try:
-            content = Path(path).read_bytes()
-        except (OSError, ValueError, TypeError) as error:  # ValueError: a null character in the path
-            reason = getattr(error, "strerror", None) or error
-            raise InputError(f"{str(path)!r} cannot be read ({reason}): pass the path of a TOML file.") from None
         workup = cls.__new__(cls)
-        workup._read(parse_toml(content, str(path)), str(path))
+        workup._read(read_toml(path, "pass the path of a TOML file"), str(path))
         return workup
 
     def _read(self, document: Mapping[str, Any], file: str) -> None:

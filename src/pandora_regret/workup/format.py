@@ -200,10 +200,6 @@ def _chosen(value: Any, among: Mapping[str, Any], place: str, what: str) -> list
     return [among[name] for name in _texts(value)]
 
 
-def _rows(table: Iterable[FloatArray]) -> tuple[tuple[float, ...], ...]:
-    return tuple(tuple(row.tolist()) for row in table)
-
-
 class _Reader:
     """Reads the tables of a file in the light of the classes and fee items that it lists."""
 
@@ -290,10 +286,10 @@ class _Reader:
             name,
             rounded(fees) if table.cost is None else table.cost,
             tuple(told),
-            _rows(chances),
+            tuple(map(tuple, chances.tolist())),
             tuple(of_one.get(o) if o in confirming else None for o in told),
             _texts(table.requires),
-            _rows(self._per_class(row, place) for row in (table.counts or {}).values()),
+            tuple(tuple(self._per_class(row, place).tolist()) for row in (table.counts or {}).values()),
             table.cuts,
             normal,
         )

@@ -16,8 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pandora_regret.inputs import FloatArray, IntArray
-from pandora_regret.inputs.tables import row_slices
-from pandora_regret.kernels import engine
 from pandora_regret.kernels.horn import BETTER
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.states import UNUSED, Findings, State, StateSpace
@@ -52,28 +50,6 @@ class Graph(NamedTuple):
     def edge_costs(self, step_costs: FloatArray) -> Any:
         """What every edge costs, (E,), where steps cost so much, (M,)."""
         return (self.space.uses @ step_costs + self.space.workup.fee)[self.actions]
-
-    def costs(
-        self, p: FloatArray, rows: IntArray, truths: IntArray, step_costs: FloatArray, by_loops: bool
-    ) -> tuple[FloatArray, FloatArray]:
-        """Each row's predicted cost, (n,), and what the policies of some `rows` cost under `truths`, (P,)."""
-        about, starts = (self.arrays, self.edge_costs(step_costs)), np.searchsorted(rows, np.arange(len(p) + 1))
-        values, paid, table = np.empty(len(p)), np.empty(len(truths)), np.ascontiguousarray(p)
-        if by_loops:
-            from pandora_regret.workup.loops import graph_costs
-
-            def search(some: slice) -> None:
-                first = starts[some.start : some.stop + 1]
-                pairs = slice(first[0], first[-1])
-                graph_costs(table[some], first - first[0], truths[pairs], *about, values[some], paid[pairs])
-
-            engine.in_threads(search, len(p), len(p) * len(self.actions))
-        else:
-            for some in row_slices(len(p), len(self.states) + 1):
-                pairs = slice(starts[some.start], starts[some.stop])
-                value, _, spent = sweep(table[some], rows[pairs] - some.start, truths[pairs], *about)
-                values[some], paid[pairs] = value[0, :-1], spent[0]
-        return values, paid
 
 
 def compile_graph(workup: Workup, found: Findings | None = None, limit: int = MOST_STATES) -> Graph:

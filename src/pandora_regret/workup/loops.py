@@ -21,8 +21,8 @@ IN_LANES = {**FAST, "forceinline": True, "fastmath": {*FAST["fastmath"], "nnan"}
 
 
 @njit(**FAST)
-def graph_costs(p, starts, truths, graph, edge_costs, values, paid):
-    """Each row's predicted cost into `values`, and what each of its truths costs into `paid`.
+def graph_costs(p, starts, truths, graph, edge_costs, paid):
+    """What the policy of each row costs under each of its truths, into `paid`.
 
     `truths` holds the classes that are asked about, those of row n from ``starts[n]`` on.
     """
@@ -35,7 +35,6 @@ def graph_costs(p, starts, truths, graph, edge_costs, values, paid):
         _sweep(lanes, graph, edge_costs, value)
         for lane in range(used):
             row = first + lane
-            values[row] = value[0, lane]
             for pair in range(starts[row], starts[row + 1]):
                 paid[pair] = _walk(lanes, truths[pair], lane, value, graph, edge_costs, stack)
 

@@ -35,7 +35,6 @@ class Planner:
 
     def __init__(self, space: StateSpace, state: State, w: FloatArray, seconds: float, limit: float = inf) -> None:
         self.space, self.bounds, self.nodes = space, Bounds(space), dict[State, Node]()
-        self.dependent = [step for step, before in enumerate(space.before) if before]
         self.n_opened, self.round = 0, 0
         self.started, self.seconds = perf_counter(), seconds
         self.limit = min(limit, ROOM / (7 * len(self.bounds.rows)))
@@ -143,7 +142,7 @@ class Planner:
         space, bounds, state = self.space, self.bounds, node.state
         costs, usable = bounds.costs.copy(), np.isfinite(node.least)
         told = space.informative(state.possible)
-        for step in self.dependent:
+        for step in range(len(space.before)):
             if not usable[step] and told[step] and space.can_be_made(state, step):
                 usable[step] = True
                 costs[step] += bounds.costs[space.missing(state, step)].sum()

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
+from pandora_regret.inputs.tables import row_slices
 from pandora_regret.kernels import engine
 from pandora_regret.kernels.horn import FIRST, compiled_forest, forest_costs
 from pandora_regret.kernels.reference import BROKEN_BY_INDEX, search_order
 from pandora_regret.priors import Prior
 from pandora_regret.workup.description import Workup
-from pandora_regret.workup.graph import NOTHING, compile_graph
+from pandora_regret.workup.graph import compile_graph, sweep
 
 NO_WAY_OUT = 1e80  # the loss of giving up where that is impossible
 FREE = 1e-100  # what a step costs that costs nothing, or has been made
@@ -176,8 +177,20 @@ class GraphPolicy(Policy):
 
     def paid(self, p: FloatArray, rows: IntArray, truths: IntArray, costs: FloatArray) -> FloatArray:
         """By walking the chosen policy along the outcomes that a class can give."""
-        return self.graph.costs(p, rows, truths, costs, self.worth_loops(len(p)))[1]
+        about, table = (self.graph.arrays, self.graph.edge_costs(costs)), np.ascontiguousarray(p)
+        paid, starts = np.empty(len(rows)), np.searchsorted(rows, np.arange(len(p) + 1))
 
-    def predicted(self, p: FloatArray, costs: FloatArray) -> FloatArray:
-        """The value of the start."""
-        return self.graph.costs(p, NOTHING, NOTHING, costs, self.worth_loops(len(p)))[0]
+        def by_loops(some: slice) -> None:
+            first = starts[some.start : some.stop + 1]
+            pairs = slice(first[0], first[-1])
+            graph_costs(table[some], first - first[0], truths[pairs], *about, paid[pairs])
+
+        if self.worth_loops(len(p)):
+            from pandora_regret.workup.loops import graph_costs
+
+            engine.in_threads(by_loops, len(p), len(p) * len(self.graph.actions))
+        else:
+            for some in row_slices(len(p), len(self.graph.states) + 1):
+                pairs = slice(starts[some.start], starts[some.stop])
+                paid[pairs] = sweep(table[some], rows[pairs] - some.start, truths[pairs], *about)[2][0]
+        return paid

@@ -1,6 +1,5 @@
 """The scores of work-ups: what the work-up of a forecast costs under the truth, expects to cost, and wastes."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -28,7 +27,7 @@ from pandora_regret.priors.names import read_prior
 from pandora_regret.priors.shared_draws import shared_draws
 from pandora_regret.scores import Score, mean_or_rows
 from pandora_regret.workup.description import Workup
-from pandora_regret.workup.policies import GraphPolicy, Nested, exact_policy, expected
+from pandora_regret.workup.policies import Nested, exact_policy, expected
 
 DRAWS = 128
 
@@ -187,10 +186,7 @@ class WorkupRows:
     def predicted(self) -> Rows:
         """Rows, and what each one expects its work-up to cost."""
         for block, p in self._blocks():
-            if isinstance(self.policy, GraphPolicy):  # its value is known before anything is paid
-                yield block, self._average(len(p), partial(self.policy.predicted, p))
-            else:
-                yield block, expected(p, partial(self._paid, p))
+            yield block, expected(p, partial(self._paid, p))
 
     def least(self) -> Any:
         """What someone who knew the truth would pay, for each class in the order of columns, (K,)."""
@@ -203,18 +199,18 @@ class WorkupRows:
             yield block, np.take(probabilities(block), self.columns, axis=1)
 
     def _paid(self, p: FloatArray, rows: IntArray, truths: IntArray) -> Any:
-        """What each row's policy costs under each of its truths, (P,)."""
-        if self.prior is not None and isinstance(self.policy, Nested):  # a closed form
-            return self.policy.paid(p, rows, truths, self.workup.costs / self.prior.mean, self.prior)
-        return self._average(len(p), partial(self.policy.paid, p, rows, truths))
+        """What each row's policy costs under each of its truths, (P,): at the work-up's costs, or on average.
 
-    def _average(self, n_rows: int, cost: Callable[[FloatArray], FloatArray]) -> Any:
-        """At the costs of the work-up, or the mean over the draws that all forecasts share."""
-        if self.prior is None:
-            return cost(self.workup.costs)
-        drawn = shared_draws(self.prior, self.draws, len(self.workup.steps)) / self.prior.mean
-        self.policy.worth_loops(n_rows * len(drawn))
-        return sum(cost(self.workup.costs * costs) for costs in drawn) / len(drawn)
+        There is a closed form, or the mean is over draws that all forecasts share.
+        """
+        costs, prior, policy = self.workup.costs, self.prior, self.policy
+        if prior is None:
+            return policy.paid(p, rows, truths, costs)
+        if isinstance(policy, Nested):
+            return policy.paid(p, rows, truths, costs / prior.mean, prior)
+        drawn = shared_draws(prior, self.draws, len(costs)) / prior.mean
+        policy.worth_loops(len(p) * len(drawn))
+        return sum(policy.paid(p, rows, truths, costs * units) for units in drawn) / len(drawn)
 
 
 def _read_rows(

@@ -180,22 +180,11 @@ class StateSpace:
 
     def most_states(self, start: State, limit: int) -> int:
         """A bound on how many states can be reached, by counting; it is not counted on beyond a limit."""
-        costs, given = (self.workup.costs + self.workup.fee).tolist(), np.array(start.outcomes) != UNUSED
-        most = np.inf if self.workup.budget is None else self.workup.budget * AFFORDABLE
-        states = {(start.possible, start.outcomes): float(given @ costs)}
-        for step in sorted(range(len(costs)), key=lambda step: len(self.before[step])):
-            rows = range(self.first[step], self.first[step + 1])
-            after = [
-                (self.masks[row], number if self.tracked[step] else UNUSED)
-                for number, row in enumerate(rows)
-                if not (self.workup.confirm and self.confirms[row])
-            ]
-            for (possible, made), spent in list(states.items()):
-                if spent + costs[step] <= most and self._is_ready(made, step):
-                    for mask, outcome in after:
-                        if possible & mask and not self._ends(possible & mask, False):
-                            outcomes = (*made[:step], outcome, *made[step + 1 :])
-                            states[possible & mask, outcomes] = spent + costs[step]
+        states = {start}
+        for step in sorted(range(len(self.before)), key=lambda step: len(self.before[step])):
+            for state in states.copy():  # each set of steps in one order only
+                if self._is_ready(state.outcomes, step) and self._affordable(state, (step,)):
+                    states.update(after for _, after in self.branches(state, step) if after is not None)
                 if len(states) > limit:
                     return len(states)
         return len(states)

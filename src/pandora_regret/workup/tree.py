@@ -61,15 +61,15 @@ class PlanNode:
     def to_csv(self) -> str:
         """As a table: one row per step or ending, with the row and the outcome that lead there."""
         rows = list[Any]()
-        waiting: list[Any] = [(None, "", self)]
-        while waiting:
-            after, outcome, node = waiting.pop()
-            number, likeliest = len(rows) + 1, max(node.posterior, key=node.posterior.__getitem__)
-            costs = (node.cost, node.chance, node.expected_cost)
-            place = (number, after, outcome, node.kind, node.name)
-            rows.append([*place, *costs, likeliest, node.posterior[likeliest]])
-            waiting += [(number, result, child) for result, child in reversed(node.branches.items())]
+        self._add_rows(rows, None, "")
         return Table(COLUMNS, rows).to_csv()
+
+    def _add_rows(self, rows: list[Any], after: int | None, outcome: str) -> None:
+        number, likeliest = len(rows) + 1, max(self.posterior, key=self.posterior.__getitem__)
+        costs = (self.cost, self.chance, self.expected_cost)
+        rows.append([number, after, outcome, self.kind, self.name, *costs, likeliest, self.posterior[likeliest]])
+        for result, child in self.branches.items():
+            child._add_rows(rows, number, result)
 
     def in_words(self, currency: str) -> str:
         """What is done here."""
