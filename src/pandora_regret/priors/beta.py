@@ -111,14 +111,14 @@ class Beta(Prior):
         mean, share = (1 / (1 + 1 / alpha), 1 / (2 + 1 / alpha)) if alpha else (0.0, 0.0)
         vars(self).update(alpha=alpha, mean=mean, loss_to_share=share, strictly_proper=alpha < np.inf)
 
-    def share(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
-        """``b_alpha L_alpha(r) / E[u]``."""
-        return self.share_with_ties(log_odds, i, j, TIE)
-
-    def share_with_ties(self, log_odds: FloatArray, i: Class, j: Class, width: FloatArray | float) -> FloatArray:
-        """The same; at alpha = inf, where the share jumps, odds within `width` of 1 are a tie."""
+    def share(
+        self, log_odds: FloatArray, i: Class = 0, j: Class = 1, width: FloatArray | float = TIE
+    ) -> FloatArray:
+        """``b_alpha L_alpha(r) / E[u]``; at alpha = inf, where it jumps, odds within `width` of 1 are a tie."""
         odds = settle_ties(log_odds, width) if self.alpha == np.inf else log_odds
         return self.loss_to_share * beta_loss(odds, self.alpha)
+
+    share_with_ties = share
 
     def draw(self, n_draws: int, n_classes: int, rng: Generator) -> FloatArray:
         """By inversion: ``U^(1/alpha)``."""

@@ -64,8 +64,8 @@ class Empirical(Prior):
         if self.labels is not None and len(self.labels) != self.samples.shape[1]:
             problem = f"has {len(self.labels)} entries but samples has {self.samples.shape[1]} columns"
             raise InputError(problem, argument="labels", value=len(self.labels), fix="name every column")
-        self.n_classes, self.mean = self.samples.shape[1], np.asarray(self.samples.mean(axis=0))
-        self._table_of = lru_cache(max(1, TABLE_BYTES // (2 * self.samples.nbytes)))(self._sorted_ratios)
+        self.n_classes, self.mean = self.samples.shape[1], self.samples.mean(axis=0)
+        self._table_of = lru_cache(max(1, TABLE_BYTES // (16 * len(table))))(self._sorted_ratios)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Empirical, (self.samples, self.labels))
@@ -80,17 +80,18 @@ class Empirical(Prior):
     def __repr__(self) -> str:
         return f"Empirical({self.samples.shape[0]} samples of {self.samples.shape[1]} costs)"
 
-    def share(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
-        """The share of j's total cost in samples whose ratio ``c_i / c_j`` exceeds r, ties counted half."""
-        return self.share_with_ties(log_odds, i, j, TIE)
+    def share(
+        self, log_odds: FloatArray, i: Class = 0, j: Class = 1, width: FloatArray | float = TIE
+    ) -> FloatArray:
+        """The share of j's total cost in samples whose ratio ``c_i / c_j`` exceeds r, ties counted half.
 
-    def share_with_ties(self, log_odds: FloatArray, i: Class, j: Class, width: FloatArray | float) -> FloatArray:
-        """The same, where a ratio within `width` of r, in logarithms, ties with it."""
+        A ratio within `width` of r, in logarithms, ties with it.
+        """
         odds, truth, distractor, reach = np.broadcast_arrays(log_odds, i, j, width)
         shares = np.empty(odds.shape)
         for of_i, of_j in np.unique(np.stack([truth.ravel(), distractor.ravel()]), axis=1).T.tolist():
             chosen = (truth == of_i) & (distractor == of_j)
-            ratios, spent = (table[of_j] for table in self._table_of(of_i))
+            ratios, spent = self._table_of(of_i, of_j)
             ours, size = odds[chosen], np.abs(odds[chosen])
             around = reach[chosen] + TIE * np.where(np.isfinite(size), size, 0.0)  # logarithms are rounded, too
             at_least = spent[np.searchsorted(ratios, ours - around, side="left")]  # where ties begin
@@ -98,14 +99,15 @@ class Empirical(Prior):
             shares[chosen] = (at_least + above) / (2 * spent[0])
         return shares
 
+    share_with_ties = share
+
     def draw(self, n_draws: int, n_classes: int, rng: Generator) -> FloatArray:
         """Whole cost vectors, drawn with replacement."""
         return self.samples[rng.integers(len(self.samples), size=n_draws)]
 
-    def _sorted_ratios(self, i: int) -> tuple[FloatArray, FloatArray]:
-        """``ln(c_i / c_j)`` in rising order, (K, M), and the sums of c_j from each rank upwards, (K, M + 1)."""
-        costs = self.samples.T
-        ratios = log_quotient(costs[i], costs)
-        order = np.argsort(ratios, axis=1)
-        from_the_top = np.cumsum(np.take_along_axis(costs, order, axis=1)[:, ::-1], axis=1)[:, ::-1]
-        return np.take_along_axis(ratios, order, axis=1), np.pad(from_the_top, ((0, 0), (0, 1)))
+    def _sorted_ratios(self, i: int, j: int) -> tuple[FloatArray, FloatArray]:
+        """``ln(c_i / c_j)`` in rising order, (M,), and the sums of c_j from each rank upwards, (M + 1,)."""
+        theirs = self.samples[:, j]
+        ratios = log_quotient(self.samples[:, i], theirs)
+        order = np.argsort(ratios)
+        return ratios[order], np.append(np.cumsum(theirs[order[::-1]])[::-1], 0.0)

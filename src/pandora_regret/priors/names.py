@@ -5,7 +5,7 @@ Below it, the prior and the base costs that a score in money is asked for under.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -88,9 +88,8 @@ def read_prior(prior: Any, labels: Sequence[Any], of_what: str = "y_proba's colu
     if prior is None:
         return Uniform()
     check_prior(prior, len(labels), of_what)
-    prior = prior.for_classes(labels)
-    with np.errstate(over="ignore"):
-        mean = np.asarray(prior.mean)
+    ordered: Prior = prior.for_classes(labels)
+    mean = np.asarray(ordered.mean)
     if not ((mean > 0) & (mean < np.inf)).all():
         raise InputError(
             f"{prior!r} has mean cost {mean.max():g}",
@@ -100,7 +99,7 @@ def read_prior(prior: Any, labels: Sequence[Any], of_what: str = "y_proba's colu
             "survives, pandora_regret(..., alpha=0)",
             command_fix="choose another prior",
         )
-    return cast("Prior", prior)
+    return ordered
 
 
 def prior_of_orders(prior: Any) -> Prior:

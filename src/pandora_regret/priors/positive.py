@@ -104,7 +104,7 @@ class LogNormal(Prior):
         self.correlation = read_number(correlation, "correlation", lambda r: 0 <= r < 1, "it must lie in [0, 1)")
         self.n_classes = len(spread) if spread.ndim else None
         with np.errstate(over="ignore"):
-            self.mean = np.exp(spread**2 / 2) if spread.ndim else float(np.exp(spread**2 / 2))
+            self.mean = np.exp(spread**2 / 2)
 
     def __repr__(self) -> str:
         return f"LogNormal(sigma={self.sigma.tolist()}, correlation={self.correlation:g})"

@@ -50,6 +50,6 @@ def uniform_points(draws: int, dimensions: int) -> FloatArray:
     """Scrambled Sobol' points in the open unit cube."""
     from scipy.stats import qmc
 
-    exponent = int(np.ceil(np.log2(draws)))
-    points = qmc.Sobol(dimensions, scramble=True, rng=np.random.default_rng(SEED)).random_base2(exponent)[:draws]
+    sequence = qmc.Sobol(dimensions, scramble=True, rng=np.random.default_rng(SEED))
+    points = sequence.random_base2((draws - 1).bit_length())[:draws]
     return np.asarray(np.clip(points, SMALLEST, 1 - SMALLEST))
