@@ -30,8 +30,7 @@ WORST_ERROR = 8e-9  # of the whole, which is known; beyond it the promised 1e-8 
 LEAST_BEYOND = 1e-44  # probability, or share of the mean cost: where less lies beyond a cell, its digits are moot
 FLOOR, CEILING = -100.0, 40.0  # of logits: 4e-44, and 4e-18 below 1
 LARGEST_LOG = 690.0  # e^-690 to e^690 fit a float64
-FARTHEST = 300.0  # twice as far out what is left of a heavy tail may be no number
-MOST_LOST = 3e-5  # there; from the end of the table, tangents err by its square
+FARTHEST = 600.0  # how far out the table reaches
 CLOSEST = 1e-7  # how near the table comes to the end of a bounded support, where rounding of d takes over
 SMALLEST_STEP = 1e-9  # of d, and of cells where a density jumps or is infinite, relative to the width of the bulk
 POINTS = 12  # of a cell
@@ -127,11 +126,11 @@ class FromScipy(Prior):
         """
         left, centre, right = np.clip(np.log(self.dist.ppf([0.16, 0.5, 0.84])), -LARGEST_LOG, LARGEST_LOG)
         width = min((right - left) / 2, 20.0)  # of the bulk of ln u
-        cuts, lost = self._cells(centre, width)
-        limit = min(FARTHEST if lost[1] else 2 * FARTHEST, -np.log(CLOSEST) * self._reach) / width
+        cuts = self._cells(centre, width)
+        limit = min(FARTHEST, -np.log(CLOSEST) * self._reach) / width
         half = width * np.append(SMALLEST_STEP, np.sinh(np.linspace(0, np.arcsinh(limit), 80)[1:]))
         place = np.append(-half[::-1], half)
-        nodes = self._nodes(place, cuts, lost)
+        nodes = self._nodes(place, cuts)
         keep = np.isfinite(nodes).all(axis=0) & (nodes[0] > FLOOR) & (nodes[0] < CEILING)
         place, nodes = place[keep], nodes[:, keep]
         split = np.arange(len(place) - 1)
@@ -139,7 +138,7 @@ class FromScipy(Prior):
             size, (logits, slopes, _) = np.diff(place)[split], nodes
             cubic = (logits[split] + logits[split + 1]) / 2 + size * (slopes[split] - slopes[split + 1]) / 8
             middle = place[split] + size / 2
-            between = self._nodes(middle, cuts, lost)
+            between = self._nodes(middle, cuts)
             place, nodes = np.insert(place, split + 1, middle), np.insert(nodes, split + 1, between, axis=1)
             again = (split + np.arange(len(split)))[np.abs(cubic - between[0]) > TABLE_TOLERANCE]
             split = np.column_stack([again, again + 1]).ravel()
@@ -155,8 +154,8 @@ class FromScipy(Prior):
         logs = np.where(np.maximum(np.abs(logs), np.abs(t)) < LARGEST_LOG, logs, -np.inf) + t
         return np.exp([logs, logs + t - np.log(self.mean)])
 
-    def _cells(self, centre: float, width: float) -> tuple[FloatArray, FloatArray]:
-        """Where the axis of t is cut; how much probability is below all numbers, and of the mean cost above them.
+    def _cells(self, centre: float, width: float) -> FloatArray:
+        """Where the axis of t is cut.
 
         A cell is halved as long as its integrals and those of its halves differ by more than rounding. Rules of
         two kinds are compared, so that cells gather where a density is infinite.
@@ -179,13 +178,12 @@ class FromScipy(Prior):
             cuts = np.sort(np.append(cuts, (start + size / 2)[split]))
             if len(cuts) > MOST_CELLS:
                 raise ArithmeticError
-        used, lost = matters.any(axis=0), 1 - whole.sum(axis=1)
-        cuts = cuts[np.append(used, False) | np.append(False, used)]
-        if not (np.abs(lost) < np.where([cuts[0] < -FARTHEST, cuts[-1] > FARTHEST], MOST_LOST, WORST_ERROR)).all():
+        if not (np.abs(1 - whole.sum(axis=1)) < WORST_ERROR).all():  # the rest lies beyond all numbers
             raise ArithmeticError
-        return cuts, np.where(lost > WORST_ERROR, lost, 0.0)
+        used = matters.any(axis=0)
+        return np.asarray(cuts[np.append(used, False) | np.append(False, used)])
 
-    def _nodes(self, place: FloatArray, cuts: FloatArray, lost: FloatArray) -> FloatArray:
+    def _nodes(self, place: FloatArray, cuts: FloatArray) -> FloatArray:
         """The logit of the share, its derivative in s, and what the share and its complement sum to, (3, n)."""
         _, weights, dense, pace, up_to = _rule()
         shrink = -np.abs(place) / self._reach
@@ -200,10 +198,9 @@ class FromScipy(Prior):
             cells = rival @ (weights * pace)[:, None] * size
             before = np.cumsum(np.pad(cells, ((0, 0), (1, 0), (0, 0))), axis=1)[:, :-1]
             after = np.cumsum(np.pad(cells[:, ::-1], ((0, 0), (1, 0), (0, 0))), axis=1)[:, -2::-1]
-            factors = np.stack([after + (cells - inside), before + inside + lost[0], rival])
+            factors = np.stack([after + (cells - inside), before + inside, rival])
             parts.append((cost * factors @ (weights * pace) * size[:, :, 0]).sum(axis=2))
         share, rest, fall = np.hstack(parts)
-        rest = rest + lost[1]
         return np.stack([np.log(share / rest), -fall * (1 / share + 1 / rest) * np.exp(shrink), share + rest])
 
 

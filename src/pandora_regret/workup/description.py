@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -148,7 +148,8 @@ class Workup:
         """The fastest exact method, and what it needs: the levels of a hierarchy, or each step's parents."""
         if not self.confirm or self.budget is not None or self.fee:
             return "graph", None
-        levels = hierarchy(self) if (self.costs > 0).all() and not self.stops else None
+        every = frozenset(range(len(self.classes)))
+        levels = hierarchy(self, (), every) if (self.costs > 0).all() and not self.stops else None
         if levels and sum(map(len, levels)) == len(self.steps):
             return ("hierarchy" if len(levels) > 1 else "search"), levels
         constant = all(not stop.names_class and len({*stop.losses}) == 1 for stop in self.stops)
@@ -182,6 +183,11 @@ class Workup:
 
         return [needed(step) for step in range(len(self.steps))]
 
+    def likelihood(self, results: Iterable[tuple[int, int]]) -> Any:
+        """How likely each class makes some outcomes of steps, (K,)."""
+        rows: list[Any] = [self.steps[step].chances[outcome] for step, outcome in results]
+        return np.prod([np.ones(len(self.classes)), *rows], axis=0)
+
     @property
     def endings(self) -> tuple[Stop, ...]:
         """The ways to stop; where there are none, what is left if nothing can be done."""
@@ -199,8 +205,7 @@ def check_possible(workup: Workup) -> None:
         fail(f"{path('steps', circle[0])}.requires", problem, "take one of these out")
     for step, before in zip(steps, workup.before, strict=True):
         asked, place = [(steps[b], o) for b, o in before if o is not None], path("steps", step.name)
-        rows: list[Any] = [one.chances[o] for one, o in asked]
-        chances = np.prod([np.ones(len(workup.classes)), *rows], axis=0)
+        chances = workup.likelihood((b, o) for b, o in before if o is not None)
         ended = workup.confirm and any(one.confirmed[o] is not None for one, o in asked)
         if ended or len({one.name for one, _ in asked}) < len(asked) or not chances.any():
             problem = "asks for outcomes that no case has at once, or that end the work-up"
@@ -219,9 +224,7 @@ def check_possible(workup: Workup) -> None:
 Level = dict[int, frozenset[int]]  # steps that are searched, and the classes that each asks for
 
 
-def hierarchy(
-    workup: Workup, requires: tuple[Pair, ...] = (), classes: frozenset[int] | None = None
-) -> list[Level] | None:
+def hierarchy(workup: Workup, requires: tuple[Pair, ...], classes: frozenset[int]) -> list[Level] | None:
     """The levels below an outcome, each of which covers its classes without overlap; None if that is not so.
 
     The first are the steps that require exactly this, then come those that require one outcome of each.
@@ -242,8 +245,7 @@ def hierarchy(
             if inner is None:
                 return None
             below += inner
-    every = frozenset(range(len(workup.classes))) if classes is None else classes
-    return [level, *below] if _is_partition(level.values(), every) else None
+    return [level, *below] if _is_partition(level.values(), classes) else None
 
 
 def _is_leaf(step: WorkupStep) -> bool:

@@ -5,7 +5,7 @@ the end gives every state its value. With ``q_k = p_k lik_k(s)`` it is
 
     V(s) = min( min_a sum_k q_k L(a, k),  min_t  c_t sum_k q_k + sum_o V(s, o) ).
 
-Options are numbered: edges of a state from 0 up, ways to stop from -1 down. Ways to stop come first, and the first
+Options are numbered: edges from 0 up, ways to stop from -1 down. Ways to stop come first, and the first
 option is taken that costs no more than the best but for rounding.
 Where a forecast holds a state to be impossible, it acts there as if all classes still possible were alike.
 """
@@ -43,7 +43,7 @@ class Graph(NamedTuple):
     """All states that can be reached, each before those it leads to."""
 
     space: StateSpace
-    states: tuple[State, ...]
+    states: dict[State, int]  # numbered
     actions: IntArray  # (E,)
     arrays: GraphArrays
 
@@ -85,7 +85,7 @@ def compile_graph(workup: Workup, found: Findings | None = None, limit: int = MO
         np.array([end.losses for end in workup.endings]),
         np.array([end.names_class for end in workup.endings], np.intp),
     )
-    return Graph(space, tuple(queue), np.array(actions, np.intp), arrays)
+    return Graph(space, number, np.array(actions, np.intp), arrays)
 
 
 def sweep(
@@ -108,9 +108,9 @@ def sweep(
             named = terms.argmax(axis=1) if names else np.full(len(p), -1)  # its loss is spared
             lost = np.where(every == named[:, None], 0.0, terms).sum(axis=1)
             options.append((-1 - stop, lost, chance * graph.losses[stop, truths] * (named[rows] != truths)))
-        for number, edge in enumerate(range(*graph.edges[state : state + 2])):
+        for edge in range(*graph.edges[state : state + 2]):
             after, spent = (table[graph.children[edge]].sum(axis=0) for table in (value, paid))
-            options.append((number, edge_costs[edge] * mass + after, edge_costs[edge] * chance + spent))
+            options.append((edge, edge_costs[edge] * mass + after, edge_costs[edge] * chance + spent))
         numbers, totals, spent = map(np.array, zip(*options, strict=True))
         best = totals.min(axis=0)
         first = (totals * BETTER <= best).argmax(axis=0)

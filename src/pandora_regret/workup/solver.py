@@ -129,19 +129,17 @@ class GraphSolver(Solver):
     def prepare(self) -> None:
         """Every state, swept for the forecast."""
         self.graph = compile_graph(self.workup, self.found, self.limit or MOST_STATES)
-        self.number = {state: index for index, state in enumerate(self.graph.states)}
         about = (NOTHING, NOTHING, self.graph.arrays, self.graph.edge_costs(self.workup.costs))
         self.values, self.choices, _ = sweep(self.p[None], *about)
 
     def option(self, state: State, likelihood: FloatArray) -> int:
         """As the sweep chose."""
-        number = self.number[state]
-        choice = self.choices[number, 0]
-        return int(choice if choice < 0 else self.graph.actions[self.graph.arrays.edges[number] + choice])
+        choice = int(self.choices[self.graph.states[state], 0])
+        return choice if choice < 0 else int(self.graph.actions[choice])
 
     def value(self, state: State, likelihood: FloatArray) -> float:
         """As the sweep found."""
-        return float(self.values[self.number[state], 0])
+        return float(self.values[self.graph.states[state], 0])
 
 
 class ClosedSolver(Solver):

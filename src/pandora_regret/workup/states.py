@@ -59,7 +59,7 @@ class StateSpace:
         results = [[*product(*(alone[step] for step in steps))] for steps in self.actions]
         self.first = np.cumsum([1, *map(len, results)]).tolist()
         self.results = [(), *chain(*results)]  # steps and their outcomes, of each row
-        self.rows = np.array([self._likelihood(row) for row in self.results])
+        self.rows = np.array([workup.likelihood(row) for row in self.results])
         self.masks = [_bits(row > 0) for row in self.rows]
         self.confirms = [self._confirms(row) for row in self.results]
         self._tells: dict[int, list[bool]] = {}
@@ -96,7 +96,7 @@ class StateSpace:
                         f"requires {other.name}={other.outcomes[only]}: correct one of the two."
                     )
         outcomes = tuple(findings.get(s, UNUSED) if is_kept else UNUSED for s, is_kept in enumerate(self.tracked))
-        likelihood = self._likelihood(findings.items())
+        likelihood = self.workup.likelihood(findings.items())
         if not likelihood.any():
             raise InputError(f"found is {dict(found or {})}: no class can have all of these outcomes.")
         possible = _bits(likelihood > 0)
@@ -165,11 +165,6 @@ class StateSpace:
         made = [step for step, outcome in enumerate(state.outcomes) if outcome != UNUSED]
         spent = self.workup.costs[[*made, *steps]].sum() + (state.rounds + 1) * self.workup.fee
         return bool(spent <= self.workup.budget * AFFORDABLE)
-
-    def _likelihood(self, results: Any) -> FloatArray:
-        """How likely each class makes some outcomes of steps, (K,)."""
-        rows = [self.workup.steps[step].chances[outcome] for step, outcome in results]
-        return np.prod([np.ones(len(self.workup.classes)), *rows], axis=0)  # type: ignore[no-any-return]
 
     def _confirms(self, results: Any) -> bool:
         return any(self.workup.steps[step].confirmed[outcome] is not None for step, outcome in results)
