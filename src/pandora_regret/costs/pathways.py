@@ -165,6 +165,9 @@ class Pathways:
     pathways: dict[str, tuple[Step, ...]]  # each after those it contains
     hypotheses: tuple[Hypothesis, ...]  # in label order
 
+    def __post_init__(self) -> None:
+        check_costs(np.array(list(self.costs.values())), "costs", self.classes)
+
     def __repr__(self) -> str:
         about = [repr(self.title)] * bool(self.title) + [f"{len(self.hypotheses)} classes", self.currency]
         return f"Pathways({', '.join(filter(None, about))})"
@@ -245,7 +248,7 @@ class Pathways:
         """
         times = read_positive(factor, "factor")
         items = {key: replace(item, amount=item.amount * times) for key, item in self.items.items()}
-        return replace(self._repriced(items), currency=self.currency if currency is None else currency)
+        return self._repriced(items, self.currency if currency is None else currency)
 
     def inflated(self, rate: float, *, to_year: int) -> Pathways:
         """The same pathways at the prices of another year: each fee grows from its own year on, at one rate.
@@ -273,13 +276,11 @@ class Pathways:
             with np.errstate(over="ignore"):
                 amount = float(item.amount * (1 + yearly) ** (year - item.year))
             items[key] = replace(item, amount=amount, year=year)
-        return self._repriced(items)
+        return self._repriced(items, self.currency)
 
-    def _repriced(self, items: dict[str, Item]) -> Pathways:
+    def _repriced(self, items: dict[str, Item], currency: str) -> Pathways:
         unpublished = tuple(replace(hypothesis, published=None) for hypothesis in self.hypotheses)
-        repriced = replace(self, items=items, hypotheses=unpublished)
-        check_costs(np.array(list(repriced.costs.values())), "costs", self.classes)
-        return repriced
+        return replace(self, items=items, currency=currency, hypotheses=unpublished)
 
     def empirical(
         self, draws: int = 1000, *, seed: int | Generator | None = None, trials: int | None = None
@@ -426,7 +427,6 @@ def _checked(file: PathwayFile) -> Pathways:
         for key, one in file.items.items()
     }
     result = Pathways(file.title, file.setting, file.notes, file.currency, items, _in_order(file), file.classes)
-    check_costs(np.array(list(result.costs.values())), "costs", result.classes)
     for number, (name, printed) in enumerate(result.published.items()):
         # half a unit in the last published digit, either way: publishers differ in how they round a tie
         decimals, cost = len(typed(printed).partition(".")[2]), result.costs[name]

@@ -5,7 +5,6 @@ The method is told from the structure, whoever wrote it in whatever form.
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pandora_regret.atomic import write_atomically
+from pandora_regret.atomic import Place, write_atomically
 from pandora_regret.costs import Pathways
 from pandora_regret.costs.pathways import shared_steps
 from pandora_regret.inputs import FloatArray, InputError
@@ -91,7 +90,7 @@ class Workup:
         self._read({"classes": classes, "steps": steps, **about}, "Workup")
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Workup:
+    def load(cls, path: Place) -> Workup:
         """Read and check a TOML file."""
         workup = cls.__new__(cls)
         workup._read(read_toml(path, "pass the path of a TOML file"), str(path))
@@ -106,7 +105,7 @@ class Workup:
             raise error.within(file) from None
 
     @classmethod
-    def from_pathways(cls, pathways: str | os.PathLike[str] | Pathways) -> Workup:
+    def from_pathways(cls, pathways: Place | Pathways) -> Workup:
         """A pathway file as it really is: what classes' pathways begin with is paid once, not once per class.
 
         Classes whose pathways are the same are told apart by the same step.
@@ -129,7 +128,7 @@ class Workup:
 
         return learn_workup(records, label, costs, **options)
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
+    def save(self, path: Place) -> Path:
         """Write a TOML file that `load` reads."""
         return write_atomically(path, lambda file: file.write(to_toml(self.document).encode()))
 
@@ -250,8 +249,7 @@ def hierarchy(workup: Workup, requires: tuple[Pair, ...], classes: frozenset[int
 
 def _is_leaf(step: WorkupStep) -> bool:
     """Whether a step confirms some classes, one per outcome, and tells nothing about the others."""
-    others, settled = step.confirmed.count(None), len(step.settles)
-    return settled > 0 and step.is_certain and others <= 1 and settled + others == len(step.outcomes)
+    return bool(step.settles) and step.is_certain and step.confirmed.count(None) <= 1
 
 
 def _is_partition(sets: Any, classes: frozenset[int]) -> bool:

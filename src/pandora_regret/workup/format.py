@@ -330,12 +330,8 @@ class _Reader:
             return {"done": np.ones(len(everyone))}
         if len(rates) < 2 or (table.cuts and len(table.cuts) != len(rates) - 1) or any(np.diff(table.cuts) <= 0):
             fail(here, "must have at least two outcomes, and rising cuts between all of them if any")
-        left = [name for name, value in rates.items() if isinstance(value, str)]
-        if len(left) > 1 or any(rates[name] != REST for name in left):
-            fix = f"give probabilities, or {REST!r} for one outcome"
-            fail(path(here, left[-1]), f"is {rates[left[-1]]!r}", fix)
         rows = {
-            name: None if name in left else self._per_class(value, path(here, name))
+            name: None if value == REST else self._per_class(value, path(here, name))
             for name, value in rates.items()
         }
         if key == "outcomes":
@@ -358,6 +354,8 @@ class _Reader:
         """
         if value is None:
             fail(place, "is missing", "a step with positive_for has both rates")
+        if isinstance(value, str):
+            fail(place, f"is {value!r}", f"give probabilities, or {REST!r} for one outcome")
         if not isinstance(value, dict):
             return np.full(len(self.classes), float(value))
         for name in value:

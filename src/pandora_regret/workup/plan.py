@@ -1,6 +1,5 @@
 """One case: what to do next, why, and what may follow; in a work-up, or in a search with one test per class."""
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pandora_regret.atomic import write_atomically
+from pandora_regret.atomic import Place, write_atomically
 from pandora_regret.imperfect.expenditure import order_of_tests, predicted_bills, searched
 from pandora_regret.inputs import InputError
 from pandora_regret.inputs.forecast import read_case
@@ -149,7 +148,7 @@ class Plan(Shown):
         """
         return as_svg(self._tree(), self.currency)
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
+    def save(self, path: Place) -> Path:
         """Write the tree to a file, by the ending of its name.
 
         Parameters

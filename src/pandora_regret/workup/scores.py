@@ -219,10 +219,9 @@ def _read_rows(
     if labels is None and not is_frame(y_proba) and np.shape(y_proba)[1:] == (len(classes),):
         numbers = y_true is not None and not is_frame(y_true) and np.asarray(y_true).dtype.kind in "iuf"
         labels = None if numbers else list(classes)
-    names = ("labels", "sample_weight", "logits", "normalise")
-    how: dict[str, Any] = dict(zip(names, (labels, *options), strict=True))
-    forecast = read_probabilities(y_proba, **how) if y_true is None else read_forecast(y_true, y_proba, **how)
-    return WorkupRows(workup, forecast, prior, draws)
+    if y_true is None:
+        return WorkupRows(workup, read_probabilities(y_proba, labels, *options), prior, draws)
+    return WorkupRows(workup, read_forecast(y_true, y_proba, labels, *options), prior, draws)
 
 
 def check_workup(workup: Any) -> Workup:

@@ -40,7 +40,7 @@ class StateSpace:
 
     def __init__(self, workup: Workup) -> None:
         self.workup, every = workup, range(len(workup.steps))
-        self.requires, self.before = workup.requires, workup.before
+        self.before = workup.before
         self.after = [[other for other in every if step in dict(self.before[other])] for step in every]
         self.tracked = [
             workup.budget is not None or not step.is_certain or bool(after)
@@ -115,7 +115,7 @@ class StateSpace:
         ready = [  # and tell anything, or lead to a step that does
             step
             for step, after in enumerate(self.after)
-            if self._is_ready(state.outcomes, step)
+            if self.is_ready(state, step)
             and (told[step] or any(told[other] and self.can_be_made(state, other) for other in after))
         ]
         ready += [action for action in together if {*self.actions[action]} <= {*ready}]
@@ -145,11 +145,9 @@ class StateSpace:
         """What a step requires, directly or not, and has not been made."""
         return [before for before in dict(self.before[step]) if state.outcomes[before] == UNUSED]
 
-    def _is_ready(self, made: tuple[int, ...], step: int) -> bool:
-        """Whether a step has not been made, and what it requires has."""
-        return made[step] == UNUSED and all(
-            made[before] != UNUSED and wanted in (None, made[before]) for before, wanted in self.requires[step]
-        )
+    def is_ready(self, state: State, step: int) -> bool:
+        """Whether a step can be made now."""
+        return not self.missing(state, step) and self.can_be_made(state, step)
 
     def informative(self, possible: int) -> list[bool]:
         """Of each action whether an outcome confirms a class, or is likelier for one class than for another."""
@@ -178,7 +176,7 @@ class StateSpace:
         states = {start}
         for step in sorted(range(len(self.before)), key=lambda step: len(self.before[step])):
             for state in states.copy():  # each set of steps in one order only
-                if self._is_ready(state.outcomes, step) and self._affordable(state, (step,)):
+                if self.is_ready(state, step):
                     states.update(after for _, after in self.branches(state, step) if after is not None)
                 if len(states) > limit:
                     return len(states)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -13,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from pandora_regret.atomic import Place
 from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.records import from_plain
 from pandora_regret.text import Table, counted, money, percent
@@ -43,7 +43,7 @@ class PlanNode:
     branches: dict[str, PlanNode]
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> PlanNode:
+    def load(cls, path: Place) -> PlanNode:
         """Read a protocol: the ``.json`` that `Plan.save` wrote."""
         try:
             plain = json.loads(Path(path).read_bytes())
