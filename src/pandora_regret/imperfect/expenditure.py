@@ -56,7 +56,7 @@ from pandora_regret.inputs.tests import (
     read_per_class,
     read_tests,
 )
-from pandora_regret.kernels.reference import log_ratio, probabilities, rank_odds, search_order
+from pandora_regret.kernels.reference import costs_of, if_true, log_ratio, probabilities, rank_odds, search_order
 from pandora_regret.priors import Prior
 from pandora_regret.priors.names import check_prior
 from pandora_regret.scores import Score, mean_or_rows
@@ -306,8 +306,8 @@ def predicted_bills(block: Forecast, tests: Tests, search: SearchName) -> FloatA
     for i in range(block.n_classes):
         rows = np.flatnonzero(p[:, i] > 0)
         if len(rows):
-            as_if = replace(block, values=block.values[rows], truth=np.full(len(rows), i))
-            total[rows] += p[rows, i] * _mean_bills(Race.of(search, as_if, tests))
+            race = Race.of(search, if_true(block.rows(rows), i), tests)
+            total[rows] += p[rows, i] * _mean_bills(race)
     return total
 
 
@@ -540,7 +540,7 @@ def order_of_tests(search: SearchName, block: Forecast, tests: Tests, steps: int
     if search != "adaptive":
         return np.take(first, np.arange(steps) % k, axis=1)
     values = np.take_along_axis(block.values, first, axis=1)
-    costs = np.take_along_axis(np.broadcast_to(np.asarray(block.costs), values.shape), first, axis=1)
+    costs = np.take_along_axis(costs_of(block), first, axis=1)
     index = log_ratio(values, values[:, :1], costs, costs[:, :1], logits=block.logits)
     index = np.where(index > -np.inf, index, FAR_BEHIND - np.log(costs))  # impossible classes
     chosen, taken = np.empty((len(index), steps), dtype=np.intp), np.zeros_like(index)

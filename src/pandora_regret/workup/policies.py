@@ -117,8 +117,7 @@ class Nested(Policy):
 def as_forecast(masses: FloatArray, truth: IntArray, costs: FloatArray) -> Forecast:
     """Masses that need not sum to 1 as a forecast: a search looks at their ratios only."""
     n_rows, n_columns = masses.shape
-    empty = Forecast(masses, False, range(n_columns), truth, range(n_rows), np.inf, checked=True)
-    return empty.with_costs(costs)
+    return Forecast(masses, False, range(n_columns), truth, range(n_rows), np.inf, costs=costs, checked=True)
 
 
 class Forest(Policy):
