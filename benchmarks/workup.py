@@ -73,7 +73,7 @@ def plain_recursion(p, truth, graph, stops, edge_costs, out):
     n_states, n_classes = likelihood.shape
     value, paid = np.zeros(n_states + 1), np.zeros((n_states + 1, n_classes))
     for row in range(len(p)):
-        for state in range(n_states - 1, -1, -1):
+        for state in range(n_states):
             least, option, named = np.inf, 0, -1
             if may_stop[state]:
                 least, option, named = best_stop(p, row, likelihood, state, losses, names_class)
@@ -88,7 +88,7 @@ def plain_recursion(p, truth, graph, stops, edge_costs, out):
                     least, option = total, edge
             value[state] = least
             pay(state, option, named, likelihood, children, losses, edge_costs, paid)
-        out[row] = paid[0, truth[row]]
+        out[row] = paid[n_states - 1, truth[row]]
 
 
 @njit(**PLAIN, forceinline=True)

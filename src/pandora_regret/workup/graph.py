@@ -1,7 +1,7 @@
 """The state graph as arrays, and its sweep in plain NumPy: the specification of the compiled loops.
 
-The graph holds all states that can be reached (states.py), children after their parents, so that one sweep from
-the end gives every state its value. With ``q_k = p_k lik_k(s)`` it is
+The graph holds all states that can be reached (states.py), each after those it leads to and the start last: one
+sweep gives every state its value. With ``q_k = p_k lik_k(s)`` it is
 
     V(s) = min( min_a sum_k q_k L(a, k),  min_t  c_t sum_k q_k + sum_o V(s, o) ).
 
@@ -10,7 +10,6 @@ option is taken that costs no more than the best but for rounding.
 Where a forecast holds a state to be impossible, it acts there as if all classes still possible were alike.
 """
 
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ import numpy as np
 from pandora_regret.inputs import FloatArray, IntArray
 from pandora_regret.kernels.horn import BETTER
 from pandora_regret.workup.description import Workup
-from pandora_regret.workup.states import UNUSED, Findings, State, StateSpace
+from pandora_regret.workup.states import Findings, State, StateSpace
 
 MOST_STATES = 200_000  # unless another limit is asked for
 NOTHING = np.empty(0, np.intp)
@@ -40,7 +39,7 @@ class GraphArrays(NamedTuple):
 
 
 class Graph(NamedTuple):
-    """All states that can be reached, each before those it leads to."""
+    """All states that can be reached, each after those it leads to."""
 
     space: StateSpace
     states: dict[State, int]  # numbered
@@ -55,37 +54,40 @@ class Graph(NamedTuple):
 def compile_graph(workup: Workup, found: Findings | None = None, limit: int = MOST_STATES) -> Graph:
     """The graph of all states that can be reached from a start."""
     space = StateSpace(workup)
-    state, likelihood = space.start(found)
-    if space.most_states(state, limit) > limit:
+    start, likely = space.start(found)
+    if space.most_states(start, limit) > limit:
         raise space.too_many(limit)
-    rows, moves, queue = {state: likelihood}, dict[State, Any](), [state]
-    for state in queue:  # grows as new states are found
-        moves[state] = [(action, [*space.branches(state, action)]) for action in space.open_actions(state)]
-        for row, after in chain(*(branches for _, branches in moves[state])):
-            if after is not None and after not in rows:
-                rows[after] = rows[state] * space.rows[row]
-                queue.append(after)
-        if len(queue) > limit:  # only where rounds count beside steps
-            raise space.too_many(limit)
-    # more steps made, or fewer classes possible: this grows along every edge
-    queue.sort(key=lambda s: (sum(o != UNUSED for o in s.outcomes), -s.possible.bit_count()))
-    number, edges, actions, children = {state: index for index, state in enumerate(queue)}, [0], [], []
-    for state in queue:
-        for action, branches in moves[state]:
-            actions.append(action)
-            children.append([number[after] for _, after in branches if after is not None])
-        edges.append(len(actions))
+    states, rows, edges, actions, children = dict[State, int](), list[Any](), [0], list[int](), list[Any]()
+
+    def numbered(state: State, likelihood: FloatArray) -> int:
+        """The number of a state: it comes after all that it leads to."""
+        if state not in states:
+            moves = {action: space.branches(state, action) for action in space.open_actions(state)}
+            behind = [
+                [numbered(after, likelihood * space.rows[row]) for row, after in branches if after is not None]
+                for branches in moves.values()
+            ]
+            if len(states) == limit:  # only where rounds count beside steps
+                raise space.too_many(limit)
+            states[state] = len(states)
+            rows.append(likelihood)
+            actions.extend(moves)
+            children.extend(behind)
+            edges.append(len(actions))
+        return states[state]
+
+    numbered(start, likely)
     most = max([2, *map(len, children)])
-    padded = [[*after, *[len(queue)] * (most - len(after))] for after in children]
+    padded = [[*after, *[len(states)] * (most - len(after))] for after in children]
     arrays = GraphArrays(
-        np.array([rows[state] for state in queue]),
-        np.ones(len(queue), np.intp) if workup.stops else np.asarray(np.diff(edges) == 0, np.intp),
+        np.array(rows),
+        np.ones(len(states), np.intp) if workup.stops else np.asarray(np.diff(edges) == 0, np.intp),
         np.array(edges, np.intp),
         np.array(padded, np.uint32).reshape(len(actions), most),
         np.array([end.losses for end in workup.endings]),
         np.array([end.names_class for end in workup.endings], np.intp),
     )
-    return Graph(space, number, np.array(actions, np.intp), arrays)
+    return Graph(space, states, np.array(actions, np.intp), arrays)
 
 
 def sweep(
@@ -100,7 +102,7 @@ def sweep(
     n_states, every = len(graph.likelihood), np.arange(p.shape[1])
     value, paid = np.zeros((n_states + 1, len(p))), np.zeros((n_states + 1, len(rows)))
     choice, masses = np.zeros((n_states, len(p)), np.intp), p @ graph.likelihood.T
-    for state in reversed(range(n_states)):
+    for state in range(n_states):
         mass, chance, options = masses[:, state], graph.likelihood[state, truths], list[Any]()
         likely = mass > 0
         for stop, names in enumerate(graph.names_class if graph.may_stop[state] else ()):

@@ -45,10 +45,9 @@ def _sweep(p, graph, edge_costs, value):
     likelihood, may_stop, edges, children, losses, names = graph
     total, largest, n_states = np.empty(LANES), np.empty(LANES), len(likelihood)
     sum_of_one, sum_of_other = np.uint32(n_states + 1), np.uint32(n_states + 2)
-    for end in range(n_states, 0, -TOGETHER):
-        start = max(end - TOGETHER, 0)
-        masses = np.dot(likelihood[start:end], p)
-        for state in range(end - 1, start - 1, -1):
+    for start in range(0, n_states, TOGETHER):
+        masses = np.dot(likelihood[start : start + TOGETHER], p)
+        for state in range(start, min(start + TOGETHER, n_states)):
             for lane in range(LANES):
                 value[state, lane] = np.inf
             for stop in range(len(losses) if may_stop[state] else 0):
@@ -105,7 +104,7 @@ def _two_edges(masses, place, costs, children, one, other, rest, other_rest, val
 def _walk(p, k, lane, value, graph, edge_costs, stack):
     """What the policy of the forecast in a lane costs if class k is the truth."""
     likelihood, _, _, children, losses, _ = graph
-    stack[0], size, paid = 0, 1, 0.0
+    stack[0], size, paid = len(likelihood) - 1, 1, 0.0
     while size:
         size -= 1
         state = stack[size]

@@ -191,5 +191,5 @@ class GraphPolicy(Policy):
         else:
             for some in row_slices(len(p), len(self.graph.states) + 1):
                 pairs = slice(starts[some.start], starts[some.stop])
-                paid[pairs] = sweep(table[some], rows[pairs] - some.start, truths[pairs], *about)[2][0]
+                paid[pairs] = sweep(table[some], rows[pairs] - some.start, truths[pairs], *about)[2][-2]
         return paid
