@@ -194,10 +194,11 @@ def solver_for(
     workup: Workup, p: FloatArray, found: Findings, method: str, seconds: float, limit: int | None
 ) -> Solver:
     """A closed form where there is one, the state graph where it is small, else the planner; or as asked."""
-    if method == "auto":
-        method = workup.method
-        space = StateSpace(workup)
-        if method == "graph" and space.most_states(space.start(found)[0], QUICK) > QUICK:
+    case = (workup, p, found, seconds)
+    if method == "auto" and workup.method == "graph":
+        try:
+            return GraphSolver(*case, min(limit or QUICK, QUICK))
+        except InputError:  # too many states; the planner says what else may be wrong
             method = "planner"
     kind = {"graph": GraphSolver, "planner": PlannerSolver}.get(method, ClosedSolver)
-    return kind(workup, p, found, seconds, limit)
+    return kind(*case, limit)

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from pandora_regret.inputs import InputError
 from pandora_regret.text import listed, money
 from pandora_regret.workup.description import Workup
-from pandora_regret.workup.graph import MOST_STATES
 from pandora_regret.workup.plan import plan_workup
 from pandora_regret.workup.policies import GraphPolicy, exact_policy
 from pandora_regret.workup.scores import workup_cost, workup_entropy
-from pandora_regret.workup.states import StateSpace
 
 METHODS = {
     "search": "a search with definitive tests: closed form for every prior of costs",
@@ -74,15 +73,17 @@ def summarise(workup: Workup) -> Summary:
     Summary
         Classes, steps, the exact method, the number of states, the range of costs; `to_text` says it in words.
     """
-    n_classes, space = len(workup.classes), StateSpace(workup)
-    alike, least, states = np.full((1, n_classes), 1 / n_classes), dict[str, float](), None
-    if workup.method == "graph" and space.most_states(space.start()[0], MOST_STATES) > MOST_STATES:
+    method: str = workup.method
+    n_classes, least, states = len(workup.classes), dict[str, float](), None
+    alike = np.full((1, n_classes), 1 / n_classes)
+    try:
+        policy = exact_policy(workup)
+    except InputError:  # too many states
         method, uninformed = "planner", plan_workup(alike[0], workup).expected_cost
     else:
-        method, uninformed = workup.method, float(workup_entropy(alike, workup))
+        uninformed = float(workup_entropy(alike, workup))
         paid = workup_cost(list(workup.classes), np.eye(n_classes), workup, per_instance=True)
         least = dict(zip(workup.classes, paid.tolist(), strict=True))
-        policy = exact_policy(workup)
         states = len(policy.graph.states) if isinstance(policy, GraphPolicy) else None
     steps, stops = [], []
     for step in workup.steps:
