@@ -115,7 +115,7 @@ def test_adaptive_repeats_agree_with_dynamic_programming(seed, n_classes, depth)
 
 
 @pytest.mark.parametrize("p", [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.125, 0.375, 0.5], [0.2, 0.4, 0.4]])
-@pytest.mark.parametrize("s", [0.5, 0.75, [0.5, 0.75, 0.5]])
+@pytest.mark.parametrize("s", [0.5, [0.5, 0.75, 0.5], [1.0, 0.75, 0.5]])
 def test_adaptive_repeats_count_tied_tests_once(p, s):
     """Halving makes exact ties that rounding would break one way for one truth and the other way for another."""
     tests = Tests(cost=1.0, sensitivity=s, labels=range(3))

@@ -27,7 +27,7 @@ made in vain can be counted class by class; a test that misses the truth counts 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -47,7 +47,7 @@ from pandora_regret.inputs import (
     read_probabilities,
     read_seed,
 )
-from pandora_regret.inputs.tables import BLOCK_ELEMENTS, row_slices
+from pandora_regret.inputs.tables import row_slices
 from pandora_regret.inputs.tests import (
     SearchName,
     Tests,
@@ -70,7 +70,7 @@ SEARCHES = {
 }
 TIE = 1e-10  # two tests whose indices agree to this are equally good: rounding must not make both the first
 FAR_BEHIND = -1e5  # indices of impossible classes: repeats of a possible one never come so far
-LARGEST_TAIL = 1e-13  # what is left of the series, as a share of the expenditure, when summing stops
+LARGEST_TAIL = 1e-13  # what is left of a series when summing stops, as a share of what a test costs
 MOST_DRAWN = 1e18  # beyond as many tests of a class, false alarms no longer stray from their mean
 
 
@@ -155,7 +155,7 @@ def expected_expenditure(
 
     A test that finds nothing costs c, and C more with probability f; the test that finds the truth costs c, and
     C more with `Tests.confirm_truth`. Exact: closed forms for "single_pass" and "restarts"; for "adaptive" a
-    series, summed until a bound on what is left falls below 1e-13 of the sum. Repeats never come to a
+    series, summed until a bound on what is left falls below 1e-13 of the cheapest test. Repeats never come to a
     class of probability 0 while a possible one may have been missed: if that class is the truth, the bill is
     infinite.
 
@@ -492,37 +492,25 @@ class Race:
     def mean_fruitless_tests(self) -> FloatArray:
         """How often each class is tested in vain on average, (n, K).
 
-        Of adaptive repeats ``sum_m s (1 - s)^m N(m)``, a series over the number m of misses, which is summed until
-        a bound on its tail is negligible.
+        Of adaptive repeats ``N_j(0) + sum_n (1 - s_i)^m``: beyond those before the first test of the truth i, the
+        n-th test of class j is made if i is missed so often, m times, that it falls behind. A term is at most
+        ``(1 - s_j)^n``, so what is left of the sum after n terms is at most ``(1 - s_j)^n / s_j``.
         """
         if self.search != "adaptive":
             return self.fruitless_tests(self.mean_misses())  # linear in the misses
-        total, done = np.zeros_like(self.lead), 0
-        width, widest = 1, max(1, BLOCK_ELEMENTS // self.lead.size)  # terms at a time, doubling from the first
-        rows = np.arange(len(self.lead))
-        while len(rows):
-            part = replace(self, lead=self.lead[rows], before=self.before[rows], truth=self.truth[rows])
-            misses = np.arange(done, done + width, dtype=np.float64)[:, None] + np.zeros(len(rows))
-            chance = (part.sensitivity * (1 - part.sensitivity) ** misses)[..., None]
-            total[rows] += (chance * np.where(chance > 0, part.fruitless_tests(misses), 0.0)).sum(axis=0)
-            done, width = done + width, min(2 * width, widest)
-            rows = rows[part._tail_matters(done, total[rows])]
+        tests, total = self.tests, self.fruitless_tests(np.zeros(len(self.truth)))
+        own, chance = tests.fading[self.truth], 1 - self.sensitivity
+        negligible = LARGEST_TAIL * tests.cost.min() / tests.n_classes
+        n_terms = 1 + np.log(tests.fruitless_cost / tests.sensitivity / negligible) / tests.fading
+        for j, fading in enumerate(tests.fading):
+            sure, before = total[:, j].copy(), self.before[:, j]
+            for some in row_slices(int(np.ceil(n_terms[j])), len(sure)):
+                made = sure + np.arange(some.start, some.stop)[:, None]
+                with np.errstate(invalid="ignore"):  # 0 * inf of a perfect test, inf - inf of an impossible truth
+                    behind = np.where(made > 0, made * fading, 0.0) - self.lead[:, j]
+                    misses = np.where(before, np.ceil((behind - TIE) / own), np.floor((behind + TIE) / own) + 1)
+                    total[:, j] += np.nan_to_num(chance ** np.maximum(misses, 1)).sum(axis=0)
         return total
-
-    def _tail_matters(self, done: int, total: FloatArray) -> NDArray[np.bool_]:
-        """Whether terms from `done` misses on may add more than `LARGEST_TAIL`, for each row.
-
-        A class is tested at most ``x = (lead + m g_i) / g_j + 1`` times before the m-th repeat of the truth's
-        test, with g = -ln(1 - s), which rises by ``g_i / g_j`` a miss. So the tail is at most
-        ``(1 - s_i)^m sum_j (c_j + f_j C_j) (x_j + g_i / g_j (1 - s_i) / s_i)``.
-        """
-        s, fading, price = self.sensitivity[:, None], self.tests.fading, self.tests.fruitless_cost
-        own, repeated = fading[self.truth][:, None], np.isfinite(fading)
-        with np.errstate(invalid="ignore"):  # NaN where the truth's test is perfect: no term is left
-            reach = np.where(repeated, (self.lead + done * own) / fading, 0.0)
-            most = np.maximum(reach + 1, 0) + np.where(repeated, own / fading, 0.0) * (1 - s) / s
-            tail = (1 - s[:, 0]) ** done * (most * price).sum(axis=1)
-            return np.asarray(tail > LARGEST_TAIL * (self.tests.cost[self.truth] + (total * price).sum(axis=1)))
 
 
 def order_of_tests(search: SearchName, block: Forecast, tests: Tests, steps: int) -> IntArray:
