@@ -32,7 +32,7 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pandora_regret.inputs import (
     FloatArray,
@@ -439,8 +439,7 @@ class Race:
     """How every class stands against the truth of its row when a search begins."""
 
     search: SearchName
-    lead: FloatArray  # (n, K) logarithm of the class's index over the truth's
-    before: NDArray[np.bool_]  # (n, K) whether the class is tested first; ties by class number
+    lead: FloatArray  # (n, K) logarithm of the class's index over the truth's, TIE further from 0: none is a tie
     truth: IntArray  # (n,)
     tests: Tests
 
@@ -448,8 +447,8 @@ class Race:
     def of(cls, search: SearchName, block: Forecast, tests: Tests) -> Race:
         """Every class against the truth of its row."""
         lead = -rank_odds(indexed(search, block, tests))
-        before = (lead > 0) | ((lead == 0) & (np.arange(block.n_classes) < block.truth[:, None]))
-        return cls(search, lead, before, block.truth, tests)
+        first = (lead > 0) | ((lead == 0) & (np.arange(block.n_classes) < block.truth[:, None]))
+        return cls(search, lead + np.where(first, TIE, -TIE), block.truth, tests)
 
     @property
     def sensitivity(self) -> FloatArray:
@@ -477,17 +476,13 @@ class Race:
         exceeds the index of the truth's test after the given misses.
         """
         if self.search != "adaptive":
-            again = ~self.before if self.search == "single_pass" else np.ones_like(self.before)
-            return np.asarray(self.before + misses[..., None] * again)
+            before = self.lead > 0
+            again = ~before if self.search == "single_pass" else np.ones_like(before)
+            return np.asarray(before + misses[..., None] * again)
         fading = self.tests.fading
         with np.errstate(invalid="ignore"):  # a perfect test, -ln(1 - s) = inf, that was never made: 0 * inf
             lead = self.lead + np.where(misses > 0, misses * fading[self.truth], 0.0)[..., None]
-            sure = np.maximum(np.nan_to_num(np.floor(lead / fading), nan=0.0, posinf=np.inf), 0)
-            total = sure
-            for made in (sure, sure + 1):  # one more, where its index is still ahead
-                left = np.where(made > 0, lead - made * fading, lead)
-                total = total + ((left > TIE) | ((np.abs(left) <= TIE) & self.before))
-        return np.asarray(total)
+            return np.where(lead > 0, 1 + np.floor(np.nan_to_num(lead / fading, posinf=np.inf)), 0.0)
 
     def mean_fruitless_tests(self) -> FloatArray:
         """How often each class is tested in vain on average, (n, K).
@@ -503,13 +498,13 @@ class Race:
         negligible = LARGEST_TAIL * tests.cost.min() / tests.n_classes
         n_terms = 1 + np.log(tests.fruitless_cost / tests.sensitivity / negligible) / tests.fading
         for j, fading in enumerate(tests.fading):
-            sure, before = total[:, j].copy(), self.before[:, j]
+            sure = total[:, j].copy()
             for some in row_slices(int(np.ceil(n_terms[j])), len(sure)):
                 made = sure + np.arange(some.start, some.stop)[:, None]
                 with np.errstate(invalid="ignore"):  # 0 * inf of a perfect test, inf - inf of an impossible truth
                     behind = np.where(made > 0, made * fading, 0.0) - self.lead[:, j]
-                    misses = np.where(before, np.ceil((behind - TIE) / own), np.floor((behind + TIE) / own) + 1)
-                    total[:, j] += np.nan_to_num(chance ** np.maximum(misses, 1)).sum(axis=0)
+                    misses = 1 + np.floor(np.maximum(behind, 0) / own)
+                    total[:, j] += np.nan_to_num(chance**misses).sum(axis=0)
         return total
 
 
