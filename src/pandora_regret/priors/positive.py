@@ -11,8 +11,6 @@ from pandora_regret.inputs.errors import InputError
 from pandora_regret.inputs.numbers import FloatArray, read_floats, read_number, read_positive
 from pandora_regret.priors.base import Class, Prior
 
-FAR_BEHIND = -40.0  # ln r below which 1 + r is 1
-
 
 @dataclass(frozen=True)
 class Exponential(Prior):
@@ -60,14 +58,12 @@ class Gamma(Prior):
     def share(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
         """``I_x(k + 1, k)`` at ``x = 1 / (1 + r)``, I the regularised incomplete beta function.
 
-        For r < 1, where x would round to 1, its complement ``I_{1-x}(k, k + 1)``; for tiny r the first term of it.
+        For r < 1, where x would round to 1, its complement ``I_{1-x}(k, k + 1)``.
         """
-        from scipy.special import betainc, betaln, expit
+        from scipy.special import betainc, expit
 
         k, behind = self.shape, log_odds < 0
         part = betainc(np.where(behind, k, k + 1), np.where(behind, k + 1, k), expit(-np.abs(log_odds)))
-        first_term = np.exp(k * np.minimum(log_odds, FAR_BEHIND) - betaln(k, k + 1)) / k
-        part = np.where(log_odds < FAR_BEHIND, first_term, part)
         return np.where(behind, 1 - part, part)
 
     def draw(self, n_draws: int, n_classes: int, rng: Generator) -> FloatArray:
