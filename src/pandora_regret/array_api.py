@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 from pandora_regret.inputs import InputError, InputTypeError, read_alpha
-from pandora_regret.inputs.errors import renamed
 from pandora_regret.inputs.numbers import check_shape
 from pandora_regret.kernels.portable import Array, Namespace, device_of, search_cost, total_loss
 from pandora_regret.priors import Beta
@@ -46,7 +45,6 @@ def pandora_regret(
     return total / (3 * (y_proba.shape[1] - 1))
 
 
-@renamed("costs", "max_costs")
 def beta_score(
     y_true: Array,
     y_proba: Array,

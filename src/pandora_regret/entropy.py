@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pandora_regret.inputs import FloatArray, Forecast, Table, read_probabilities
-from pandora_regret.inputs.errors import renamed
 from pandora_regret.inputs.labels import check_row_order
 from pandora_regret.inputs.numbers import check_shape
 from pandora_regret.inputs.tables import is_frame
@@ -16,7 +15,6 @@ from pandora_regret.priors import Prior
 from pandora_regret.scores import Score, mean_or_rows, priced
 
 
-@renamed("typical_costs", "costs")
 def search_entropy(
     y_proba: Table,
     *,
@@ -63,7 +61,6 @@ def search_entropy(
     return mean_or_rows(forecast, rows, per_instance)
 
 
-@renamed("typical_costs", "costs")
 def search_divergence(
     true_proba: Table,
     y_proba: Table,

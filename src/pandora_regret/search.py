@@ -16,7 +16,6 @@ from pandora_regret.inputs import (
     read_probabilities,
     read_seed,
 )
-from pandora_regret.inputs.errors import renamed
 from pandora_regret.inputs.numbers import read_array
 from pandora_regret.inputs.tables import by_name, is_frame, row_slices
 from pandora_regret.kernels.engine import realised_costs, simulated_totals
@@ -138,7 +137,6 @@ def search_cost(
     return mean_or_rows(forecast, realised_costs(forecast, broken), per_instance)
 
 
-@renamed("typical_costs", "costs")
 def simulate_search(
     y_true: Labels,
     y_proba: Table,

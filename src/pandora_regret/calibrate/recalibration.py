@@ -51,7 +51,6 @@ from pandora_regret.inputs import (
     read_forecast,
     read_probabilities,
 )
-from pandora_regret.inputs.errors import renamed
 from pandora_regret.inputs.names import quoted
 from pandora_regret.inputs.numbers import read_level
 from pandora_regret.priors import Prior
@@ -179,7 +178,6 @@ class Recalibration:
         return False if self.saved.turned.is_above_zero else None
 
 
-@renamed("typical_costs", "costs")
 def recalibrate(
     y_true: Labels,
     y_proba: Table,
@@ -367,7 +365,6 @@ class Decomposition:
     level: float
 
 
-@renamed("typical_costs", "costs")
 def decompose(
     y_true: Labels,
     y_proba: Table,

@@ -45,7 +45,6 @@ from pandora_regret.inputs import (
     read_count,
     read_forecast,
 )
-from pandora_regret.inputs.errors import renamed
 from pandora_regret.inputs.labels import check_row_order
 from pandora_regret.inputs.tables import is_frame
 from pandora_regret.optional import import_optional
@@ -57,7 +56,6 @@ COLUMNS_OF_FRAMES = {  # arguments that name columns or say how to read them, an
 }  # fmt: skip
 
 
-@renamed("typical_costs", "costs")
 def compare(
     y_true: Labels | None,
     models: Mapping[str, Table | Forecast],

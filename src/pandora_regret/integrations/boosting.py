@@ -15,7 +15,6 @@ import numpy as np
 from scipy.special import softmax
 
 from pandora_regret.inputs import FloatArray, Forecast, InputError, read_alpha, read_labelled
-from pandora_regret.inputs.errors import renamed
 from pandora_regret.inputs.labels import read_labels
 from pandora_regret.kernels.engine import search_costs
 from pandora_regret.kernels.reference import costs_of, log_odds
@@ -29,7 +28,6 @@ from pandora_regret.scores import mean_or_rows, priced
 LEAST_CURVATURE = 1e-16
 
 
-@renamed("typical_costs", "costs")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SearchObjective:
     """A multiclass objective for XGBoost and LightGBM: the weighted Beta score of the softmax of raw scores.
@@ -107,7 +105,6 @@ class SearchObjective:
         return slopes, np.maximum(2 * bends, LEAST_CURVATURE)
 
 
-@renamed("typical_costs", "costs")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SearchMetric:
     """The expected search cost of raw scores, or of probabilities."""

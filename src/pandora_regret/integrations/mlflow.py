@@ -11,7 +11,6 @@ import numpy as np
 from pandora_regret.compare.result import Comparison
 from pandora_regret.inference.joint import Figure
 from pandora_regret.inputs import FloatArray, InputError
-from pandora_regret.inputs.errors import renamed
 from pandora_regret.inputs.numbers import read_level
 from pandora_regret.optional import import_optional
 from pandora_regret.priors import Prior
@@ -58,7 +57,6 @@ def log_comparison(comparison: Comparison, *, folder: str = "pandora", page: boo
         mlflow.log_text(render_report(comparison), f"{folder}/report.html")
 
 
-@renamed("typical_costs", "costs")
 def make_metrics(
     classes: Sequence[str],
     *,

@@ -11,14 +11,12 @@ import numpy as np
 from river import base, metrics
 
 from pandora_regret.inputs import FloatArray, InputError
-from pandora_regret.inputs.errors import renamed
 from pandora_regret.inputs.labels import read_labels
 from pandora_regret.monitor import Monitor
 from pandora_regret.priors import Prior
 from pandora_regret.scores import expected_search_cost
 
 
-@renamed("typical_costs", "costs")
 class MeanSearchCost(metrics.base.MeanMetric, metrics.base.MultiClassMetric):
     """The mean cost of the search that forecasts order: lower is better.
 
@@ -51,7 +49,6 @@ class MeanSearchCost(metrics.base.MeanMetric, metrics.base.MultiClassMetric):
         return float(expected_search_cost([y_true], as_row(y_pred, self.classes), labels=self.classes, **prices))
 
 
-@renamed("typical_costs", "costs")
 class OverpayDetector(base.DriftDetector):
     """Whether forecasts have begun to cost more than they promise.
 

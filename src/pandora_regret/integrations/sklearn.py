@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from pandora_regret.inputs import InputError, read_alpha
 from pandora_regret.inputs.costs import check_named
-from pandora_regret.inputs.errors import renamed
 from pandora_regret.inputs.labels import read_labels
 from pandora_regret.optional import import_optional
 from pandora_regret.priors import Prior
@@ -84,7 +83,6 @@ def pandora_regret_scorer(*, alpha: float = 1.0, labels: Any = None) -> Forecast
     return ForecastScorer(pandora_regret, alpha=read_alpha(alpha), labels=labels)
 
 
-@renamed("typical_costs", "costs")
 def search_cost_scorer(*, prior: Prior | None = None, costs: Any = None, labels: Any = None) -> ForecastScorer:
     """A scorer of minus the expected search cost, in the costs' unit.
 

@@ -23,7 +23,6 @@ from pandora_regret.inputs import (
     Table,
     read_probabilities,
 )
-from pandora_regret.inputs.errors import renamed
 from pandora_regret.inputs.labels import is_missing, read_truth
 from pandora_regret.inputs.numbers import read_array, read_count, read_number
 from pandora_regret.monitor.queue import Cases, Queue, as_columns, natural_key
@@ -51,7 +50,6 @@ class Taken(NamedTuple):
     differing: int = 0  # skipped cases whose label is not the one that was counted
 
 
-@renamed("typical_costs", "costs")
 class Monitor:
     """Watch what a model's forecasts cost, in money, with guarantees that survive looking every day.
 

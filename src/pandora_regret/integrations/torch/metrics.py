@@ -8,7 +8,6 @@ from torch import Tensor
 from torchmetrics import Metric
 
 from pandora_regret.inputs import InputError, InputTypeError, read_alpha, read_count
-from pandora_regret.inputs.errors import renamed
 from pandora_regret.inputs.numbers import check_shape, read_weights
 from pandora_regret.inputs.tables import HALF_TOLERANCE, TOLERANCE, check_rows
 from pandora_regret.integrations.torch.tensors import (
@@ -116,7 +115,6 @@ class PandoraRegret(Metric):
         return total / self.weight
 
 
-@renamed("typical_costs", "costs")
 class ExpectedSearchCost(PandoraRegret):
     """What the optimal search costs on a stream of batches, `pandora_regret.expected_search_cost`.
 
