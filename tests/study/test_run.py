@@ -51,7 +51,7 @@ class AfterTwo(Nobody):
     def __init__(self, do):
         self.do, self.seen = do, 0
 
-    def advance(self, task, steps=1, note=""):
+    def advance(self, steps=1, note=""):
         self.seen += 1
         if self.seen == 2:
             self.do()

@@ -10,7 +10,6 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 
 import click
 from click.core import ParameterSource
@@ -123,10 +122,10 @@ def _compared(asked: Asked) -> comparing.Comparison:
 
     breakdowns = columns_of(text for several in asked.by for text in listed(several))
     layout = asked.layout(by=tuple(dict.fromkeys(name for names in breakdowns.values() for name in names)))
-    with bars(passing=True) as progress:
+    with bars() as progress:
         opened = files.open_models(files.read_models_argument(asked.files, layout), asked.priced())
         progress.start("reading", total=len(opened))
-        together = files.read_together(opened, asked.common_rows, partial(progress.advance, "reading"))
+        together = files.read_together(opened, asked.common_rows, progress.advance)
         progress.start("comparing", total=len(opened) + 1)  # which takes its time when all are measured, too
         classes, rows = together.batches[0].classes, together.of_rows
         charged, unused = asked.charged(classes, rows("costs"))
@@ -143,7 +142,7 @@ def _compared(asked: Asked) -> comparing.Comparison:
             decompose=asked.decompose and asked.workup is None,
             workup=asked.workup_read,
             by=values_of(breakdowns, together.by) or None,
-            progress=partial(progress.advance, "comparing"),
+            progress=progress.advance,
         )
     return _as_typed(result, asked, (*together.done, *unused, *unused_too))
 
@@ -234,7 +233,7 @@ def _scored(asked: Asked) -> list[comparing.Comparison]:
     )
     done = all_done(opened)
     results = []
-    with bars(passing=True) as progress:
+    with bars() as progress:
         for one in opened:
             sharing = sum(other.sources == one.sources for other in opened)
             progress.start(one.name, sum(source.expected_rows() for source in one.sources) // sharing)
@@ -245,7 +244,7 @@ def _scored(asked: Asked) -> list[comparing.Comparison]:
                 workup=asked.workup_read,
                 **asked.only("jobs", "cluster", "bootstrap", "level", "seed"),
                 **charged,
-                progress=partial(progress.advance, one.name),
+                progress=progress.advance,
             )
             results.append(_as_typed(result, asked, (*done, *result.done, *unused)))
     return results

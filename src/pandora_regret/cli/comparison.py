@@ -18,6 +18,7 @@ from pandora_regret.text import (
     cell_width,
     count,
     counted,
+    listed,
     money,
     money_between,
     percent,
@@ -75,17 +76,11 @@ def _print(*sections: Section) -> None:
 
 
 def screen(comparison: Comparison, width: int = WIDTH) -> list[str]:
-    """The lines of the short form.
-
-    The table, what stands below it, the first groups and two lines of the verdict are always there; more of the
-    verdict's sentences, then of the groups, where there is room.
-    """
-    parts = _Written(comparison, width)
-    table, below, first = parts.models(), parts.below(), parts.groups(0)
-    room = MOST_LINES - len(table) - len(below) - 2
-    above = parts.verdict(max(room - len(first) - bool(first), 2))
-    groups = parts.groups(room - len(above) - 1)
-    lines = [line for part in (above, table, groups, below) if part for line in ("", *part)][1:]
+    """The lines of the short form: two of the verdict's at least, more where there is room."""
+    written = _Written(comparison, width)
+    parts = [part for part in (written.models(), written.groups(), written.below()) if part]
+    room = MOST_LINES - sum(len(part) + 1 for part in parts)
+    lines = [*written.verdict(max(room, 2)), *(line for part in parts for line in ("", *part))]
     return [line if cell_width(line) <= width else wrapped(line, width)[0] for line in lines]
 
 
@@ -149,23 +144,15 @@ class _Written:
         least = money(self.result.best.unavoidable, self.unit)
         return [*lines, *more, f"Someone who knew the truth would pay {least} per case."]
 
-    def groups(self, most: int) -> list[str]:
-        """A table for the first column, and for each other for which there is room; or one line about it."""
-        from pandora_regret.compare.grouping import MISSING  # which a score has no use for
-
-        parts = self.result.by
-        lines = self._breakdown(parts[0]) if parts else []
-        most = max(most, len(lines) + (len(parts) > 1))
-        for number, part in enumerate(parts[1:], 2):
-            table, flags = self._breakdown(part), len(part.all_flags)
-            if len(lines) + len(table) + len(parts) - number <= most:
-                lines += table
-                continue
-            verdict = f"{counted(flags, 'finding')}: --full" if flags else "nothing stands out"
-            missing = sum(group.rows for group in part.groups if group.name == MISSING)
-            verdict += f"; {count(missing)} cases have no {part.column}" if missing else ""
-            lines.append(f"By {part.column} ({len(part.groups)} groups): {verdict}.")
-        return lines if len(lines) <= most else [*lines[: most - 1], "Results by more columns: --full"]
+    def groups(self) -> list[str]:
+        """A table for the first column, and one line about all others."""
+        if not self.result.by:
+            return []
+        first, *others = self.result.by
+        columns = listed(f"{part.column} ({len(part.groups)} groups)" for part in others)
+        flags = sum(len(part.all_flags) for part in others)
+        verdict = f"{counted(flags, 'finding')}: --full" if flags else "nothing stands out"
+        return self._breakdown(first) + (self.wrap(f"By {columns}: {verdict}.", 1) if others else [])
 
     def _breakdown(self, part: Breakdown) -> list[str]:
         """The groups that stand out and the first of the others, under the best models and those that do."""
@@ -224,21 +211,14 @@ class _Written:
                 for of in result.metrics
             }
             yield "Models", f"{note}; best marked {BEST.strip()}", self.by_model(scores), result.disagreements
-            shares = {model.name: model.probability_best for model in models}
-            rows = [
-                {
-                    "Model": gap.against,
-                    "Costs more": self.cell(gap.more),
-                    "p (Holm)": self.formats.p_value(gap.p_holm),
-                    "Cheapest": UNDEFINED
-                    if (share := shares[gap.against]) is None
-                    else percent(share, short=True),
-                }
-                for gap in result.differences
-                if gap.model == self.names[0]
-            ]
+            rows = []
+            for model in models[1:]:
+                gap, share = result.gaps[model.name], model.probability_best
+                chance = UNDEFINED if share is None else percent(share, short=True)
+                rows.append((model.name, self.cell(gap.more), self.formats.p_value(gap.p_holm), chance))
             note = "paired, per case; p is adjusted for all pairs, intervals are not"
-            yield f"What other models cost more than {self.names[0]}", note, Table.of(rows), ()
+            table = Table(["Model", "Costs more", "p (Holm)", "Cheapest"], rows)
+            yield f"What other models cost more than {self.names[0]}", note, table, ()
         if self.scenarios:
             others, costs = {}, zip(*(model.scenarios for model in models), strict=True)
             for scenario, of_models in zip(result.scenarios, costs, strict=True):

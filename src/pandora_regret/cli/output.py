@@ -102,22 +102,22 @@ def print_csv(rows: Sequence[Mapping[str, Any]]) -> None:
 class Bars:
     """Progress of one task after the other: a bar with the time that is left, and a note such as images a second.
 
-    Bars are there where standard error is a terminal, once the work has lasted longer than a second. Those that
-    are `passing` are gone when it is done.
+    Bars are there where standard error is a terminal, once the work has lasted longer than a second, and are gone
+    when it is done.
     """
 
-    def __init__(self, passing: bool) -> None:
-        self._passing, self._begun = passing, monotonic()
+    def __init__(self) -> None:
+        self._begun = monotonic()
         self._bar: Any = None
 
     def start(self, task: str, total: int, done: int = 0) -> None:
         """A new bar, of so many steps."""
-        self.end()
+        self.clear()
         about: dict[str, Any] = {"label": without_controls(task), "show_pos": True, "hidden": True}
         self._bar = click.progressbar(length=total, item_show_func=str, file=sys.stderr, **about)
         self._bar.pos = done
 
-    def advance(self, task: str, steps: int = 1, note: str = "") -> None:
+    def advance(self, steps: int = 1, note: str = "") -> None:
         """So many steps of the task that was started last are done."""
         seen = sys.stderr is not None and sys.stderr.isatty()
         self._bar.hidden = not seen or monotonic() - self._begun < SILENT_SECONDS
@@ -125,14 +125,11 @@ class Bars:
 
     def say(self, message: str) -> None:
         """A message above the bar."""
-        self._clear()
+        self.clear()
         echo(message, err=True)
 
-    def end(self) -> None:
-        """The bar moves no more."""
-        self._clear() if self._passing else self._bar and self._bar.render_finish()
-
-    def _clear(self) -> None:
+    def clear(self) -> None:
+        """The bar is gone until the next step."""
         if self._bar is not None and not self._bar.hidden:
             click.echo(
                 "\r\x1b[2K\x1b[?25h", sys.stderr, nl=False, color=True
@@ -140,10 +137,10 @@ class Bars:
 
 
 @contextmanager
-def bars(*, passing: bool = False) -> Iterator[Bars]:
+def bars() -> Iterator[Bars]:
     """Progress on standard error while the work lasts."""
-    drawn = Bars(passing)
+    drawn = Bars()
     try:
         yield drawn
     finally:
-        drawn.end()
+        drawn.clear()

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import click
@@ -56,9 +55,9 @@ def validate(asked: Asked) -> None:
             echo(summary.to_text())
         return
     models, prices = files.read_models_argument(asked.files, asked.layout()), asked.price_list
-    with bars(passing=True) as progress:
+    with bars() as progress:
         progress.start("reading", total=sum(len(one.paths) for one in models))
-        results, together = files.inspect_models(models, prices, partial(progress.advance, "reading"))
+        results, together = files.inspect_models(models, prices, progress.advance)
     fine = all(result.fine for result in results) and not together
     done = all_done(results)
     understood = [one.columns for one in results if one.columns is not None]

@@ -57,7 +57,7 @@ class Watcher(Protocol):
         """A task of so many steps begins, some of them done."""
         return
 
-    def advance(self, task: str, steps: int = 1, note: str = "") -> None:
+    def advance(self, steps: int = 1, note: str = "") -> None:
         """Some steps further."""
         return
 
@@ -110,7 +110,7 @@ def predict_all(
     Store
         Every prediction that could be made.
     """
-    task, zoo = f"{data.name}: models", data.zoo
+    zoo = data.zoo
     if not Store.exists(folder):  # models are listed once, so that an upgraded library resumes the same list
         target, about = zoo.target(), {"zoo": zoo.about(), "models": zoo.names()}
         Store.create(folder, target.truth, target.classes, groups=target.groups, about=about)
@@ -125,11 +125,11 @@ def predict_all(
                 f"{store.folder} was begun with other data (sha256 {before}, now {now}): restore the file, "
                 "or start again in another folder."
             )
-    watcher.start(task, len(names), done=len(names) - len(missing))
+    watcher.start(f"{data.name}: models", len(names), done=len(names) - len(missing))
     for name in _finished(store, zoo, missing, jobs, cluster, timeout) if missing else ():
         if (failure := store.failure(name)) is not None:
             watcher.say(f"{data.name}: left out {name}: {failure}")
-        watcher.advance(task)
+        watcher.advance()
     return store
 
 

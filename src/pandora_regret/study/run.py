@@ -372,12 +372,11 @@ def agreement_of(study: Study, data: DataSet, store: Store, watcher: Watcher = N
             f"data set {data.name!r} has {len(models)} models that predicted and {len(failures)} that "
             "failed: a ranking needs two at least."
         )
-    task = f"{data.name}: agreement"
 
     def advance(done: int, total: int, what: str) -> None:
         if done == 1:
-            watcher.start(task, total)
-        watcher.advance(task, note=what)
+            watcher.start(f"{data.name}: agreement", total)
+        watcher.advance(note=what)
 
     result = agreement(
         store.truth,
