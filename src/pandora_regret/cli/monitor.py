@@ -65,7 +65,6 @@ ROLES, SETTINGS = ("champion", "challenger", "time", "dependent"), ("level", "tw
     Option("--two-sided", "ALARM too where it costs less than it promises, not only a note.", default=None),
     Option("--drift-alarm", "Exit with 3 on DRIFT too: forecasts promise other costs than before."),
     Option("--close", "With --dependent: the newest period is complete, count it now."),
-    Option("--period COLUMN", "Of the first version.", hidden=True),
     Option("--html FILE", "Write a page with the whole history; it is replaced.", type=PATH),
     *SEARCH,
     WORKUP,
@@ -92,9 +91,6 @@ def monitor(asked: Asked) -> None:
     """
     from pandora_regret.monitor.summary import sentences
 
-    if asked.period is not None:
-        instead = "--time orders cases and names them; --dependent makes one bet of each period"
-        raise click.UsageError(f"--period is gone: {instead}. Give one of them {asked.period}.")
     asked.not_both("time", "dependent", "--dependent orders and names cases, too")
     state = Path(asked.state)
     for path in (state, asked.html):
@@ -152,10 +148,9 @@ def _updated(asked: Asked) -> tuple[watching.Monitor, watching.Taken, tuple[Done
         if new:
             parts.append(watched.update(**new))
         if asked.labels is not None:
-            by_name = _labels_by_name(watched)
-            labels = read_truth(asked.layout(truth=asked.labels, unlabelled=True), tuple(by_name))
+            labels = read_truth(asked.layout(truth=asked.labels, unlabelled=True), tuple(watched.labels))
             there = labels.truth >= 0  # the others are not known yet
-            names = [list(by_name.values())[k] for k in labels.truth[there]]
+            names = [watched.labels[k] for k in labels.truth[there]]
             parts.append(watched.label(np.asarray(labels.ids)[there], names))
     if asked.close:
         watched.close()
@@ -170,31 +165,29 @@ def _updated(asked: Asked) -> tuple[watching.Monitor, watching.Taken, tuple[Done
     return watched, taken, done
 
 
-def _labels_by_name(watched: watching.Monitor) -> dict[str, Any]:
-    return {str(label): label for label in watched.labels}
-
-
 def _restored(asked: Asked) -> watching.Monitor | None:
     """The monitor of the state, which tells what is not asked for; what is asked for again must be the same."""
     if not os.path.exists(asked.state):
         return None
     prior = asked.read_prior()
-    state, watched = read_saved(
+    watched, kept, layout = read_saved(
         asked.state,
-        lambda state: (state, watching.Monitor.from_state(state, prior=prior)),
+        lambda state: (
+            watching.Monitor.from_state(state, prior=prior),
+            dict(state["command"]),
+            dict(state["command"]["layout"]),
+        ),
         "the state of a monitor: name the file that --state wrote",
     )
-    kept = state.get("command")
-    kept = kept if isinstance(kept, dict) else {}
-    asked.cost_unit, layout = kept.get("unit"), kept.get("layout")
+    asked.cost_unit = kept.get("unit")
     settings = {name: kept.get(name) for name in ROLES} | {name: getattr(watched, name) for name in SETTINGS}
     for name, before in settings.items():
         _check_same(asked, name, getattr(asked, name) in (None, before), before)
         setattr(asked, name, before)
     for name in COLUMNS:  # a state tells no other option
-        setattr(asked, name, getattr(asked, name) or (layout.get(name) if isinstance(layout, dict) else None))
+        setattr(asked, name, getattr(asked, name) or layout.get(name))
     if asked.costs is not None or asked.price_unit:
-        _, costs, unit, _ = asked.prices(list(_labels_by_name(watched)))
+        _, costs, unit, _ = asked.prices(watched.labels)
         base = np.array(None if costs is None else np.divide(costs, watched.prior.mean))
         _check_same(
             asked, "costs", np.array_equal(base, watched.costs) and unit == asked.cost_unit, "other prices"
@@ -216,7 +209,7 @@ def _read_forecasts(
 ) -> tuple[watching.Monitor, dict[str, Any], tuple[Done, ...]]:
     """The monitor, begun here if there is none; what `Monitor.update` takes; and what was done to the files."""
     column = asked.dependent or asked.time
-    classes = {} if watched is None else {"classes": tuple(_labels_by_name(watched))}
+    classes = {} if watched is None else {"classes": tuple(watched.labels)}
     layout = asked.layout(group=column, unlabelled=True, **classes)
     opened = files.open_models(files.read_models_argument(asked.files, layout), asked.priced())
     names, done = [one.name for one in opened], all_done(opened)
@@ -238,12 +231,12 @@ def _read_forecasts(
         settings |= {"labels": first.classes, "dependent": asked.dependent is not None}
         watched = watching.Monitor(prior=prior, costs=costs, workup=asked.workup_read, **settings)
         done += unused
-    by_name = _labels_by_name(watched)
-    columns = [first.classes.index(name) for name in by_name]
+    labels = tuple(watched.labels)
+    first, *others = (batch.with_classes(labels) for batch in (first, *others))
     update = {
-        "y_true": [None if k < 0 else by_name[first.classes[k]] for k in first.truth],
-        "y_proba": first.values[:, columns],
-        "challenger": others[0].values[:, columns] if others else None,
+        "y_true": [None if k < 0 else labels[k] for k in first.truth],
+        "y_proba": first.values,
+        "challenger": others[0].values if others else None,
         "ids": first.ids,
         "logits": opened[order[0]].logits,
     }

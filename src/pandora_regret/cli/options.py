@@ -217,5 +217,5 @@ def read_saved(path: str, made: Callable[[Any], T], what: str) -> T:
             return made(json.load(file))
     except inputs.InputError as error:
         raise error.within(path) from None
-    except (ValueError, RecursionError):  # not JSON, or nested too deeply
+    except (ValueError, KeyError, TypeError, RecursionError):  # not JSON, other JSON, or nested too deeply
         raise inputs.InputError(f"{path} is not {what}.") from None
