@@ -15,7 +15,7 @@ COMPARE = [  # options beside a good file, and words of the complaint
     (["--prior", "normal"], "lognormal:SIGMA"),
     (["--prior", "beta:-1"], "-1"),
     (["--scenario", "cheap"], "NAME=COSTS"),
-    (["--scenario", "barolo=3"], "is not NAME=COSTS: write such as cheap=barolo=3"),
+    (["--scenario", "barolo=3"], "is not NAME=COSTS: write such as cheap=flu=5"),
     (["--scenario", "cheap=port=3"], "'port'"),
     (["--scenario", "cheap=barolo=$3"], "without a unit"),
     (["--costs", COSTS, "--currency", "USD", "--unit", "min"], "both given"),

@@ -16,21 +16,17 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from typing import NoReturn
+from _thread import interrupt_main
 
 from pandora_regret.optional import MissingLibraryError, import_optional
-
-
-class Terminated(SystemExit):
-    """Asked to end, the process ends as by any other error, so that nothing half-written stays behind."""
 
 
 def main() -> None:
     """Run the command, or say in one line what it lacks."""
     if sys.stdout is None:
         sys.exit("pandora: standard output is closed: send it to a file, or to /dev/null.")
-    signal.signal(signal.SIGTERM, _terminate)
-    sys.unraisablehook = _end_all_the_same
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: nothing half-written stays behind
+    sys.unraisablehook = _interrupt_again
     try:
         import_optional("click", extra="cli")
         from pandora_regret.cli.commands import pandora, register_ascii_fallback
@@ -40,24 +36,13 @@ def main() -> None:
     except MissingLibraryError as error:
         sys.exit(f"pandora: {error}")
     except KeyboardInterrupt:  # before the command began, or after it ended
-        _say_and_exit("interrupted", signal.SIGINT)
-    except Terminated:
-        _say_and_exit("terminated", signal.SIGTERM)
+        print("pandora: interrupted.", file=sys.stderr)
+        sys.exit(130)
 
 
-def _terminate(number: int, frame: object) -> NoReturn:
-    raise Terminated
-
-
-def _say_and_exit(what: str, number: int) -> NoReturn:
-    print(f"pandora: {what}.", file=sys.stderr)
-    sys.exit(128 + number)
-
-
-def _end_all_the_same(unraisable: sys.UnraisableHookArgs) -> None:
+def _interrupt_again(unraisable: sys.UnraisableHookArgs) -> None:
     """A signal that came while a destructor ran, where Python cannot raise, is sent again a moment later."""
-    number = {KeyboardInterrupt: signal.SIGINT, Terminated: signal.SIGTERM}.get(unraisable.exc_type)
-    if number is None:
-        sys.__unraisablehook__(unraisable)
+    if unraisable.exc_type is KeyboardInterrupt:
+        threading.Timer(0.05, interrupt_main).start()
     else:
-        threading.Timer(0.05, signal.pthread_kill, (threading.main_thread().ident, number)).start()
+        sys.__unraisablehook__(unraisable)

@@ -154,13 +154,12 @@ def _scenarios(
     changes: dict[str, dict[str, float]] = {}
     done: tuple[inputs.Done, ...] = ()
     for scenario in asked:
-        name, equals, costs = (part.strip() for part in scenario.partition("="))
-        bare = costs.replace(".", "", 1).isdigit() and not os.path.exists(costs)  # the price of a class
-        if bare or not (name and equals and costs):
-            example = f"cheap={scenario}" if bare else "cheap=flu=5,cold=1"
-            raise inputs.InputError(f"--scenario {scenario!r} is not NAME=COSTS: write such as {example}.")
+        name, _, costs = (part.strip() for part in scenario.partition("="))
+        if not (name and costs) or costs.replace(".", "", 1).isdigit():  # which is the price of a class
+            fix = "write such as cheap=flu=5,cold=1"
+            raise inputs.InputError(f"--scenario {scenario!r} is not NAME=COSTS", fix=fix)
         if name in changes:
-            raise inputs.InputError(f"--scenario gives {name!r} twice: name each once.")
+            raise inputs.InputError(f"--scenario gives {name!r} twice", fix="name each once")
         changes[name], unused = files.read_price_list(costs).changes(classes, unit)
         done += unused
     return changes, done

@@ -164,21 +164,20 @@ def _plan_search(forecast: str, asked: Asked) -> None:
 
 
 def read_case(
-    forecast: str, asked: Asked, priced: Collection[str] | None, classes: Sequence[str] | None = None
+    forecast: str, asked: Asked, priced: Collection[str] | None, classes: Sequence[str] = ()
 ) -> files.OneRow:
     """A forecast that is written out, perhaps over these classes, or a row of a file: by its number, or its id."""
     from pandora_regret.files.written import read_pairs
-    from pandora_regret.inputs.names import completed, matched
+    from pandora_regret.inputs.names import matched
 
     if os.path.exists(forecast) or asked.row is not None or asked.case is not None:
         return files.read_row(forecast, asked.row, asked.layout(), priced, asked.case)
     if "=" in forecast:
         pairs = read_pairs(forecast, "FORECAST")
-        whole = pairs if classes is None or asked.logits else completed(pairs, classes)
-        named = matched(whole, pairs)
-        zero = [name for name in whole if name not in named]
-        words = f"{listed(zero)} not named: taken as probability 0" if zero else ""
+        named = matched(classes, pairs)
+        zero = [name for name in classes if name not in named]
+        words = f"{listed(zero)} not named: taken as probability 0"
         done = (Done("classes taken as 0", len(zero), words),) if zero else ()
-        return files.OneRow(tuple(whole), np.array(list(whole.values())), "FORECAST", done=done)
+        return files.OneRow(tuple(pairs), np.array(list(pairs.values())), "FORECAST", done=done)
     problem = f"{forecast!r} is neither a file nor NAME=PROBABILITY,..."
     raise InputError(problem, place="FORECAST", value=forecast, fix="write one of them")

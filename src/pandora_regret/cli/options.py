@@ -17,7 +17,6 @@ from pandora_regret.cli.headings import FILES, INTERVALS, OUTPUT, PRICES, Comman
 from pandora_regret.files.roles import BY, GROUP, ROLES, WEIGHT, Role
 
 T = TypeVar("T")
-MOST_JOBS = 1024
 
 
 class OutputPath(click.Path):
@@ -93,7 +92,7 @@ RESAMPLING = (
     Option("--seed N", "Of the bootstrap.", INTERVALS, type=click.IntRange(0), default=0),
 )
 WORK = (
-    Option("--jobs N", "Processes at a time.", type=click.IntRange(1, MOST_JOBS), default=1),
+    Option("--jobs N", "Processes at a time.", type=click.IntRange(1, 1024), default=1),
     Option("--cluster tcp://HOST:PORT", "Scheduler of a Dask cluster to work on."),
 )
 JSON = Option("--json", "Print JSON.", OUTPUT)
