@@ -119,7 +119,7 @@ def test_output_that_exists_is_replaced_only_by_force(tmp_path):
 def test_output_into_nowhere(tmp_path, monkeypatch):
     path = wine_file(tmp_path, "bayes")
     assert "no directory" in refused("compare", path, "--html", tmp_path / "none" / "page.html")
-    assert "is a directory" in refused("compare", path, "--html", tmp_path)
+    assert "not a regular file" in refused("compare", path, "--html", tmp_path)
     monkeypatch.setattr(os, "access", lambda *_: False)  # nothing is forbidden to root, who may run this
     assert "may not be written to" in refused("compare", path, "--html", tmp_path / "page.html")
 

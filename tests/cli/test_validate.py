@@ -47,7 +47,7 @@ def test_a_good_file_is_fine_and_understood(tmp_path):
     assert table["columns"] == columns | {"forecasts": list(CLASSES), "unused": ["remark"]}
     page = run("validate", path).stdout
     assert "fine" in page
-    assert "barolo 59, grignolino 71, barbera 48" in page
+    assert "barolo 59, grignolino 71 and barbera 48" in page
 
 
 @pytest.mark.parametrize(

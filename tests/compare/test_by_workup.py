@@ -89,7 +89,7 @@ def test_the_commands_take_a_work_up(workup, tmp_path, compared):
     assert scored["value"] == pytest.approx(ours.value)
     assert "Work-up cost" in run("score", files[0], "--workup", path).stdout
     out = tmp_path / "page.html"
-    assert run("report", *files, "--workup", path, "--out", out).exit_code == 0
+    assert run("compare", *files, "--workup", path, "--html", out).exit_code == 0
     assert "The work-up of a typical case" in out.read_text(encoding="utf-8")
     both = run("compare", *files, "--workup", path, "--costs", "barolo=1,grignolino=2,barbera=3")
     assert both.exit_code == 2

@@ -42,7 +42,7 @@ def test_a_malformed_file_is_refused_in_one_line(fault, tmp_path, deadline):
         "score": ["score", bad, "--json"],
         "compare": ["compare", bad, str(good), "--json"],
         "validate": ["validate", bad],
-        "report": ["report", bad, "--out", str(page)],
+        "report": ["compare", bad, "--html", str(page)],
     }
     codes = {}
     for name, words in commands.items():

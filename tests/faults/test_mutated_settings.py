@@ -112,7 +112,7 @@ def test_mutated_comparisons(tmp_path):
     spoilt, page = tmp_path / "comparison.json", tmp_path / "page.html"
     for data in mutated_json(comparison, 700, seed=3):
         spoilt.write_bytes(data)
-        result = run("report", spoilt, "--out", page, "--force")
+        result = run("compare", spoilt, "--html", page, "--force")
         check_refused_or_fine(result)
         assert result.exit_code or "\x1b" not in page.read_text(encoding="utf-8")
 

@@ -223,9 +223,9 @@ def test_the_order_of_a_row_is_that_of_its_own_options(tmp_path):
     path = lists(tmp_path, [{"forecast": {"flu": 0.3, "cold": 0.7}}, {"forecast": {"gout": 0.6, "flu": 0.4}}])
     samples = lists(tmp_path, [sample(0, [-1.0, -2.0], 1), sample(1, [-3.0, -2.0, -1.0], 1)], "s")
     for arguments, order in (((path,), ["gout", "flu"]), ((samples, "--logits"), ["C", "B", "A"])):
-        assert [step["test"] for step in run_json("order", *arguments, "--row", 2)["steps"]] == order
+        assert [step["test"] for step in run_json("next", *arguments, "--row", 2)["steps"]] == order
     orders = lists(tmp_path, [{"forecast": ["flu", "cold"]}], "o")
-    assert "in order only: look in this order" in run("order", orders, "--row", 1).stderr
+    assert "in order only: look in this order" in run("next", orders, "--row", 1).stderr
 
 
 @pytest.mark.slow

@@ -105,11 +105,10 @@ def test_what_cannot_be_drawn_is_said_before_anything_is_written(tmp_path, wrong
 @pytest.fixture
 def command(monkeypatch):
     testing = pytest.importorskip("click.testing")
-    from pandora_regret.cli.commands import COMMANDS, pandora
+    from pandora_regret.cli.commands import pandora
 
-    monkeypatch.setitem(COMMANDS, "figures", "The paper's figures, drawn from its formulas.")
     monkeypatch.setattr(paper, "FIGURES", {"pair_loss": paper.FIGURES["pair_loss"]})  # one is enough here
-    return lambda *given: testing.CliRunner().invoke(pandora, ["figures", *map(str, given)], prog_name="pandora")
+    return lambda *given: testing.CliRunner().invoke(pandora, ["study", "figures", *map(str, given)])
 
 
 def test_the_command_draws_all_and_with_a_study_its_intervals_too(command, tmp_path):

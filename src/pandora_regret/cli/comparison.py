@@ -87,8 +87,7 @@ def screen(comparison: Comparison, width: int = WIDTH) -> list[str]:
 def fitted(name: str, width: int) -> str:
     """A name no wider than that on a terminal, where some letters take two columns: its ends tell it apart."""
     name = without_controls(name)
-    lengths = range(len(name), 1, -1)
-    return next((short for n in lengths if cell_width(short := shortened(name, n)) <= width), name[:1])
+    return name if cell_width(name) <= width else shortened(name, width if name.isascii() else width // 2)
 
 
 class _Written:

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import fields
 from functools import cached_property
-from stat import S_ISREG
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
@@ -191,8 +190,7 @@ def check_output(path: Any, force: bool) -> None:
         return
     folder = path.resolve().parent
     for is_so, problem in (
-        (path.is_dir(), " is a directory: name the file to write."),
-        (path.exists() and not S_ISREG(path.stat().st_mode), " is not a regular file: name one, or a new one."),
+        (path.exists() and not path.is_file(), " is not a regular file: name one, or a new one."),
         (path.exists() and not force, " exists: name another file, or replace it with --force."),
         (not folder.is_dir(), f": there is no directory {str(folder)!r}: create it first."),
         (

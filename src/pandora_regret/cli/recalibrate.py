@@ -33,7 +33,7 @@ from pandora_regret.cli.options import (
 from pandora_regret.cli.output import all_done, echo, print_done, print_json
 from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.records import to_plain
-from pandora_regret.text import money, money_between
+from pandora_regret.text import listed, money, money_between
 
 HARDLY_ANY = 0.01  # of what there was of a class
 METHODS = ("temperature", "vector", "matrix", "prior")
@@ -151,8 +151,7 @@ def _only_model(opened: Sequence[files.Predictions]) -> files.Predictions:
     from pandora_regret.files.candidates import ListedRows
 
     if len(opened) > 1:
-        names = ", ".join(one.name for one in opened[:3])
-        problem = f"{opened[0].path} holds {len(opened)} models ({names}, ...)"
+        problem = f"{opened[0].path} holds several models, {listed((one.name for one in opened), 3)}"
         raise InputError(problem, fix="recalibrate one at a time: keep its rows only")
     if any(isinstance(source, ListedRows) for source in opened[0].sources):
         raise InputError(f"{opened[0].path} holds lists of candidates", fix="recalibrating needs probabilities")

@@ -29,7 +29,9 @@ from pandora_regret.cli.options import COMMON_ROWS, COSTS, FILE_ARGUMENTS, JSON,
 from pandora_regret.cli.output import all_done, bars, bullets, echo, heading, print_done, print_json
 from pandora_regret.files.roles import LABEL, MODEL, ROLES
 from pandora_regret.records import to_plain
-from pandora_regret.text import count, counted
+from pandora_regret.text import count, counted, listed
+
+MOST_NAMES = 12  # of columns or classes in a line
 
 
 @command(FILE_ARGUMENTS, COMMON_ROWS, *LAYOUT, *COSTS, JSON)
@@ -123,20 +125,16 @@ def _print_understood(one: files.Inspected) -> None:
     """What each column is taken for."""
     if one.columns is None:
         return
-
-    def some(names: Sequence[str]) -> str:
-        return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
-
     counts = {LABEL: {name: one.labels[name] for name in one.columns.classes}, MODEL: one.models}
     lines = [("rows", count(one.rows))]
     for role in ROLES:
-        names = some(one.columns.of(role))
-        values = some([f"{name} {count(n)}" for name, n in counts.get(role, {}).items()])
+        names = listed(one.columns.of(role), MOST_NAMES)
+        values = listed([f"{name} {count(n)}" for name, n in counts.get(role, {}).items()], MOST_NAMES)
         where = f"column {names!r}" if names else "the truth's file"
         has_values = role in counts and any(counts[role].values())
         lines.append((role.title, f"{where}: {values}" if has_values else names))
-    lines.insert(2, ("forecasts", some([name for name in one.columns.forecasts if name])))
-    for title, text in [*lines, ("not used", some(one.unused))]:
+    lines.insert(2, ("forecasts", listed(filter(None, one.columns.forecasts), MOST_NAMES)))
+    for title, text in [*lines, ("not used", listed(one.unused, MOST_NAMES))]:
         bullets([text] if text else [], mark=f"{title:<10}")
 
 
