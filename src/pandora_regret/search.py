@@ -16,8 +16,9 @@ from pandora_regret.inputs import (
     read_probabilities,
     read_seed,
 )
+from pandora_regret.inputs.forecast import read_case
 from pandora_regret.inputs.numbers import read_array
-from pandora_regret.inputs.tables import by_name, is_frame, row_slices
+from pandora_regret.inputs.tables import is_frame, row_slices
 from pandora_regret.kernels.engine import realised_costs, simulated_totals
 from pandora_regret.kernels.reference import BROKEN_AT_RANDOM, BROKEN_BY_INDEX
 from pandora_regret.kernels.reference import search_order as order_of
@@ -76,12 +77,11 @@ def search_order(
     >>> search_order([0.6, 0.3, 0.1], costs=[10.0, 2.0, 1.0])
     array([1, 2, 0])
     """
-    named = hasattr(y_proba, "keys") and not is_frame(y_proba)
-    single = named or (not is_frame(y_proba) and read_array(y_proba, "y_proba").ndim == 1)
+    single = not is_frame(y_proba) and (hasattr(y_proba, "keys") or read_array(y_proba, "y_proba").ndim == 1)
     if single:
-        names: Any = list(y_proba.keys()) if named and labels is None else labels
-        y_proba = np.asarray(by_name(y_proba, names, "y_proba"), dtype=np.float64 if named else None)[None]
-    forecast = read_probabilities(y_proba, names if single else labels, None, logits, normalise)
+        forecast = read_case(y_proba, labels, logits, normalise)
+    else:
+        forecast = read_probabilities(y_proba, labels, None, logits, normalise)
     forecast = forecast.with_costs(read_costs(costs, forecast.labels, len(forecast)))
     orders = np.concatenate([order_of(block) for block in forecast.blocks()])
     return orders[0] if single else orders

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pandora_regret.inputs.errors import InputError
 from pandora_regret.inputs.labels import Labels, are_votes, check_row_order, read_labels, read_truth, read_votes
-from pandora_regret.inputs.numbers import FloatArray, IntArray, read_flag, read_weights
+from pandora_regret.inputs.numbers import FloatArray, IntArray, read_flag, read_floats, read_weights
 from pandora_regret.inputs.tables import (
     NOTHING_RESCALED,
     Rescaled,
@@ -203,7 +203,8 @@ def read_probabilities(
 def read_case(y_proba: Any, labels: Any, logits: bool, normalise: bool) -> Forecast:
     """One forecast, checked."""
     if hasattr(y_proba, "keys") and np.ndim(y_proba) < 2:  # a mapping, or a row of a pandas frame
-        y_proba, labels = [chance for _, chance in y_proba.items()], list(y_proba.keys())
+        labels = list(y_proba.keys()) if labels is None else labels
+        y_proba = read_floats(by_name(y_proba, labels, "y_proba"), "y_proba")
     if np.ndim(y_proba) != 1:
         shape, fix = np.shape(y_proba), "pass one forecast, shape (K,), such as y_proba[0]"
         raise InputError(f"has shape {shape}", argument="y_proba", value=shape, fix=fix)
