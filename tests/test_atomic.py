@@ -69,15 +69,3 @@ def test_what_a_killed_writer_left_behind_is_removed_by_the_next(tmp_path):
     os.utime(left, (long_ago, long_ago))
     write_atomically(tmp_path / "a.bin", lambda file: file.write(b"new"))
     assert {path.name for path in tmp_path.iterdir()} == {"a.bin", young.name, foreign.name}
-
-
-def test_what_another_writer_is_still_writing_is_left_alone(tmp_path):
-    def write_twice(file):
-        [half] = tmp_path.glob(".*.part")
-        long_ago = time.time() - 2 * LEFT_BEHIND_SECONDS
-        os.utime(half, (long_ago, long_ago))
-        write_atomically(tmp_path / "a.bin", lambda inner: inner.write(b"other"))
-        file.write(b"ours")
-
-    write_atomically(tmp_path / "a.bin", write_twice)
-    assert (tmp_path / "a.bin").read_bytes() == b"ours"

@@ -148,12 +148,8 @@ def _read(y_true: Array, y_proba: Array) -> tuple[Namespace, Array, Array]:
     Class numbers become ordinary integers: a column number might not fit the type that they came in. Votes become
     shares of their row's, in the precision of the forecasts.
     """
-    try:
-        from array_api_compat import array_namespace
-    except ModuleNotFoundError:
-        raise ImportError(
-            "arrays other than NumPy's need array-api-compat: pip install array-api-compat"
-        ) from None
+    from array_api_compat import array_namespace
+
     xp, shape = array_namespace(y_proba), tuple(y_proba.shape)
     if len(shape) != 2 or shape[1] < 2 or tuple(y_true.shape) not in (shape[:1], shape):
         raise InputError(

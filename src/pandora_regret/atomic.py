@@ -12,14 +12,10 @@ from typing import BinaryIO, TypeAlias
 
 from pandora_regret.inputs import InputError
 
-HAS_LOCKS = os.name == "posix"  # elsewhere, files that a killed process left behind stay there
-if HAS_LOCKS:
-    import fcntl
-
 Place: TypeAlias = str | os.PathLike[str]  # of a file or a folder
 
 SUFFIX = ".part"
-LEFT_BEHIND_SECONDS = 10.0  # a younger file may be one that its writer has not locked yet
+LEFT_BEHIND_SECONDS = 86400.0  # nobody still writes a file that has not changed for so long
 
 
 def write_atomically(path: Place, write: Callable[[BinaryIO], object]) -> Path:
@@ -49,9 +45,6 @@ def write_atomically(path: Place, write: Callable[[BinaryIO], object]) -> Path:
     temporary = target.with_name(f".{target.name}.{token_hex(8)}{SUFFIX}")
     try:
         with temporary.open("xb") as file:  # as readable to others as any new file; mkstemp's are not
-            if HAS_LOCKS:  # held as long as its writer lives, which is how others know that it does
-                with suppress(OSError):  # a file system without locks
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if mode is not None:
                 os.chmod(temporary, S_IMODE(mode))
             write(file)
@@ -74,8 +67,7 @@ def write_atomically(path: Place, write: Callable[[BinaryIO], object]) -> Path:
 
 def _remove_left_behind(target: Path) -> None:
     """Temporary files of this target whose writers were killed."""
-    for path in target.parent.glob(f".{escape(target.name)}.{'[0-9a-f]' * 16}{SUFFIX}") if HAS_LOCKS else ():
-        with suppress(OSError), path.open("rb") as file:
-            if time.time() - os.fstat(file.fileno()).st_mtime > LEFT_BEHIND_SECONDS:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    for path in target.parent.glob(f".{escape(target.name)}.{'[0-9a-f]' * 16}{SUFFIX}"):
+        with suppress(OSError):  # another writer was faster
+            if time.time() - path.stat().st_mtime > LEFT_BEHIND_SECONDS:
                 path.unlink()

@@ -370,11 +370,6 @@ def _tally_of_costs(forecast: Forecast, prior: Prior) -> Tally:
     tally, costs = Tally(forecast.n_classes), []
     for rows, wasted, classes, sums in wasted_pairs(forecast, prior):
         tally.pairs.add(sums, index=classes)
-        of_rows = _numbers(rows, unavoidable_costs(rows, prior) + wasted)
-        if forecast.cluster is None:
-            tally.cost.add(of_rows, rows.weights)
-        else:
-            costs.append(of_rows)
-    if costs:  # the rows of a case may lie in two parts
-        tally.cost.add(forecast.per_case(np.concatenate(costs)), forecast.case_weights)
+        costs.append(_numbers(rows, unavoidable_costs(rows, prior) + wasted))
+    tally.cost.add(forecast.per_case(np.concatenate(costs)), forecast.case_weights)
     return tally

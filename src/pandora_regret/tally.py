@@ -52,17 +52,17 @@ class Means:
     @classmethod
     def of(cls, values: FloatArray, weights: FloatArray | None = None) -> Self:
         """One batch: its rows lie along the last axis."""
-        if weights is not None:
+        weights = np.ones(values.shape[-1]) if weights is None else weights
+        if not weights.all():
             values, weights = values[..., weights > 0], weights[weights > 0]
-        n, each = values.shape[-1], np.float64(1.0) if weights is None else weights
-        if not n:
+        if not len(weights):
             return cls(values.shape[:-1])
-        total, weight = (each * values).sum(axis=-1), n if weights is None else weights.sum()
+        total, weight = (weights * values).sum(axis=-1), weights.sum()
         with np.errstate(invalid="ignore"):  # an infinite score has no spread
-            pull = each * (values - (total / weight)[..., None])
-            drift, spread = (each * pull).sum(axis=-1), (pull * pull).sum(axis=-1)  # BLAS would keep cores busy
-        second = np.full(drift.shape, n if weights is None else (weights**2).sum())
-        return cls.of_sums(n, weight, total, total / weight, np.array([second, drift, spread]))
+            pull = weights * (values - (total / weight)[..., None])
+            drift, spread = (weights * pull).sum(axis=-1), (pull * pull).sum(axis=-1)  # BLAS would keep cores busy
+        second = np.full(drift.shape, (weights**2).sum())
+        return cls.of_sums(len(weights), weight, total, total / weight, np.array([second, drift, spread]))
 
     @classmethod
     def of_sums(

@@ -199,9 +199,8 @@ def _on_cluster(do: Callable[[Any], Any], items: list[Any], address: str) -> Ite
         try:
             while futures:
                 finished, _ = wait(futures, PATIENCE_SECONDS, FIRST_COMPLETED)
-                if not finished and not _has_workers(client):
-                    problem = f"the cluster has had no worker for {PATIENCE_SECONDS:g} seconds"
-                    raise WorkError(f"{problem}: start one with dask worker {address}, and resume.")
+                if not finished:
+                    _await_worker(client, address)
                 yield from ((futures.pop(future), future.result()) for future in finished)
         except distributed.KilledWorker as error:
             problem = f"workers died of an item, one after another: {' '.join(str(error).split())}"
@@ -213,9 +212,10 @@ def _on_cluster(do: Callable[[Any], Any], items: list[Any], address: str) -> Ite
                 executor.shutdown(wait=False)
 
 
-def _has_workers(client: Any) -> bool:
-    """Some worker, or one that comes within a while."""
-    with suppress(OSError):  # TimeoutError is one
+def _await_worker(client: Any, address: str) -> None:
+    """Some worker must be there, or come within a while."""
+    try:
         client.wait_for_workers(1, timeout=PATIENCE_SECONDS)
-        return True
-    return False
+    except OSError:  # TimeoutError is one
+        problem = f"the cluster has had no worker for {PATIENCE_SECONDS:g} seconds"
+        raise WorkError(f"{problem}: start one with dask worker {address}, and resume.") from None

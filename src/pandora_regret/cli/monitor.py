@@ -22,7 +22,7 @@ import numpy as np
 
 from pandora_regret import files
 from pandora_regret import monitor as watching
-from pandora_regret.atomic import HAS_LOCKS, write_atomically
+from pandora_regret.atomic import write_atomically
 from pandora_regret.cli.headings import Option
 from pandora_regret.cli.options import (
     INPUT_PATH,
@@ -119,7 +119,7 @@ def monitor(asked: Asked) -> None:
 @contextmanager
 def _locked(state: Path) -> Iterator[None]:
     """Two runs on the same state come one after the other, so that neither loses what the other saw."""
-    if not HAS_LOCKS:
+    if os.name != "posix":
         yield
         return
     import fcntl

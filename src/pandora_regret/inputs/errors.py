@@ -1,11 +1,13 @@
 """Errors about what was handed in: values with attributes, whose sentence is made when somebody reads it."""
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
 
 
+@dataclass(eq=False, repr=False)
 class _Explained(Exception):
     """What is wrong, where, and what to do about it.
 
@@ -35,25 +37,21 @@ class _Explained(Exception):
     "model 'forest': --weight row 3 is -1: it must not be negative."
     """
 
-    def __init__(
-        self,
-        problem: str | None = None,
-        *,
-        argument: str | None = None,
-        row: int | None = None,
-        column: Any = None,
-        value: Any = None,
-        fix: str | None = None,
-        command_fix: str | None = None,
-        place: str | None = None,
-    ) -> None:
-        super().__init__(problem)
-        if problem is None:
-            problem = f"is {value:g}" if isinstance(value, (float, np.floating)) else f"is {value!r:.200}"
-        self.problem = problem
-        self.argument, self.row, self.column, self.value = argument, row, column, value
-        self.fix, self.command_fix, self.place = fix, command_fix, place
-        self.contexts: tuple[str, ...] = ()
+    problem: Any = None
+    _: KW_ONLY
+    argument: str | None = None
+    row: int | None = None
+    column: Any = None
+    value: Any = None
+    fix: str | None = None
+    command_fix: str | None = None
+    place: str | None = None
+    contexts: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.problem is None:
+            is_float = isinstance(self.value, (float, np.floating))
+            self.problem = f"is {self.value:g}" if is_float else f"is {self.value!r:.200}"
 
     def replace(self, **changes: Any) -> Self:
         """The same error with some attributes changed: a place in a file instead of a row, another fix."""
