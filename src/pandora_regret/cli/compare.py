@@ -57,7 +57,7 @@ from pandora_regret.files.roles import BY
         "--smallest-group N",
         "Of --by: groups of fewer cases are pooled.",
         INTERVALS,
-        type=click.IntRange(2),
+        least=2,
         default=30,
     ),
     Option(

@@ -9,12 +9,17 @@ MAIN, FILES, PRICES, INTERVALS, OUTPUT = SECTIONS = ("Options", "Files", "Prices
 
 
 class Option(click.Option):
-    """An option as the help shows it, "--costs COSTS", under a heading; one that takes no value is a flag."""
+    """An option as the help shows it, "--costs COSTS", under a heading; one that takes no value is a flag.
 
-    def __init__(self, spelled: str, help: str, section: str = MAIN, **settings: Any) -> None:
+    "--row N" takes whole numbers from `least`.
+    """
+
+    def __init__(self, spelled: str, help: str, section: str = MAIN, least: int = 1, **settings: Any) -> None:
         words = spelled.split()
         names = [word for word in words if word.startswith("-")]
         metavar = " ".join(words[len(names) :]) or None
+        if metavar == "N":
+            settings.setdefault("type", click.IntRange(least))
         flag = metavar is None and "type" not in settings
         super().__init__(names, help=help, metavar=metavar, is_flag=flag, show_default=True, **settings)
         self.section = section

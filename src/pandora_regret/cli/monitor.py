@@ -59,7 +59,6 @@ ROLES, SETTINGS = ("champion", "challenger", "time", "dependent"), ("level", "tw
         "--wait N",
         "For how many later periods, or cases without --time, a label is waited for.  "
         "[default: until the next file but two]",
-        type=click.IntRange(1),
     ),
     Option("--level SHARE", "Probability that a false ALARM ever comes.  [default: 0.05]", type=float),
     Option("--two-sided", "ALARM too where it costs less than it promises, not only a note.", default=None),

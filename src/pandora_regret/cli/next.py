@@ -48,7 +48,7 @@ SEARCHES = ("single_pass", "restarts", "adaptive")
 @command(
     click.Argument(["workup_and_forecast"], nargs=-1, required=True, type=INPUT_PATH, metavar="[WORKUP] FORECAST"),
     *COSTS,
-    Option("--row N", "If FORECAST is a file: which row, from 1.", type=click.IntRange(1)),
+    Option("--row N", "If FORECAST is a file: which row, from 1."),
     Option("--case ID", "If FORECAST is a file: the row with this id."),
     Option("--found STEP=OUTCOME,...", "In a work-up: what steps made so far have shown.", multiple=True),
     Option("--sensitivity SHARE", "How often a test finds its class: one number, or NAME=VALUE,..."),
@@ -58,7 +58,7 @@ SEARCHES = ("single_pass", "restarts", "adaptive")
         type=click.Choice(SEARCHES),
         default=SEARCHES[0],
     ),
-    Option("--steps N", "How many tests to plan and list.", type=click.IntRange(1)),
+    Option("--steps N", "How many tests to plan and list."),
     Option(
         "--seconds S",
         "In a work-up of many tests: how long to search for a better plan.",

@@ -86,9 +86,9 @@ LEVEL = Option(
     default=0.95,
 )
 RESAMPLING = (
-    Option("--bootstrap N", "Intervals by N replicates.", INTERVALS, type=click.IntRange(0), default=0),
+    Option("--bootstrap N", "Intervals by N replicates.", INTERVALS, least=0, default=0),
     LEVEL,
-    Option("--seed N", "Of the bootstrap.", INTERVALS, type=click.IntRange(0), default=0),
+    Option("--seed N", "Of the bootstrap.", INTERVALS, least=0, default=0),
 )
 WORK = (
     Option("--jobs N", "Processes at a time.", type=click.IntRange(1, 1024), default=1),

@@ -55,7 +55,7 @@ METHODS = ("temperature", "vector", "matrix", "prior")
         "What the map is fitted for: log loss, or what the search costs (temperature).  [default: log_loss]",
         type=click.Choice(["log_loss", "search"]),
     ),
-    Option("--folds N", "To judge the map by.", type=click.IntRange(2), default=10),
+    Option("--folds N", "To judge the map by.", least=2, default=10),
     *SEARCH,
     LEVEL,
     *LAYOUT,

@@ -55,7 +55,7 @@ def _written(workup: workups.Workup, asked: Asked) -> None:
     *COSTS,
     OUT,
     Option("--wrong LOSS", "What naming a wrong class loses.  [default: ten times all tests]", type=float),
-    Option("--bins N", "Ranges that numbers are cut into, at quantiles.", type=click.IntRange(2), default=5),
+    Option("--bins N", "Ranges that numbers are cut into, at quantiles.", least=2, default=5),
     Option("--cuts COLUMN=NUMBER,...", "Where to cut a column instead; may be repeated.", multiple=True),
     Option("--combine CAUSE,CAUSE", "Causes that may be at work at once; may be repeated.", multiple=True),
     Option("--update WORKUP", "A work-up learned before, to add these records to.", type=INPUT_PATH),

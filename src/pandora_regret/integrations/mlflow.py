@@ -42,15 +42,11 @@ def log_comparison(comparison: Comparison, *, folder: str = "pandora", page: boo
     ...     log_comparison(compare(y_true, {"forest": forest, "net": net}, costs=prices))
     """
     mlflow = import_optional("mlflow", extra="mlflow")
-    numbers, names = dict[str, float | None](), list[str]()
-    for model in comparison.models:
-        name = NOT_ALLOWED.sub("_", model.name)
-        names.append(f"{name} {model.rank}" if name in names else name)  # names made alike are told apart by rank
-        for key, estimate in {**model.scores, "predicted_cost": model.predicted_cost}.items():
-            numbers |= {f"{names[-1]}/{key}": estimate.value}
-            numbers |= {f"{names[-1]}/{key}_low": estimate.low, f"{names[-1]}/{key}_high": estimate.high}
-        numbers[f"{names[-1]}/probability_best"] = model.probability_best
-    mlflow.log_metrics({name: value for name, value in numbers.items() if value is not None})
+    names: list[str] = []
+    for row in comparison.table():
+        name, rank = NOT_ALLOWED.sub("_", row.pop("model")), row.pop("rank")
+        names.append(f"{name} {rank}" if name in names else name)  # names made alike are told apart by rank
+        mlflow.log_metrics({f"{names[-1]}/{key}": value for key, value in row.items() if value is not None})
     mlflow.set_tag("pandora.verdict", comparison.verdict.sentences[0])
     mlflow.log_dict(comparison.to_dict(), f"{folder}/comparison.json")
     if page:

@@ -49,10 +49,6 @@ class ForecastScorer(_BaseScorer):  # type: ignore[misc]
         every[:, [position[str(label)] for label in estimator.classes_.tolist()]] = table
         return -float(self._score_func(y_true, every, **options | {"labels": labels} | metadata))
 
-    def __repr__(self) -> str:
-        options = "".join(f", {name}={value!r}" for name, value in self._kwargs.items() if value is not None)
-        return f"ForecastScorer(-{self._score_func.__name__}{options})"
-
 
 def pandora_regret_scorer(*, alpha: float = 1.0, labels: Any = None) -> ForecastScorer:
     """A scorer of minus Pandora's Regret.

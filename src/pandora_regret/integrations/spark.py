@@ -6,7 +6,7 @@ digit.
 """
 
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,7 +30,7 @@ TALLIES = "partition int, tally binary"
 class Partition(Source):
     """Rows of a partition, as they come; they can be read once."""
 
-    batches: Iterator[Any] = field(default_factory=lambda: iter(()), compare=False, repr=False)
+    batches: Iterable[Any] = field(default=(), compare=False, repr=False)
 
     def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
         """The batches that Spark hands over."""
