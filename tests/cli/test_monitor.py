@@ -63,7 +63,7 @@ def test_an_alarm_exits_with_3_and_says_when(tmp_path, state):
     again = watch(state, file)
     assert again.exit_code == 3
     assert again.stdout.splitlines()[:-1] == result.stdout.splitlines()
-    assert again.stdout.splitlines()[-1] == "Done: 40 rows seen before skipped."
+    assert again.stdout.splitlines()[-1] == "- 40 rows seen before skipped."
 
 
 def test_settings_are_kept_in_the_state(tmp_path, state):
@@ -199,7 +199,7 @@ def test_labels_that_come_too_late_are_left_out_and_said(tmp_path, state):
     result = watch(state, "--labels", tmp_path / "labels.csv")
     assert "4 labels (2.5 %) came too late" in result.stdout
     assert "a wait of 3 periods would have kept 99 % (--wait)" in result.stdout
-    assert "Done: 4 labels too late: left out; 36 rows seen before skipped." in result.stdout
+    assert "- 4 labels too late: left out.\n- 36 rows seen before skipped.\n" in result.stdout
     assert watch(state, "--labels", tmp_path / "labels.csv").exit_code == 0
 
 

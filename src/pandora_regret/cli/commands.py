@@ -1,7 +1,5 @@
 """The list of commands, each imported when it is asked for, and how they fail."""
 
-import codecs
-import io
 import os
 import sys
 from importlib import import_module
@@ -42,7 +40,6 @@ OPTION_OF = {name: f"--{name}" for name in SAME.split()} | {
     "groups": "--group",
     "cost": "--costs",
 }
-PLAINER = {"−": "-", "–": "-", "…": "...", "’": "'", "×": "x"} | {"€": "EUR ", "£": "GBP ", "¥": "JPY "}
 
 
 class Commands(Group):
@@ -104,18 +101,6 @@ def _explained(error: BaseException) -> tuple[str, int]:
     if isinstance(error, InputError | InputTypeError):
         return error.sentence(OPTION_OF), 2
     raise error
-
-
-def register_ascii_fallback() -> None:
-    """On a terminal that cannot show all characters, signs and currencies are spelt out, and others are ``?``."""
-
-    def spelt_out(error: Any) -> tuple[str, int]:
-        cannot = error.object[error.start : error.end]
-        return "".join(PLAINER.get(each, "?") for each in cannot), error.end
-
-    codecs.register_error("spelt_out", spelt_out)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="spelt_out")
 
 
 def help_width() -> int:

@@ -14,7 +14,6 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Any
 
 import click
@@ -25,7 +24,6 @@ from pandora_regret import monitor as watching
 from pandora_regret.atomic import write_atomically
 from pandora_regret.cli.headings import Option
 from pandora_regret.cli.options import (
-    INPUT_PATH,
     JSON,
     LAYOUT,
     PATH,
@@ -36,7 +34,7 @@ from pandora_regret.cli.options import (
     command,
     read_saved,
 )
-from pandora_regret.cli.output import all_done, echo, print_json
+from pandora_regret.cli.output import all_done, echo, print_done, print_json
 from pandora_regret.inputs import Done, InputError
 from pandora_regret.records import to_plain
 from pandora_regret.text import counted
@@ -48,13 +46,13 @@ ROLES, SETTINGS = ("champion", "challenger", "time", "dependent"), ("level", "tw
 
 
 @command(
-    click.Argument(["files"], nargs=-1, type=INPUT_PATH),
-    Option("--state FILE", "What was seen so far.", type=INPUT_PATH, required=True),
+    click.Argument(["files"], nargs=-1, type=PATH),
+    Option("--state FILE", "What was seen so far.", type=PATH, required=True),
     Option("--champion NAME", "The model in use.  [default: the first]"),
     Option("--challenger NAME", "The model that might replace it."),
     Option("--time COLUMN", "When forecasts were made, such as their week: orders cases, and names them."),
     Option("--dependent COLUMN", "The same, where cases of one week share shocks: each week is one bet."),
-    Option("--labels FILE", "Labels of earlier forecasts: columns id and label.", type=INPUT_PATH),
+    Option("--labels FILE", "Labels of earlier forecasts: columns id and label.", type=PATH),
     Option(
         "--wait N",
         "For how many later periods, or cases without --time, a label is waited for.  "
@@ -91,14 +89,13 @@ def monitor(asked: Asked) -> None:
     from pandora_regret.monitor.summary import sentences
 
     asked.not_both("time", "dependent", "--dependent orders and names cases, too")
-    state = Path(asked.state)
-    for path in (state, asked.html):
+    for path in (asked.state, asked.html):
         check_output(path, force=True)
-    with _locked(state):
+    with _locked(os.path.dirname(os.path.realpath(asked.state))):
         watched, taken, done = _updated(asked)
         kept = {"unit": asked.cost_unit, "layout": asked.only(*COLUMNS)} | asked.only(*ROLES)
         text = json.dumps(watched.state() | {"command": kept}, allow_nan=False, separators=(",", ":"))
-        write_atomically(state, lambda file: file.write(text.encode()))
+        write_atomically(asked.state, lambda file: file.write(text.encode()))
         if asked.html is not None:  # while nobody else can write a newer one
             from pandora_regret.report.monitor import write_monitor_page
 
@@ -109,21 +106,21 @@ def monitor(asked: Asked) -> None:
         about = {"sentences": lines, "summary": to_plain(summary), "taken": taken._asdict()}
         print_json(about | {"done": to_plain(done)}, "pandora-monitored/2")
     else:
-        told = [f"Done: {'; '.join(each.sentence for each in done)}."] if done else []
-        echo("\n".join([*lines, *told]))
+        echo("\n".join(lines))
+        print_done(done)
     alarmed = summary.alarmed or (asked.drift_alarm and summary.drift is not None)
     click.get_current_context().exit(ALARM if alarmed else 0)
 
 
 @contextmanager
-def _locked(state: Path) -> Iterator[None]:
+def _locked(folder: str) -> Iterator[None]:
     """Two runs on the same state come one after the other, so that neither loses what the other saw."""
     if os.name != "posix":
         yield
         return
     import fcntl
 
-    handle = os.open(os.path.realpath(state.parent), os.O_RDONLY)
+    handle = os.open(folder, os.O_RDONLY)
     try:
         with suppress(OSError):  # a file system without locks
             fcntl.flock(handle, fcntl.LOCK_EX)

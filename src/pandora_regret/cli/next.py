@@ -28,7 +28,6 @@ from pandora_regret.cli.headings import OUTPUT, Option
 from pandora_regret.cli.options import (
     COSTS,
     FORCE,
-    INPUT_PATH,
     JSON,
     LAYOUT,
     PATH,
@@ -46,7 +45,7 @@ SEARCHES = ("single_pass", "restarts", "adaptive")
 
 
 @command(
-    click.Argument(["workup_and_forecast"], nargs=-1, required=True, type=INPUT_PATH, metavar="[WORKUP] FORECAST"),
+    click.Argument(["workup_and_forecast"], nargs=-1, required=True, type=PATH, metavar="[WORKUP] FORECAST"),
     *COSTS,
     Option("--row N", "If FORECAST is a file: which row, from 1."),
     Option("--case ID", "If FORECAST is a file: the row with this id."),

@@ -18,17 +18,8 @@ from pandora_regret.files.roles import BY, GROUP, ROLES, WEIGHT, Role
 T = TypeVar("T")
 
 
-class OutputPath(click.Path):
-    """A path that comes as pathlib's, which takes a while to import."""
-
-    def coerce_path_result(self, value: Any) -> Any:
-        from pathlib import Path
-
-        return Path(value)
-
-
-INPUT_PATH, PATH = click.Path(readable=False), OutputPath()  # whether it can be read is found out by reading it
-FILE_ARGUMENTS = click.Argument(["files"], nargs=-1, required=True, type=INPUT_PATH)
+PATH = click.Path(readable=False)  # whether it can be read is found out by reading it
+FILE_ARGUMENTS = click.Argument(["files"], nargs=-1, required=True, type=PATH)
 
 
 def command(*params: click.Parameter) -> Callable[[Callable[[Asked], None]], Command]:
@@ -184,10 +175,13 @@ class Asked(SimpleNamespace):
         return None if self.prior is None else files.read_prior_argument(self.prior)
 
 
-def check_output(path: Any, force: bool) -> None:
-    """A path of an output file that may not be written is an error before any work is done."""
-    if path is None:
+def check_output(file: str | os.PathLike[str] | None, force: bool) -> None:
+    """An output file that may not be written is an error before any work is done."""
+    if file is None:
         return
+    from pathlib import Path  # which takes a while to import
+
+    path = Path(file)
     folder = path.resolve().parent
     for is_so, problem in (
         (path.exists() and not path.is_file(), " is not a regular file: name one, or a new one."),

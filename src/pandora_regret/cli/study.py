@@ -51,7 +51,7 @@ def resume(asked: Asked) -> None:
     _finish(described, asked.folder, asked)
 
 
-def _finish(described: studies.Study, folder: Path, asked: Asked) -> None:
+def _finish(described: studies.Study, folder: str, asked: Asked) -> None:
     """Do what is left to do, with bars, and print the table."""
     with bars() as watcher:
         results = studies.run_study(described, folder, watcher=watcher, **asked.only("jobs", "cluster"))
@@ -104,12 +104,13 @@ def figures(asked: Asked) -> None:
     from pandora_regret.inputs import InputError
     from pandora_regret.plots.paper import FIGURES, draw_paper_figures
 
-    if asked.out.exists() and not asked.out.is_dir():
-        raise InputError(f"{asked.out} is a file: name a directory with --out.")
+    out = Path(asked.out)
+    if out.exists() and not out.is_dir():
+        raise InputError(f"{out} is a file: name a directory with --out.")
     for name in FIGURES if asked.study is None else (*FIGURES, "tau_gaps"):
-        path = asked.out / f"{name}.{asked.format}"
+        path = out / f"{name}.{asked.format}"
         check_output(path if path.exists() else None, asked.force)
-    for path in draw_paper_figures(asked.out, kind=asked.format, width=asked.width, study=asked.study):
+    for path in draw_paper_figures(out, kind=asked.format, width=asked.width, study=asked.study):
         echo(str(path))
     if asked.study is None:
         echo("The intervals of the gaps to Pandora's Regret need a study: --study DIR.", err=True)

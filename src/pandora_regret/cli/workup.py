@@ -18,7 +18,6 @@ from pandora_regret.cli.headings import Group, Option
 from pandora_regret.cli.options import (
     COSTS,
     FORCE,
-    INPUT_PATH,
     JSON,
     LAYOUT,
     LEVEL,
@@ -34,7 +33,7 @@ from pandora_regret.text import money
 
 DIALECT = ("separator", "decimal", "encoding", "sheet")
 RECORDS = (
-    click.Argument(["records"], type=INPUT_PATH),
+    click.Argument(["records"], type=PATH),
     Option("--label --class COLUMN", "The class of each case.", required=True),
     *(option for option in LAYOUT if option.name in DIALECT),
 )
@@ -58,7 +57,7 @@ def _written(workup: workups.Workup, asked: Asked) -> None:
     Option("--bins N", "Ranges that numbers are cut into, at quantiles.", least=2, default=5),
     Option("--cuts COLUMN=NUMBER,...", "Where to cut a column instead; may be repeated.", multiple=True),
     Option("--combine CAUSE,CAUSE", "Causes that may be at work at once; may be repeated.", multiple=True),
-    Option("--update WORKUP", "A work-up learned before, to add these records to.", type=INPUT_PATH),
+    Option("--update WORKUP", "A work-up learned before, to add these records to.", type=PATH),
     FORCE,
 )
 def learn(asked: Asked) -> None:
@@ -97,7 +96,7 @@ def learn(asked: Asked) -> None:
 
 
 @command(
-    click.Argument(["workup"], type=INPUT_PATH),
+    click.Argument(["workup"], type=PATH),
     *RECORDS,
     Option("--at-most-wrong SHARE", "Find the stop loss at which at most this share of names is wrong: 5%."),
     OUT,
