@@ -33,7 +33,7 @@ from pandora_regret.cli.options import (
     command,
     read_saved,
 )
-from pandora_regret.cli.output import all_done, bars, echo, print_csv, print_done, print_json
+from pandora_regret.cli.output import all_done, bars, echo, print_csv, print_json
 from pandora_regret.files.roles import BY
 
 
@@ -212,12 +212,10 @@ def score(asked: Asked) -> None:
         ]
         print_csv(rows)
     else:
-        from pandora_regret.cli.comparison import print_scores
+        from pandora_regret.cli.comparison import print_comparison
 
         for result in results:
-            print_scores(result)
-        echo(f"Costs: {results[0].costs.in_words}.", dim=True)
-        print_done(all_done(results))
+            print_comparison(result, full=True)
 
 
 def _scored(asked: Asked) -> list[comparing.Comparison]:

@@ -20,7 +20,6 @@ from pandora_regret.text import (
     counted,
     listed,
     money,
-    money_between,
     percent,
     shortened,
     without_controls,
@@ -50,20 +49,6 @@ def print_comparison(comparison: Comparison, *, full: bool = False) -> None:
     say(f"{tables.cases}. Costs: {comparison.costs.in_words}.", dim=True)
     bullets(comparison.notes, mark="!")
     print_done(comparison.done)
-
-
-def print_scores(comparison: Comparison) -> None:
-    """What one model costs, its scores, and where the money goes if that is known."""
-    unit, model, tables = comparison.costs.currency, comparison.best, _Written(comparison)
-    cost = model.scores["expected_cost"]
-    heading(model.name, f"{tables.cases}, {tables.level}", dim=True)
-    bill = money_between(model.cost, cost.low, cost.high, unit, per="per case")
-    wasted, *_ = money_between(model.cost - model.unavoidable, cost.low, cost.high, unit or "").split(" (")
-    echo(f"{bill}, {wasted} of it wasted.", bold=True)
-    print_table(tables.scores())
-    bullets([f"{cost.warning}."] if cost.warning else [], mark="!")
-    echo()
-    _print(*tables.wrong_tests())
 
 
 def _print(*sections: Section) -> None:
@@ -134,7 +119,8 @@ class _Written:
         n_models = len(self.names)
         n_shown = n_models if n_models <= MOST_MODELS else MOST_MODELS - 1
         whole = self.result.overview(n_shown)
-        header = [title.replace(self.result.verdict.leader, "the best") for title in whole.header]
+        against = f"Against {self.result.verdict.leader}"
+        header = ["Against the best" if title == against else title for title in whole.header]
         table = Table(header, [[self.short.get(str(row[0]), row[0]), *row[1:]] for row in whole.rows])
         lines = table.to_text().splitlines()
         if max(map(cell_width, lines)) > self.width:
@@ -200,7 +186,9 @@ class _Written:
         by = f"{count(how.replicates)} bootstrap replicates" if how.method == "bootstrap" else "linearisation"
         note = f"{self.level} by {by}"
         if len(models) == 1:
-            yield "Scores", note, self.scores(), ()
+            pairs = [(of.title, self.cell(models[0].scores[of.key], of.unit)) for of in result.metrics]
+            rows = [(title, cell.text, cell.interval) for title, cell in pairs]
+            yield "Scores", note, Table(["Metric", "Value", "Interval"], rows), ()
         else:
             scores = {
                 of.title: [
@@ -210,13 +198,13 @@ class _Written:
                 for of in result.metrics
             }
             yield "Models", f"{note}; best marked {BEST.strip()}", self.by_model(scores), result.disagreements
-            rows = []
+            gaps = []
             for model in models[1:]:
                 gap, share = result.gaps[model.name], model.probability_best
                 chance = UNDEFINED if share is None else percent(share, short=True)
-                rows.append((model.name, self.cell(gap.more), self.formats.p_value(gap.p_holm), chance))
+                gaps.append((model.name, self.cell(gap.more), self.formats.p_value(gap.p_holm), chance))
             note = "paired, per case; p is adjusted for all pairs, intervals are not"
-            table = Table(["Model", "Costs more", "p (Holm)", "Cheapest"], rows)
+            table = Table(["Model", "Costs more", "p (Holm)", "Cheapest"], gaps)
             yield f"What other models cost more than {self.names[0]}", note, table, ()
         if self.scenarios:
             others, costs = {}, zip(*(model.scenarios for model in models), strict=True)
@@ -228,20 +216,11 @@ class _Written:
                 others[scenario.name] = [Cell(self.cell(of).text, "", of.value == min(of_models)) for of in shown]
             yield "Under other costs", "expected search cost; best marked *", self.by_model(others), ()
 
-    def scores(self) -> Table:
-        """One model's, one below the other."""
-        pairs = [(each, self.cell(self.result.best.scores[each.key], each.unit)) for each in self.result.metrics]
-        return Table(["Metric", "Value", "Interval"], [(each.title, of.text, of.interval) for each, of in pairs])
-
-    def wrong_tests(self) -> Iterator[Section]:
-        """Where the money goes."""
+    def about_money(self) -> Iterator[Section]:
+        """Wrong tests, steps of a work-up, calibration, and prices that would change the verdict."""
         note = "the most expensive wrong tests, per case"
         for name, pairs in groupby(self.result.largest_pairs, lambda pair: pair.model):
             yield f"Where the money goes: {name}", note, None, [pair.sentence for pair in pairs]
-
-    def about_money(self) -> Iterator[Section]:
-        """Wrong tests, steps of a work-up, calibration, and prices that would change the verdict."""
-        yield from self.wrong_tests()
         models, workup, write = self.result.models, self.result.workup, self.formats.write
         if workup is not None and workup.spending:
             rows = [(of.name, write("share", of.chance), write("money", of.cost)) for of in workup.spending]
