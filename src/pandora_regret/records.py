@@ -124,12 +124,9 @@ def parse_toml(content: bytes, file: str) -> dict[str, Any]:
     """What a TOML file says; errors call it `file`."""
     try:
         return tomllib.loads(content.decode("utf-8-sig"))  # some editors begin a file with a byte order mark
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        fix = "save the file with encoding UTF-8"
-        raise InputError("is not UTF-8 text", row=line, place=f"line {line}", fix=fix).within(file) from None
-    except (ValueError, RecursionError) as error:  # bad syntax, absurd numbers, absurd nesting
-        raise InputError(f"not valid TOML: {error}").within(file) from None
+    except (ValueError, RecursionError) as error:  # other encodings, bad syntax, absurd numbers, absurd nesting
+        fix = "save it with encoding UTF-8" if isinstance(error, UnicodeDecodeError) else None
+        raise InputError(f"not valid TOML: {error}", fix=fix).within(file) from None
 
 
 def to_toml(document: Mapping[str, Any], place: str = "") -> str:
@@ -147,15 +144,12 @@ def to_toml(document: Mapping[str, Any], place: str = "") -> str:
     "a leak" = {pump = 0.5}
     <BLANKLINE>
     """
-    apart = any(_holds_tables(value) for value in document.values())
-    sections = {key: value for key, value in document.items() if apart and isinstance(value, Mapping)}
+    tables = {key: value for key, value in document.items() if isinstance(value, Mapping)}
+    apart = any(isinstance(part, Mapping) for table in tables.values() for part in table.values())
+    sections = tables if apart else {}
     lines = [f"{path('', key)} = {_inline(value)}\n" for key, value in document.items() if key not in sections]
     header = [f"\n[{place}]\n"] if place and (lines or not sections) else []
     return "".join([*header, *lines, *(to_toml(value, path(place, key)) for key, value in sections.items())])
-
-
-def _holds_tables(value: Any) -> bool:
-    return isinstance(value, Mapping) and any(isinstance(part, Mapping) for part in value.values())
 
 
 def _inline(value: Any) -> str:

@@ -149,7 +149,7 @@ def _as_floats(values: NDArray[Any], name: str, column: Any = None) -> NDArray[A
     return values.astype(native, copy=False)
 
 
-def row_sum_tolerance(dtype: np.dtype[Any]) -> float:
+def row_sum_tolerance(dtype: Any) -> float:
     """How far a row of probabilities may be off 1: what rounding in single precision explains.
 
     It is the same for double precision, which does not tell who wrote the numbers: a network's forecasts come

@@ -126,10 +126,8 @@ def column_mapping(classes: Sequence[str]) -> dict[str, str]:
 
 def _forecasts(predictions: Any, columns: Sequence[Any]) -> FloatArray:
     """(N, K), from columns if there are some, else from rows that are lists."""
-    if any(column is not None for column in columns):
-        if any(column is None for column in columns):
-            raise InputError("some classes have a column in the evaluation data, others have none.")
-        return np.stack([np.asarray(column, dtype=np.float64) for column in columns], axis=1)
+    if there := [np.asarray(column, dtype=np.float64) for column in columns if column is not None]:
+        return np.stack(there, axis=1)
     rows = list(predictions)
     if not rows or np.ndim(rows[0]) != 1:
         problem = "the evaluation data have no columns of probabilities, and predictions are not lists of them"

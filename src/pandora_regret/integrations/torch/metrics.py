@@ -9,7 +9,7 @@ from torchmetrics import Metric
 
 from pandora_regret.inputs import InputError, InputTypeError, read_alpha, read_count
 from pandora_regret.inputs.numbers import check_shape, read_weights
-from pandora_regret.inputs.tables import HALF_TOLERANCE, TOLERANCE, check_rows
+from pandora_regret.inputs.tables import check_rows, row_sum_tolerance
 from pandora_regret.integrations.torch.tensors import (
     beside,
     blocks_of,
@@ -158,7 +158,7 @@ class ExpectedSearchCost(PandoraRegret):
 
 def _check_values(values: Tensor, truth: Tensor, weights: Tensor, logits: bool) -> None:
     """One question to the device; only a wrong answer is looked into."""
-    tolerance = HALF_TOLERANCE if values.element_size() == 2 else TOLERANCE
+    tolerance = row_sum_tolerance(values.dtype)
     if logits:
         good = values.amax(dim=1).isfinite()
     else:
