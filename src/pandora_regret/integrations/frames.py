@@ -253,7 +253,6 @@ class _Scores:
         self.prior = Beta(read_alpha(alpha))
         base = read_prices(self.prior, costs, self.classes, 1)[1] if priced else None
         self.costs = [1.0] * len(self.classes) if base is None else [float(cost) for cost in base]
-        self.same_costs = len(set(self.costs)) == 1
 
     def truth(self, settle: Callable[..., Any] = lambda **columns: columns.values()) -> _Truth:
         """All in one expression each; or `settle` makes columns of some, and returns what refers to them.
@@ -294,7 +293,7 @@ class _Scores:
             possible = nw.when(truth.probability > 0).then(truth.probability).otherwise(nw.lit(1.0))
             score = nw.when(truth.probability > 0).then(-possible.log()).otherwise(nw.lit(float("inf")))
         else:
-            loss, share = self._loss if self.same_costs else self._priced_loss, self.prior.loss_to_share
+            loss, share = self._loss if len({*self.costs}) == 1 else self._priced_loss, self.prior.loss_to_share
             costs = zip(self.classes, self.costs, strict=True)
             wasted = reduce(add, (loss(truth, name) * cost for name, cost in costs))
             score = (truth.cost * (1 - share) + wasted * share) * self.prior.mean

@@ -116,10 +116,8 @@ neg_pandora_regret_scorer = pandora_regret_scorer()
 
 def _every_class(options: dict[str, Any], known: NDArray[Any], y_true: NDArray[Any]) -> list[Any]:
     """Every class there is, as far as anybody says."""
-    if options["labels"] is not None:
-        return list(read_labels(options["labels"]))
-    prior_labels = getattr(options.get("prior"), "labels", None)
+    labels: Any = options["labels"]
     costs: Any = options.get("costs")
-    if hasattr(costs, "keys") or prior_labels is not None:
-        return list(read_labels(list(costs.keys()) if hasattr(costs, "keys") else prior_labels))
-    return sorted({*known.tolist(), *y_true.tolist()})
+    if labels is None:
+        labels = list(costs.keys()) if hasattr(costs, "keys") else getattr(options.get("prior"), "labels", None)
+    return sorted({*known.tolist(), *y_true.tolist()}) if labels is None else list(read_labels(labels))

@@ -6,7 +6,7 @@ digit.
 """
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +21,7 @@ from pandora_regret.files.source import Records, Source
 from pandora_regret.inputs import InputError
 from pandora_regret.optional import import_optional
 from pandora_regret.priors import Prior
-from pandora_regret.stream.score import Settings, concluded, read_settings, tally
+from pandora_regret.stream.score import concluded, read_settings, tally
 
 TALLIES = "partition int, tally binary"
 
@@ -87,22 +87,17 @@ def score_spark(
     model = Predictions(name, (source,), columns, layout)
     interval = read_interval(level, bootstrap, seed)
     settings = read_settings(model, prior, costs, interval, pairs)
-    rows = frame.select(*columns.wanted).mapInArrow(_tally_partition(model, settings), TALLIES)
-    parts = ((number, pickle.loads(part)) for number, part in rows.collect())  # pickled by our own code, below
-    return concluded(model, settings, parts)
 
-
-def _tally_partition(model: Predictions, settings: Settings) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """What Spark runs on each partition: Arrow batches in, one tally out."""
-
-    def work(batches: Iterator[Any]) -> Iterator[Any]:
+    def tally_partition(batches: Iterator[Any]) -> Iterator[Any]:
         from pyspark import TaskContext
 
         number = TaskContext.get().partitionId()
-        source = Partition(f"{model.name}, partition {number}", model.sources[0].kinds, batches=batches)
-        score = tally(Predictions(model.name, (source,), model.columns, model.layout), settings)
+        part = Partition(f"{name}, partition {number}", source.kinds, batches=batches)
+        score = tally(Predictions(name, (part,), columns, layout), settings)
         yield pa.RecordBatch.from_pydict(
             {"partition": pa.array([number], pa.int32()), "tally": [pickle.dumps(score)]}
         )
 
-    return work
+    rows = frame.select(*columns.wanted).mapInArrow(tally_partition, TALLIES)
+    parts = ((number, pickle.loads(part)) for number, part in rows.collect())  # pickled by our own code, above
+    return concluded(model, settings, parts)
