@@ -7,8 +7,7 @@ computed in single); shapes are checked, values are not. `y_true` may hold votes
 from collections.abc import Callable
 from typing import Any
 
-from pandora_regret.inputs import InputError, InputTypeError, read_alpha
-from pandora_regret.inputs.numbers import check_shape
+from pandora_regret.inputs import InputError, InputTypeError, check_shape, read_alpha
 from pandora_regret.kernels.portable import Array, Namespace, device_of, search_cost, total_loss
 from pandora_regret.priors import Beta
 

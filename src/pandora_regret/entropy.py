@@ -5,10 +5,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pandora_regret.inputs import FloatArray, Forecast, Table, read_probabilities
-from pandora_regret.inputs.labels import check_row_order
-from pandora_regret.inputs.numbers import check_shape
-from pandora_regret.inputs.tables import is_frame
+from pandora_regret.inputs import (
+    FloatArray,
+    Forecast,
+    Table,
+    check_row_order,
+    check_shape,
+    is_frame,
+    read_probabilities,
+)
 from pandora_regret.kernels.engine import wasted_for_every_truth
 from pandora_regret.kernels.reference import costs_of, probabilities
 from pandora_regret.priors import Prior

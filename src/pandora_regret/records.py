@@ -14,8 +14,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from pandora_regret.inputs.errors import InputError
-from pandora_regret.inputs.names import did_you_mean
+from pandora_regret.inputs import InputError, did_you_mean
 
 T = TypeVar("T")
 

@@ -9,16 +9,17 @@ from pandora_regret.inputs import (
     IntArray,
     Labels,
     Table,
+    is_frame,
+    read_array,
+    read_case,
     read_choice,
     read_costs,
     read_count,
     read_forecast,
     read_probabilities,
     read_seed,
+    row_slices,
 )
-from pandora_regret.inputs.forecast import read_case
-from pandora_regret.inputs.numbers import read_array
-from pandora_regret.inputs.tables import is_frame, row_slices
 from pandora_regret.kernels.engine import realised_costs, simulated_totals
 from pandora_regret.kernels.reference import BROKEN_AT_RANDOM, BROKEN_BY_INDEX
 from pandora_regret.kernels.reference import search_order as order_of

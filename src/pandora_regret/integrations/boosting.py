@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from pandora_regret.inputs import FloatArray, Forecast, InputError, read_alpha, read_labelled
-from pandora_regret.inputs.labels import read_labels
+from pandora_regret.inputs import FloatArray, Forecast, InputError, read_alpha, read_labelled, read_labels
 from pandora_regret.kernels.engine import search_costs
 from pandora_regret.kernels.reference import costs_of, log_odds
 from pandora_regret.optional import import_optional

@@ -17,8 +17,7 @@ import narwhals as nw
 import numpy as np
 from narwhals import Expr
 
-from pandora_regret.inputs import InputError, read_alpha
-from pandora_regret.inputs.tables import TOLERANCE
+from pandora_regret.inputs import TOLERANCE, InputError, read_alpha
 from pandora_regret.optional import import_optional
 from pandora_regret.priors import Beta
 from pandora_regret.priors.base import TIE

@@ -10,8 +10,7 @@ import numpy as np
 
 from pandora_regret.compare.result import Comparison
 from pandora_regret.inference.joint import Figure
-from pandora_regret.inputs import FloatArray, InputError
-from pandora_regret.inputs.numbers import read_level
+from pandora_regret.inputs import FloatArray, InputError, read_level
 from pandora_regret.optional import import_optional
 from pandora_regret.priors import Prior
 from pandora_regret.report import render_report

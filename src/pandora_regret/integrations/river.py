@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from river import base, metrics
 
-from pandora_regret.inputs import FloatArray, InputError
-from pandora_regret.inputs.labels import read_labels
+from pandora_regret.inputs import FloatArray, InputError, read_labels
 from pandora_regret.monitor import Monitor
 from pandora_regret.priors import Prior
 from pandora_regret.scores import expected_search_cost

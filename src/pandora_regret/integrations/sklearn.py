@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.inputs import InputError, read_alpha
-from pandora_regret.inputs.costs import check_named
-from pandora_regret.inputs.labels import read_labels
+from pandora_regret.inputs import InputError, check_named, read_alpha, read_labels
 from pandora_regret.optional import import_optional
 from pandora_regret.priors import Prior
 from pandora_regret.scores import expected_search_cost, pandora_regret

@@ -7,9 +7,16 @@ import torch
 from torch import Tensor
 from torchmetrics import Metric
 
-from pandora_regret.inputs import InputError, InputTypeError, read_alpha, read_count
-from pandora_regret.inputs.numbers import check_shape, read_weights
-from pandora_regret.inputs.tables import check_rows, row_sum_tolerance
+from pandora_regret.inputs import (
+    InputError,
+    InputTypeError,
+    check_rows,
+    check_shape,
+    read_alpha,
+    read_count,
+    read_weights,
+    row_sum_tolerance,
+)
 from pandora_regret.integrations.torch.tensors import (
     beside,
     blocks_of,

@@ -7,9 +7,7 @@ import torch
 from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
-from pandora_regret.inputs import InputError, InputTypeError
-from pandora_regret.inputs.costs import check_costs
-from pandora_regret.inputs.numbers import check_shape, read_floats, read_number
+from pandora_regret.inputs import InputError, InputTypeError, check_costs, check_shape, read_floats, read_number
 
 Reduction = Literal["mean", "sum", "none"]
 
