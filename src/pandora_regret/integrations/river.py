@@ -106,10 +106,9 @@ class OverpayDetector(base.DriftDetector):
 def as_row(forecast: Mapping[Any, float], classes: Sequence[Any]) -> FloatArray:
     """A forecast as a table of one row, (1, K), in the order of the classes."""
     labels = read_labels(classes, "classes")
-    unknown = [name for name in forecast if name not in labels]
-    if unknown:
-        problem = f"names {unknown[0]!r}, which is not among the classes"
-        raise InputError(problem, argument="y_pred", value=unknown[0], fix="list every class that may come")
+    for unknown in (name for name in forecast if name not in labels):
+        problem = f"names {unknown!r}, which is not among the classes"
+        raise InputError(problem, argument="y_pred", value=unknown, fix="list every class that may come")
     if not forecast:
         return np.full((1, len(labels)), 1 / len(labels))
     return np.array([[float(forecast.get(name, 0.0)) for name in labels]])
