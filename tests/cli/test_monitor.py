@@ -272,7 +272,7 @@ def test_mistakes_are_said_in_a_sentence(tmp_path, state):
         ((nameless,), "--id"),
         ((file, "--time", "month"), "month"),
         ((file, "--level", "0.95"), "probability of a false alarm"),
-        ((file, file), "NAME=FILE"),
+        ((file, file), "give each file once"),
         ((file, "--challenger", "x"), "one model"),
     ):
         result = watch(state, *arguments)

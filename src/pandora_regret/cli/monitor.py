@@ -34,7 +34,7 @@ from pandora_regret.cli.options import (
     command,
     read_saved,
 )
-from pandora_regret.cli.output import all_done, echo, print_done, print_json
+from pandora_regret.cli.output import echo, print_done, print_json
 from pandora_regret.inputs import Done, InputError
 from pandora_regret.records import to_plain
 from pandora_regret.text import counted
@@ -208,15 +208,13 @@ def _read_forecasts(
     classes = {} if watched is None else {"classes": tuple(watched.labels)}
     layout = asked.layout(group=column, unlabelled=True, **classes)
     opened = files.open_models(files.read_models_argument(asked.files, layout), asked.priced())
-    names, done = [one.name for one in opened], all_done(opened)
-    order = _champion_first(names, asked)
+    together = files.read_together(opened)
+    names, done, order = together.names, together.done, _champion_first(together.names, asked)
     if len({opened[index].logits for index in order}) > 1:
         raise InputError("one model forecasts logits and the other probabilities: give both alike.")
     if (ordered := next((one for one in opened if one.order_only), None)) is not None:
         raise files.FileError("lists options in order only", path=ordered.path, fix="watching needs probabilities")
-    aligned = files.align(list(files.read_models(opened)), names)
-    done += tuple(each for name, batch in zip(names, aligned, strict=True) for each in batch.changes.done(name))
-    first, *others = (aligned[index] for index in order)
+    first, *others = (together.batches[index] for index in order)
     if first.ids is None:
         fix = "say which column names each case (--id), so that none is counted twice"
         raise InputError(f"{first.path} has no ids: {fix}.")
@@ -249,7 +247,7 @@ def _champion_first(names: Sequence[str], asked: Asked) -> list[int]:
         return [0]
     others = iter(name for name in names if name not in roles)
     pair = [role or next(others, None) for role in roles]
-    is_clear = len(names) == len({*names}) and (len(names) == 2 or None not in roles)
+    is_clear = len(names) == 2 or None not in roles
     if not is_clear or pair[0] == pair[1] or not {*pair} <= {*names}:
         compared = " with ".join(role or "another model" for role in roles)
         models = f"one model, {names[0]}" if len(names) == 1 else ", ".join(names)
