@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -108,24 +107,25 @@ def _plan_workup(path: str, forecast: str | None, asked: Asked) -> None:
     from pandora_regret.files.written import listed as fields_of
 
     described = workup.Workup.load(path)
-    case = None if forecast is None else read_case(forecast, asked, described.classes, described.classes)
+    nothing = files.OneRow((), np.empty(0), "")  # the classes are as likely as among the work-up's cases
+    case = nothing if forecast is None else read_case(forecast, asked, described.classes, described.classes)
     parts = [field.partition("=") for field in fields_of(",".join(asked.found))]
     findings = {name.strip(): outcome.strip() if equals else None for name, equals, outcome in parts}
     if len(findings) < len(parts):
         raise InputError("names a step twice", place="--found", fix="say once what each step has shown")
-    chances = None if case is None else dict(zip(case.classes, case.forecast.tolist(), strict=True))
-    done = () if case is None else case.done
-    with nullcontext() if case is None else case.blamed():
-        plan = workup.plan_workup(chances, described, findings, **asked.only("seconds", "logits", "normalise"))
+    chances = dict(zip(case.classes, case.forecast.tolist(), strict=True))
+    how = asked.only("seconds", "logits", "normalise")
+    with case.blamed():
+        plan = workup.plan_workup(chances or None, described, findings, **how)
     if asked.plot is not None:
         echo(f"Tree: {plan.save(asked.plot)}", err=True)
     if asked.json:
-        print_json(plan.to_dict() | {"done": to_plain(done)}, "pandora-next/1")
+        print_json(plan.to_dict() | {"done": to_plain(case.done)}, "pandora-next/1")
     else:
         echo(plan.to_text())
         if not plan.is_optimal:
             echo("A longer search may find a better plan, or prove that there is none: --seconds 10.", dim=True)
-        print_done(done)
+        print_done(case.done)
 
 
 def _plan_search(forecast: str, asked: Asked) -> None:
