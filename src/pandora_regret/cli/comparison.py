@@ -26,7 +26,7 @@ from pandora_regret.text import (
     wrapped,
 )
 
-WIDTH, MOST_LINES, MOST_BELOW = 80, 25, 2  # lines in all, and of each remark below the tables
+WIDTH, MOST_LINES = 80, 25
 MOST_MODELS, MOST_GROUPS = 5, 6  # in a table of the screen; so many groups are always there
 LONGEST_NAME, LONGEST_GROUP, LONGEST_TITLE = 20, 22, 12  # columns
 BEST = "* "
@@ -167,14 +167,14 @@ class _Written:
         done = "; ".join(each.sentence for each in result.done)
         counts = " ".join([f"{self.cases}; {self.level}.", *result.margin_sentence])
         texts = (
-            self.scenarios,
-            self.prices[0] if self.prices and not result.by else None,
-            f"! {warnings}{notes[0]}" if notes else None,
-            f"Done to the files: {done}." if done else None,
-            counts.replace(" of the cost)", " of the cost; --worth)"),
-            MORE,
+            (self.scenarios, None),
+            (self.prices[0] if self.prices and not result.by else None, 3),
+            (f"! {warnings}{notes[0]}" if notes else None, 2),
+            (f"Done to the files: {done}." if done else None, 3),
+            (counts.replace(" of the cost)", " of the cost; --worth)"), None),
+            (MORE, None),
         )
-        return [line for text in texts if text for line in self.wrap(text, MOST_BELOW)]
+        return [line for text, most in texts if text for line in self.wrap(text, most)]
 
     def by_model(self, columns: Mapping[str, Sequence[Content]]) -> Table:
         """A table with one row per model, of columns by their titles."""
