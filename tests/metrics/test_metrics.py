@@ -138,7 +138,6 @@ def test_metrics_are_read_from_keys_names_and_tables(monkeypatch):
     table = {"key": "mine", "title": "Mine", "better": "lower", "rows": "metrics_of_mine:surprise"}
     assert read_metric(table) == MINE
     assert read_metric("accuracy") is METRICS["accuracy"]
-    assert read_metric({"key": "accuracy"}) is METRICS["accuracy"]
     expected = pandora_regret([0], [[0.2, 0.8]], alpha=0.7)
     assert read_metric("beta_0.7")([0], [[0.2, 0.8]]) == expected
     assert read_metric("top_4").key == "top_4"

@@ -45,7 +45,7 @@ def _listed(topic: str) -> Iterator[tuple[str, str]]:
         yield "--costs", f"shipped: {', '.join(available_costs())}"
         yield "--prior", spelled_priors()
     else:
-        from pandora_regret.metrics import shown_in
+        from pandora_regret.metrics import METRICS
 
-        metrics = dict.fromkeys((*shown_in("comparison"), *shown_in("study")))
+        metrics = sorted(METRICS.values(), key=lambda metric: "comparison" not in metric.shown_in)
         yield from ((metric.key, metric.title) for metric in metrics)

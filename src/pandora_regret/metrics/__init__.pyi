@@ -4,8 +4,6 @@ from pandora_regret.metrics.registry import BASELINE as BASELINE
 from pandora_regret.metrics.registry import METRICS as METRICS
 from pandora_regret.metrics.registry import comparison_metrics as comparison_metrics
 from pandora_regret.metrics.registry import default_metrics as default_metrics
-from pandora_regret.metrics.registry import ranks_as_another as ranks_as_another
 from pandora_regret.metrics.registry import read_metric as read_metric
 from pandora_regret.metrics.registry import read_metrics as read_metrics
-from pandora_regret.metrics.registry import shown_in as shown_in
 from pandora_regret.metrics.registry import workup_metrics as workup_metrics

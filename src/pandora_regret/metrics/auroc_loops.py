@@ -1,4 +1,4 @@
-"""AUROC of many replicates, compiled by numba; `formulas.macro_auroc` says what it must compute."""
+"""AUROC of many replicates, compiled by numba; `registry.macro_auroc` says what it must compute."""
 
 from pandora_regret.kernels.jit import FAST, njit
 

@@ -5,7 +5,7 @@ of a few such means, so all resamples of all models are one matrix product.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -18,9 +18,9 @@ from pandora_regret.inputs import (
     IntArray,
     read_choice,
     read_forecast,
+    read_labelled,
 )
 from pandora_regret.inputs.costs import read_costs
-from pandora_regret.inputs.tables import row_sum_tolerance
 from pandora_regret.kernels.reference import probabilities
 from pandora_regret.priors import Prior, Uniform
 
@@ -167,38 +167,29 @@ class Metric:
                 raise InputError(f"values of metric {self.key!r} gave NaN: define it there; inf is allowed.")
             return of_each
         if self.counts is not None:
-            true, predicted = (one_hot(classes, n_classes) for classes in (truth, proba.argmax(axis=2)))
+            true, predicted = (np.eye(n_classes)[classes] for classes in (truth, proba.argmax(axis=2)))
             occurs, named = weighted_means(true[None], weights), weighted_means(predicted, weights)
             return np.asarray(self.counts(occurs, named, weighted_means(true * predicted, weights)))
-        base = None if costs is None else np.tile(costs / Uniform().mean, (n_models, 1) if costs.ndim == 2 else 1)
-        rows = self.of_rows(
-            Forecast(
-                proba.reshape(-1, n_classes),
-                False,
-                range(n_classes),
-                np.tile(truth, n_models),
-                np.tile(np.arange(n_rows), n_models),
-                row_sum_tolerance(proba.dtype),
-                costs=base,
-                checked=True,
-            ),
-            Uniform(),
-        )
+        stacked = read_labelled(np.tile(truth, n_models), proba.reshape(-1, n_classes))
+        numbers = np.tile(np.arange(n_rows), n_models)
+        base = None if costs is None else costs / Uniform().mean
+        rows = self.of_rows(replace(stacked, numbers=numbers, costs=base, checked=True), Uniform())
         means = weighted_means(rows.reshape(n_models, n_rows, -1), weights)
         return means[..., 0] if self.combine is None else np.asarray(self.combine(means))
 
     def of_rows(self, forecast: Forecast, prior: Prior) -> FloatArray:
         """Each case's value, (n_cases,), or where there is `combine` its values, (n_cases, J); NaN is an error."""
         if self.of_forecast is not None:
-            return forecast.per_case(self.checked_rows(np.asarray(self.of_forecast(forecast, prior)), forecast))
+            rows = self.of_forecast(forecast, prior)
+        else:
+            rows = np.concatenate([self._of_block(block, prior) for block in forecast.blocks()])
+        return forecast.per_case(self.checked_rows(np.asarray(rows, np.float64), forecast))
+
+    def _of_block(self, block: Forecast, prior: Prior) -> FloatArray:
         assert self.rows is not None
-        parts = []
-        for block in forecast.blocks():
-            base = np.ones(block.n_classes) if block.costs is None else block.costs
-            typical_costs = (base * prior.mean,) if self.priced else ()
-            values = self.rows(block.truth, probabilities(block), *typical_costs)
-            parts.append(self.checked_rows(np.asarray(values, dtype=np.float64), block))
-        return forecast.per_case(np.concatenate(parts))
+        base = np.ones(block.n_classes) if block.costs is None else block.costs
+        typical_costs = (base * prior.mean,) if self.priced else ()
+        return np.atleast_1d(self.rows(block.truth, probabilities(block), *typical_costs))
 
     def checked_rows(self, rows: FloatArray, forecast: Forecast) -> FloatArray:
         """The same rows, if they are as many as the forecast has and none is NaN."""
@@ -223,16 +214,9 @@ def weighted_means(rows: NDArray[Any], weights: FloatArray) -> FloatArray:
     """
     finite = np.isfinite(rows)
     if finite.all():
-        n_models, n_rows, n_columns = rows.shape
-        by_instance = rows.transpose(1, 0, 2).reshape(n_rows, -1).astype(np.float64, copy=False)
-        sums = (weights @ by_instance).reshape(len(weights), n_models, n_columns).transpose(1, 0, 2)
-        return np.asarray(sums / weights.sum(axis=1)[:, None])
+        sums = np.tensordot(weights, rows.astype(np.float64, copy=False), (1, 1))  # (R, B, J)
+        return np.asarray(sums.transpose(1, 0, 2) / weights.sum(axis=1)[:, None])
     means = weighted_means(np.where(finite, rows, 0.0), weights)
     for infinity in (np.inf, -np.inf):
         means[weighted_means(rows == infinity, weights) > 0] = infinity
     return means
-
-
-def one_hot(classes: IntArray, n_classes: int) -> FloatArray:
-    """1 in each row's class, 0 elsewhere: from (...) to (..., K)."""
-    return np.asarray(classes[..., None] == np.arange(n_classes), dtype=np.float64)

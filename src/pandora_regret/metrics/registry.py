@@ -21,7 +21,7 @@ from pandora_regret.inputs import FloatArray, Forecast, InputError, InputTypeErr
 from pandora_regret.inputs.labels import read_labels
 from pandora_regret.kernels.engine import in_threads, realised_costs, search_costs, total_losses, worth_compiling
 from pandora_regret.kernels.reference import BROKEN_BY_INDEX, at_mean_costs, at_truth, rank_odds
-from pandora_regret.metrics.base import FORMS, Metric, one_hot
+from pandora_regret.metrics.base import FORMS, Metric
 from pandora_regret.priors import Exponential, Prior
 
 if TYPE_CHECKING:
@@ -75,12 +75,14 @@ def log_loss(forecast: Forecast, prior: Prior) -> FloatArray:
     """
     losses = []
     for block in forecast.blocks():
-        ours, largest = at_truth(block, block.values), block.values.max(axis=1)
-        with np.errstate(divide="ignore"):
-            if block.logits:
-                losses.append(np.log(np.exp(block.values - largest[:, None]).sum(axis=1)) + (largest - ours))
-            else:
-                losses.append(0.0 - np.log(ours))
+        if block.logits:
+            from scipy.special import log_softmax
+
+            logs = at_truth(block, log_softmax(block.values, axis=1))
+        else:
+            with np.errstate(divide="ignore"):
+                logs = np.log(at_truth(block, block.values))
+        losses.append(0.0 - logs)
     return np.concatenate(losses)
 
 
@@ -91,7 +93,9 @@ def accuracy(forecast: Forecast, prior: Prior) -> FloatArray:
 
 def brier(truth: IntArray, proba: FloatArray) -> FloatArray:
     """``sum_k (p_k - 1(k = i))^2``."""
-    return np.asarray(((proba - one_hot(truth, proba.shape[1])) ** 2).sum(axis=1))
+    errors = proba.copy()
+    errors[np.arange(len(truth)), truth] -= 1
+    return np.asarray((errors**2).sum(axis=1))
 
 
 def _joined(scored: Iterable[tuple[Forecast, FloatArray]]) -> FloatArray:
@@ -141,7 +145,7 @@ def top_label_errors(truth: IntArray, proba: FloatArray) -> FloatArray:
     """Right or not minus confidence, in the column of the confidence's bin: [0, 1/15), ..., [14/15, 1]."""
     confidence, predicted = proba.max(axis=1), proba.argmax(axis=1)
     bins = np.minimum((confidence * BINS).astype(np.intp), BINS - 1)
-    return np.asarray(one_hot(bins, BINS) * ((predicted == truth) - confidence)[:, None])
+    return np.asarray(np.eye(BINS)[bins] * ((predicted == truth) - confidence)[:, None])
 
 
 def calibration_error(means: FloatArray) -> FloatArray:
@@ -167,12 +171,12 @@ def macro_auroc(truth: IntArray, proba: FloatArray, weights: FloatArray) -> Floa
         in_threads(add, len(areas), order.size * len(areas))
     else:
         for k, (instances, values) in enumerate(zip(order, scores, strict=True)):
-            above, beside = weights[:, instances], weights[:, instances]
-            above[:, truth[instances] != k] = beside[:, truth[instances] == k] = 0.0
-            starts = np.flatnonzero(np.diff(values, prepend=-1.0))  # of runs of equal scores
-            above, beside = (np.add.reduceat(part, starts, axis=1) for part in (above, beside))
-            right = (above * (np.cumsum(beside, axis=1) - beside / 2)).sum(axis=1)
-            pairs = right + (beside * (np.cumsum(above, axis=1) - above / 2)).sum(axis=1)
+            ours = weights[:, instances] * (truth[instances] == k)
+            others = weights[:, instances] - ours
+            below = np.insert(np.cumsum(others, axis=1), 0, 0.0, axis=1)
+            ends = [np.searchsorted(values, values, side) for side in ("left", "right")]  # of equal scores
+            right = (ours * below[:, ends].mean(axis=1)).sum(axis=1)
+            pairs = ours.sum(axis=1) * others.sum(axis=1)
             areas += np.divide(right, pairs, out=np.zeros_like(right), where=pairs > 0)
             defined += pairs > 0
     return np.asarray(np.divide(areas, defined, out=np.full(len(weights), NO_SKILL), where=defined > 0))
@@ -249,14 +253,10 @@ METRICS: dict[str, Metric] = {
 }  # fmt: skip
 
 
-def shown_in(place: str) -> tuple[Metric, ...]:
-    """The metrics that are shown in a "comparison", by compare, score and the report, or in a "study"."""
-    return tuple(metric for metric in METRICS.values() if place in metric.shown_in)
-
-
 def comparison_metrics(order_only: bool = False) -> tuple[Metric, ...]:
     """What compare, score and the report show of every model, also where only orders are known."""
-    return tuple(metric for metric in shown_in("comparison") if metric.by_order or not order_only)
+    shown = (metric for metric in METRICS.values() if "comparison" in metric.shown_in)
+    return tuple(metric for metric in shown if metric.by_order or not order_only)
 
 
 def workup_metrics(workup: Workup, prior: Prior | None = None) -> tuple[Metric, ...]:
@@ -292,12 +292,8 @@ def default_metrics(n_classes: int, *, priced: bool) -> tuple[Metric, ...]:
         In the order of tables.
     """
     trivial = {f"top_{k}" for k in (2, 3) if k >= n_classes}
-    return tuple(m for m in shown_in("study") if m.key not in trivial and (priced or not m.priced))
-
-
-def ranks_as_another(key: str) -> bool:
-    """Whether another metric ranks all models alike; not of a metric that is unknown here, as in an old file."""
-    return key in METRICS and METRICS[key].ranks_as is not None
+    shown = (metric for metric in METRICS.values() if "study" in metric.shown_in and metric.key not in trivial)
+    return tuple(metric for metric in shown if priced or not metric.priced)
 
 
 def read_metrics(metrics: Iterable[Any]) -> tuple[Metric, ...]:
@@ -334,8 +330,6 @@ def read_metric(metric: Any) -> Metric:
     """
     if isinstance(metric, Mapping):
         table = dict(metric)
-        if set(table) == {"key"}:
-            return read_metric(table["key"])
         known = {field.name for field in fields(Metric)}
         if not {"key", "title", "better"} <= set(table) <= known:
             raise InputError(f"metric table has {sorted(table)}: give key, title, better and rows or values.")

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from pandora_regret.inputs import FloatArray, Forecast, Labels, Table, read_choice, read_labelled
 from pandora_regret.kernels.reference import probabilities
-from pandora_regret.metrics import ranks_as_another
+from pandora_regret.metrics import METRICS
 from pandora_regret.plots.decision_regions import LONGEST_CORNER, frame, three_classes, to_plane
 from pandora_regret.plots.style import (
     COLOURS,
@@ -70,8 +70,9 @@ def plot_ranks(comparison: Comparison, metrics: Sequence[str] | None = None, *, 
     """
     axes, titles = axes_of(ax), {metric.key: metric.title for metric in comparison.metrics}
     if metrics is None:
-        scores = [each.key for each in comparison.metrics if each.unit in ("score", "share")]
-        metrics = ["expected_cost", *(key for key in scores if not ranks_as_another(key))]
+        repeated = {key for key, metric in METRICS.items() if metric.ranks_as}
+        scores = [metric.key for metric in comparison.metrics if metric.unit in ("score", "share")]
+        metrics = ["expected_cost", *(key for key in scores if key not in repeated)]
     ranks = [comparison.ranks[read_choice(key, "metric", titles)] for key in metrics]
     n_models, shown = len(comparison.models), [titles[key] for key in metrics]
     ends = [(-APART, "right", places(ranks[0])), (len(ranks) - 1 + APART, "left", places(ranks[-1]))]
