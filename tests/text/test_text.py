@@ -53,7 +53,7 @@ def test_lists_and_classes_are_written_as_people_do():
     ],
 )
 def test_money_has_its_currency_and_enough_digits(currency, largest, text):
-    assert Formats(currency, largest).money(1234.5) == text
+    assert Formats([largest], currency).money(1234.5) == text
 
 
 BETWEEN = [
@@ -80,11 +80,11 @@ def test_an_amount_and_its_interval_are_rounded_by_the_width(given, text):
 
 
 def test_estimates_in_tables_are_rounded_by_their_own_width():
-    formats = Formats("USD", largest=22554.66)
+    formats = Formats([22554.66], "USD")
     assert formats.estimate("money", 22554.66, 4213.0, 40812.0) == ("$23,000", "4,000–41,000")
     assert formats.estimate("money", 596.26, 591.53, 600.98) == ("$596", "592–601")
     assert formats.estimate("money", 596.26, 591.53, 600.98, least_digits=2) == ("$596.26", "592–601")
-    tests = Formats(None, largest=1.4)
+    tests = Formats([1.4], None)
     assert tests.estimate("money", 0.0011, 0.00026, 0.00194) == ("0.0011 tests", "0.0003–0.0019")
     assert formats.estimate("money", 596.26, None, None) == ("$596.26", "")
     assert formats.estimate("score", 0.29174, 0.2893, 0.2941) == ("0.2917", "0.2893–0.2941")
@@ -97,5 +97,5 @@ def test_numbers_of_numpy_are_written_as_others_are():
     value, low, high = np.array([180.2, 161.2, -199.7])
     assert (money(value, "USD"), money(high, "USD"), fixed(low, 1)) == ("$180", "−$200", "161.2")
     assert money_between(value, low, -high, "USD") == "$180 (161 to 200)"
-    assert Formats("USD", 200.0).money(high) == "−$199.70"
+    assert Formats([200.0], "USD").money(high) == "−$199.70"
     assert "*5" in Table(["Model", "Cost"], [["a", Cell("5", best=np.bool_(True))]]).to_text(80, "*")

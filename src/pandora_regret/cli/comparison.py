@@ -81,7 +81,7 @@ class _Written:
     def __init__(self, comparison: Comparison, width: int = WIDTH) -> None:
         data, self.result, self.width = comparison.data, comparison, width
         self.unit, self.names = comparison.costs.currency, [model.name for model in comparison.models]
-        self.formats = Formats.for_costs((model.cost for model in comparison.models), self.unit)
+        self.formats = Formats((model.cost for model in comparison.models), self.unit)
         self.short = {name: fitted(name, LONGEST_NAME) for name in self.names}
         self.level = f"{100 * comparison.interval.level:g} % intervals"
         clusters = "" if data.clusters is None else f" in {count(data.clusters)} clusters"

@@ -363,7 +363,7 @@ class Comparison(Shown):
         judged, by_name = self.verdict, {model.name: model for model in self.models}
         standings = self.standings(judged.recalibrated)
         shown = list(standings.items())[:most]
-        formats = Formats.for_costs((model.cost for model in self.models), self.costs.currency or "")
+        formats = Formats((model.cost for model in self.models), self.costs.currency or "")
         digits = (formats.digits("money", gap.low, gap.high) for _, (_, gap) in shown)
         finest = max((each for each in digits if each is not None), default=None)
 

@@ -56,7 +56,7 @@ def write_monitor_page(
     assert monitor.paid is not None
     points = _marked(monitor.paid)
     costs = [cost for point in points for cost in _costs(point)]
-    formats = Formats.for_costs(costs or [1.0], unit)
+    formats = Formats(costs, unit)
     page = render_page(
         "monitor.html.j2",
         STYLES,
@@ -104,17 +104,14 @@ def _charts(
     if not points:
         return
 
-    def amount(value: float) -> str:
-        return f"{'−' if value < 0 else ''}{formats.tick(abs(value))}"
-
     def claimed(first: int) -> dict[str, Any]:
         value, low, high = zip(*(point.after[first : first + 3] for point in points), strict=True)
         widths = [most - least for least, most in zip(low, high, strict=True)]
         start = next(n for n, width in enumerate(widths) if width <= READABLE * widths[-1])
-        return _chart(points, value, amount, band=(low, high), level=0.0, start=start)
+        return _chart(points, value, formats.tick, band=(low, high), level=0.0, start=start)
 
     paid, promised = zip(*map(_costs, points), strict=True)
-    yield {"title": "Cost per case", "note": "over time", **_chart(points, paid, amount, other=promised)}
+    yield {"title": "Cost per case", "note": "over time", **_chart(points, paid, formats.tick, other=promised)}
     note = "mean and interval so far; after an alarm, since it seems to have begun"
     yield {"title": "Paid beyond the promise, per case", "note": note, **claimed(VALUE)}
     if monitor.compares:

@@ -157,7 +157,7 @@ def render_report(
         SCRIPTS,
         {key: value for key, value in facts.items() if key not in ("workup", "by")},
         title=title,
-        formats=Formats.for_costs((model.cost for model in shown.models), unit),
+        formats=Formats((model.cost for model in shown.models), unit),
         n_models=len(whole.models),
         left_out=left_out,
         rough=lambda amount: money(amount, unit),

@@ -38,16 +38,15 @@ def percent(share: float, *, short: bool = False) -> str:
     return f"{'>' if short else 'more than'} 99 %" if share > 0.99 else f"{100 * share:.0f} %"
 
 
-def alpha_name(alpha: float | str) -> str:
-    """An alpha, or the limit that it stands for; inf is the string "inf" in JSON.
+def alpha_name(alpha: float) -> str:
+    """An alpha, or the limit that it stands for.
 
     Examples
     --------
-    >>> alpha_name(0.5), alpha_name(0.0), alpha_name("inf")
+    >>> alpha_name(0.5), alpha_name(0.0), alpha_name(inf)
     ('α = 0.5', 'α → 0', 'α → ∞')
     """
-    limits = {0.0: "α → 0", float("inf"): "α → ∞"}
-    return limits.get(float(alpha), f"α = {float(alpha):g}")
+    return {0.0: "α → 0", inf: "α → ∞"}.get(alpha, f"α = {alpha:g}")
 
 
 def count(value: float) -> str:
@@ -82,38 +81,32 @@ def fixed(value: float, decimals: int, before: str = "", after: str = "") -> str
     return f"{'−' if rounded < 0 else ''}{before}{abs(rounded):,.{max(0, decimals)}f}{after}"
 
 
-def told_from_zero(decimals: int, low: float, high: float) -> int:
-    """So many decimals, or more where a limit of an interval that excludes zero would be written as 0.
-
-    Examples
-    --------
-    >>> told_from_zero(3, 0.00026, 0.00194), told_from_zero(3, -0.00026, 0.00194), told_from_zero(0, 4.2, 49.0)
-    (4, 3, 0)
-    """
-    nearest = min(abs(low), abs(high)) if low * high > 0 else 0.0
-    while nearest and nearest * 10.0**decimals <= 0.5:
-        decimals += 1
-    return decimals
-
-
-def rounded_by(low: float | None, high: float | None, unit: str | None = "") -> int | None:
+def rounded_by(low: float, high: float, unit: str | None = "", most: int | None = None) -> int | None:
     """How many decimals show two digits of half an interval's width, below 0 for tens; None where it has none.
 
-    Of money none or two, unless it is a few cents; more where a limit that is not zero would be written as 0.
+    Of money none or two, unless it is a few cents, and at most so many; but more where an end of an interval that
+    excludes zero would be written as 0.
 
     Examples
     --------
     >>> rounded_by(570.4, 621.9), rounded_by(4213.0, 40812.0), rounded_by(2.1, 2.52), rounded_by(3.0, 3.0)
     (0, -3, 2, None)
+    >>> rounded_by(0.00026, 0.00194, most=3), rounded_by(-0.00026, 0.00194, most=3)
+    (4, 3)
     """
-    if low is None or high is None or not 0 < (half := (high - low) / 2) < inf:
+    half, largest = (high - low) / 2, max(-low, high)
+    if not 0 < half < inf:
         return None
-    rounded, largest = float(f"{half:.{DIGITS}g}"), max(-low, high)  # 0.996 counts as 1.0
+    rounded = float(f"{half:.{DIGITS}g}")  # 0.996 counts as 1.0
     decimals = DIGITS - 1 - floor(log10(rounded))
-    if not is_currency(unit) or largest < 1:
-        return told_from_zero(decimals, low, high)
-    decimals = min(decimals, 2) if decimals != 1 else 0 if largest >= TENS else 2
-    return 2 if (enough := told_from_zero(decimals, low, high)) == 1 else enough
+    in_cents = is_currency(unit) and largest >= 1
+    if in_cents:
+        decimals = min(decimals, 2) if decimals != 1 else 0 if largest >= TENS else 2
+    decimals = decimals if most is None else min(decimals, most)
+    nearest = min(abs(low), abs(high)) if low * high > 0 else inf
+    while nearest * 10.0**decimals <= 0.5:
+        decimals += 1
+    return 2 if in_cents and decimals == 1 else decimals
 
 
 def money(amount: float, unit: str | None = None) -> str:
@@ -161,7 +154,7 @@ def money_between(
     >>> money_between(2.345, 2.1, 2.52, per="per case")
     '2.35 tests per case (2.10 to 2.52)'
     """
-    decimals = rounded_by(low, high, unit)
+    decimals = None if low is None or high is None else rounded_by(low, high, unit)
     if low is None or high is None or decimals is None:
         return f"{money(value, unit)} {per}".rstrip()
     largest = max(abs(value), abs(low), abs(high))
@@ -223,33 +216,35 @@ class Formats:
 
     Examples
     --------
-    >>> formats = Formats("USD", largest=183.2)
+    >>> formats = Formats([183.2, None], "USD")
     >>> formats.money(180.456), formats.money(-3), formats.money(None), formats.write("share", 0.0512)
     ('$180.46', '−$3.00', '–', '5.1 %')
     >>> formats.estimate("money", 180.456, 161.2, 199.7), formats.estimate("share", 0.851, 0.62, 0.96)
     (('$180', '161–200'), ('85 %', '62–96'))
-    >>> Formats("CHF", largest=0.5).money(0.1234567), Formats(None, largest=2.3).money(2.3456)
+    >>> Formats([0.5], "CHF").money(0.1234567), Formats([2.3], None).money(2.3456)
     ('0.1235 CHF', '2.346 tests')
+    >>> formats.tick(-2500.0)
+    '−$2,500'
     """
 
-    def __init__(self, unit: str | None, largest: float) -> None:
+    def __init__(self, costs: Iterable[float | None], unit: str | None) -> None:
         self.unit, (self.prefix, self.suffix) = unit, affixes(unit)
+        largest = max((abs(cost) for cost in costs if cost), default=1.0)
         in_cents = is_currency(unit) and largest >= 1  # else enough digits to tell models apart
         self.money_digits = (2 if largest < 1e5 else 0) if in_cents else decimals_for(largest, digits=4)
-        self._usual = {"money": self.money_digits, "share": 1, "tests": 2, "score": SCORE_DIGITS}
+        self._kinds = {  # what a number is multiplied by, its decimals, and what stands before and after it
+            "money": (1, self.money_digits, self.prefix, self.suffix),
+            "share": (100, 1, "", " %"),
+            "tests": (1, 2, "", ""),
+            "score": (1, SCORE_DIGITS, "", ""),
+        }
 
-    @classmethod
-    def for_costs(cls, costs: Iterable[float | None], unit: str | None) -> Formats:
-        """The formats that suit some costs; undefined ones do not count."""
-        return cls(unit, max((abs(cost) for cost in costs if cost), default=1.0))
-
-    def write(self, kind: str, value: float | None, decimals: int | None = None, *, bare: bool = False) -> str:
-        """A number of a kind ("money", "share", "tests" or "score"), with its unit unless it is `bare`."""
+    def write(self, kind: str, value: float | None, decimals: int | None = None) -> str:
+        """A number of a kind ("money", "share", "tests" or "score"), with its unit."""
         if value is None:
             return UNDEFINED
-        digits = self._usual[kind] if decimals is None else decimals
-        units = {} if bare else {"money": (self.prefix, self.suffix), "share": ("", " %")}
-        return fixed(100 * value if kind == "share" else value, digits, *units.get(kind, ()))
+        factor, usual, prefix, suffix = self._kinds[kind]
+        return fixed(factor * value, usual if decimals is None else decimals, prefix, suffix)
 
     def money(self, value: float | None) -> str:
         """An amount in the page's unit."""
@@ -257,8 +252,8 @@ class Formats:
 
     def tick(self, value: float) -> str:
         """A round amount, on an axis, where there is no room for a unit of many letters."""
-        number = f"{value:,.12g}".replace("-", "−")
-        return f"{self.prefix}{number}" if len(self.prefix) <= 3 else number
+        sign, symbol = "−" if value < 0 else "", self.prefix if len(self.prefix) <= 3 else ""
+        return f"{sign}{symbol}{abs(value):,.12g}"
 
     def p_value(self, value: float | None) -> str:
         """A p-value; below a thousandth only that is said."""
@@ -270,9 +265,8 @@ class Formats:
         """How many decimals an estimate of a kind is written with; None where it has no limits."""
         if low is None or high is None:
             return None
-        low, high = (100 * limit if kind == "share" else limit for limit in (low, high))
-        decimals = rounded_by(low, high, self.unit if kind == "money" else "")
-        return None if decimals is None else told_from_zero(min(self._usual[kind], decimals), low, high)
+        factor, usual, *_ = self._kinds[kind]
+        return rounded_by(factor * low, factor * high, self.unit if kind == "money" else "", usual)
 
     def estimate(
         self,
@@ -287,8 +281,8 @@ class Formats:
         `least_digits` are those of numbers that a reader will hold this one, not its limits, against.
         """
         digits = self.digits(kind, low, high)
-        if digits is None or low is None:
+        if digits is None or low is None or high is None:
             return self.write(kind, value), ""
-        ends = [self.write(kind, limit, digits, bare=True) for limit in (low, high)]
+        ends = [fixed(self._kinds[kind][0] * limit, digits) for limit in (low, high)]
         finer = digits if least_digits is None else max(digits, least_digits)
         return self.write(kind, value, finer), (" to " if low < 0 else UNDEFINED).join(ends)

@@ -16,13 +16,13 @@ def outline_svg(boxes: Sequence[Box], title: str) -> str:
     indent = min(INDENT, (PAGE - 2 * MARGIN - NARROW) / max(1, *(depth for depth, *_ in boxes)))
     y, parts, bottoms = float(MARGIN), list[str](), list[float]()
     for depth, parent, colour, text in boxes:
-        x, hangs_at = MARGIN + depth * indent, MARGIN + (boxes[parent][0] + 0.5) * indent
+        x = MARGIN + depth * indent
         width = PAGE - MARGIN - x
-        lines = wrap(text, int((width - 2 * PADDING) / LETTER)) or [""]
+        lines = wrap(text, int((width - 2 * PADDING) / LETTER))
         height = LINE * len(lines) + PADDING
-        if bottoms:
-            across = f"V{y + height / 2:.1f} H{x:.1f}" if x > hangs_at else f"V{y:.1f}"
-            line = f"M{hangs_at:.1f},{bottoms[parent]:.1f} {across}"
+        if bottoms:  # the box covers what of the line lies within it
+            hangs_at = MARGIN + (boxes[parent][0] + 0.5) * indent
+            line = f"M{hangs_at:.1f},{bottoms[parent]:.1f} V{y + height / 2:.1f} H{x:.1f}"
             parts.append(f'<path d="{line}" fill="none" stroke="#777"/>')
         place = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height}" rx="4" fill="{colour}"'
         parts.append(f"<g><title>{escape(text)}</title><rect {place}/>")

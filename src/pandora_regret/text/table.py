@@ -23,7 +23,7 @@ from pandora_regret.text.terminal import cell_width, without_controls, wrapped
 FRAMES = ("pandas", "polars", "pyarrow")  # the libraries that a frame may be of, the likeliest first
 CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 FORMULA_SIGNS = ("=", "+", "-", "@")
-NARROWEST_NAMES = 16
+NARROWEST_NAMES, NARROWEST_TITLES = 16, 14  # of columns, where the width is short
 LATEX: dict[str, Any] = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"} | {
     **{mark: f"\\{mark}" for mark in "&%$#_{}"},
     **{"α": r"$\alpha$", "†": r"$^\dagger$", "–": "--", "−": "$-$"},
@@ -97,30 +97,29 @@ class Table:
 
     def _parts(self, width: int, best: str) -> list[list[str]]:
         """As few tables as the columns take, of about as many columns each; titles broken where that helps."""
-        plain, others = [[title] for title in self.header], len(self.header) - self.words
-        broken = plain[: self.words] + [_in_two_lines(title) for title in self.header[self.words :]]
-        for titles, n_parts in ((plain, 1), *((broken, n) for n in range(1, max(1, others) + 1))):
+        others = len(self.header) - self.words
+        for title_width, n_parts in ((width, 1), *((NARROWEST_TITLES, n) for n in range(1, others + 1))):
             ends = [self.words + others * part // n_parts for part in range(n_parts + 1)]
             columns = [[*range(self.words), *range(*part)] for part in pairwise(ends)]
-            parts = [self._columns(numbers, width, best, titles) for numbers in columns]
+            parts = [self._columns(numbers, width, best, title_width) for numbers in columns]
             if max(cell_width(line) for part in parts for line in part) <= width:
                 break
         return parts
 
-    def _columns(self, numbers: Sequence[int], width: int, best: str, titles: Sequence[list[str]]) -> list[str]:
-        """The lines of some columns: long names folded, intervals below their values."""
-        height = max(len(titles[n]) for n in numbers)
-        blocks = [[["", *titles[n]][-height:] for n in numbers]]
+    def _columns(self, numbers: Sequence[int], width: int, best: str, title_width: int) -> list[str]:
+        """The lines of some columns: long names folded, titles between words; intervals below their values."""
+        titles = []
+        for title in (self.header[n] for n in numbers):
+            titles.append(wrapped(title, max([title_width, *map(len, title.split())])))
+        height = max(map(len, titles))
+        blocks = [[[""] * (height - len(lines)) + lines for lines in titles]]
         for row in self.rows:
-            cells = [
-                (_cell(row[n]), max(NARROWEST_NAMES, width // 4) if n < self.words else width) for n in numbers
-            ]
-            blocks.append(
-                [
-                    [*wrapped(f"{best if cell.best else ''}{cell.text}", widest), *filter(None, [cell.interval])]
-                    for cell, widest in cells
-                ]
-            )
+            block = []
+            for n in numbers:
+                cell, widest = _cell(row[n]), max(NARROWEST_NAMES, width // 4) if n < self.words else width
+                lines = wrapped(f"{best if cell.best else ''}{cell.text}", widest)
+                block.append([*lines, cell.interval] if cell.interval else lines)
+            blocks.append(block)
         return _aligned([line for block in blocks for line in zip_longest(*block, fillvalue="")], self.words)
 
     def _rendered(self, escaped: Callable[[str], str], bold: str) -> list[list[str]]:
@@ -188,19 +187,15 @@ def _cell(content: Content) -> Cell:
 
 def _aligned(lines: Sequence[Sequence[str]], words: int) -> list[str]:
     """Lines of cells as text, the first `words` columns to the left."""
-    padded = []
-    for number, column in enumerate(zip(*lines, strict=True)):
-        widest = max(map(cell_width, column))
-        spaces = [" " * (widest - cell_width(text)) for text in column]
-        cells = zip(column, spaces, strict=True)
-        padded.append([text + space if number < words else space + text for text, space in cells])
-    return ["  ".join(line).rstrip() for line in zip(*padded, strict=True)]
-
-
-def _in_two_lines(title: str) -> list[str]:
-    """Broken between words so that it is as narrow as can be, unless it is short."""
-    tried = (wrapped(title, width) for width in range(len(title) // 2, len(title)) if len(title) >= 10)
-    return next((lines for lines in tried if len(lines) == 2 and " ".join(lines) == title), [title])
+    widths = [max(map(cell_width, column)) for column in zip(*lines, strict=True)]
+    aligned = []
+    for line in lines:
+        cells = []
+        for number, (text, width) in enumerate(zip(line, widths, strict=True)):
+            space = " " * (width - cell_width(text))
+            cells.append(text + space if number < words else space + text)
+        aligned.append("  ".join(cells).rstrip())
+    return aligned
 
 
 class Shown(ABC):

@@ -23,15 +23,15 @@ def wrapped(text: str, width: int) -> list[str]:
     >>> wrapped("what a test costs", 9)
     ['what a', 'test', 'costs']
     """
-    lines, line = [], ""
+    lines = [""]
     for word in without_controls(text).replace("\n", " ").split(" "):
-        while cell_width(word) > width:  # longer than a line
-            head = next(n for n in range(len(word), 0, -1) if cell_width(word[:n]) <= width or n == 1)
-            lines += [line] if line else []
-            line, word = word[:head], word[head:]
-        if line and cell_width(line) + 1 + cell_width(word) > width:
-            lines.append(line)
-            line = word
-        else:
-            line = f"{line} {word}" if line else word
-    return [*lines, line]
+        longer = f"{lines[-1]} {word}" if lines[-1] else word
+        if cell_width(longer) <= width:
+            lines[-1] = longer
+            continue
+        lines += [""] if lines[-1] else []
+        for letter in word:  # of a word that may be longer than a line
+            if lines[-1] and cell_width(lines[-1] + letter) > width:
+                lines.append("")
+            lines[-1] += letter
+    return lines

@@ -81,7 +81,7 @@ class Plan(Shown):
 
     def listed(self, most: int | None) -> Table:
         """The first steps of a search: what is likely, what is paid and how far a case has come by then."""
-        formats = Formats(self.currency, max(step.cost for step in self.steps[:most]))
+        formats = Formats((step.cost for step in self.steps[:most]), self.currency)
 
         def price(amount: float) -> str:
             """Minutes or bare numbers stay as they were written."""
