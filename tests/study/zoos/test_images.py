@@ -114,7 +114,6 @@ def encoder(name="fake", read=None, build=None, resolution=8, mean=(0.5, 0.4, 0.
         name,
         build or torch.nn.Identity,
         read or (lambda network, images: {"features": network(images)}),
-        ("features",),
         resolution,
         (mean, std),
         lambda: "none",

@@ -23,7 +23,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cache, lru_cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
-from itertools import product
+from itertools import groupby, product
 from math import ceil, sqrt
 from pathlib import Path
 from threading import Lock, Semaphore, local
@@ -150,14 +150,11 @@ def build(name: str, weights: str, resolution: int, seed: int = 42, **options: A
 def build_with_average(name: str, weights: str, resolution: int, seed: int = 42) -> Any:
     """The network with average pooling, or with its own where it rejects that."""
     try:
-        network = build(name, weights, resolution, seed, global_pool="avg")
-        network.pooled_by = "avg"
+        return build(name, weights, resolution, seed, global_pool="avg")
     except (AssertionError, KeyError, RuntimeError, TypeError, ValueError) as error:
         if isinstance(error, RuntimeError) and "state_dict" not in str(error):  # not about pooling
             raise
-        network = build(name, weights, resolution, seed)
-        network.pooled_by = "own"
-    return network
+        return build(name, weights, resolution, seed)
 
 
 # How they look at images
@@ -169,7 +166,6 @@ class Encoder(NamedTuple):
     name: str
     build: Callable[[], Any]  # the network
     read: Callable[[Any, Tensor], Tensors]  # network, images (B, 3, R, R) -> features (B, D) by name
-    outputs: Names  # the names of those features
     resolution: int
     mean_std: tuple[tuple[float, ...], tuple[float, ...]]  # of the channels, which images are normalised by
     weights: Callable[[], str]  # what the weights are: a digest of them, or where they come from
@@ -186,7 +182,7 @@ class Features:
 
     encoder: Encoder
     values: Tensors = field(default_factory=dict)  # (N, D) each, on the device
-    about: Plain = field(default_factory=dict)  # which weights, how many, and how it pools
+    about: Plain = field(default_factory=dict)  # which weights, and how many
     failure: str | None = None
     seconds: float = 0.0
     batch: int = 0  # images at once in the end
@@ -251,30 +247,26 @@ class _Session:
 
     def features(self, encoder: Encoder) -> Features:
         """The encoder's features, or why there are none."""
-        try:
-            return self._looked(encoder)
-        except Exception as error:  # whatever is wrong with this encoder, the others go on
-            return Features(encoder, failure=f"{type(error).__name__}: {error}")
-
-    def _looked(self, encoder: Encoder) -> Features:
         torch = self.torch
         if self.on_gpu and not hasattr(self.own, "stream"):  # each thread's kernels in a line of their own
             self.own.stream = torch.cuda.Stream(self.device)
-        with torch.cuda.stream(self.own.stream) if self.on_gpu else nullcontext():
-            with self.building:  # one at a time: random first weights come from one generator
-                network = self._built(encoder)
-            sizes = (parameter.numel() for parameter in network.parameters())
-            pooling = getattr(network, "pooled_by", None)
-            about = {"weights": encoder.weights(), "parameters": sum(sizes), "pooling": pooling}
-            with self.running:
-                start = time.perf_counter()
-                parts, batch = self._all_batches(encoder, network)
-                values = {name: torch.cat([part[name] for part in parts]) for name in encoder.outputs}
-                if self.on_gpu:
-                    torch.cuda.current_stream(self.device).synchronize()
-                    for value in values.values():
-                        value.record_stream(torch.cuda.default_stream(self.device))  # the caller's
-                return Features(encoder, values, about, seconds=time.perf_counter() - start, batch=batch)
+        try:
+            with torch.cuda.stream(self.own.stream) if self.on_gpu else nullcontext():
+                with self.building:  # one at a time: random first weights come from one generator
+                    network = self._built(encoder)
+                sizes = (parameter.numel() for parameter in network.parameters())
+                about = {"weights": encoder.weights(), "parameters": sum(sizes)}
+                with self.running:
+                    start = time.perf_counter()
+                    parts, batch = self._all_batches(encoder, network)
+                    values = {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
+                    if self.on_gpu:
+                        torch.cuda.current_stream(self.device).synchronize()
+                        for value in values.values():
+                            value.record_stream(torch.cuda.default_stream(self.device))  # the caller's
+                    return Features(encoder, values, about, seconds=time.perf_counter() - start, batch=batch)
+        except Exception as error:  # whatever is wrong with this encoder, the others go on
+            return Features(encoder, failure=f"{type(error).__name__}: {error}")
 
     def _built(self, encoder: Encoder) -> Any:
         """On the device itself where that works: drawing fifty million first weights takes a CPU half a second."""
@@ -322,7 +314,7 @@ class _Session:
             images = resize(images, size=(side, side), mode="bilinear", antialias=True).clamp_(0, 255)
         normalised = (images - mean) / std  # one channel meets three means
         read = encoder.read(network, normalised.contiguous(memory_format=self.torch.channels_last))
-        return {name: read[name].flatten(1) for name in encoder.outputs}
+        return {name: values.flatten(1) for name, values in read.items()}
 
 
 def _even(n: int, most: int) -> int:
@@ -501,9 +493,7 @@ class TimmZoo:
 
     def encoder(self, name: str) -> Encoder:
         """One of the recipes' encoders."""
-        return self._encoder(
-            name, build_with_average, 224, lambda network, images: {"features": network(images)}, ("features",)
-        )
+        return self._encoder(name, build_with_average, 224, lambda network, images: {"features": network(images)})
 
     def target(self) -> Target:
         """The test split."""
@@ -515,10 +505,8 @@ class TimmZoo:
 
     def batches(self, names: Sequence[str]) -> list[list[str]]:
         """Models on the same encoder belong together: it looks at the images once."""
-        recipes, groups = self.recipes(), dict[str, list[str]]()
-        for name in names:
-            groups.setdefault(recipes[name][0], []).append(name)
-        return list(groups.values())
+        recipes = self.recipes()
+        return [list(group) for _, group in groupby(names, key=lambda name: recipes[name][0])]
 
     def predict(self, names: Sequence[str]) -> Iterator[Outcome]:
         recipes, data, batches = self.recipes(), self.data(), self.batches(names)
@@ -558,13 +546,13 @@ class TimmZoo:
         }
         return Outcome(name, Prediction(logits.numpy(), logits=True, metadata=details | features.about))
 
-    def _encoder(self, name: str, build: Callable[..., Any], resolution: int, read: Any, outputs: Any) -> Encoder:
+    def _encoder(self, name: str, build: Callable[..., Any], resolution: int, read: Any) -> Encoder:
         bare = name.partition("@")[0]
         built = partial(build, bare, self.weights, resolution, self.seed)
         about = partial(digest, bare, self.weights, self.seed)
         own = pretrained_config(bare)
         mean_std = IMAGENET if self.mean_std == "imagenet" else (tuple(own.mean), tuple(own.std))
-        return Encoder(name, built, read, outputs, resolution, mean_std, about)
+        return Encoder(name, built, read, resolution, mean_std, about)
 
     def data(self) -> ImageData:
         """The images."""
@@ -613,9 +601,8 @@ class VariantsZoo(TimmZoo):
     def encoder(self, name: str) -> Encoder:
         """One encoder at one resolution."""
         bare, _, resolution = name.partition("@")
-        layout = _layout(bare, int(resolution))
-        outputs = tuple("/".join(parts) for parts in product(*layout))
-        return self._encoder(name, build, int(resolution), partial(_read_depths, *layout), outputs)
+        read = partial(_read_depths, *_layout(bare, int(resolution)))
+        return self._encoder(name, build, int(resolution), read)
 
 
 @lru_cache(maxsize=1024)
