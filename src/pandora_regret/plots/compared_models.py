@@ -150,16 +150,14 @@ def plot_alpha_curve(
     return open_frame(axes)
 
 
-LONGEST_LINE = 24  # of a name at the end of a line, or above the axes
-NAME = "name"  # what words are called in an SVG file
-LINE_HEIGHT = 0.06  # of a name, as a share of the axes
+LONGEST_LINE = 24  # of a name beside the axes, or above them
 
 
 def plot_cost_calibration(comparison: Comparison, model: str | None = None, *, ax: Axes | None = None) -> Axes:
     """The search cost that forecasts predict of themselves, in bins, against the cost given the truth.
 
     A calibrated model lies on the diagonal; above it, searches cost more than the forecasts said. Models drawn
-    on the same axes, one call each, differ in colour, marker or dashes, and have their names at the ends of lines.
+    on the same axes, one call each, differ in colour, marker or dashes; their names stand beside the axes.
 
     Parameters
     ----------
@@ -200,26 +198,9 @@ def plot_cost_calibration(comparison: Comparison, model: str | None = None, *, a
     axes.set(xlim=ends, ylim=ends, aspect="equal")
     for set_label, cost in ((axes.set_xlabel, "predicted cost"), (axes.set_ylabel, "cost of the search")):
         set_label(with_unit(cost, comparison.costs.currency), parse_math=False)
-    _name_lines_at_their_ends(axes)
+    names = [shortened(str(drawn.get_label()), LONGEST_LINE) for drawn in axes.containers]
+    name_lines(axes, axes.containers, names, loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small")
     return open_frame(axes)
-
-
-def _name_lines_at_their_ends(axes: Axes) -> None:
-    """Beside the axes, level with the line's last point or as near as other names allow."""
-    for word in [text for text in axes.texts if text.get_gid() == NAME]:
-        word.remove()
-    ends = np.array([container[0].get_xydata()[-1] for container in axes.containers])  # of a line, not of its bars
-    (low, high), steps = axes.get_ylim(), LINE_HEIGHT * np.arange(len(ends))
-    wanted = (ends[:, 1] - low) / (high - low)
-    order = np.argsort(wanted, kind="stable")
-    apart = np.maximum.accumulate(wanted[order] - steps) + steps
-    heights = np.minimum(apart, 1 - steps[::-1])[np.argsort(order)]  # none above the axes
-    for container, end, height in zip(axes.containers, ends, heights, strict=True):
-        colour = container[0].get_color()
-        leader = {"arrowstyle": "-", "color": colour, "linewidth": 0.5, "alpha": 0.6, "relpos": (0, 0.5)}
-        words = {"color": colour, "fontsize": "small", "parse_math": False, "gid": NAME, "va": "center"}
-        name, place = shortened(str(container.get_label()), LONGEST_LINE), (1.03, height)
-        axes.annotate(name, end, place, "data", "axes fraction", leader, annotation_clip=False, **words)
 
 
 MOST_WRITTEN = 10  # classes whose numbers fit into their cells
