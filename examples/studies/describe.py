@@ -45,8 +45,7 @@ def described(data: DataSet, store: Store) -> dict[str, Any]:
 def taus_of_draws(contest: Contest) -> Any:
     """|tau| of Pandora's Regret with search costs under each cost vector of the well-specified condition, (D,)."""
     condition, everything = CONDITIONS["well_specified"], np.ones((1, len(contest.truth)))
-    values = contest.metric_values([METRICS["pandora_regret"]], condition, everything)
-    costs, _ = contest.search_costs(condition, everything)
+    values, costs, _ = contest.measured([METRICS["pandora_regret"]], condition, everything)
     once = np.ones((1, len(contest.models)))
     return np.array(
         [abs(replicate_taus(values, costs[:, :, [draw]], once)[0, 0]) for draw in range(costs.shape[2])]

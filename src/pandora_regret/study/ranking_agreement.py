@@ -174,31 +174,30 @@ class Contest(NamedTuple):
             np.divide(table, sums, out=table, where=np.abs(sums - 1) > PUT_RIGHT)
             yield models, condition.changed(self.truth, table, self.models[models], self.seed)
 
-    def metric_values(self, metrics: Sequence[Metric], condition: Condition, weights: FloatArray) -> FloatArray:
-        """Every metric of every model under every row of weights, (Q, M, R)."""
-        values = np.empty((len(metrics), len(self.models), len(weights)))
-        priced = any(metric.priced for metric in metrics)
-        typical = condition.typical_costs(self.costs, self.classes) if priced else None
-        for models, proba in self.batches(condition, len(self.classes)):
-            for metric, of_models in zip(metrics, values, strict=True):
-                of_models[models] = metric.of_models(self.truth, proba, weights, typical)
-        return values
+    def measured(
+        self, metrics: Sequence[Metric], condition: Condition, weights: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Every metric of every model under every row of weights, (Q, M, R).
 
-    def search_costs(self, condition: Condition, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """What every model's searches cost under every row of weights, once for each ranking by cost, (M, R, D).
-
-        And what they cost each instance, averaged over cost vectors, (M, N).
+        Also what the model's searches cost, once for each ranking by cost, (M, R, D); and what they cost each
+        instance, averaged over cost vectors, (M, N).
         """
         costs = condition.cost_draws(self.costs, self.classes, self.seed, len(self.truth))
-        means = np.empty((len(self.models), len(weights), condition.rankings))
-        rows = np.empty((len(self.models), len(self.truth)))
+        priced = any(metric.priced for metric in metrics)
+        typical = condition.typical_costs(self.costs, self.classes) if priced else None
+        n_models, n_weights = len(self.models), len(weights)
+        values = np.empty((len(metrics), n_models, n_weights))
+        means = np.empty((n_models, n_weights, condition.rankings))
+        rows = np.empty((n_models, len(self.truth)))
         for models, proba in self.batches(condition, max(len(self.classes), len(costs))):
+            for metric, of_models in zip(metrics, values, strict=True):
+                of_models[models] = metric.of_models(self.truth, proba, weights, typical)
             stacked = np.tile(self.truth, len(proba)), proba.reshape(-1, len(self.classes))
             bills = condition.bills(*stacked, costs, self.classes).reshape(len(costs), *proba.shape[:2])
             rows[models] = bills.mean(axis=0)
             ranked = rows[None, models] if condition.rankings == 1 else bills
             means[models] = weighted_means(np.moveaxis(ranked, 0, 2), weights)
-        return means, rows
+        return values, means, rows
 
 
 def read_contest(
@@ -363,11 +362,9 @@ def _findings(
     weights = counts * base
     look = (condition.temperature, condition.sigma, condition.per, base.tobytes())
     fresh = [metric for metric in metrics if metric.priced or (metric.key, look) not in seen]
-    if fresh:
-        of_fresh = _rounded(contest.metric_values(fresh, condition, weights))
-        seen.update({(metric.key, look): of_metric for metric, of_metric in zip(fresh, of_fresh, strict=True)})
+    of_fresh, costs, rows = contest.measured(fresh, condition, weights)
+    seen.update(zip(((metric.key, look) for metric in fresh), _rounded(of_fresh), strict=True))
     values = np.stack([seen[metric.key, look] for metric in metrics])
-    costs, rows = contest.search_costs(condition, weights)
     taus = replicate_taus(values, _rounded(costs), drawn)
     excess = excess_costs(rows, base, counts, drawn, contest.groups)
     regrets, picked = regrets_of_choosing(metrics, values, excess, drawn)

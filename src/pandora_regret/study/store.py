@@ -213,11 +213,10 @@ class Store:
         float32 took digits from them.
         """
         tables = []
-        for name in names:
-            made = self.load(name)
+        for made in map(self.load, names):
             values = made.values.astype(np.float64)
-            tables.append(np.exp(values - values.max(axis=1, keepdims=True)) if made.logits else values)
-            tables[-1] /= tables[-1].sum(axis=1, keepdims=True)
+            odds = np.exp(values - values.max(axis=1, keepdims=True)) if made.logits else values
+            tables.append(odds / odds.sum(axis=1, keepdims=True))
         return np.stack(tables)
 
     def unfinished(self, names: Iterable[str]) -> list[str]:
