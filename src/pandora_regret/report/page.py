@@ -68,7 +68,6 @@ SCRIPTS = (
     "live.js",
     "start.js",
 )
-FIRST_BARS, FIRST_PRICES = 8, 8  # shown before a reader asks for more
 LIKE_COST = ("pandora_regret", "excess_burden")  # need the paper, and rank models as costs do
 MOST_MODELS = 50  # with every pair of them; a page of 500 would take a browser more than 100 MB
 CHEAPEST, COSTLIEST = 40, 10
@@ -76,7 +75,6 @@ MOST_CLASSES = 24  # of a matrix of wrong tests in the page's data; more would n
 MOST_CLASSES_LISTED = 100  # one below the other
 MOST_NAMED = 6  # files and prices below the heading
 BIN = ("predicted", "observed", "low", "high")
-MOST_STEPS = 8  # of a worked case, before the middle is left out
 
 
 def write_report(
@@ -161,8 +159,6 @@ def render_report(
         n_models=len(whole.models),
         left_out=left_out,
         rough=lambda amount: money(amount, unit),
-        first_bars=FIRST_BARS,
-        first_prices=FIRST_PRICES,
         byline=list(_byline(whole)),
         rules={"sentences": VERDICT, "kinds": list(KINDS.items()), "unseen": UNSEEN, "few": FEW_CLUSTERS}
         | {"most_names": MOST_NAMES, "what": whole.what},
@@ -349,4 +345,4 @@ def worked_case(comparison: Comparison) -> Facts | None:
         steps = [(k, float(forecast[row, k])) for k in until]
         spent, never = sum(prices[k] for k in until), len(costs) - len(until)
         plans.append({"model": name, "steps": steps, "spent": spent, "never": never})
-    return {"row": row, "truth": comparison.data.classes[truth[row]], "plans": plans, "most_steps": MOST_STEPS}
+    return {"row": row, "truth": comparison.data.classes[truth[row]], "plans": plans}
