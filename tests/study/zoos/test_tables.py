@@ -90,8 +90,8 @@ def test_class_that_no_model_was_shown_has_probability_zero(tmp_path):
 
 
 def test_model_that_raises_or_gives_nan_is_a_failure_and_the_next_one_goes_on(monkeypatch):
-    broken = {"class": "svm.SVC", "C": -1.0, "family": "test"}
-    bayes = {"class": "naive_bayes.GaussianNB", "var_smoothing": 0.0, "temperature": 0.0, "family": "test"}
+    broken = {"class": "svm.SVC", "C": -1.0}
+    bayes = {"class": "naive_bayes.GaussianNB", "var_smoothing": 0.0, "temperature": 0.0}
     listed = all_classifiers() | {"broken": broken, "hopeless": bayes}
     monkeypatch.setattr("pandora_regret.study.zoos.tables.all_classifiers", lambda: listed)
     first, second, third = TableZoo(data="iris").predict(["broken", "hopeless", "naive Bayes"])

@@ -150,11 +150,11 @@ def _files(paths: str | Names) -> dict[Path, str]:
         matching = [path] if os.path.exists(path) or not has_magic(path) else sorted(glob(path, recursive=True))
         before = len(files)
         for match in map(Path, matching):
-            files += filter(_may_be_predictions, sorted(match.iterdir())) if match.is_dir() else [match]
+            if match.is_dir():
+                shown = (file for file in sorted(match.iterdir()) if not file.name.startswith("."))
+                files += [file for file in shown if ENDING.search(file.name) and file.is_file()]
+            else:
+                files.append(match)
         if len(files) == before:
             raise InputError(f"{path} holds no file of predictions: they end in .{', .'.join(FORMATS)}.")
     return {file: stem_of(file.name) for file in files}
-
-
-def _may_be_predictions(file: Path) -> bool:
-    return ENDING.search(file.name) is not None and not file.name.startswith(".") and file.is_file()

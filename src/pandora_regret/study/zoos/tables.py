@@ -37,6 +37,8 @@ TEXT = (".csv", ".tsv", ".data", ".txt", ".arff")
 MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "NULL", "null", "None")
 NUMERIC = ("NUMERIC", "REAL", "INTEGER")  # kinds of an ARFF file's attributes
 NUMBERS = ("int", "uint", "half", "float", "double", "decimal", "null")  # how Arrow's types of numbers begin
+library = partial(import_optional, extra="zoo")
+
 Columns = dict[str, NDArray[Any]]  # float64, NaN where missing; or names as objects, None where missing
 
 
@@ -124,7 +126,7 @@ def add_noise(table: LabelledTable, noise: float, seed: int) -> LabelledTable:
 
 def _bundled(data: str) -> Columns:
     """A data set that scikit-learn brings, its class last."""
-    bundle = getattr(import_optional("sklearn.datasets", extra="zoo"), f"load_{data}")()
+    bundle = getattr(library("sklearn.datasets"), f"load_{data}")()
     columns = dict(zip(map(str, bundle.feature_names), bundle.data.T.astype(np.float64), strict=True))
     return {**columns, "class": np.array(bundle.target_names.tolist(), object)[bundle.target]}
 
@@ -171,7 +173,7 @@ def _read_text(path: Path) -> Columns:
 
 def _read_arff(text: str, path: Path) -> Columns:
     """Attributes in braces and strings are names, the others numbers."""
-    arff = import_optional("sklearn.externals._arff", extra="zoo")
+    arff = library("sklearn.externals._arff")
     try:
         content = arff.loads(text)
         columns = zip(content["attributes"], *content["data"], strict=True)
@@ -199,8 +201,6 @@ def _numbered(values: NDArray[Any]) -> tuple[FloatArray, NDArray[Any]]:
     return numbers, different
 
 
-library = partial(import_optional, extra="zoo")
-
 TURN = RLock()
 MOST_NAMES = 50  # columns that one feature of names becomes; rarer names share the last
 Fold: TypeAlias = tuple[FloatArray, IntArray, FloatArray, IntArray]  # features and truth, unseen features and rows
@@ -208,16 +208,15 @@ Fold: TypeAlias = tuple[FloatArray, IntArray, FloatArray, IntArray]  # features 
 
 @cache
 def all_classifiers() -> dict[str, Plain]:
-    """What every classifier is made of by its name, family by family: a line of classifiers.toml, and its family.
+    """What every classifier is made of by its name, family by family: a line of classifiers.toml.
 
     Examples
     --------
     >>> all_classifiers()["forest 100 leaf=10"]
-    {'class': 'ensemble.RandomForestClassifier', 'n_estimators': 100, 'min_samples_leaf': 10, 'family': 'forests'}
+    {'class': 'ensemble.RandomForestClassifier', 'n_estimators': 100, 'min_samples_leaf': 10}
     """
     text = (files("pandora_regret.study.zoos") / "classifiers.toml").read_text(encoding="utf-8")
-    families = tomllib.loads(text).items()
-    return {name: made | {"family": family} for family, models in families for name, made in models.items()}
+    return {name: made for family in tomllib.loads(text).values() for name, made in family.items()}
 
 
 def _made(described: Plain) -> Any:
@@ -320,7 +319,7 @@ class TableZoo:
         for name in names:
             start, values = perf_counter(), np.zeros((len(table), len(table.classes)))
             parameters = dict(all_classifiers()[name])
-            family, temperature = parameters.pop("family"), float(parameters.pop("temperature", 1.0))
+            temperature = float(parameters.pop("temperature", 1.0))
             try:
                 with _alone() as warned:
                     for features, truth, unseen, rows in folds:
@@ -333,7 +332,7 @@ class TableZoo:
                 yield Outcome(name, failure=f"{type(error).__name__}: {' '.join(str(error).split())}")
                 continue
             notes = sorted({f"{warning.category.__name__}: {warning.message}" for warning in warned})
-            metadata = {"family": family, "parameters": parameters, "temperature": temperature, "notes": notes}
+            metadata = {"parameters": parameters, "temperature": temperature, "notes": notes}
             yield Outcome(name, Prediction(values, False, metadata | {"seconds": perf_counter() - start}))
 
     def about(self) -> Plain:
