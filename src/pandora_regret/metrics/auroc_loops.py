@@ -4,14 +4,14 @@ from pandora_regret.kernels.jit import FAST, njit
 
 
 @njit(**FAST)
-def add_aurocs(order, scores, truth, weights, first, last, areas, defined):
-    """Add to `areas` the AUROC of every class against the rest, and count those that are defined.
+def add_aurocs(order, scores, truth, weights, areas, defined):
+    """Add to `areas` (R,) the AUROC of every class against the rest, and count those that are defined.
 
-    Instances are sorted by each class's score, (K, N). Of the replicates, whose weights are (R, N), those from
-    `first` to `last` are done; the interpreter's lock is released, so that others are done by other threads.
+    Instances are sorted by each class's score, (K, N); weights are (R, N). The interpreter's lock is released, so
+    that other replicates are done by other threads.
     """
     for k in range(len(order)):
-        for r in range(first, last):
+        for r in range(len(weights)):
             right = wrong = above = below = level = tied = (
                 0.0  # the last two: of class k, and others, at one score
             )

@@ -166,7 +166,7 @@ def macro_auroc(truth: IntArray, proba: FloatArray, weights: FloatArray) -> Floa
         from pandora_regret.metrics.auroc_loops import add_aurocs
 
         def add(some: slice) -> None:
-            add_aurocs(order, scores, truth, weights, some.start, some.stop, areas, defined)
+            add_aurocs(order, scores, truth, weights[some], areas[some], defined[some])
 
         in_threads(add, len(areas), order.size * len(areas))
     else:

@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))  # mean and standard deviation of its channels
 SUFFIX = ".safetensors"
 LISTED = "1.0.30"  # the version of timm whose encoders of 224 x 224 are in timm_encoders.json
-BYTES_A_PIXEL = 1024  # of memory that a large encoder needs while it runs: a first guess, which need not be right
 ON_GPU, ON_CPU = (512, 4), (8, 1)  # images of 224 x 224, and networks, at once
 Pixels: TypeAlias = NDArray[np.uint8]  # (N, H, W, C), C = 1 or 3
 TOO_LARGE = ("out of memory", "ALLOC_FAILED", "can't allocate memory", "32-bit index", "canUse32BitIndexMath")
@@ -238,11 +237,7 @@ class _Session:
         self.images = stored.permute(0, 3, 1, 2)
         self.most = largest_batch * 224**2  # pixels at once: smaller images go in larger batches
         if self.on_gpu:
-            cuda = torch.cuda
-            kept = cuda.memory_reserved(self.device) - cuda.memory_allocated(self.device)  # by torch, for later
-            free = cuda.mem_get_info(self.device)[0] + kept
-            self.most = min(self.most, free // (BYTES_A_PIXEL * self.at_once))
-            cuda.synchronize(self.device)  # the images are there before any thread looks
+            torch.cuda.synchronize(self.device)  # the images are there before any thread looks
         self.building, self.running, self.own = Lock(), Semaphore(self.at_once), local()
 
     def features(self, encoder: Encoder) -> Features:
