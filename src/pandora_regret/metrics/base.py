@@ -139,8 +139,9 @@ class Metric:
 
     def within_bounds(self, value: float, low: float, high: float) -> tuple[float, float]:
         """An interval that ends where the metric does, and still holds the value."""
-        least, most = min(self.bounds[0], value), max(self.bounds[1], value)
-        return float(min(max(low, least), most)), float(min(max(high, least), most))
+        least, most = self.bounds
+        low, high = np.clip((low, high), min(least, value), max(most, value)).tolist()
+        return low, high
 
     def __call__(
         self, y_true: Any, y_proba: Any, *, costs: Any = None, sample_weight: ArrayLike | None = None

@@ -15,11 +15,9 @@ from pandora_regret.metrics import BASELINE, METRICS
 from pandora_regret.plots.decision_regions import ALPHAS, draw_beta_simplex, draw_decision_regions
 from pandora_regret.plots.style import (
     COLOURS,
-    COLUMN,
     DASHES,
     KINDS,
     MARKERS,
-    PAGE,
     Style,
     axes_of,
     name_lines,
@@ -241,7 +239,7 @@ def plot_sensitivity(numbers: Sequence[Any], lines: Mapping[str, Sequence[Cell]]
     return axes
 
 
-WIDTHS = {"column": COLUMN, "page": PAGE}  # inches
+WIDTHS = {"column": 3.3, "page": 6.8}  # inches
 FIGURES: Mapping[str, tuple[float, float, Callable[[Any, bool], object]]] = {  # heights in a column, on a page
     "decision_regions": (6.3, 5.2, draw_decision_regions),
     "beta_simplex": (3.2, 1.6, draw_beta_simplex),

@@ -49,7 +49,6 @@ DASHES: tuple[Any, ...] = ("--", "-.", (0, (2, 1)), (0, (1, 1)), (0, (5, 1, 1, 1
 QUIET = "0.6"  # what is there but not looked at
 SHADES = "Blues"  # of areas, where nothing is white
 
-COLUMN, PAGE = 3.3, 6.8  # inches: the width of a column, and of a page
 PRINT = {
     "font.size": 8,
     "axes.titlesize": 8,

@@ -18,7 +18,7 @@ from pandora_regret.text import Formats
 
 STYLES = ("page.css", "first.css", "tables.css", "monitor.css", "print.css")
 TITLE = "Promised against paid"
-MOST_NAMES, LETTERS = 8, 12  # of periods below a chart
+MOST_NAMES = 8  # of periods below a chart
 LEAST_EVIDENCE = -3.0  # as a power of ten: wealth that is nearly gone is nearly gone
 EVIDENCE, VALUE, LOW, HIGH, SAVED_VALUE, SAVED_LOW, SAVED_HIGH = range(7)  # entries of a point's `after`
 READABLE = 10.0  # an interval is drawn from where it is at most so many times as wide as in the end
@@ -153,6 +153,6 @@ def _chart(
         "other": plot.path(enumerate(other)) if other else None,
         "band": f"{plot.path(area)}Z" if area else None,
         "level": level,
-        "names": [(at, text if len(text) <= LETTERS else f"{text[: LETTERS - 1]}…") for at, text in names],
+        "names": names,
         "tick": tick,
     }

@@ -108,9 +108,8 @@ class Table:
 
     def _columns(self, numbers: Sequence[int], width: int, best: str, title_width: int) -> list[str]:
         """The lines of some columns: long names folded, titles between words; intervals below their values."""
-        titles = []
-        for title in (self.header[n] for n in numbers):
-            titles.append(wrapped(title, max([title_width, *map(len, title.split())])))
+        whole = [self.header[n] for n in numbers]
+        titles = [wrapped(title, max([title_width, *map(len, title.split())])) for title in whole]
         height = max(map(len, titles))
         blocks = [[[""] * (height - len(lines)) + lines for lines in titles]]
         for row in self.rows:
