@@ -9,7 +9,7 @@ argmax and the paper's simulator do. So accuracy is top-1, and top-k and MRR see
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -330,13 +330,15 @@ def read_metric(metric: Any) -> Metric:
     """
     if isinstance(metric, Mapping):
         table = dict(metric)
-        known = {field.name for field in fields(Metric)}
-        if not {"key", "title", "better"} <= set(table) <= known:
-            raise InputError(f"metric table has {sorted(table)}: give key, title, better and rows or values.")
         for name in (*FORMS, "combine", "gradient"):
             if isinstance(table.get(name), str):
                 table[name] = _named(table[name], name)
-        return Metric(**table)
+        try:
+            return Metric(**table)
+        except TypeError:  # a key too few, or one too many
+            raise InputError(
+                f"metric table has {sorted(table)}: give key, title, better and rows or values."
+            ) from None
     if isinstance(metric, str):
         metric = _named(metric, "metric") if ":" in metric else METRICS.get(metric) or _numbered(metric)
     if not isinstance(metric, Metric):

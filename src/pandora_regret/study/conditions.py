@@ -63,7 +63,6 @@ NEEDS: dict[str, dict[str, Any]] = {  # by what they mean nothing without: field
     "search": PERFECT,
 }
 GENERATORS: dict[str, Any] = {"default": np.random.default_rng, "legacy": np.random.RandomState}
-LARGEST_SEED = 2**32 - 1  # that both take
 
 
 @dataclass(frozen=True)
@@ -322,10 +321,11 @@ def search_bills(truth: IntArray, proba: FloatArray, costs: FloatArray) -> Float
 def named_generator(name: Any) -> Any:
     """The generator of NumPy that "legacy:42" or "default:42" names."""
     kind, _, seed = str(name).partition(":")
-    if kind not in GENERATORS or not (seed.isascii() and seed.isdigit()) or int(seed) > LARGEST_SEED:
-        fix = f"pass 'default:SEED' (default_rng) or 'legacy:SEED' (RandomState), SEED from 0 to {LARGEST_SEED}"
-        raise InputError(argument="generator", value=name, fix=fix)
-    return GENERATORS[kind](int(seed))
+    try:
+        return GENERATORS[kind](int(seed))
+    except (KeyError, ValueError):
+        fix = "pass 'default:SEED' (default_rng) or 'legacy:SEED' (RandomState), SEED from 0 to 4294967295"
+        raise InputError(argument="generator", value=name, fix=fix) from None
 
 
 PAPER_CONDITIONS = ("clinical", "well_specified", "random_temperature", "random_distractor_temperature")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from math import floor, inf, log10
 from unicodedata import category
@@ -163,7 +162,6 @@ def money_between(
     prefix, suffix = affixes(unit)
     ends = [fixed(round(end, decimals) / scale, places) for end in (low, high)]
     amount = fixed(round(value, decimals) / scale, places, prefix, word + suffix)
-    amount = re.sub(r"^(−?1) tests$", r"\1 test", amount)
     return f"{f'{amount} {per}'.rstrip()} ({' to '.join(ends)})"
 
 
@@ -251,9 +249,8 @@ class Formats:
         return self.write("money", value)
 
     def tick(self, value: float) -> str:
-        """A round amount, on an axis, where there is no room for a unit of many letters."""
-        sign, symbol = "−" if value < 0 else "", self.prefix if len(self.prefix) <= 3 else ""
-        return f"{sign}{symbol}{abs(value):,.12g}"
+        """A round amount, on an axis, where there is no room for more than a symbol."""
+        return f"{'−' if value < 0 else ''}{self.prefix}{abs(value):,.12g}"
 
     def p_value(self, value: float | None) -> str:
         """A p-value; below a thousandth only that is said."""
