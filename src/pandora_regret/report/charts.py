@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from pandora_regret.compare.result import Breakdown, MetricInfo, ModelResult
 from pandora_regret.plots.compared_models import places
 
 Facts = Mapping[str, Any]
@@ -20,7 +21,6 @@ Facts = Mapping[str, Any]
 ALIKE = 1e-9  # values that differ by less, relatively, differ by rounding
 SMALLEST = 1e-280  # values below it are drawn as zero
 MOST_TICKS = 6
-ENDS = ("low", "value", "high")
 MOST_COLUMNS = 4  # models side by side
 MOST_PAIRS = 10  # of wrong tests
 
@@ -63,42 +63,42 @@ class Axis:
         return round(100 * (value - self.low) / (self.high - self.low), 3)
 
 
-def cost_bars(models: Sequence[Facts]) -> list[dict[str, Any]]:
+def cost_bars(models: Sequence[ModelResult]) -> list[dict[str, Any]]:
     """One bar per model, from zero: what nobody could save, what recalibrating would, what else is wasted."""
-    costs = [model["scores"]["expected_cost"] for model in models]
-    reach = max(end for cost in costs for end in (cost["value"], cost["high"] or 0.0)) or 1.0
+    costs = [model.scores["expected_cost"] for model in models]
+    reach = max(end or 0.0 for cost in costs for end in (cost.value, cost.high)) or 1.0
     bars = []
     for model, cost in zip(models, costs, strict=True):
-        least = min(model["unavoidable"], cost["value"])
-        again = model["recalibrated"] and model["recalibrated"]["saved"]["value"]
-        saved = min(max(again or 0.0, 0.0), cost["value"] - least)
+        least = min(model.unavoidable, model.cost)
+        again = model.recalibrated and model.recalibrated.saved.value
+        saved = min(max(again or 0.0, 0.0), model.cost - least)
         parts, x = [], 0.0
-        for kind, amount in (("unavoidable", least), ("recal", saved), ("waste", cost["value"] - least - saved)):
+        for kind, amount in (("unavoidable", least), ("recal", saved), ("waste", model.cost - least - saved)):
             width = 100 * amount / reach
             parts.append({"kind": kind, "amount": amount, "x": round(x, 3), "width": round(width, 3)})
             x += width
-        ends = {end: None if cost[end] is None else round(100 * cost[end] / reach, 3) for end in ("low", "high")}
-        bars.append({"cost": cost, "parts": parts, "x": round(x, 3), **ends})
+        low, high = (None if end is None else round(100 * end / reach, 3) for end in (cost.low, cost.high))
+        bars.append({"cost": cost, "parts": parts, "x": round(x, 3), "low": low, "high": high})
     return bars
 
 
-def group_strips(breakdown: Facts, models: Sequence[Facts]) -> dict[str, Any]:
+def group_strips(breakdown: Breakdown, models: Sequence[ModelResult]) -> Facts:
     """Groups as rows of a chart, on one axis: costs under the cheapest models and those that a flag is about."""
-    flags = [*breakdown["flags"], *(flag for group in breakdown["groups"] for flag in group["flags"])]
-    named = [m for m, model in enumerate(models) if any(model["name"] in flag for flag in flags)]
+    named = [m for m, model in enumerate(models) if any(model.name in flag for flag in breakdown.all_flags)]
     named = named[: MOST_COLUMNS + 1]
     others = [m for m in range(len(models)) if m not in named]
     shown = sorted([*named, *others][: max(MOST_COLUMNS, len(named))])
-    costs = (group["models"][m]["cost"] for group in breakdown["groups"] for m in shown)
-    return {**breakdown, "shown": shown, "axis": Axis.around(cost[end] for cost in costs for end in ENDS)}
+    costs = (group.models[m].cost for group in breakdown.groups for m in shown)
+    axis = Axis.around(end for cost in costs for end in (cost.low, cost.value, cost.high))
+    return {**vars(breakdown), "shown": shown, "axis": axis}
 
 
-def wrong_tests(models: Sequence[Facts], classes: Sequence[str]) -> Facts:
+def wrong_tests(models: Sequence[ModelResult], classes: Sequence[str]) -> Facts:
     """The most expensive wrong tests of the cheapest models; empty where a page saved its numbers without them."""
     models = models[:MOST_COLUMNS]
-    if not all(model["pair_costs"] for model in models):
+    if not all(model.pair_costs for model in models):
         return {}
-    table = np.array([model["pair_costs"] for model in models], dtype=np.float64)  # None becomes nan
+    table = np.array([model.pair_costs for model in models], dtype=np.float64)  # None becomes nan
     spent = np.nan_to_num(table).reshape(len(models), -1)
     costliest = [n for n in np.argsort(-spent.max(axis=0), kind="stable")[:MOST_PAIRS] if spent[:, n].any()]
     pairs = [(classes[n // len(classes)], classes[n % len(classes)], spent[:, n].tolist()) for n in costliest]
@@ -110,14 +110,14 @@ def wrong_tests(models: Sequence[Facts], classes: Sequence[str]) -> Facts:
     }
 
 
-def bump_chart(models: Sequence[Facts], metrics: Sequence[Facts], ranks: Facts) -> dict[str, Any]:
+def bump_chart(models: Sequence[ModelResult], metrics: Sequence[MetricInfo], ranks: Facts) -> Facts:
     """Ranks among these models by every metric: one column per metric, one line per model."""
     columns = []
     for metric in metrics:
-        of_all = np.array(ranks[metric["key"]])[:, None]
+        of_all = np.array(ranks[metric.key])[:, None]
         columns.append(((of_all > of_all.T).sum(axis=1) + ((of_all == of_all.T).sum(axis=1) + 1) / 2).tolist())
     across = [BUMP_GUTTER + BUMP_COLUMN * k for k in range(len(metrics))]
-    titles = [wrap(metric["title"], TITLE_LETTERS)[:3] for metric in metrics]
+    titles = [wrap(metric.title, TITLE_LETTERS)[:3] for metric in metrics]
     ends = [places(columns[0]), places(columns[-1])]
 
     def row(rank: float) -> float:
@@ -125,7 +125,7 @@ def bump_chart(models: Sequence[Facts], metrics: Sequence[Facts], ranks: Facts) 
 
     lines = [
         {
-            "name": model["name"],
+            "name": model.name,
             "points": [(x, row(column[i])) for x, column in zip(across, columns, strict=True)],
             "ends": [row(end[i]) for end in ends],
         }

@@ -74,7 +74,6 @@ CHEAPEST, COSTLIEST = 40, 10
 MOST_CLASSES = 24  # of a matrix of wrong tests in the page's data; more would not go into a small file
 MOST_CLASSES_LISTED = 100  # one below the other
 MOST_NAMED = 6  # files and prices below the heading
-BIN = ("predicted", "observed", "low", "high")
 
 
 def write_report(
@@ -148,12 +147,12 @@ def render_report(
         kind = type(comparison).__name__
         raise InputTypeError(f"comparison is {kind}: pass what compare() returns, or its to_dict().")
     shown, left_out = _select_models(whole if cases else replace(whole, sample=None), show)
-    facts, unit = shown.to_dict(), shown.costs.currency
+    unit = shown.costs.currency
     return render_page(
         "page.html.j2",
         STYLES,
         SCRIPTS,
-        {key: value for key, value in facts.items() if key not in ("workup", "by")},
+        vars(replace(shown)),  # with fields that a file did not have
         title=title,
         formats=Formats((model.cost for model in shown.models), unit),
         n_models=len(whole.models),
@@ -162,7 +161,7 @@ def render_report(
         byline=list(_byline(whole)),
         rules={"sentences": VERDICT, "kinds": list(KINDS.items()), "unseen": UNSEEN, "few": FEW_CLUSTERS}
         | {"most_names": MOST_NAMES, "what": whole.what},
-        **_views(facts, shown),
+        **_views(shown),
     )
 
 
@@ -257,40 +256,41 @@ def _byline(comparison: Comparison) -> Iterator[str]:
     yield comparison.library
 
 
-def _views(facts: dict[str, Any], comparison: Comparison) -> dict[str, Any]:
+def _views(comparison: Comparison) -> dict[str, Any]:
     """What the templates show that the comparison does not say in so many words."""
-    models, classes, gaps = facts["models"], facts["data"]["classes"], comparison.gaps
+    models, classes, gaps = comparison.models, comparison.data.classes, comparison.gaps
     close = {comparison.verdict.leader, *comparison.verdict.level, *comparison.verdict.undecided}
-    apart = (number for number, model in enumerate(models) if model["name"] not in close)
+    apart = (number for number, model in enumerate(models) if model.name not in close)
     ranked = sorted(
-        (metric for metric in facts["metrics"] if metric["key"] not in LIKE_COST),
-        key=lambda metric: metric["key"] != "expected_cost",
+        (metric for metric in comparison.metrics if metric.key not in LIKE_COST),
+        key=lambda metric: metric.key != "expected_cost",
     )
     prices = {each.test: _flips(each, comparison.costs.currency) for each in comparison.break_even}
-    flips, table = [prices.get(name) for name in classes], models[0]["pair_costs"]
+    flips, table = [prices.get(name) for name in classes], models[0].pair_costs
     spent = np.nan_to_num(np.array(table, dtype=np.float64)).sum(axis=0) if table else np.zeros(len(classes))
     changes = [flip is not None and len(flip) > 1 for flip in flips]
+    facts = comparison.to_dict()
     too_large: dict[str, Any] = {"pair_costs": []} if len(classes) > MOST_CLASSES else {}
     too_large |= {"by_class": []} if len(classes) > MOST_CLASSES_LISTED and comparison.sample is None else {}
-    workup = facts.get("workup")
-    if workup and workup["picture"]:  # as an image nothing can run in it, whoever wrote the comparison
-        encoded = b64encode(workup["picture"].encode("utf-8", errors="replace")).decode()
-        workup = workup | {"picture": f"data:image/svg+xml;base64,{encoded}"}
+    workup = comparison.workup
+    if workup and workup.picture:  # as an image nothing can run in it, whoever wrote the comparison
+        encoded = b64encode(workup.picture.encode("utf-8", errors="replace")).decode()
+        workup = replace(workup, picture=f"data:image/svg+xml;base64,{encoded}")
     return {
-        "download": facts | {"models": [model | too_large for model in models]},
+        "download": facts | {"models": [model | too_large for model in facts["models"]]},
         "bars": cost_bars(models),
-        "against": [gaps[model["name"]].more if model["name"] in gaps else Estimate(None) for model in models],
+        "against": [gaps[model.name].more if model.name in gaps else Estimate(None) for model in models],
         "instead": next(apart, 1),  # the first that certainly costs more, or else the next
         # First tests whose price can change who is cheapest; then by what wrong ones cost the cheapest model
         "tests": sorted(range(len(classes)), key=lambda k: (not changes[k], -spent[k])),
         "flips": flips,
-        "breakdowns": [group_strips(breakdown, models) for breakdown in facts.get("by", ())],
+        "breakdowns": [group_strips(breakdown, models) for breakdown in comparison.by],
         "wrong_tests": wrong_tests(models, classes),
         "case": worked_case(comparison),
         "ranked": ranked,
-        "all_alike": len({tuple(places) for places in facts["ranks"].values()}) == 1,
-        "bumps": bump_chart(models, ranked, facts["ranks"]),
-        "panels": list(_panels(facts, comparison)),
+        "all_alike": len(set(comparison.ranks.values())) == 1,
+        "bumps": bump_chart(models, ranked, comparison.ranks),
+        "panels": list(_panels(comparison)),
         "workup": workup,
     }
 
@@ -309,17 +309,18 @@ def _flips(each: BreakEven, unit: str | None) -> dict[str, Any]:
     return {"sentence": flips or (NOT_SETTLED if crossings else "no change"), **sides}
 
 
-def _panels(facts: dict[str, Any], comparison: Comparison) -> Iterator[dict[str, Any]]:
+def _panels(comparison: Comparison) -> Iterator[dict[str, Any]]:
     """Each model in detail; of very many classes those whose cases cost the most together, in their own order."""
-    for model, result in zip(facts["models"], comparison.models, strict=True):
-        spent = [-(row["weight"] * (row["expected_cost"] or 0.0)) for row in model["by_class"]]
-        axis = Axis.around(bin_[end] for bin_ in model["calibration"] for end in BIN)  # both are equal
+    for model in comparison.models:
+        spent = [-(row.weight * (row.expected_cost or 0.0)) for row in model.by_class]
+        bins = [(each.predicted, each.observed, each.low, each.high) for each in model.calibration]
+        axis = Axis.around(end for ends in bins for end in ends)  # both are equal
         kept = np.sort(np.argsort(spent, kind="stable")[:MOST_CLASSES_LISTED])
         yield {
             "model": model,
-            "recalibrating": recalibrating(result, comparison.costs.currency),
+            "recalibrating": recalibrating(model, comparison.costs.currency),
             "calibration": Plot(axis, axis, 382, 360),
-            "by_class": [model["by_class"][k] for k in kept],
+            "by_class": [model.by_class[k] for k in kept],
             "left_out": len(spent) - len(kept),
         }
 
