@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pandora_regret.inference.estimate import Estimate
 from pandora_regret.text import Cell, Formats, Table, class_name, fixed, listed, money, money_between
 
 AMOUNTS = [
@@ -81,16 +82,16 @@ def test_an_amount_and_its_interval_are_rounded_by_the_width(given, text):
 
 def test_estimates_in_tables_are_rounded_by_their_own_width():
     formats = Formats([22554.66], "USD")
-    assert formats.estimate("money", 22554.66, 4213.0, 40812.0) == ("$23,000", "4,000–41,000")
-    assert formats.estimate("money", 596.26, 591.53, 600.98) == ("$596", "592–601")
-    assert formats.estimate("money", 596.26, 591.53, 600.98, least_digits=2) == ("$596.26", "592–601")
+    assert formats.estimate("money", Estimate(22554.66, 4213.0, 40812.0)) == ("$23,000", "4,000–41,000")
+    assert formats.estimate("money", Estimate(596.26, 591.53, 600.98)) == ("$596", "592–601")
+    assert formats.estimate("money", Estimate(596.26, 591.53, 600.98), least_digits=2) == ("$596.26", "592–601")
     tests = Formats([1.4], None)
-    assert tests.estimate("money", 0.0011, 0.00026, 0.00194) == ("0.0011 tests", "0.0003–0.0019")
-    assert formats.estimate("money", 596.26, None, None) == ("$596.26", "")
-    assert formats.estimate("score", 0.29174, 0.2893, 0.2941) == ("0.2917", "0.2893–0.2941")
-    assert formats.estimate("score", 0.29174, 0.12, 0.47) == ("0.29", "0.12–0.47")
-    assert formats.estimate("share", None, None, None) == ("–", "")
-    assert formats.estimate("tests", 2.345, 2.1, 2.52) == ("2.35", "2.10–2.52")
+    assert tests.estimate("money", Estimate(0.0011, 0.00026, 0.00194)) == ("0.0011 tests", "0.0003–0.0019")
+    assert formats.estimate("money", Estimate(596.26, None, None)) == ("$596.26", "")
+    assert formats.estimate("score", Estimate(0.29174, 0.2893, 0.2941)) == ("0.2917", "0.2893–0.2941")
+    assert formats.estimate("score", Estimate(0.29174, 0.12, 0.47)) == ("0.29", "0.12–0.47")
+    assert formats.estimate("share", Estimate(None, None, None)) == ("–", "")
+    assert formats.estimate("tests", Estimate(2.345, 2.1, 2.52)) == ("2.35", "2.10–2.52")
 
 
 def test_numbers_of_numpy_are_written_as_others_are():

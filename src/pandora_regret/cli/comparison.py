@@ -95,7 +95,7 @@ class _Written:
             return Cell(UNDEFINED)
         if estimate.value is None and (estimate.warning or "").startswith("infinite"):
             return Cell("infinite")
-        return Cell(*self.formats.estimate(unit, estimate.value, estimate.low, estimate.high), best)
+        return Cell(*self.formats.estimate(unit, estimate), best)
 
     def wrap(self, text: str, most: int | None = None) -> list[str]:
         """Text as lines, with long names shortened; where there are too many lines, the last ends in dots."""

@@ -364,11 +364,11 @@ class Comparison(Shown):
         standings = self.standings(judged.recalibrated)
         shown = list(standings.items())[:most]
         formats = Formats((model.cost for model in self.models), self.costs.currency or "")
-        digits = (formats.digits("money", gap.low, gap.high) for _, (_, gap) in shown)
+        digits = (formats.digits("money", gap) for _, (_, gap) in shown)
         finest = max((each for each in digits if each is not None), default=None)
 
         def cell(estimate: Estimate, sign: str = "") -> Cell:
-            value, interval = formats.estimate("money", estimate.value, estimate.low, estimate.high, finest)
+            value, interval = formats.estimate("money", estimate, finest)
             return Cell(f"{sign if (estimate.value or 0.0) > 0 else ''}{value}", interval)
 
         rows: list[tuple[Cell | str, ...]] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import floor, inf, log10
+from typing import Any
 from unicodedata import category
 
 UNDEFINED = "–"
@@ -217,8 +218,11 @@ class Formats:
     >>> formats = Formats([183.2, None], "USD")
     >>> formats.money(180.456), formats.money(-3), formats.money(None), formats.write("share", 0.0512)
     ('$180.46', '−$3.00', '–', '5.1 %')
-    >>> formats.estimate("money", 180.456, 161.2, 199.7), formats.estimate("share", 0.851, 0.62, 0.96)
-    (('$180', '161–200'), ('85 %', '62–96'))
+    >>> from pandora_regret.inference.estimate import Estimate
+    >>> formats.estimate("money", Estimate(180.456, 161.2, 199.7))
+    ('$180', '161–200')
+    >>> formats.estimate("share", Estimate(0.851, 0.62, 0.96))
+    ('85 %', '62–96')
     >>> Formats([0.5], "CHF").money(0.1234567), Formats([2.3], None).money(2.3456)
     ('0.1235 CHF', '2.346 tests')
     >>> formats.tick(-2500.0)
@@ -258,28 +262,22 @@ class Formats:
             return UNDEFINED
         return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
-    def digits(self, kind: str, low: float | None, high: float | None) -> int | None:
+    def digits(self, kind: str, estimate: Any) -> int | None:
         """How many decimals an estimate of a kind is written with; None where it has no limits."""
-        if low is None or high is None:
+        if estimate.low is None or estimate.high is None:
             return None
         factor, usual, *_ = self._kinds[kind]
-        return rounded_by(factor * low, factor * high, self.unit if kind == "money" else "", usual)
+        unit = self.unit if kind == "money" else ""
+        return rounded_by(factor * estimate.low, factor * estimate.high, unit, usual)
 
-    def estimate(
-        self,
-        kind: str,
-        value: float | None,
-        low: float | None,
-        high: float | None,
-        least_digits: int | None = None,
-    ) -> tuple[str, str]:
-        """A number of a kind and its limits, rounded by their distance; no limits are empty text.
+    def estimate(self, kind: str, estimate: Any, least_digits: int | None = None) -> tuple[str, str]:
+        """An `Estimate` of a kind: its value and its limits, rounded by their distance; no limits are empty text.
 
         `least_digits` are those of numbers that a reader will hold this one, not its limits, against.
         """
-        digits = self.digits(kind, low, high)
-        if digits is None or low is None or high is None:
-            return self.write(kind, value), ""
-        ends = [fixed(self._kinds[kind][0] * limit, digits) for limit in (low, high)]
+        digits, factor = self.digits(kind, estimate), self._kinds[kind][0]
+        if digits is None:
+            return self.write(kind, estimate.value), ""
+        ends = [fixed(factor * limit, digits) for limit in (estimate.low, estimate.high)]
         finer = digits if least_digits is None else max(digits, least_digits)
-        return self.write(kind, value, finer), (" to " if low < 0 else UNDEFINED).join(ends)
+        return self.write(kind, estimate.value, finer), (" to " if estimate.low < 0 else UNDEFINED).join(ends)
