@@ -63,7 +63,7 @@ class Batch:
     model: Predictions
     classes: Names
     truth: IntArray  # (n,) column numbers; the class of most votes where there are votes
-    columns: Any  # K arrays (n,), all float16, float32 or float64, contiguous
+    columns: Any  # K arrays (n,), all float16, float32 or float64, numbers equally far apart
     first_row: int  # the number of the first row among those of the model
     places: IntArray  # (n,) the number of a row's file times `FILE`, and its number there, both counted from 0
     ids: NDArray[Any] | None = None  # (n,)
@@ -137,15 +137,19 @@ class Batch:
 
     def take(self, rows: IntArray) -> Batch:
         """Some of the rows, in this order."""
-        return _combined([self], [column[rows] for column in self.columns], lambda parts: parts[0][rows])
+        if np.array_equal(rows, np.arange(len(self))):
+            return self
+        return _combined([self], self.values[rows].T, lambda parts: parts[0][rows])
 
     def normalised(self) -> Batch:
         """The same with rows divided by their sums where these are off 1 by at most 1 %, and counted."""
         values, rescaled = rescale_rows(self.values, self.tolerance)
-        return replace(self, columns=np.ascontiguousarray(values.T), rescaled=rescaled)
+        return replace(self, columns=values.T, rescaled=rescaled)
 
     def with_classes(self, classes: Names) -> Batch:
         """The same with its classes in another order."""
+        if classes == self.classes:
+            return self
         place = {label: k for k, label in enumerate(self.classes)}
         order = np.array([place[label] for label in classes])
         tables = {name: getattr(self, name) for name in ("values", "votes", "costs")}
@@ -209,6 +213,8 @@ def _combined(batches: Sequence[Batch], columns: Any, make: Callable[[Sequence[A
 
 def concatenated(batches: Sequence[Batch]) -> Batch:
     """Batches of one model, one after the other, as one."""
+    if len(batches) == 1:
+        return batches[0]
     changes = sum((batch.changes for batch in batches), NO_CHANGES)
     whole = _combined(batches, np.concatenate([batch.values for batch in batches]).T, np.concatenate)
     return replace(whole, rescaled=changes.rescaled, spelled=changes.spelled)

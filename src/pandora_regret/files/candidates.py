@@ -91,7 +91,7 @@ class ListedRows(TableInMemory):
             problem = "has the truth {!r}, which its list does not name"
             fix = "name a class for truths that lists do not name (--other NAME)"
             rows.tell("label", impossible, None, problem, fix, np.array(rows.model.classes, dtype=object)[truth])
-        return truth, np.ascontiguousarray(values.T)
+        return truth, values.T
 
 
 def open_json(path: str, head: bytes, said: Dialect, classes: Sequence[str] | None, location: str) -> Source:

@@ -342,10 +342,10 @@ def labels_of(model: Predictions, until_all: bool = False) -> dict[Any, None]:
 
 def _check_numbers_start_at_zero(model: Predictions) -> None:
     """Labels 1, 2, ... of columns without names may count from 0 or from 1; if 0 or K occurs, it is clear."""
-    named, k = all(source.names_classes for source in model.sources), len(model.classes)
-    labels = labels_of(model, until_all=True)
-    if not any_number(map(str, labels)) or (named and any_number(model.classes)):
+    k = len(model.classes)
+    if all(source.names_classes for source in model.sources) and any_number(model.classes):
         return
+    labels = labels_of(model, until_all=True)
     numbers, by_number = (numbers_of(labels, names) for names in (model.classes, tuple(map(str, range(k)))))
     if numbers.min(initial=k) < 1 or 1 not in numbers or by_number.min() < 0:
         return

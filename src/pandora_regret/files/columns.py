@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 NO_VALUE = {"problem": "has no value", "fix": "fill it in, or drop the row"}
 FEW_ROWS = 1 << 13
 FEW_COLUMNS = 64
-NARROW = {pa.float16(): np.float16, pa.float32(): np.float32}
 KINDS: dict[Kind, Any] = {
     "number": (types.is_floating, types.is_integer, types.is_decimal),
     "nested": (types.is_nested,),
@@ -115,6 +114,29 @@ def regrouped(batches: Iterable[Any], rows: int) -> Iterator[Any]:
 
     for _, alike in groupby(tables, group):
         yield from pa.concat_tables(alike).combine_chunks().to_batches(rows)
+
+
+def run_of(records: Records, names: Iterable[str]) -> tuple[dict[str, int], NDArray[Any]]:
+    """Adjacent columns of numbers that were read as one of lists: where each stands in a table, and that, (n, K).
+
+    The column is called like the first of them; `names` are those of all columns, in the file's order.
+    """
+    for field in records.schema:
+        if types.is_fixed_size_list(field.type):
+            names, size = list(names), field.type.list_size
+            first = names.index(field.name)
+            members = {name: k for k, name in enumerate(names[first : first + size])}
+            column = records.column(field.name)  # a slice of all its values; to flatten it takes long to import
+            numbers = column.values.slice(column.offset * size, len(column) * size)
+            return members, plain_array(numbers).reshape(-1, size)
+    return {}, np.empty((len(records), 0))
+
+
+def each_apart(records: Records, names: Iterable[str]) -> Records:
+    """All columns, in the file's order, each of the numbers that were read as one by itself."""
+    members, table = run_of(records, names)
+    apart: Fields = {name: table[:, k] for name, k in members.items()}
+    return pa.table({name: apart[name] if name in apart else records.column(name) for name in names})
 
 
 def valid_rows(batches: Iterable[Records], skipped: int = 0) -> Tables:
@@ -218,18 +240,31 @@ class Rows:
         Few are not copied; many come as one table, because Python takes its time for each. A class without a
         column has an empty name, and the forecasts `absent`; beside NaN, others may be missing.
         """
-        there, may_lack = [name for name in names if name], bool(np.isnan(absent))
-        some = self.records.select(there)
-        kinds = {*some.schema.types}
-        if len(names) == len(there) > FEW_COLUMNS and kinds <= {*NARROW, pa.float64()}:
-            table = some.to_tensor(null_to_nan=True, row_major=False).to_numpy().T
-            for k in () if may_lack else np.flatnonzero(np.isnan(table.min(axis=1))).tolist():
-                self.tell("missing", np.isnan(table[k]), names[k], **NO_VALUE)
-            return table
-        dtype = NARROW.get(kinds.pop(), np.float64) if len(kinds) == 1 else np.float64
-        none = np.full(len(self.numbers) if len(there) < len(names) else 0, absent, dtype)
-        columns = (self._numbers(name, may_lack) if name else none for name in names)
-        return tuple(column.astype(dtype, copy=False) for column in columns)
+        may_lack, table = bool(np.isnan(absent)), self._table(tuple(names))
+        if table is not None:
+            for k in () if may_lack else np.flatnonzero(np.isnan(table.min(axis=0))).tolist():
+                self.tell("missing", np.isnan(table[:, k]), names[k], **NO_VALUE)
+            return table.T
+        columns = {name: self._numbers(name, may_lack) for name in names if name}
+        dtype = np.result_type(np.float16, *columns.values())
+        none = np.full(len(self.numbers), absent, dtype)
+        return tuple(columns[name].astype(dtype, copy=False) if name else none for name in names)
+
+    @cached_property
+    def run(self) -> tuple[dict[str, int], NDArray[Any]]:
+        """As `run_of`."""
+        return run_of(self.records, self.source.kinds)
+
+    def _table(self, names: Names) -> NDArray[Any] | None:
+        """Many columns of numbers as one table, (n, K), because Python takes its time for each; None if few."""
+        members, table = self.run
+        if members.keys() >= {*names}:
+            return table if tuple(members) == names else table[:, [members[name] for name in names]]
+        if len(names) > FEW_COLUMNS and "" not in names:
+            some = self.records.select(names)
+            if all(map(types.is_floating, {*some.schema.types})):
+                return np.asarray(some.to_tensor(null_to_nan=True).to_numpy())
+        return None
 
     def weights(self, name: str, rule: str = "0, or a positive number") -> FloatArray:
         """Numbers that are positive and of sensible size, or 0 where the rule says so."""
@@ -271,10 +306,14 @@ class Rows:
 
     def _numbers(self, name: str, may_lack: bool = False) -> NDArray[Any]:
         """A column of numbers, contiguous; perhaps none may be missing."""
-        column, told = self.records.column(name), np.False_
-        if not types.is_floating(column.type):
-            column, told = self._cast(column, name)
-        array = np.require(plain_array(column.fill_null(np.nan) if column.null_count else column), None, "A")
+        (members, table), told = self.run, np.False_
+        if name in members:
+            array = np.ascontiguousarray(table[:, members[name]])
+        else:
+            column = self.records.column(name)
+            if not types.is_floating(column.type):
+                column, told = self._cast(column, name)
+            array = np.require(plain_array(column.fill_null(np.nan) if column.null_count else column), None, "A")
         if not may_lack and np.isnan(array.min(initial=0)):
             self.tell("missing", np.isnan(array) & ~told, name, **NO_VALUE)
         return array

@@ -30,7 +30,7 @@ import pyarrow.ipc as ipc
 from numpy.typing import NDArray
 
 from pandora_regret.files.candidates import field_of_lists, open_json, read_lists
-from pandora_regret.files.columns import explained, kinds_of, regrouped, valid_rows
+from pandora_regret.files.columns import each_apart, explained, kinds_of, regrouped, valid_rows
 from pandora_regret.files.layout import RECOGNISED, Dialect
 from pandora_regret.files.roles import ROLES
 from pandora_regret.files.source import (
@@ -159,13 +159,12 @@ def read_table(path: AnyPath, said: Dialect = RECOGNISED) -> Any:
     For whoever wants a table that holds no predictions, such as the features of a data set. Errors name the file
     and the line.
     """
-    import pyarrow as pa
-
     source = open_source(path, said=said)
     columns = list(source.kinds)
     numbers = frozenset(name for name, kind in source.kinds.items() if kind == "number")
     with explained(source.path, "a table"):
-        return pa.Table.from_batches(regrouped(source.read(columns, numbers, ROWS_AT_ONCE), ROWS_AT_ONCE))
+        parts = regrouped(source.read(columns, numbers, ROWS_AT_ONCE), ROWS_AT_ONCE)
+        return pa.concat_tables(each_apart(part, columns) for part in parts)
 
 
 @dataclass(frozen=True)

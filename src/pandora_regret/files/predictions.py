@@ -139,13 +139,14 @@ class Predictions:
                 numbers = frozenset(
                     name for name in self.columns.numbers & names if source.kinds[name] != "percent"
                 )
-                blocks = source.read([name for name in source.kinds if name in names], numbers, rows)
+                blocks = regrouped(source.read([name for name in source.kinds if name in names], numbers, rows), rows)
                 if is_short:
                     blocks = list(blocks)
                     source.kept.append((names, blocks))
-            for records in regrouped((block.select(columns) for block in blocks), rows):
-                yield Rows(self, source, np.arange(start, start + len(records)), records)
-                start += len(records)
+            for block in blocks:
+                for records in (block.slice(first, rows) for first in range(0, len(block), rows)):
+                    yield Rows(self, source, np.arange(start, start + len(records)), records)
+                    start += len(records)
 
     def fragments(self) -> list[Predictions]:
         """Pieces that can be tallied apart, in other processes too; each knows its first row's number."""

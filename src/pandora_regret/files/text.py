@@ -9,15 +9,16 @@ import json
 import os
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, ClassVar, Self
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
-from pandora_regret.files.columns import explained, kind_of_texts, valid_rows
+from pandora_regret.files.columns import FEW_COLUMNS, explained, kind_of_texts, valid_rows
 from pandora_regret.files.layout import SEPARATORS, Dialect
 from pandora_regret.files.source import (
     HEAD_BYTES,
@@ -145,8 +146,8 @@ class DelimitedFile(TextFile):
         file = replace(file, delimiter=separator, decimal=decimal)
         lines = file.records(io.BytesIO(sample), complete)
         line, names = next(lines, (1, []))
-        some = None if b'"' in sample else 1 + CELLS_LOOKED_AT // max(1, len(names))  # line ends stand in quotes
-        rows = list(islice(lines, some))
+        rows = [values for _, values in islice(lines, 1 + CELLS_LOOKED_AT // (8 * max(1, len(names))))]
+        physical = sample.split(b"\n")
         if not names:
             raise FileError("has no header", path, "name the columns on the first line")
         if len(names) == 1:
@@ -155,10 +156,10 @@ class DelimitedFile(TextFile):
         check_names(names, path)
         return replace(
             file,
-            kinds=_kinds(names, [values for _, values in rows], decimal),
+            kinds=_kinds(names, rows, decimal),
             header_lines=line + sum(name.count("\n") for name in names),
-            longest_line=max(map(len, sample.split(b"\n"))),
-            broken_lines=b'"' in sample and any("\n" in value for _, values in rows for value in values),
+            longest_line=max(map(len, physical)),
+            broken_lines=any(line.count(b'"') % 2 for line in physical),
             n_rows=None if rows or not complete else 0,
             done=written_otherwise(path, file.encoding, separator if separator != usual else "", decimal),
         )
@@ -208,23 +209,61 @@ class DelimitedFile(TextFile):
     def _parsed(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Tables:
         if self.n_rows == 0:
             return
-        *_, last = self.kinds
-        types = {name: pa.float64() if name in numbers else pa.string() for name in (*columns, last)}
+        names, block_bytes = list(self.kinds), min(BLOCK_BYTES, rows * self.longest_line)
+        run, texts = [name for name in columns if name in numbers], set(columns) - numbers
+        first = names.index(run[0]) if run else 0
+        if len(run) > FEW_COLUMNS and run == names[first : first + len(run)] and not self.broken_lines:
+            with self.lines() as lines:
+                deque(islice(lines, self.header_lines), maxlen=0)
+                while block := lines.readlines(block_bytes):
+                    yield from self._with_run(block, texts, first, len(run))
+            return
+        types = dict.fromkeys([*texts, names[-1]], pa.string()) | dict.fromkeys(run, pa.float64())
+        options = {"skip_rows": self.header_lines, "block_size": max(block_bytes, 4 * self.longest_line)}
         tail = [""]
-        block_bytes = max(min(BLOCK_BYTES, rows * self.longest_line), 4 * self.longest_line)
-        options: Any = (
-            arrow_csv.ReadOptions(
-                column_names=list(self.kinds), skip_rows=self.header_lines, block_size=block_bytes
-            ),
-            arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=self.broken_lines),
-            arrow_csv.ConvertOptions(column_types=types, include_columns=list(types), decimal_point=self.decimal),
-        )
         with self.stream() as stream:  # Arrow's own: its threads read ahead, also when Python has ended
-            for records in arrow_csv.open_csv(stream, *options):
+            for records in arrow_csv.open_csv(stream, *self._options(names, types, **options)):
                 yield records.select(list(columns))
-                tail = records.column(last)[-1:].to_pylist()
+                tail = records.column(names[-1])[-1:].to_pylist()
         if any("\n" in str(value) for value in tail):
             deque(self.rows(), maxlen=0)  # Arrow takes all after an open quote for one value, the last
+
+    def _with_run(self, block: Sequence[bytes], texts: Collection[str], first: int, size: int) -> Tables:
+        """Lines with many adjacent numbers, which become one column of lists, called like the first of them.
+
+        Arrow takes long for each column, so it reads one column, with each of these numbers on its own line.
+        """
+        mark, names, runs, others = self.delimiter.encode(), list(self.kinds), list[bytes](), list[bytes]()
+        after = len(names) - first - size
+        for line in filter(None, (line.rstrip(b"\r\n") for line in block)):
+            *left, rest = line.split(mark, first)
+            run, *right = rest.rsplit(mark, after)
+            if len(left) + len(right) < first + after or run.count(mark) != size - 1:
+                raise pa.ArrowInvalid("a value holds the separator, or a line is too short or too long")
+            runs.append(run.replace(mark, b"\n"))
+            others.append(mark.join((*left, *right)))
+        if not runs:
+            return
+        [numbers] = self._table(runs, ["number"], {"number": pa.float64()})
+        columns: Fields = {names[first]: pa.FixedSizeListArray.from_arrays(numbers, size)}
+        if texts:
+            names[first : first + size] = []
+            columns |= zip(texts, self._table(others, names, dict.fromkeys(texts, pa.string())), strict=True)
+        yield pa.table(columns)
+
+    def _table(self, lines: Iterable[bytes], names: Sequence[str], types: Fields) -> list[Any]:
+        """The columns of lines that have these names; numbers that are missing are NaN."""
+        table = arrow_csv.read_csv(pa.BufferReader(b"\n".join(lines)), *self._options(names, types))
+        columns = [column.combine_chunks() for column in table.columns]
+        return [column.fill_null(np.nan) if column.null_count else column for column in columns]
+
+    def _options(self, names: Sequence[str], types: Fields, **reading: Any) -> Any:
+        parsing = {"newlines_in_values": self.broken_lines, "ignore_empty_lines": bool(reading)}
+        return (
+            arrow_csv.ReadOptions(column_names=names, **reading),
+            arrow_csv.ParseOptions(delimiter=self.delimiter, **parsing),
+            arrow_csv.ConvertOptions(column_types=types, include_columns=list(types), decimal_point=self.decimal),
+        )
 
     def _check_lines(self) -> None:
         """No line is wrong in itself."""
@@ -238,8 +277,7 @@ class DelimitedFile(TextFile):
 def _kinds(names: Sequence[str], rows: Sequence[Sequence[str]], decimal: str) -> dict[str, Kind]:
     """What columns hold, by their first cells; one without a name holds the row numbers that pandas writes."""
     kinds: dict[str, Kind] = dict.fromkeys(names, "other")
-    most = 1 + CELLS_LOOKED_AT // (8 * len(names))
-    for name, cells in zip(names, zip(*rows[:most], strict=False), strict=False):
+    for name, cells in zip(names, zip(*rows, strict=False), strict=False):
         if name.strip():
             kinds[name] = kind_of_texts(cells, decimal)
     return kinds

@@ -112,9 +112,9 @@ def table_of(values: NDArray[Any]) -> tuple[Any, ...]:
 
 
 def columns_of(columns: Sequence[NDArray[Any]]) -> tuple[Any, ...]:
-    """Columns, (n,) each, contiguous."""
+    """Columns, (n,) each, whose numbers are equally far apart."""
     addresses = np.array([column.__array_interface__["data"][0] for column in columns])
-    return columns[0].itemsize == 4, addresses, 1
+    return columns[0].itemsize == 4, addresses, columns[0].strides[0] // columns[0].itemsize
 
 
 def score(
