@@ -37,7 +37,7 @@ from pandora_regret.inputs import InputError
 
 SAMPLE_BYTES = 1 << 20  # from which the kinds of the columns are told
 LONGEST_LINE = 1 << 28
-BLOCK_BYTES = 1 << 23
+BLOCK_BYTES = 1 << 22
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 UTF_8 = "utf-8"
 NOT_UTF_8 = ("is not UTF-8 text", "save the file with encoding UTF-8, or name its encoding (--encoding)")
@@ -215,7 +215,7 @@ class DelimitedFile(TextFile):
         if len(run) > FEW_COLUMNS and run == names[first : first + len(run)] and not self.broken_lines:
             with self.lines() as lines:
                 deque(islice(lines, self.header_lines), maxlen=0)
-                while block := lines.readlines(block_bytes):
+                while block := lines.read(block_bytes) + lines.readline():
                     yield from self._with_run(block, texts, first, len(run))
             return
         types = dict.fromkeys([*texts, names[-1]], pa.string()) | dict.fromkeys(run, pa.float64())
@@ -228,32 +228,32 @@ class DelimitedFile(TextFile):
         if any("\n" in str(value) for value in tail):
             deque(self.rows(), maxlen=0)  # Arrow takes all after an open quote for one value, the last
 
-    def _with_run(self, block: Sequence[bytes], texts: Collection[str], first: int, size: int) -> Tables:
+    def _with_run(self, block: bytes, texts: Collection[str], first: int, size: int) -> Tables:
         """Lines with many adjacent numbers, which become one column of lists, called like the first of them.
 
         Arrow takes long for each column, so it reads one column, with each of these numbers on its own line.
         """
         mark, names, runs, others = self.delimiter.encode(), list(self.kinds), list[bytes](), list[bytes]()
-        after = len(names) - first - size
-        for line in filter(None, (line.rstrip(b"\r\n") for line in block)):
-            *left, rest = line.split(mark, first)
-            run, *right = rest.rsplit(mark, after)
-            if len(left) + len(right) < first + after or run.count(mark) != size - 1:
+        for line in filter(None, block.splitlines()):
+            *before, rest = line.split(mark, first)
+            run, *after = rest.rsplit(mark, len(names) - first - size)
+            if run.count(mark) != size - 1:
                 raise pa.ArrowInvalid("a value holds the separator, or a line is too short or too long")
-            runs.append(run.replace(mark, b"\n"))
-            others.append(mark.join((*left, *right)))
+            runs.append(run)
+            others.append(mark.join((*before, *after)))
         if not runs:
             return
-        [numbers] = self._table(runs, ["number"], {"number": pa.float64()})
+        [numbers] = self._table(b"\n".join(runs).replace(mark, b"\n"), ["number"], {"number": pa.float64()})
         columns: Fields = {names[first]: pa.FixedSizeListArray.from_arrays(numbers, size)}
         if texts:
             names[first : first + size] = []
-            columns |= zip(texts, self._table(others, names, dict.fromkeys(texts, pa.string())), strict=True)
+            types = dict.fromkeys(texts, pa.string())
+            columns |= zip(texts, self._table(b"\n".join(others), names, types), strict=True)
         yield pa.table(columns)
 
-    def _table(self, lines: Iterable[bytes], names: Sequence[str], types: Fields) -> list[Any]:
+    def _table(self, text: bytes, names: Sequence[str], types: Fields) -> list[Any]:
         """The columns of lines that have these names; numbers that are missing are NaN."""
-        table = arrow_csv.read_csv(pa.BufferReader(b"\n".join(lines)), *self._options(names, types))
+        table = arrow_csv.read_csv(pa.BufferReader(text), *self._options(names, types))
         columns = [column.combine_chunks() for column in table.columns]
         return [column.fill_null(np.nan) if column.null_count else column for column in columns]
 
