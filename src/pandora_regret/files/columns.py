@@ -121,13 +121,12 @@ def run_of(records: Records, names: Iterable[str]) -> tuple[dict[str, int], NDAr
 
     The column is called like the first of them; `names` are those of all columns, in the file's order.
     """
-    for field in records.schema:
-        if types.is_fixed_size_list(field.type):
-            names, size = list(names), field.type.list_size
-            first = names.index(field.name)
+    for name, column in zip(records.schema.names, records.columns, strict=True):
+        if types.is_fixed_size_list(column.type):
+            names, size = list(names), column.type.list_size
+            first = names.index(name)
             members = {name: k for k, name in enumerate(names[first : first + size])}
-            column = records.column(field.name)  # a slice of all its values; to flatten it takes long to import
-            numbers = column.values.slice(column.offset * size, len(column) * size)
+            numbers = column.values.slice(column.offset * size, len(column) * size)  # `flatten` is slow to import
             return members, plain_array(numbers).reshape(-1, size)
     return {}, np.empty((len(records), 0))
 

@@ -15,9 +15,7 @@ import sys
 import tempfile
 import zipfile
 import zlib
-from ast import literal_eval
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, reduce
 from itertools import accumulate
@@ -29,7 +27,7 @@ import pyarrow as pa
 import pyarrow.ipc as ipc
 from numpy.typing import NDArray
 
-from pandora_regret.files.candidates import field_of_lists, open_json, read_lists
+from pandora_regret.files.candidates import open_json
 from pandora_regret.files.columns import each_apart, explained, kinds_of, regrouped, valid_rows
 from pandora_regret.files.layout import RECOGNISED, Dialect
 from pandora_regret.files.roles import ROLES
@@ -91,16 +89,16 @@ def open_source(
     if name == STANDARD_INPUT:
         name, location = NAME, _spooled(sys.stdin)
     head = head_of(location)
-    binary = next((opened for mark, opened in BEGINNINGS.items() if re.match(mark, head, re.DOTALL)), None)
+    binary: Callable[..., Source] | None = next(
+        (opened for mark, opened in BEGINNINGS.items() if re.match(mark, head, re.DOTALL)), None
+    )
     if binary is not None:
         if name == NAME:
             raise FileError("is no text", NAME, "save it as a file, and pass that")
-        source = binary(name, head, said, classes)
-    elif ".jsonl" in name.lower() or ".ndjson" in name.lower() or JSON.match(head):
-        source = open_json(name, head, said, classes, location)
-    else:
-        source = DelimitedFile.open(name, head, said, "\t" if ".tsv" in name.lower() else ",", location)
-    return _with_lists(source, said, classes)
+        return binary(name, head, said, classes)
+    if ".jsonl" in name.lower() or ".ndjson" in name.lower() or JSON.match(head):
+        return open_json(name, head, said, classes, location)
+    return DelimitedFile.open(name, head, said, "\t" if ".tsv" in name.lower() else ",", location)
 
 
 def stem_of(path: str) -> str:
@@ -119,29 +117,6 @@ def _spooled(stdin: Any) -> str:
     if not os.path.getsize(path):
         raise FileError("is empty (0 bytes)", NAME, "pipe predictions into the command")
     return path
-
-
-def _with_lists(source: Source, said: Dialect, classes: Sequence[str] | None) -> Source:
-    """The source; its rows as lists of candidates, where cells of a column are such lists, or the text of such."""
-    columns, kinds = list(source.kinds), list(source.kinds.values())
-    if "nested" not in kinds and kinds.count("number") > 1:
-        return source
-    with explained(source.path, "a table"):
-        first: Any = next((part[:1].to_pylist() for part in source.read(columns, frozenset(), 1)), [])
-        if not any(field_of_lists(_unwritten(row)) for row in first):
-            return source
-        parts = source.read(columns, frozenset(), ROWS_AT_ONCE)
-        rows = [_unwritten(row) for part in parts for row in part.to_pylist()]
-    return read_lists(source, {f" row {n}": row for n, row in enumerate(rows, 1)}, said.other, classes or ())
-
-
-def _unwritten(row: Fields) -> Fields:
-    """The row, with lists of candidates that were written out as text, by JSON or by Python, as lists."""
-    for name, value in row.items():
-        if isinstance(value, str) and value.startswith("[{"):
-            with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
-                row[name] = literal_eval(value)
-    return row
 
 
 def source_of(frame: Any, name: str) -> Source:

@@ -23,7 +23,6 @@ from pandora_regret.files.roles import KEPT
 from pandora_regret.files.source import RAISED, AllDone, Fields, FileError, Names, Problems, Source, noted
 from pandora_regret.text import listed
 
-FEW_ROWS = 64  # which are many columns, if they are slow to read
 ROWS, ELEMENTS = 1 << 19, 12 << 19  # half a usual row group of Parquet: whole ones take 80 MB more
 
 
@@ -128,30 +127,19 @@ class Predictions:
         return batch.normalised() if (self.layout.normalise or self.percent) and not self.logits else batch
 
     def walk(self, columns: Sequence[str], rows: int | None = None) -> Iterator[Rows]:
-        """Some columns, each once; of a file of few rows, all that is ever wanted is read at once, and kept."""
-        columns = list(dict.fromkeys(filter(None, columns)))
-        rows = rows or min(ROWS, ELEMENTS // (1 + len(columns)))
+        """Some columns, each once, in the file's order."""
+        names = {*columns} - {""}
+        rows = rows or min(ROWS, ELEMENTS // (1 + len(names)))
         for source in self.sources:
-            start, is_short = source.first, source.expected_rows() < FEW_ROWS
-            names = {*columns, *self.columns.wanted} if is_short else {*columns}
-            blocks = next((blocks for held, blocks in source.kept if held >= names), None)
-            if blocks is None:
-                numbers = frozenset(
-                    name for name in self.columns.numbers & names if source.kinds[name] != "percent"
-                )
-                blocks = regrouped(source.read([name for name in source.kinds if name in names], numbers, rows), rows)
-                if is_short:
-                    blocks = list(blocks)
-                    source.kept.append((names, blocks))
-            for block in blocks:
-                for records in (block.slice(first, rows) for first in range(0, len(block), rows)):
-                    yield Rows(self, source, np.arange(start, start + len(records)), records)
-                    start += len(records)
+            start, kinds = source.first, {name: kind for name, kind in source.kinds.items() if name in names}
+            numbers = frozenset(name for name in self.columns.numbers & names if kinds[name] != "percent")
+            for records in regrouped(source.read(list(kinds), numbers, rows), rows):
+                yield Rows(self, source, np.arange(start, start + len(records)), records)
+                start += len(records)
 
     def fragments(self) -> list[Predictions]:
         """Pieces that can be tallied apart, in other processes too; each knows its first row's number."""
-        parts = [replace(part, kept=[]) for source in self.sources for part in source.pieces()]
-        pieces = [replace(self, sources=(part,)) for part in parts]
+        pieces = [replace(self, sources=(part,)) for source in self.sources for part in source.pieces()]
         starts = accumulate((piece.count() for piece in pieces[:-1]), initial=self.first_row)
         return [replace(piece, first_row=start) for piece, start in zip(pieces, starts, strict=True)]
 

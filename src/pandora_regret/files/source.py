@@ -150,7 +150,6 @@ class Source:
     order_only: bool = False  # whether forecasts say in which order to look, not how likely anything is
     decimal: str = "."  # of numbers that are read as text
     other: str | None = None  # the class of truths that a row's own list does not name
-    kept: list[tuple[set[str], Any]] = field(default_factory=list, compare=False, repr=False)  # names and blocks
 
     def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Tables:
         """The rows in order, about so many at a time, these columns only; `numbers` must hold numbers."""

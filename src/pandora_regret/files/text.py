@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
-from pandora_regret.files.columns import FEW_COLUMNS, explained, kind_of_texts, valid_rows
+from pandora_regret.files.columns import explained, kind_of_texts, valid_rows
 from pandora_regret.files.layout import SEPARATORS, Dialect
 from pandora_regret.files.source import (
     HEAD_BYTES,
@@ -38,6 +38,7 @@ from pandora_regret.inputs import InputError
 SAMPLE_BYTES = 1 << 20  # from which the kinds of the columns are told
 LONGEST_LINE = 1 << 28
 BLOCK_BYTES = 1 << 22
+MANY_COLUMNS = 1000  # for each of which Arrow takes longer than for some numbers
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 UTF_8 = "utf-8"
 NOT_UTF_8 = ("is not UTF-8 text", "save the file with encoding UTF-8, or name its encoding (--encoding)")
@@ -51,7 +52,6 @@ MARKS = {  # what a file begins with that says its encoding; longer ones first
 }
 TITLES = {"iso8859-1": "Latin-1", "cp1252": "Windows-1252"}  # what people call encodings
 LINES_LOOKED_AT, CELLS_LOOKED_AT = 1000, 1 << 13  # to recognise separator and decimal sign; kinds of columns
-SEPARATOR_LINE = re.compile(rb"sep=([,;\t|])\r?\n")  # how Excel is told, above the header
 UTF_8_LETTER = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 NUMBER = r"[+-]?\d*{}\d+(?:[eE][+-]?\d+)?\s*%?"
 WITH_COMMA, WITH_POINT = (re.compile(NUMBER.format(mark)) for mark in (",", r"\."))
@@ -154,9 +154,13 @@ class DelimitedFile(TextFile):
             problem = f"has a single column, {names[0][:80]!r}, if values are separated by {separator!r}"
             raise FileError(problem, path, "say what separates them (--separator)", argument="separator")
         check_names(names, path)
+        kinds: dict[str, Kind] = dict.fromkeys(names, "other")
+        for name, cells in zip(names, zip(*rows, strict=False), strict=False):
+            if name.strip():  # else it holds the row numbers that pandas writes
+                kinds[name] = kind_of_texts(cells, decimal)
         return replace(
             file,
-            kinds=_kinds(names, rows, decimal),
+            kinds=kinds,
             header_lines=line + sum(name.count("\n") for name in names),
             longest_line=max(map(len, physical)),
             broken_lines=any(line.count(b'"') % 2 for line in physical),
@@ -165,7 +169,7 @@ class DelimitedFile(TextFile):
         )
 
     def records(self, lines: Iterable[bytes], whole: bool = True) -> Iterator[tuple[int, Any]]:
-        """Values; empty lines are no rows, nor is the one that tells Excel the separator."""
+        """Values; empty lines are no rows."""
         reader, number = csv.reader(self._decoded(lines), delimiter=self.delimiter), 1
         try:
             for values in reader:
@@ -185,10 +189,9 @@ class DelimitedFile(TextFile):
         """Lines as text, and then one more."""
         for number, line in enumerate(lines, 1):
             try:
-                text = line.removeprefix(BYTE_ORDER_MARK).decode()
+                yield line.removeprefix(BYTE_ORDER_MARK).decode()
             except UnicodeError:
                 raise FileError(NOT_UTF_8[0], self.path, NOT_UTF_8[1], f" line {number}") from None
-            yield "" if number == 1 and SEPARATOR_LINE.fullmatch(text.encode()) else text
         yield END
 
     def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int, skipped: int = 0) -> Tables:
@@ -212,7 +215,7 @@ class DelimitedFile(TextFile):
         names, block_bytes = list(self.kinds), min(BLOCK_BYTES, rows * self.longest_line)
         run, texts = [name for name in columns if name in numbers], set(columns) - numbers
         first = names.index(run[0]) if run else 0
-        if len(run) > FEW_COLUMNS and run == names[first : first + len(run)] and not self.broken_lines:
+        if len(run) > MANY_COLUMNS and run == names[first : first + len(run)] and not self.broken_lines:
             with self.lines() as lines:
                 deque(islice(lines, self.header_lines), maxlen=0)
                 while block := lines.read(block_bytes) + lines.readline():
@@ -272,15 +275,6 @@ class DelimitedFile(TextFile):
                 problem = f"has {len(values)} values but the header names {len(self.kinds)} columns"
                 fix = "quote values that contain the separator, or complete the line"
                 raise FileError(problem, self.path, fix, f" line {number}", row=row, value=len(values))
-
-
-def _kinds(names: Sequence[str], rows: Sequence[Sequence[str]], decimal: str) -> dict[str, Kind]:
-    """What columns hold, by their first cells; one without a name holds the row numbers that pandas writes."""
-    kinds: dict[str, Kind] = dict.fromkeys(names, "other")
-    for name, cells in zip(names, zip(*rows, strict=False), strict=False):
-        if name.strip():
-            kinds[name] = kind_of_texts(cells, decimal)
-    return kinds
 
 
 @dataclass(frozen=True)
@@ -370,15 +364,12 @@ def recognise_marks(sample: bytes, said: Dialect, usual: str, path: str) -> tupl
 
     The separator is one that the header holds; of several, the one by which most rows are as long as the header.
     """
-    hint = SEPARATOR_LINE.match(sample)
-    sample = sample[hint.end() if hint else 0 :]
     most = min(LINES_LOOKED_AT, 2 + CELLS_LOOKED_AT // (2 + sample.find(b"\n")))
     text = b"\n".join(sample.split(b"\n", most)[:most]).decode("utf-8", "replace")
-    certain = said.separator or (hint[1].decode() if hint else None)
-    tables = {mark: _values(text, mark) for mark in ([certain] if certain else SEPARATORS)}
+    tables = {mark: _values(text, mark) for mark in ([said.separator] if said.separator else SEPARATORS)}
     headed = {mark: rows for mark, rows in tables.items() if rows and len(rows[0]) > 1}
     fits = {mark: sum(len(row) == len(rows[0]) for row in rows[1:]) for mark, rows in headed.items()}
-    best = [mark for mark in fits if fits[mark] == max(fits.values())] or [certain or usual]
+    best = [mark for mark in fits if fits[mark] == max(fits.values())] or [said.separator or usual]
     if len(best) > 1 and any(len(rows) > 1 for rows in headed.values()):
         problem = f"fits {' and '.join(map(repr, best))} as separators equally well"
         fix = f"say which (--separator {' or '.join(SEPARATORS[mark] for mark in best)})"
