@@ -116,26 +116,25 @@ def regrouped(batches: Iterable[Any], rows: int) -> Iterator[Any]:
         yield from pa.concat_tables(alike).combine_chunks().to_batches(rows)
 
 
-def run_of(records: Records, names: Iterable[str]) -> tuple[dict[str, int], NDArray[Any]]:
-    """Adjacent columns of numbers that were read as one of lists: where each stands in a table, and that, (n, K).
+def run_of(records: Records, names: Iterable[str]) -> tuple[Names, NDArray[Any]]:
+    """Adjacent columns of numbers that were read as one of lists, and their table, (n, K); or none.
 
-    The column is called like the first of them; `names` are those of all columns, in the file's order.
+    That column is called like the first of them; `names` are those of all columns, in the file's order.
     """
-    for name, column in zip(records.schema.names, records.columns, strict=True):
+    for first, column in zip(records.schema.names, records.columns, strict=True):
         if types.is_fixed_size_list(column.type):
-            names, size = list(names), column.type.list_size
-            first = names.index(name)
-            members = {name: k for k, name in enumerate(names[first : first + size])}
+            names, size = tuple(names), column.type.list_size
+            start = names.index(first)
             numbers = column.values.slice(column.offset * size, len(column) * size)  # `flatten` is slow to import
-            return members, plain_array(numbers).reshape(-1, size)
-    return {}, np.empty((len(records), 0))
+            return names[start : start + size], plain_array(numbers).reshape(-1, size)
+    return (), np.empty((len(records), 0))
 
 
 def each_apart(records: Records, names: Iterable[str]) -> Records:
     """All columns, in the file's order, each of the numbers that were read as one by itself."""
-    members, table = run_of(records, names)
-    apart: Fields = {name: table[:, k] for name, k in members.items()}
-    return pa.table({name: apart[name] if name in apart else records.column(name) for name in names})
+    run, table = run_of(records, names)
+    columns: Fields = dict(zip(run, table.T, strict=True))
+    return pa.table({name: columns[name] if name in columns else records.column(name) for name in names})
 
 
 def valid_rows(batches: Iterable[Records], skipped: int = 0) -> Tables:
@@ -250,16 +249,21 @@ class Rows:
         return tuple(columns[name].astype(dtype, copy=False) if name else none for name in names)
 
     @cached_property
-    def run(self) -> tuple[dict[str, int], NDArray[Any]]:
+    def run(self) -> tuple[Names, NDArray[Any]]:
         """As `run_of`."""
         return run_of(self.records, self.source.kinds)
 
+    @cached_property
+    def columns_of_run(self) -> dict[str, NDArray[Any]]:
+        """Its columns by name."""
+        return dict(zip(self.run[0], np.ascontiguousarray(self.run[1].T), strict=True))
+
     def _table(self, names: Names) -> NDArray[Any] | None:
         """Many columns of numbers as one table, (n, K), because Python takes its time for each; None if few."""
-        members, table = self.run
-        if members.keys() >= {*names}:
-            return table if tuple(members) == names else table[:, [members[name] for name in names]]
-        if len(names) > FEW_COLUMNS and "" not in names:
+        run, table = self.run
+        if names == run:
+            return table
+        if len(names) > FEW_COLUMNS and "" not in names and not run:
             some = self.records.select(names)
             if all(map(types.is_floating, {*some.schema.types})):
                 return np.asarray(some.to_tensor(null_to_nan=True).to_numpy())
@@ -305,10 +309,8 @@ class Rows:
 
     def _numbers(self, name: str, may_lack: bool = False) -> NDArray[Any]:
         """A column of numbers, contiguous; perhaps none may be missing."""
-        (members, table), told = self.run, np.False_
-        if name in members:
-            array = np.ascontiguousarray(table[:, members[name]])
-        else:
+        array, told = self.columns_of_run.get(name), np.False_
+        if array is None:
             column = self.records.column(name)
             if not types.is_floating(column.type):
                 column, told = self._cast(column, name)

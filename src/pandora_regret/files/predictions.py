@@ -128,11 +128,11 @@ class Predictions:
 
     def walk(self, columns: Sequence[str], rows: int | None = None) -> Iterator[Rows]:
         """Some columns, each once, in the file's order."""
-        names = {*columns} - {""}
+        names, needed = {*columns}, self.columns.numbers
         rows = rows or min(ROWS, ELEMENTS // (1 + len(names)))
         for source in self.sources:
             start, kinds = source.first, {name: kind for name, kind in source.kinds.items() if name in names}
-            numbers = frozenset(name for name in self.columns.numbers & names if kinds[name] != "percent")
+            numbers = frozenset(name for name, kind in kinds.items() if kind != "percent" and name in needed)
             for records in regrouped(source.read(list(kinds), numbers, rows), rows):
                 yield Rows(self, source, np.arange(start, start + len(records)), records)
                 start += len(records)

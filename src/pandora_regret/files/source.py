@@ -205,13 +205,12 @@ class TableInMemory(Source):
 
 def check_names(names: Sequence[str], path: str) -> None:
     """Every column has a name of its own, but that the first may have none: the row numbers that pandas writes."""
-    times = Counter(names)
-    for number, name in enumerate(names, 1):
-        if number > 1 and not name.strip():
-            raise FileError("has no name", path, "name every column", f": column {number}")
-        if times[name] > 1:
-            fix = "each column needs its own name"
-            raise FileError("occurs twice", path, fix, f": column {name!r}", column=name)
+    if blank := next((number for number, name in enumerate(names[1:], 2) if not name.strip()), None):
+        raise FileError("has no name", path, "name every column", f": column {blank}")
+    if len(set(names)) < len(names):
+        twice = Counter(names).most_common(1)[0][0]
+        fix = "each column needs its own name"
+        raise FileError("occurs twice", path, fix, f": column {twice!r}", column=twice)
 
 
 def head_of(path: str, size: int = HEAD_BYTES) -> bytes:
