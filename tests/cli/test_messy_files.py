@@ -38,7 +38,7 @@ path = "rounded.csv"
 """
 OPTIONS = ["--common-rows", "--normalise"]
 DONE = [
-    "30 rows that Forest lacks left out (Deep net lost 30, Vendor A lost 30, Rounded lost 30)",
+    "30 rows that not all files have left out (Deep net lost 30, Vendor A lost 30, Rounded lost 30)",
     "columns age and confidence of Deep net ignored",
     "300 rows of Rounded rescaled (sums 0.999)",
     "price of Gout not used",

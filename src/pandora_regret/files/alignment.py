@@ -141,10 +141,9 @@ def common_rows(batches: Sequence[Batch], names: Sequence[str]) -> tuple[list[Ba
     if not len(in_all):
         fix = "say which column holds the ids (--id); --ids-as-numbers reads 007 and 7.0 as 7"
         raise FileError("has no id that all others have", batches[-1].path, fix)
-    n_any, named = len({name for of in ids for name in of.tolist()}), list(zip(names, batches, strict=True))
-    lacking = [name for name, batch in named if (batch.truth >= 0).sum() < n_any]
-    who = f"{lacking[0]} lacks" if len(lacking) == 1 < len(names) else "not all files have"
-    lost = [f"{name} lost {count(n)}" for name, batch in named if (n := len(batch) - len(in_all))]
-    sentence = f"{counted(n_any - len(in_all), 'row')} that {who} left out ({', '.join(lost)})"
+    n = len({name for of in ids for name in of.tolist()}) - len(in_all)
+    sizes = zip(names, map(len, batches), strict=True)
+    lost = [f"{name} lost {count(size - len(in_all))}" for name, size in sizes if size > len(in_all)]
+    sentence = f"{counted(n, 'row')} that not all files have left out ({', '.join(lost)})"
     kept = [batch.take(of[in_all]) for batch, of in zip(batches, rows, strict=True)]
-    return kept, noted("rows left out", n_any - len(in_all), sentence)
+    return kept, noted("rows left out", n, sentence)

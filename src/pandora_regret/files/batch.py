@@ -31,14 +31,14 @@ FILE = 1 << 44  # more rows than any file has
 class Changes:
     """What was done to rows while they were read; sums of these are about all of the rows."""
 
-    rescaled: Rescaled = NOTHING_RESCALED  # rows that were divided by their sums
     spelled: frozenset[tuple[str, str]] = frozenset()  # labels, and the classes that they were taken for
     outside: int = 0  # truths that their lists do not name
     other: str = ""  # the class that these were counted as
+    rescaled: Rescaled = NOTHING_RESCALED  # rows that were divided by their sums
 
     def __add__(self, more: Changes) -> Changes:
-        parts = (self.rescaled + more.rescaled, self.spelled | more.spelled, self.outside + more.outside)
-        return Changes(*parts, self.other or more.other)
+        counts = (self.outside + more.outside, self.other or more.other, self.rescaled + more.rescaled)
+        return Changes(self.spelled | more.spelled, *counts)
 
     def done(self, model: str) -> AllDone:
         """The same in words."""
@@ -72,8 +72,7 @@ class Batch:
     votes: FloatArray | None = None  # (n, K) each class's share of a row's votes
     costs: FloatArray | None = None  # (n, K) typical costs of each row's tests
     by: Mapping[str, NDArray[Any]] | None = None  # (n,) each: columns that results are broken down by
-    rescaled: Rescaled = NOTHING_RESCALED
-    spelled: frozenset[tuple[str, str]] = frozenset()
+    changes: Changes = NO_CHANGES
     id_column: Any = None  # ids as the file has them, where they are only to be told apart
 
     def __len__(self) -> int:
@@ -100,13 +99,6 @@ class Batch:
         other = self.model.sources[0].other
         return np.equal(self.truth, -2 if other is None else self.classes.index(other))
 
-    @property
-    def changes(self) -> Changes:
-        """What was done to the rows."""
-        other = self.model.sources[0].other
-        outside = 0 if other is None else int(self.outside.sum())
-        return Changes(self.rescaled, self.spelled, outside, other or "")
-
     def origin(self, index: int) -> tuple[Source, int]:
         """The file in which a row stands, and its number there, counted from 0."""
         file, row = divmod(int(self.places[index]), FILE)
@@ -130,8 +122,9 @@ class Batch:
         """All rows, or some, as the kernels take them; `blamed` makes their errors name the file."""
         model, labels, some = self.model, list(self.classes), self if rows is None else self.take(rows)
         numbers = range(len(self)) if rows is None else rows
-        about: Fields = {"weights": some.weights, "rescaled": self.rescaled, "order_only": model.order_only}
+        about: Fields = {"weights": some.weights, "order_only": model.order_only}
         values = np.ascontiguousarray(some.values)
+        about["rescaled"] = self.changes.rescaled
         forecast = Forecast(values, model.logits, labels, some.truth, numbers, self.tolerance, **about)
         return forecast if some.votes is None else forecast.with_votes(some.votes)
 
@@ -144,7 +137,7 @@ class Batch:
     def normalised(self) -> Batch:
         """The same with rows divided by their sums where these are off 1 by at most 1 %, and counted."""
         values, rescaled = rescale_rows(self.values, self.tolerance)
-        return replace(self, columns=values.T, rescaled=rescaled)
+        return replace(self, columns=values.T, changes=replace(self.changes, rescaled=rescaled))
 
     def with_classes(self, classes: Names) -> Batch:
         """The same with its classes in another order."""
@@ -215,9 +208,8 @@ def concatenated(batches: Sequence[Batch]) -> Batch:
     """Batches of one model, one after the other, as one."""
     if len(batches) == 1:
         return batches[0]
-    changes = sum((batch.changes for batch in batches), NO_CHANGES)
     whole = _combined(batches, np.concatenate([batch.values for batch in batches]).T, np.concatenate)
-    return replace(whole, rescaled=changes.rescaled, spelled=changes.spelled)
+    return replace(whole, changes=sum((batch.changes for batch in batches), NO_CHANGES))
 
 
 @contextmanager

@@ -92,10 +92,7 @@ def find_columns(layout: Layout, source: Source, is_truth: bool = False) -> Colu
     said = {role: getattr(layout, role.option) for role in SINGLE if role in roles}
     names = {role: role.usual if asked is None else (asked,) for role, asked in said.items()}
     asked = dict.fromkeys(name for of in (layout.by or (), written.values(), *names.values()) for name in of)
-    among = (
-        source.kinds if written or not prefix else [each for each in source.kinds if not each.startswith(prefix)]
-    )
-    meant, classes = matched(asked, asked.keys() & source.kinds.keys() | {*among}), {*written.values()}
+    meant, classes = matched(asked, source.kinds), {*written.values()}
     single = Fields()
     for role, usual in names.items():
         there = [meant[name] for name in usual if name in meant and (said[role] or meant[name] not in classes)]

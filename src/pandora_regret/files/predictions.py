@@ -8,13 +8,7 @@ from itertools import accumulate, groupby
 
 import numpy as np
 
-from pandora_regret.files.batch import (
-    FILE,
-    MOST_NAMED,
-    Batch,
-    concatenated,
-    spelled_otherwise,
-)
+from pandora_regret.files.batch import FILE, MOST_NAMED, Batch, Changes, concatenated, spelled_otherwise
 from pandora_regret.files.candidates import ListedRows
 from pandora_regret.files.classes import Columns
 from pandora_regret.files.columns import Rows, coded, regrouped
@@ -123,7 +117,8 @@ class Predictions:
         fields["id_column"] = rows.records.column(self.watched) if self.watched else None
         file, spelled = self.sources.index(source), frozenset(rows.spelled.items())
         places = rows.numbers + FILE * file if file else rows.numbers
-        batch = Batch(self, self.classes, truth, forecasts, first_row, places, spelled=spelled, **fields)
+        batch = Batch(self, self.classes, truth, forecasts, first_row, places, **fields)
+        batch = replace(batch, changes=Changes(spelled, int(batch.outside.sum()), source.other or ""))
         return batch.normalised() if (self.layout.normalise or self.percent) and not self.logits else batch
 
     def walk(self, columns: Sequence[str], rows: int | None = None) -> Iterator[Rows]:

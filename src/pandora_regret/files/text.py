@@ -9,12 +9,11 @@ import json
 import os
 import re
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, ClassVar, Self
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
@@ -27,6 +26,7 @@ from pandora_regret.files.source import (
     Fields,
     FileError,
     Kind,
+    Records,
     Source,
     Tables,
     check_names,
@@ -213,60 +213,65 @@ class DelimitedFile(TextFile):
         if self.n_rows == 0:
             return
         names, block_bytes = list(self.kinds), min(BLOCK_BYTES, rows * self.longest_line)
-        run, texts = [name for name in columns if name in numbers], set(columns) - numbers
+        run = [name for name in columns if name in numbers]
         first = names.index(run[0]) if run else 0
         if len(run) > MANY_COLUMNS and run == names[first : first + len(run)] and not self.broken_lines:
             with self.lines() as lines:
                 deque(islice(lines, self.header_lines), maxlen=0)
                 while block := lines.read(block_bytes) + lines.readline():
-                    yield from self._with_run(block, texts, first, len(run))
+                    yield self._with_run(block.splitlines(), {*columns} - numbers, first, len(run))
             return
-        types = dict.fromkeys([*texts, names[-1]], pa.string()) | dict.fromkeys(run, pa.float64())
-        options = {"skip_rows": self.header_lines, "block_size": max(block_bytes, 4 * self.longest_line)}
+        types = {name: pa.float64() if name in numbers else pa.string() for name in columns}
+        types.setdefault(names[-1], pa.string())
+        options: Any = (
+            arrow_csv.ReadOptions(
+                column_names=names,
+                skip_rows=self.header_lines,
+                block_size=max(block_bytes, 4 * self.longest_line),
+            ),
+            arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=self.broken_lines),
+            arrow_csv.ConvertOptions(column_types=types, include_columns=list(types), decimal_point=self.decimal),
+        )
         tail = [""]
         with self.stream() as stream:  # Arrow's own: its threads read ahead, also when Python has ended
-            for records in arrow_csv.open_csv(stream, *self._options(names, types, **options)):
+            for records in arrow_csv.open_csv(stream, *options):
                 yield records.select(list(columns))
                 tail = records.column(names[-1])[-1:].to_pylist()
         if any("\n" in str(value) for value in tail):
             deque(self.rows(), maxlen=0)  # Arrow takes all after an open quote for one value, the last
 
-    def _with_run(self, block: bytes, texts: Collection[str], first: int, size: int) -> Tables:
+    def _with_run(self, lines: Sequence[bytes], texts: set[str], first: int, size: int) -> Records:
         """Lines with many adjacent numbers, which become one column of lists, called like the first of them.
 
         Arrow takes long for each column, so it reads one column, with each of these numbers on its own line.
         """
         mark, names, runs, others = self.delimiter.encode(), list(self.kinds), list[bytes](), list[bytes]()
-        for line in filter(None, block.splitlines()):
+        for line in filter(None, lines):
             *before, rest = line.split(mark, first)
             run, *after = rest.rsplit(mark, len(names) - first - size)
             if run.count(mark) != size - 1:
-                raise pa.ArrowInvalid("a value holds the separator, or a line is too short or too long")
-            runs.append(run)
+                raise pa.ArrowInvalid("a separator is missing, or there is one within quotation marks")
+            runs.append(run.replace(mark, b"\n"))
             others.append(mark.join((*before, *after)))
-        if not runs:
-            return
-        [numbers] = self._table(b"\n".join(runs).replace(mark, b"\n"), ["number"], {"number": pa.float64()})
+        [numbers] = self._columns_of(runs, ["number"], {"number": pa.float64()})
         columns: Fields = {names[first]: pa.FixedSizeListArray.from_arrays(numbers, size)}
         if texts:
-            names[first : first + size] = []
-            types = dict.fromkeys(texts, pa.string())
-            columns |= zip(texts, self._table(b"\n".join(others), names, types), strict=True)
-        yield pa.table(columns)
+            other_names, types = names[:first] + names[first + size :], dict.fromkeys(texts, pa.string())
+            columns |= zip(types, self._columns_of(others, other_names, types), strict=True)
+        return pa.table(columns)
 
-    def _table(self, text: bytes, names: Sequence[str], types: Fields) -> list[Any]:
-        """The columns of lines that have these names; numbers that are missing are NaN."""
-        table = arrow_csv.read_csv(pa.BufferReader(text), *self._options(names, types))
-        columns = [column.combine_chunks() for column in table.columns]
-        return [column.fill_null(np.nan) if column.null_count else column for column in columns]
-
-    def _options(self, names: Sequence[str], types: Fields, **reading: Any) -> Any:
-        parsing = {"newlines_in_values": self.broken_lines, "ignore_empty_lines": bool(reading)}
-        return (
-            arrow_csv.ReadOptions(column_names=names, **reading),
-            arrow_csv.ParseOptions(delimiter=self.delimiter, **parsing),
+    def _columns_of(self, lines: Iterable[bytes], names: Sequence[str], types: Fields) -> list[Any]:
+        """Some columns of lines that have these names, without a gap."""
+        table = arrow_csv.read_csv(
+            pa.BufferReader(b"\n".join(lines)),
+            arrow_csv.ReadOptions(column_names=names),
+            arrow_csv.ParseOptions(delimiter=self.delimiter, ignore_empty_lines=False),
             arrow_csv.ConvertOptions(column_types=types, include_columns=list(types), decimal_point=self.decimal),
         )
+        columns = [column.combine_chunks() for column in table.columns]
+        if any(column.null_count for column in columns):
+            raise pa.ArrowInvalid("a number is missing")
+        return columns
 
     def _check_lines(self) -> None:
         """No line is wrong in itself."""

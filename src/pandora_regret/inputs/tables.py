@@ -36,7 +36,7 @@ class Done:
 
     what: str  # "rows left out", "rows rescaled", "columns ignored", "prices not used", "separator", ...
     count: int
-    sentence: str  # a clause for people: "30 rows that Forest lacks left out of all"
+    sentence: str  # a clause for people: "30 rows that not all files have left out"
     model: str | None = field(default=None, metadata={"optional": True})  # or file, where it is about one
 
 
