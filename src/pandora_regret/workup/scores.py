@@ -215,12 +215,15 @@ def _read_rows(
     y_true: Any, y_proba: Table, workup: Workup, prior: Prior | None, draws: int, labels: Any, *options: Any
 ) -> WorkupRows:
     """Forecasts, and the truth where there is one; columns without names are the work-up's classes."""
-    classes = check_workup(workup).classes
-    if labels is None and not is_frame(y_proba) and np.shape(y_proba)[1:] == (len(classes),):
-        numbers = y_true is not None and not is_frame(y_true) and np.asarray(y_true).dtype.kind in "iuf"
-        labels = None if numbers else list(classes)
+    check_workup(workup)
     if y_true is None:
         return WorkupRows(workup, read_probabilities(y_proba, labels, *options), prior, draws)
+    if (
+        labels is None
+        and not is_frame(y_proba)
+        and (is_frame(y_true) or np.asarray(y_true).dtype.kind not in "iuf")
+    ):
+        labels = list(workup.classes)
     return WorkupRows(workup, read_forecast(y_true, y_proba, labels, *options), prior, draws)
 
 
