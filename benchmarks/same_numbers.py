@@ -31,13 +31,13 @@ VOLATILE = {"created", "version", "seconds", "pandora_regret_version"}
 # In a process of its own: what one tree says
 
 
-def run_all(out, only):
+def run_all(side, out, only):
     """Every case, in the working folder; the package is that of PYTHONPATH."""
     same_cases.write_files()
     results = {}
     for name, lines in same_cases.commands().items():
         if only in name:
-            results[name] = run_commands(lines)
+            results[name] = run_commands(lines[side] if isinstance(lines, tuple) else lines)
     for name, call in same_cases.CALLS.items():
         if only in f"library: {name}":
             results[f"library: {name}"] = [attempt(call)]
@@ -210,7 +210,7 @@ def judge(name, old, new):
 # The two trees
 
 
-def results_of(tree, only, kept):
+def results_of(tree, side, only, kept):
     """What a tree says; from the file `kept` if it is there."""
     if kept and kept.exists():
         return json.loads(kept.read_text())
@@ -218,7 +218,7 @@ def results_of(tree, only, kept):
         out = Path(folder) / "out.json"
         (work := Path(folder) / "work").mkdir()
         environment = os.environ | {"PYTHONPATH": str(Path(tree).resolve() / "src"), "COLUMNS": "100"}
-        command = [sys.executable, str(Path(__file__).resolve()), "--into", str(out), str(tree), "--only", only]
+        command = [sys.executable, str(Path(__file__).resolve()), "--side", str(side), str(out), "--only", only]
         subprocess.run(command, cwd=work, env=environment, check=True)
         results = out.read_text()
     if kept:
@@ -239,16 +239,16 @@ def place_to_keep(tree):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("trees", nargs="+")
-    parser.add_argument("--into", help=argparse.SUPPRESS)
+    parser.add_argument("--side", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--only", default="", help="cases whose names contain this")
     parser.add_argument("--verbose", action="store_true", help="say every difference, not just the first five")
     options = parser.parse_args()
-    if options.into is not None:
-        run_all(options.into, options.only)
+    if options.side is not None:
+        run_all(options.side, options.trees[0], options.only)
         return 0
     old_tree, new_tree = options.trees
-    old = results_of(old_tree, "", place_to_keep(old_tree))
-    new = results_of(new_tree, options.only, None)
+    old = results_of(old_tree, 0, "", place_to_keep(old_tree))
+    new = results_of(new_tree, 1, options.only, None)
     unexpected = 0
     for name, after in new.items():
         verdict, details = judge(name, old[name], after)

@@ -36,6 +36,22 @@ def import_optional(module: str, *, extra: str) -> Any:
         return import_module(module)
     except Exception as error:  # of a library that is broken, any
         is_absent = isinstance(error, ModuleNotFoundError) and (error.name or "").split(".")[0] == library
-        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        problem = "is not installed" if is_absent else f"cannot be imported ({reason})"
-        raise MissingLibraryError(f"{library} {problem}: pip install 'pandora-regret[{extra}]'.") from None
+        problem = f"{library} is not installed" if is_absent else _broken(library, error)
+        raise MissingLibraryError(f"{problem}: pip install 'pandora-regret[{extra}]'.") from None
+
+
+def failed_import(error: BaseException) -> str | None:
+    """One line about the library that was being imported when this error came; None if none was."""
+    from traceback import walk_tb
+
+    frames = [frame for frame, _ in walk_tb(error.__traceback__) if frame.f_code.co_name == "<module>"]
+    modules = [frame.f_globals["__name__"] for frame in frames]  # whose bodies ran
+    modules += [error.name or ""] if isinstance(error, ImportError) else []
+    for library in (module.split(".")[0] for module in modules):
+        if library not in ("", "__main__", "pandora_regret"):
+            return f"{_broken(library, error)}: pip install --force-reinstall {library}."
+    return None
+
+
+def _broken(library: str, error: BaseException) -> str:
+    return f"{library} cannot be imported ({type(error).__name__}: {' '.join(str(error).split())})"

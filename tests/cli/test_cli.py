@@ -10,7 +10,7 @@ import pytest
 from cli_files import PROGRAM, refused, run, start, wine_file, wine_rows, write_csv
 
 from pandora_regret import available_costs
-from pandora_regret.cli.commands import COMMANDS
+from pandora_regret.cli.commands import COMMANDS, register_ascii_fallback
 from pandora_regret.cli.output import bars, echo
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals and pipes")
@@ -43,6 +43,15 @@ def test_the_help_of_compare_fits_a_screen_and_begins_with_what_everybody_needs(
 def test_topics_say_what_commands_have_in_common(topic, words):
     page = run("help", topic).stdout
     assert all(word in page for word in words)
+
+
+def test_old_names_of_commands_still_work(tmp_path):
+    path, page = wine_file(tmp_path, "bayes"), tmp_path / "page.html"
+    assert run("report", path, f"--out={page}").exit_code == 0
+    assert page.exists()
+    assert run("order", "a=0.5,b=0.5").stdout == run("next", "a=0.5,b=0.5").stdout
+    assert run("figures", "--help").stdout == run("study", "figures", "--help").stdout
+    assert "report" not in run("--help").stdout
 
 
 @pytest.mark.parametrize("command", [[], ["study"]])
@@ -110,12 +119,14 @@ def test_a_reader_who_has_seen_enough_is_no_failure(arguments):
     assert (process.returncode, errors) == (0, b"")
 
 
-def test_nothing_is_lost_where_a_terminal_knows_ascii_only():
+def test_euros_and_minus_signs_are_spelt_out_not_lost_where_a_terminal_knows_ascii_only():
     command = ("next", "Bäume=0.5,b=0.5", "--costs", "Bäume=€5,b=€3")
     output, errors = start(*command, env={"PYTHONIOENCODING": "ascii"}).communicate(timeout=60)
     assert errors == b""
-    assert rb"B\xe4ume" in output
-    assert rb"\u20ac5" in output
+    assert b"B?ume" in output
+    assert b"EUR 5" in output
+    register_ascii_fallback()
+    assert "−€3 – ✓".encode("ascii", "spelt_out") == b"-EUR 3 - ?"
 
 
 @posix

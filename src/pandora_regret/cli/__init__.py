@@ -17,7 +17,6 @@ import signal
 import sys
 import threading
 from _thread import interrupt_main
-from io import TextIOWrapper
 
 from pandora_regret.optional import MissingLibraryError, import_optional
 
@@ -30,10 +29,9 @@ def main() -> None:
     sys.unraisablehook = _interrupt_again
     try:
         import_optional("click", extra="cli")
-        from pandora_regret.cli.commands import pandora
+        from pandora_regret.cli.commands import pandora, register_ascii_fallback
 
-        if isinstance(sys.stdout, TextIOWrapper):  # what a terminal cannot show is spelt out, as on standard error
-            sys.stdout.reconfigure(errors="backslashreplace")
+        register_ascii_fallback()
         pandora(prog_name="pandora")
     except MissingLibraryError as error:
         sys.exit(f"pandora: {error}")

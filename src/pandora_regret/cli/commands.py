@@ -1,6 +1,9 @@
 """The list of commands, each imported when it is asked for, and how they fail."""
 
+import codecs
+import io
 import os
+import re
 import sys
 from importlib import import_module
 from typing import Any
@@ -21,6 +24,11 @@ COMMANDS = {  # name: what the list of commands says of it
     "study": "Which metric picks the model that is cheapest to deploy.",
     "help": "More about files, prices and metrics.",
 }
+ALIASES = {  # what commands were called before
+    "report": ["compare"],
+    "order": ["next"],
+    "figures": ["study", "figures"],
+}
 EPILOG = """\b
 Exit codes:
   0    done
@@ -40,6 +48,7 @@ OPTION_OF = {name: f"--{name}" for name in SAME.split()} | {
     "groups": "--group",
     "cost": "--costs",
 }
+PLAINER = {"−": "-", "–": "-", "…": "...", "’": "'", "×": "x", "€": "EUR ", "£": "GBP ", "¥": "JPY "}
 
 
 class Commands(Group):
@@ -49,10 +58,20 @@ class Commands(Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
+        if cmd_name not in COMMANDS or cmd_name in self.commands:
+            return super().get_command(ctx, cmd_name)
         module = import_module(f"pandora_regret.cli.{'compare' if cmd_name == 'score' else cmd_name}")
         return getattr(module, cmd_name, None)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command; under its old name with its old options, too."""
+        if args[0] == "report":
+            args = ["report", *(re.sub("^--out(?==|$)", "--html", each) for each in args[1:])]
+        if args[:2] == ["workup", "check"]:
+            args = ["validate", *args[2:]]
+        return super().resolve_command(ctx, [*ALIASES.get(args[0], args[:1]), *args[1:]])
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -93,6 +112,10 @@ def _explained(error: BaseException) -> tuple[str, int]:
         return "interrupted.", 130
     if isinstance(error, MemoryError):
         return "there is not enough memory: `pandora score` needs little, whatever the number of rows.", 1
+    from pandora_regret.optional import failed_import
+
+    if (reason := failed_import(error)) is not None:
+        return reason, 1
     if isinstance(error, ImportError | OSError):
         reason = getattr(error, "strerror", None)
         return f"{getattr(error, 'filename', None) or 'output'}: {reason}." if reason else str(error), 1
@@ -101,6 +124,18 @@ def _explained(error: BaseException) -> tuple[str, int]:
     if isinstance(error, InputError | InputTypeError):
         return error.sentence(OPTION_OF), 2
     raise error
+
+
+def register_ascii_fallback() -> None:
+    """On a terminal that cannot show all characters, signs and currencies are spelt out, and others are ``?``."""
+
+    def spelt_out(error: Any) -> tuple[str, int]:
+        cannot = error.object[error.start : error.end]
+        return "".join(PLAINER.get(each, "?") for each in cannot), error.end
+
+    codecs.register_error("spelt_out", spelt_out)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="spelt_out")
 
 
 def help_width() -> int:

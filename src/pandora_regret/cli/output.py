@@ -35,7 +35,7 @@ def echo(text: str = "", *, nl: bool = True, err: bool = False, **style: Any) ->
     """Print text as it is; colour only on a terminal that wants it."""
     colour = False if "NO_COLOR" in os.environ else True if "FORCE_COLOR" in os.environ else None
     text = without_controls(text)
-    stream = sys.stderr if err else sys.stdout  # click's own would not spell out what it cannot show
+    stream = sys.stderr if err else sys.stdout  # click's own would not fall back to ASCII
     click.echo(click.style(text, **style) if any(style.values()) else text, stream, nl, color=colour)
 
 
