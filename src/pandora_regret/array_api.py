@@ -7,7 +7,7 @@ computed in single); shapes are checked, values are not. `y_true` may hold votes
 from collections.abc import Callable
 from typing import Any
 
-from pandora_regret.inputs import InputError, InputTypeError, check_shape, read_alpha
+from pandora_regret.inputs import InputError, InputTypeError, check_shape, read_alpha, renamed
 from pandora_regret.kernels.portable import Array, Namespace, device_of, search_cost, total_loss
 from pandora_regret.priors import Beta
 
@@ -44,6 +44,7 @@ def pandora_regret(
     return total / (3 * (y_proba.shape[1] - 1))
 
 
+@renamed("costs", "max_costs")
 def beta_score(
     y_true: Array,
     y_proba: Array,

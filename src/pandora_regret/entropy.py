@@ -13,6 +13,7 @@ from pandora_regret.inputs import (
     check_shape,
     is_frame,
     read_probabilities,
+    renamed,
 )
 from pandora_regret.kernels.engine import wasted_for_every_truth
 from pandora_regret.kernels.reference import costs_of, probabilities
@@ -20,6 +21,7 @@ from pandora_regret.priors import Prior
 from pandora_regret.scores import Score, mean_or_rows, priced
 
 
+@renamed("typical_costs", "costs")
 def search_entropy(
     y_proba: Table,
     *,
@@ -66,6 +68,7 @@ def search_entropy(
     return mean_or_rows(forecast, rows, per_instance)
 
 
+@renamed("typical_costs", "costs")
 def search_divergence(
     true_proba: Table,
     y_proba: Table,

@@ -19,6 +19,7 @@ from pandora_regret.inputs import (
     read_alpha,
     read_costs,
     read_forecast,
+    renamed,
 )
 from pandora_regret.kernels.engine import realised_costs, search_costs, total_losses, wasted_pairs
 from pandora_regret.kernels.reference import BROKEN_BY_INDEX, at_mean_costs, mean_waste, unavoidable_costs
@@ -92,6 +93,7 @@ def pandora_regret(
     return mean_or_rows(forecast, total_losses(forecast, alpha), per_instance) / (3 * (forecast.n_classes - 1))
 
 
+@renamed("costs", "max_costs")
 def beta_score(
     y_true: Labels,
     y_proba: Table,
@@ -180,6 +182,7 @@ def excess_search_burden(
     return mean_or_rows(forecast, total_losses(forecast, 1.0), per_instance) / 3
 
 
+@renamed("typical_costs", "costs")
 def expected_search_cost(
     y_true: Labels,
     y_proba: Table,
@@ -238,6 +241,7 @@ def expected_search_cost(
     return mean_or_rows(forecast, search_costs(forecast, prior), per_instance)
 
 
+@renamed("typical_costs", "costs")
 def pair_costs(
     y_true: Labels,
     y_proba: Table,
@@ -287,6 +291,7 @@ def pair_costs(
     return _tally_of_costs(forecast, prior).pair_costs
 
 
+@renamed("typical_costs", "costs")
 def search_tally(
     y_true: Labels,
     y_proba: Table,

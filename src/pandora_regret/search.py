@@ -18,6 +18,7 @@ from pandora_regret.inputs import (
     read_forecast,
     read_probabilities,
     read_seed,
+    renamed,
     row_slices,
 )
 from pandora_regret.kernels.engine import realised_costs, simulated_totals
@@ -138,6 +139,7 @@ def search_cost(
     return mean_or_rows(forecast, realised_costs(forecast, broken), per_instance)
 
 
+@renamed("typical_costs", "costs")
 def simulate_search(
     y_true: Labels,
     y_proba: Table,

@@ -20,6 +20,7 @@ from pandora_regret import (
     search_tally,
     simulate_search,
 )
+from pandora_regret.monitor import Monitor
 
 P = np.array([[0.5, 0.25, 0.25], [0.2, 0.3, 0.5], [0.1, 0.6, 0.3]])
 Y = np.array([0, 2, 1])
@@ -48,6 +49,17 @@ def test_costs_that_cannot_be_paid(costs, message):
     for score in (beta_score, expected_search_cost):
         with pytest.raises(InputError, match=f"max_{message}"):
             score(Y, P, max_costs=costs)
+
+
+def test_a_keyword_of_an_earlier_release_is_refused_with_its_new_name():
+    new_name = "typical_costs of {} is called costs now: pass costs, what a test typically costs"
+    for score in (expected_search_cost, pair_costs, search_tally, simulate_search):
+        with pytest.raises(InputTypeError, match=new_name.format(score.__name__)):
+            score(Y, P, typical_costs=UNIT)
+    with pytest.raises(InputTypeError, match=new_name.format("Monitor")):
+        Monitor(typical_costs=UNIT)
+    with pytest.raises(InputTypeError, match="costs of beta_score is called max_costs now"):
+        beta_score(Y, P, costs=UNIT)
 
 
 def test_costs_or_the_largest_ones_but_not_both():

@@ -52,6 +52,7 @@ from pandora_regret.inputs import (
     read_count,
     read_positive,
     read_probabilities,
+    renamed,
 )
 from pandora_regret.inputs.costs import check_named
 from pandora_regret.inputs.forecast import voted
@@ -142,6 +143,7 @@ class Scaling(ReadsForecasts):
         return self._in_class_order(probabilities_of(Map(self.factors_, self.shifts_)(rows.values.T)))
 
 
+@renamed("typical_costs", "costs")
 @dataclass(eq=False, repr=False, kw_only=True)
 class TemperatureScaling(Scaling):
     """One temperature for all forecasts, ``softmax(ln p / T)``: it changes how sure they are, not their order.
@@ -357,6 +359,7 @@ class PriorShift(ReadsForecasts):
 SCALINGS: dict[str, Any] = {"temperature": TemperatureScaling, "vector": VectorScaling, "matrix": MatrixScaling}
 
 
+@renamed("typical_costs", "costs")
 @dataclass(eq=False, repr=False)
 class CalibratedSearch(NamesLikeliest, _RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier whose forecasts are recalibrated, so that searching by them costs less.

@@ -50,6 +50,7 @@ from pandora_regret.inputs import (
     read_count,
     read_forecast,
     read_probabilities,
+    renamed,
 )
 from pandora_regret.inputs.names import quoted
 from pandora_regret.inputs.numbers import read_level
@@ -178,6 +179,7 @@ class Recalibration:
         return False if self.saved.turned.is_above_zero else None
 
 
+@renamed("typical_costs", "costs")
 def recalibrate(
     y_true: Labels,
     y_proba: Table,
@@ -365,6 +367,7 @@ class Decomposition:
     level: float
 
 
+@renamed("typical_costs", "costs")
 def decompose(
     y_true: Labels,
     y_proba: Table,

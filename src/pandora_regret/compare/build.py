@@ -44,6 +44,7 @@ from pandora_regret.inputs import (
     read_choice,
     read_count,
     read_forecast,
+    renamed,
 )
 from pandora_regret.inputs.labels import check_row_order
 from pandora_regret.inputs.tables import is_frame
@@ -56,6 +57,7 @@ COLUMNS_OF_FRAMES = {  # arguments that name columns or say how to read them, an
 }  # fmt: skip
 
 
+@renamed("typical_costs", "costs")
 def compare(
     y_true: Labels | None,
     models: Mapping[str, Table | Forecast],

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from pandora_regret.inputs import FloatArray, Forecast, InputError, read_alpha, read_labelled, read_labels
+from pandora_regret.inputs import FloatArray, Forecast, InputError, read_alpha, read_labelled, read_labels, renamed
 from pandora_regret.kernels.engine import search_costs
 from pandora_regret.kernels.reference import costs_of, log_odds
 from pandora_regret.optional import import_optional
@@ -27,6 +27,7 @@ from pandora_regret.scores import mean_or_rows, priced
 LEAST_CURVATURE = 1e-16
 
 
+@renamed("typical_costs", "costs")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SearchObjective:
     """A multiclass objective for XGBoost and LightGBM: the weighted Beta score of the softmax of raw scores.
@@ -104,6 +105,7 @@ class SearchObjective:
         return slopes, np.maximum(2 * bends, LEAST_CURVATURE)
 
 
+@renamed("typical_costs", "costs")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SearchMetric:
     """The expected search cost of raw scores, or of probabilities."""

@@ -17,7 +17,7 @@ import narwhals as nw
 import numpy as np
 from narwhals import Expr
 
-from pandora_regret.inputs import TOLERANCE, InputError, read_alpha
+from pandora_regret.inputs import TOLERANCE, InputError, read_alpha, renamed
 from pandora_regret.optional import import_optional
 from pandora_regret.priors import Beta
 from pandora_regret.priors.base import TIE
@@ -68,6 +68,7 @@ def pandora_regret_expr(classes: Sequence[str], *, label: str, alpha: float = 1.
     return _Scores(classes, label, alpha).score("pandora_regret")
 
 
+@renamed("typical_costs", "costs")
 def expected_search_cost_expr(
     classes: Sequence[str], *, label: str, costs: Any = None, alpha: float = 1.0
 ) -> Expr:
@@ -105,6 +106,7 @@ def log_loss_expr(classes: Sequence[str], *, label: str) -> Expr:
     return _Scores(classes, label, 1.0).score("log_loss")
 
 
+@renamed("typical_costs", "costs")
 def with_scores(
     frame: Any,
     classes: Sequence[str],
@@ -149,6 +151,7 @@ def with_scores(
     return scored.drop(*HELPERS).to_native()
 
 
+@renamed("typical_costs", "costs")
 def score_frame(
     frame: Any,
     classes: Sequence[str],

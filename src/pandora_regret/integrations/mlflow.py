@@ -10,7 +10,7 @@ import numpy as np
 
 from pandora_regret.compare.result import Comparison
 from pandora_regret.inference.joint import Figure
-from pandora_regret.inputs import FloatArray, InputError, read_level
+from pandora_regret.inputs import FloatArray, InputError, read_level, renamed
 from pandora_regret.optional import import_optional
 from pandora_regret.priors import Prior
 from pandora_regret.report import render_report
@@ -52,6 +52,7 @@ def log_comparison(comparison: Comparison, *, folder: str = "pandora", page: boo
         mlflow.log_text(render_report(comparison), f"{folder}/report.html")
 
 
+@renamed("typical_costs", "costs")
 def make_metrics(
     classes: Sequence[str],
     *,

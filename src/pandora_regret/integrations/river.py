@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from river import base, metrics
 
-from pandora_regret.inputs import FloatArray, InputError, read_labels
+from pandora_regret.inputs import FloatArray, InputError, read_labels, renamed
 from pandora_regret.monitor import Monitor
 from pandora_regret.priors import Prior
 from pandora_regret.scores import expected_search_cost
 
 
+@renamed("typical_costs", "costs")
 class MeanSearchCost(metrics.base.MeanMetric, metrics.base.MultiClassMetric):
     """The mean cost of the search that forecasts order: lower is better.
 
@@ -48,6 +49,7 @@ class MeanSearchCost(metrics.base.MeanMetric, metrics.base.MultiClassMetric):
         return float(expected_search_cost([y_true], as_row(y_pred, self.classes), labels=self.classes, **prices))
 
 
+@renamed("typical_costs", "costs")
 class OverpayDetector(base.DriftDetector):
     """Whether forecasts have begun to cost more than they promise.
 

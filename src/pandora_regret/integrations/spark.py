@@ -18,7 +18,7 @@ from pandora_regret.files import Layout, Predictions
 from pandora_regret.files.classes import find_columns
 from pandora_regret.files.columns import kinds_of
 from pandora_regret.files.source import Records, Source
-from pandora_regret.inputs import InputError
+from pandora_regret.inputs import InputError, renamed
 from pandora_regret.optional import import_optional
 from pandora_regret.priors import Prior
 from pandora_regret.stream.score import concluded, read_settings, tally
@@ -41,6 +41,7 @@ class Partition(Source):
         return 1 << 30
 
 
+@renamed("typical_costs", "costs")
 def score_spark(
     frame: Any,
     layout: Layout,

@@ -22,6 +22,7 @@ from pandora_regret.inputs import (
     Labels,
     Table,
     read_probabilities,
+    renamed,
 )
 from pandora_regret.inputs.labels import is_missing, read_truth
 from pandora_regret.inputs.numbers import read_array, read_count, read_number
@@ -50,6 +51,7 @@ class Taken(NamedTuple):
     differing: int = 0  # skipped cases whose label is not the one that was counted
 
 
+@renamed("typical_costs", "costs")
 class Monitor:
     """Watch what a model's forecasts cost, in money, with guarantees that survive looking every day.
 

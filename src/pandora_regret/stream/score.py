@@ -20,7 +20,7 @@ from pandora_regret.inference.intervals import MOST_CLASSES, ROUNDING, effective
 from pandora_regret.inference.joint import MANY, Figure
 from pandora_regret.inference.keyed import keys_of
 from pandora_regret.inference.resampling import weighted_sums, weights_in_parts
-from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray, read_probabilities
+from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray, read_probabilities, renamed
 from pandora_regret.kernels import native
 from pandora_regret.kernels.engine import wasted_pairs, worth_compiling
 from pandora_regret.kernels.reference import unavoidable_costs
@@ -40,6 +40,7 @@ OTHER_FILE = "files that are scored together are parts of one table; if these ar
 Progress: TypeAlias = Callable[[int], object]
 
 
+@renamed("typical_costs", "costs")
 def score_stream(
     predictions: Predictions,
     *,

@@ -15,6 +15,7 @@ from pandora_regret.inputs import (
     read_alpha,
     read_count,
     read_weights,
+    renamed,
     row_sum_tolerance,
 )
 from pandora_regret.integrations.torch.tensors import (
@@ -122,6 +123,7 @@ class PandoraRegret(Metric):
         return total / self.weight
 
 
+@renamed("typical_costs", "costs")
 class ExpectedSearchCost(PandoraRegret):
     """What the optimal search costs on a stream of batches, `pandora_regret.expected_search_cost`.
 
