@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any, TypeAlias
 
-from pandora_regret.cli.output import bullets, echo, heading, print_done, print_table, say, width
+from pandora_regret.cli.output import bullets, echo, heading, print_done, say, width
 from pandora_regret.compare.result import TERMS, Breakdown, Comparison, ModelResult
 from pandora_regret.compare.verdict import price_sentences, recalibrating, scenario_sentence
 from pandora_regret.inference.estimate import Estimate
@@ -55,7 +55,7 @@ def _print(*sections: Section) -> None:
     for title, note, table, sentences in sections:
         heading(title, note, dim=True)
         if table is not None:
-            print_table(table, BEST)
+            echo(table.to_text(width(), BEST))
         bullets(sentences)
         echo()
 

@@ -69,7 +69,7 @@ ROLES, SETTINGS = ("champion", "challenger", "time", "dependent"), ("level", "tw
     *COLUMNS.values(),
     JSON,
 )
-def monitor(asked: Asked) -> None:
+def monitor(asked: Asked) -> int:
     r"""Whether a model in production still costs what it promises.
 
     FILES hold new forecasts with ids, of one model or of a champion and a challenger (NAME=FILE), and the true
@@ -113,7 +113,7 @@ def monitor(asked: Asked) -> None:
         echo("\n".join(lines))
         print_done(done)
     alarmed = summary.alarmed or (asked.drift_alarm and summary.drift is not None)
-    click.get_current_context().exit(ALARM if alarmed else 0)
+    return ALARM if alarmed else 0
 
 
 @contextmanager

@@ -34,7 +34,7 @@ from pandora_regret.cli.options import (
     check_output,
     command,
 )
-from pandora_regret.cli.output import echo, print_done, print_json, print_table
+from pandora_regret.cli.output import echo, print_done, print_json, width
 from pandora_regret.inputs import Done, InputError
 from pandora_regret.records import to_plain
 from pandora_regret.text import listed, money
@@ -154,7 +154,8 @@ def _plan_search(forecast: str, asked: Asked) -> None:
         return
     most = None if asked.full or asked.steps is not None else USUAL_STEPS
     table = replace(plan, currency=currency or "").listed(most)
-    print_table(replace(table, above=(), below=[f"{line}: --full." for line in table.below]))
+    table = replace(table, above=(), below=[f"{line}: --full." for line in table.below])
+    echo(table.to_text(width()))
     echo()
     echo(f"Expected total: {money(plan.expected_cost, currency)}.", bold=True)
     if not charged:

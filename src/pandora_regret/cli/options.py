@@ -22,12 +22,15 @@ PATH = click.Path(readable=False)  # whether it can be read is found out by read
 FILE_ARGUMENTS = click.Argument(["files"], nargs=-1, required=True, type=PATH)
 
 
-def command(*params: click.Parameter) -> Callable[[Callable[[Asked], None]], Command]:
-    """Make a command of a function, with these options; what was asked comes as one object."""
+def command(*params: click.Parameter) -> Callable[[Any], Command]:
+    """Make a command of a function, with these options; what was asked comes as one object.
 
-    def decorate(function: Callable[[Asked], None]) -> Command:
-        def call(**values: Any) -> None:
-            function(Asked(**values))
+    What the function returns is the exit code; None is 0.
+    """
+
+    def decorate(function: Any) -> Command:
+        def call(**values: Any) -> Any:
+            return function(Asked(**values))
 
         return Command(function.__name__, params=list(params), help=function.__doc__, callback=call)
 

@@ -20,7 +20,6 @@ from pandora_regret.text import cell_width, without_controls, wrapped
 
 if TYPE_CHECKING:
     from pandora_regret.inputs import Done
-    from pandora_regret.text import Table
 
 WIDEST = 200  # columns of a table that goes to a file or a pipe, which have no width of their own
 SILENT_SECONDS = 1.0  # of work without progress bars
@@ -64,11 +63,6 @@ def bullets(sentences: Iterable[str], mark: str = "-") -> None:
         echo(f"{mark} {first}")
         for line in others:
             echo(f"{' ' * len(mark)} {line}")
-
-
-def print_table(table: Table, best: str = "") -> None:
-    """A table that fits the terminal."""
-    echo(table.to_text(width(), best))
 
 
 def all_done(parts: Iterable[Any]) -> tuple[Done, ...]:

@@ -22,8 +22,6 @@ import tomllib
 from collections.abc import Sequence
 from typing import Any
 
-import click
-
 from pandora_regret import files, workup
 from pandora_regret.cli.options import COMMON_ROWS, COSTS, FILE_ARGUMENTS, JSON, LAYOUT, Asked, command
 from pandora_regret.cli.output import all_done, bars, bullets, echo, heading, print_done, print_json
@@ -35,7 +33,7 @@ MOST_NAMES = 12  # of columns or classes in a line
 
 
 @command(FILE_ARGUMENTS, COMMON_ROWS, *LAYOUT, *COSTS, JSON)
-def validate(asked: Asked) -> None:
+def validate(asked: Asked) -> int:
     r"""What is wrong with a file, if anything: all of it, not just the first thing.
 
     Says what was understood of each file (columns, classes, rows, labels), and every kind of problem with the
@@ -55,7 +53,7 @@ def validate(asked: Asked) -> None:
             print_json({"schema": "pandora-workup/1", **summary.to_dict()})
         else:
             echo(summary.to_text())
-        return
+        return 0
     models, prices = files.read_models_argument(asked.files, asked.layout()), asked.price_list
     with bars() as progress:
         progress.start("reading", total=sum(len(one.paths) for one in models))
@@ -75,7 +73,7 @@ def validate(asked: Asked) -> None:
         if done:
             echo()
             print_done(done)
-    click.get_current_context().exit(0 if fine else 2)
+    return 0 if fine else 2
 
 
 def _is_workup(path: str) -> bool:
