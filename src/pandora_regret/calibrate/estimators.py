@@ -48,16 +48,21 @@ from pandora_regret.inputs import (
     Forecast,
     InputError,
     IntArray,
+    are_votes,
+    by_name,
+    check_named,
+    check_row_order,
+    is_frame,
     read_choice,
+    read_columns,
     read_count,
+    read_labels,
     read_positive,
     read_probabilities,
+    read_truth,
     renamed,
+    voted,
 )
-from pandora_regret.inputs.costs import check_named
-from pandora_regret.inputs.forecast import voted
-from pandora_regret.inputs.labels import are_votes, check_row_order, read_labels, read_truth
-from pandora_regret.inputs.tables import by_name, is_frame, read_columns
 from pandora_regret.priors import Prior
 from pandora_regret.scores import priced
 

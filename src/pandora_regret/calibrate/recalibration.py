@@ -46,14 +46,14 @@ from pandora_regret.inputs import (
     IntArray,
     Labels,
     Table,
+    quoted,
     read_choice,
     read_count,
     read_forecast,
+    read_level,
     read_probabilities,
     renamed,
 )
-from pandora_regret.inputs.names import quoted
-from pandora_regret.inputs.numbers import read_level
 from pandora_regret.priors import Prior
 from pandora_regret.records import from_plain, to_plain
 from pandora_regret.scores import priced, row_costs

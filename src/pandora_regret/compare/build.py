@@ -41,13 +41,13 @@ from pandora_regret.inputs import (
     InputTypeError,
     Labels,
     Table,
+    check_row_order,
+    is_frame,
     read_choice,
     read_count,
     read_forecast,
     renamed,
 )
-from pandora_regret.inputs.labels import check_row_order
-from pandora_regret.inputs.tables import is_frame
 from pandora_regret.optional import import_optional
 from pandora_regret.priors import Prior
 from pandora_regret.workup import Workup

@@ -9,9 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pandora_regret.compare.result import ALIKE, KNOWN_COSTS, STATED, Costs
-from pandora_regret.inputs import FloatArray, Forecast, InputError, InputTypeError, read_costs
-from pandora_regret.inputs.names import did_you_mean
-from pandora_regret.inputs.tables import is_frame
+from pandora_regret.inputs import (
+    FloatArray,
+    Forecast,
+    InputError,
+    InputTypeError,
+    did_you_mean,
+    is_frame,
+    read_costs,
+)
 from pandora_regret.metrics import Metric, comparison_metrics, workup_metrics
 from pandora_regret.priors import Prior, Uniform
 from pandora_regret.priors.names import prior_of_orders, read_prior, spelled_prior

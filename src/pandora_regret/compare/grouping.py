@@ -36,11 +36,17 @@ from pandora_regret.compare.estimates import COST, NO_PREDICTION, Measurements, 
 from pandora_regret.compare.result import Breakdown, Comparison, GroupModel, Subgroup
 from pandora_regret.compare.verdict import few_carriers
 from pandora_regret.inference.joint import Figure, contrast, holm
-from pandora_regret.inputs import FloatArray, InputError, InputTypeError, IntArray
-from pandora_regret.inputs.labels import is_missing
-from pandora_regret.inputs.names import matched
-from pandora_regret.inputs.numbers import read_array
-from pandora_regret.inputs.tables import is_frame, read_columns
+from pandora_regret.inputs import (
+    FloatArray,
+    InputError,
+    InputTypeError,
+    IntArray,
+    is_frame,
+    is_missing,
+    matched,
+    read_array,
+    read_columns,
+)
 from pandora_regret.text import count, counted, listed, money
 
 SMALLEST_GROUP = 30  # cases: costs are skewed, and below this size Student's intervals of their means fall short

@@ -8,8 +8,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 from pandora_regret.compare.embedded import EmbeddedSample
 from pandora_regret.inference.estimate import Estimate
-from pandora_regret.inputs import InputError
-from pandora_regret.inputs.tables import Done
+from pandora_regret.inputs import Done, InputError
 from pandora_regret.records import from_plain, to_plain
 from pandora_regret.text import Cell, Formats, Shown, Table, count, counted, money
 

@@ -15,10 +15,16 @@ from msgspec import Meta
 from numpy.random import Generator
 
 from pandora_regret.atomic import Place
-from pandora_regret.inputs import FloatArray, InputError, read_count, read_positive, read_seed
-from pandora_regret.inputs.costs import check_costs
-from pandora_regret.inputs.names import did_you_mean
-from pandora_regret.inputs.numbers import read_number
+from pandora_regret.inputs import (
+    FloatArray,
+    InputError,
+    check_costs,
+    did_you_mean,
+    read_count,
+    read_number,
+    read_positive,
+    read_seed,
+)
 from pandora_regret.priors import Empirical
 from pandora_regret.records import check_keys, check_one_of, fail, from_plain, path, read_toml
 from pandora_regret.text import typed

@@ -15,8 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.random import Generator
 
-from pandora_regret.inputs import FloatArray, InputError, InputTypeError, IntArray, read_count
-from pandora_regret.inputs.numbers import read_number
+from pandora_regret.inputs import FloatArray, InputError, InputTypeError, IntArray, read_count, read_number
 from pandora_regret.priors import Prior
 from pandora_regret.scores import expected_search_cost
 from pandora_regret.text import Table

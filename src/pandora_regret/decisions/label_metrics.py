@@ -16,10 +16,13 @@ from pandora_regret.inputs import (
     IntArray,
     Labels,
     Table,
+    check_each,
+    check_shape,
+    read_floats,
     read_labelled,
+    read_number,
     read_probabilities,
 )
-from pandora_regret.inputs.numbers import check_each, check_shape, read_floats, read_number
 from pandora_regret.kernels.reference import probabilities
 from pandora_regret.scores import Score, mean_or_rows
 

@@ -16,10 +16,12 @@ from pandora_regret.inputs import (
     IntArray,
     Labels,
     Table,
+    check_shape,
+    read_floats,
     read_labelled,
+    read_number,
     read_positive,
 )
-from pandora_regret.inputs.numbers import check_shape, read_floats, read_number
 
 
 def parallel_costs(y_true: Labels, y_proba: Table, *, labels: ArrayLike | None = None) -> FloatArray:

@@ -14,8 +14,17 @@ from numpy.typing import NDArray
 
 from pandora_regret.files.roles import KEPT
 from pandora_regret.files.source import AllDone, Fields, FileError, Names, Source, noted
-from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray
-from pandora_regret.inputs.tables import NOTHING_RESCALED, Rescaled, refusal, rescale_rows, row_sum_tolerance
+from pandora_regret.inputs import (
+    NOTHING_RESCALED,
+    FloatArray,
+    Forecast,
+    InputError,
+    IntArray,
+    Rescaled,
+    refusal,
+    rescale_rows,
+    row_sum_tolerance,
+)
 from pandora_regret.text import counted, listed
 
 if TYPE_CHECKING:

@@ -36,10 +36,7 @@ from pandora_regret.files.source import (
     noted,
 )
 from pandora_regret.files.text import ONE_PER_LINE, JsonLines, table_of, written_otherwise
-from pandora_regret.inputs import InputError, IntArray
-from pandora_regret.inputs.names import quoted
-from pandora_regret.inputs.numbers import LARGEST, LEAST_NORMAL
-from pandora_regret.inputs.tables import TOLERANCE
+from pandora_regret.inputs import LARGEST, LEAST_NORMAL, TOLERANCE, InputError, IntArray, quoted
 from pandora_regret.text import counted
 
 FORECAST, TRUTH = "forecast", "truth"

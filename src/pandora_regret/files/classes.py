@@ -16,8 +16,7 @@ from pandora_regret.files.columns import Rows, any_number, coded, numbers_of, te
 from pandora_regret.files.layout import Layout
 from pandora_regret.files.roles import COSTS, ID, LABEL, MODEL, ROLES, SINGLE, VOTES, Role
 from pandora_regret.files.source import Collected, Fields, FileError, Names, Source
-from pandora_regret.inputs import InputError
-from pandora_regret.inputs.names import did_you_mean, matched, quoted
+from pandora_regret.inputs import InputError, did_you_mean, matched, quoted
 from pandora_regret.text import listed
 
 if TYPE_CHECKING:

@@ -19,9 +19,7 @@ from numpy.typing import NDArray
 from pandora_regret.files.batch import PADDED, WHOLE, Batch, ids_written_otherwise, with_numbers
 from pandora_regret.files.roles import KEPT
 from pandora_regret.files.source import Fields, FileError, Kind, Names, Records, Source, Tables, unreadable
-from pandora_regret.inputs import FloatArray, IntArray
-from pandora_regret.inputs.names import did_you_mean, folded, matched
-from pandora_regret.inputs.numbers import LARGEST, SMALLEST, in_range
+from pandora_regret.inputs import LARGEST, SMALLEST, FloatArray, IntArray, did_you_mean, folded, in_range, matched
 
 if TYPE_CHECKING:
     from pandora_regret.files.predictions import Predictions

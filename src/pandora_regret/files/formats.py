@@ -45,7 +45,7 @@ from pandora_regret.files.source import (
     unreadable,
 )
 from pandora_regret.files.text import DelimitedFile, table_of
-from pandora_regret.inputs.names import matched, quoted
+from pandora_regret.inputs import matched, quoted
 from pandora_regret.optional import import_optional
 from pandora_regret.text import counted
 

@@ -39,8 +39,7 @@ from pandora_regret.files.source import (
     Problems,
     noted,
 )
-from pandora_regret.inputs import FloatArray, Forecast, InputError
-from pandora_regret.inputs.names import quoted
+from pandora_regret.inputs import FloatArray, Forecast, InputError, quoted
 from pandora_regret.text import counted, listed
 
 if TYPE_CHECKING:

@@ -14,9 +14,7 @@ from pandora_regret.files.batch import MOST_NAMED, spelled_otherwise
 from pandora_regret.files.layout import Dialect
 from pandora_regret.files.source import ROWS_AT_ONCE, FileError, Source
 from pandora_regret.files.written import named_twice, read_texts, read_written_number
-from pandora_regret.inputs import Done, FloatArray, InputError
-from pandora_regret.inputs.costs import check_costs
-from pandora_regret.inputs.names import did_you_mean, folded, matched, quoted
+from pandora_regret.inputs import Done, FloatArray, InputError, check_costs, did_you_mean, folded, matched, quoted
 from pandora_regret.optional import import_optional
 from pandora_regret.priors import Prior
 from pandora_regret.priors.names import FILE, PRIORS, spelled_priors

@@ -40,21 +40,19 @@ from pandora_regret.inputs import (
     InputError,
     IntArray,
     Labels,
-    Table,
-    read_choice,
-    read_count,
-    read_forecast,
-    read_probabilities,
-    read_seed,
-)
-from pandora_regret.inputs.tables import row_slices
-from pandora_regret.inputs.tests import (
     SearchName,
+    Table,
     Tests,
     check_is_tests,
     check_repeatable,
+    read_choice,
+    read_count,
+    read_forecast,
     read_per_class,
+    read_probabilities,
+    read_seed,
     read_tests,
+    row_slices,
 )
 from pandora_regret.kernels.reference import costs_of, if_true, log_ratio, probabilities, rank_odds, search_order
 from pandora_regret.priors import Prior

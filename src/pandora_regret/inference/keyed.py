@@ -9,9 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.inputs import FloatArray, InputError, InputTypeError
-from pandora_regret.inputs.labels import is_missing
-from pandora_regret.inputs.numbers import read_array
+from pandora_regret.inputs import FloatArray, InputError, InputTypeError, is_missing, read_array
 
 Keys: TypeAlias = NDArray[np.uint64]
 

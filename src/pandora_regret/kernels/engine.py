@@ -16,8 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from pandora_regret.inputs import FloatArray, Forecast, IntArray
-from pandora_regret.inputs.tables import row_slices
+from pandora_regret.inputs import FloatArray, Forecast, IntArray, row_slices
 from pandora_regret.kernels import native, reference
 from pandora_regret.kernels.reference import BROKEN_AT_RANDOM, Ties, relative_tie
 from pandora_regret.priors import Beta, Prior

@@ -17,10 +17,10 @@ from pandora_regret.inputs import (
     InputError,
     IntArray,
     read_choice,
+    read_costs,
     read_forecast,
     read_labelled,
 )
-from pandora_regret.inputs.costs import read_costs
 from pandora_regret.kernels.reference import probabilities
 from pandora_regret.priors import Prior, Uniform
 

@@ -17,8 +17,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pandora_regret.decisions.label_metrics import place_of_truth
-from pandora_regret.inputs import FloatArray, Forecast, InputError, InputTypeError, IntArray, read_alpha
-from pandora_regret.inputs.labels import read_labels
+from pandora_regret.inputs import (
+    FloatArray,
+    Forecast,
+    InputError,
+    InputTypeError,
+    IntArray,
+    read_alpha,
+    read_labels,
+)
 from pandora_regret.kernels.engine import in_threads, realised_costs, search_costs, total_losses, worth_compiling
 from pandora_regret.kernels.reference import BROKEN_BY_INDEX, at_mean_costs, at_truth, rank_odds
 from pandora_regret.metrics.base import FORMS, Metric

@@ -21,11 +21,14 @@ from pandora_regret.inputs import (
     IntArray,
     Labels,
     Table,
+    is_missing,
+    read_array,
+    read_count,
+    read_number,
     read_probabilities,
+    read_truth,
     renamed,
 )
-from pandora_regret.inputs.labels import is_missing, read_truth
-from pandora_regret.inputs.numbers import read_array, read_count, read_number
 from pandora_regret.monitor.queue import Cases, Queue, as_columns, natural_key
 from pandora_regret.monitor.streams import Paid, possible_costs
 from pandora_regret.monitor.summary import MonitorSummary, Period, summarise

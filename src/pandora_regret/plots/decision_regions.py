@@ -17,8 +17,8 @@ from pandora_regret.inputs import (
     read_choice,
     read_costs,
     read_probabilities,
+    read_truth,
 )
-from pandora_regret.inputs.labels import read_truth
 from pandora_regret.plots.style import (
     COLOURS,
     QUIET,

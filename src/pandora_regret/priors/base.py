@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from pandora_regret.inputs.numbers import FloatArray
+from pandora_regret.inputs import FloatArray
 
 Class = Any  # a class number, or an integer array of them that broadcasts with the odds
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
-from pandora_regret.inputs.numbers import FloatArray, read_alpha
+from pandora_regret.inputs import FloatArray, read_alpha
 from pandora_regret.priors.base import TIE, Class, Prior, settle_ties
 
 

@@ -9,11 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from pandora_regret.inputs.costs import check_costs
-from pandora_regret.inputs.errors import InputError
-from pandora_regret.inputs.labels import read_labels
-from pandora_regret.inputs.numbers import FloatArray, read_floats
-from pandora_regret.inputs.tables import is_frame, match_names, read_columns
+from pandora_regret.inputs import (
+    FloatArray,
+    InputError,
+    check_costs,
+    is_frame,
+    match_names,
+    read_columns,
+    read_floats,
+    read_labels,
+)
 from pandora_regret.priors.base import TIE, Class, Prior, log_quotient
 
 TABLE_BYTES = 1 << 28  # sorted tables of this much are kept at most; older ones are made anew when asked for

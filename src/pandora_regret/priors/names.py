@@ -9,9 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pandora_regret.inputs.costs import read_costs
-from pandora_regret.inputs.errors import InputError, InputTypeError
-from pandora_regret.inputs.numbers import FloatArray
+from pandora_regret.inputs import FloatArray, InputError, InputTypeError, read_costs
 from pandora_regret.priors.base import Prior
 from pandora_regret.priors.beta import Beta, Fixed, Uniform
 from pandora_regret.priors.empirical import Empirical

@@ -6,9 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from pandora_regret.inputs.costs import check_costs
-from pandora_regret.inputs.errors import InputError
-from pandora_regret.inputs.numbers import FloatArray, read_floats, read_number, read_positive
+from pandora_regret.inputs import FloatArray, InputError, check_costs, read_floats, read_number, read_positive
 from pandora_regret.priors.base import Class, Prior
 
 

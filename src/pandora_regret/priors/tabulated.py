@@ -20,8 +20,7 @@ import numpy as np
 from numpy.polynomial import legendre
 from numpy.random import Generator
 
-from pandora_regret.inputs.errors import InputError, InputTypeError
-from pandora_regret.inputs.numbers import FloatArray
+from pandora_regret.inputs import FloatArray, InputError, InputTypeError
 from pandora_regret.priors.base import Class, Prior
 
 CELL_TOLERANCE = 1e-12  # of a cell's integrals, relative to all that lies beyond it

@@ -29,8 +29,7 @@ from pandora_regret.compare.verdict import (
     recalibrating,
 )
 from pandora_regret.inference.estimate import Estimate
-from pandora_regret.inputs import InputError, InputTypeError
-from pandora_regret.inputs.names import did_you_mean
+from pandora_regret.inputs import InputError, InputTypeError, did_you_mean
 from pandora_regret.optional import import_optional
 from pandora_regret.report.charts import (
     Axis,

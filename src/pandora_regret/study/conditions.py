@@ -18,20 +18,21 @@ from pandora_regret.costs import available_costs
 from pandora_regret.imperfect import Tests, expected_expenditure
 from pandora_regret.inference.keyed import keyed_generator
 from pandora_regret.inputs import (
+    LARGEST,
+    SMALLEST,
     FloatArray,
     InputError,
     InputTypeError,
     IntArray,
+    SearchName,
+    by_name,
     read_choice,
+    read_costs,
     read_count,
     read_forecast,
+    read_labels,
     read_positive,
 )
-from pandora_regret.inputs.costs import read_costs
-from pandora_regret.inputs.labels import read_labels
-from pandora_regret.inputs.numbers import LARGEST, SMALLEST
-from pandora_regret.inputs.tables import by_name
-from pandora_regret.inputs.tests import SearchName
 from pandora_regret.kernels.engine import in_threads, realised_costs
 from pandora_regret.kernels.reference import BROKEN_BY_INDEX
 from pandora_regret.priors import Exponential, LogNormal, Prior, Uniform

@@ -21,13 +21,15 @@ from pandora_regret.inputs import (
     InputError,
     IntArray,
     Labels,
+    read_array,
     read_choice,
+    read_costs,
     read_count,
+    read_labels,
+    read_level,
     read_probabilities,
+    read_truth,
 )
-from pandora_regret.inputs.costs import read_costs
-from pandora_regret.inputs.labels import read_labels, read_truth
-from pandora_regret.inputs.numbers import read_array, read_level
 from pandora_regret.kernels.engine import in_threads, worth_compiling
 from pandora_regret.metrics import BASELINE, Metric, default_metrics, read_metrics, weighted_means
 from pandora_regret.study.conditions import PAPER_CONDITIONS, Condition, read_conditions

@@ -18,10 +18,7 @@ from msgspec import Meta
 from pandora_regret._version import __version__
 from pandora_regret.atomic import Place, write_atomically
 from pandora_regret.costs import load_costs
-from pandora_regret.inputs import FloatArray, InputError
-from pandora_regret.inputs.costs import read_costs
-from pandora_regret.inputs.labels import read_labels
-from pandora_regret.inputs.names import did_you_mean
+from pandora_regret.inputs import FloatArray, InputError, did_you_mean, read_costs, read_labels
 from pandora_regret.metrics import read_metrics
 from pandora_regret.records import check_keys, from_plain, parse_toml
 from pandora_regret.study.conditions import PAPER_CONDITIONS, read_conditions

@@ -19,9 +19,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pandora_regret.atomic import Place, write_atomically
-from pandora_regret.inputs import FloatArray, InputError, InputTypeError, IntArray, Table, read_probabilities
-from pandora_regret.inputs.labels import read_labels, read_truth
-from pandora_regret.inputs.names import did_you_mean
+from pandora_regret.inputs import (
+    FloatArray,
+    InputError,
+    InputTypeError,
+    IntArray,
+    Table,
+    did_you_mean,
+    read_labels,
+    read_probabilities,
+    read_truth,
+)
 from pandora_regret.optional import import_optional
 
 Plain: TypeAlias = dict[str, Any]  # values that JSON holds

@@ -9,9 +9,7 @@ import numpy as np
 from msgspec import Meta
 
 from pandora_regret.costs.pathways import Item, Step, Year, check_payments, check_version, rounded
-from pandora_regret.inputs import FloatArray, InputError
-from pandora_regret.inputs.names import did_you_mean
-from pandora_regret.inputs.past_cases import as_outcome
+from pandora_regret.inputs import FloatArray, InputError, as_outcome, did_you_mean
 from pandora_regret.records import as_written, check_keys, check_one_of, fail, from_plain, path
 from pandora_regret.text import unit_named
 

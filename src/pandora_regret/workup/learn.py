@@ -16,9 +16,7 @@ import numpy as np
 from pandora_regret.inference.dependence import displaced
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.joint import Figure
-from pandora_regret.inputs import FloatArray, InputError, IntArray, Table
-from pandora_regret.inputs.names import did_you_mean
-from pandora_regret.inputs.past_cases import read_records
+from pandora_regret.inputs import FloatArray, InputError, IntArray, Table, did_you_mean, read_records
 from pandora_regret.text import count, counted, listed, money, money_between, percent, typed
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.format import WorkupStep

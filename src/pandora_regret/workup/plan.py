@@ -10,11 +10,17 @@ from numpy.typing import ArrayLike
 
 from pandora_regret.atomic import Place, write_atomically
 from pandora_regret.imperfect.expenditure import order_of_tests, predicted_bills, searched
-from pandora_regret.inputs import InputError
-from pandora_regret.inputs.forecast import read_case
-from pandora_regret.inputs.names import completed
-from pandora_regret.inputs.numbers import read_choice, read_count, read_number
-from pandora_regret.inputs.tests import SearchName, Tests, read_tests
+from pandora_regret.inputs import (
+    InputError,
+    SearchName,
+    Tests,
+    completed,
+    read_case,
+    read_choice,
+    read_count,
+    read_number,
+    read_tests,
+)
 from pandora_regret.kernels.reference import probabilities
 from pandora_regret.text import Formats, Shown, Table, decimals_for, fixed, money, money_between, percent
 from pandora_regret.text.amounts import affixes, is_currency

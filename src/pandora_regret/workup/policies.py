@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pandora_regret.inputs import FloatArray, Forecast, IntArray
-from pandora_regret.inputs.tables import row_slices
+from pandora_regret.inputs import FloatArray, Forecast, IntArray, row_slices
 from pandora_regret.kernels import engine
 from pandora_regret.kernels.horn import FIRST, compiled_forest, forest_costs
 from pandora_regret.kernels.reference import BROKEN_BY_INDEX, search_order

@@ -13,11 +13,12 @@ from pandora_regret.inputs import (
     IntArray,
     Labels,
     Table,
+    is_frame,
+    match_names,
     read_count,
     read_forecast,
     read_probabilities,
 )
-from pandora_regret.inputs.tables import is_frame, match_names
 from pandora_regret.kernels.engine import Rows
 from pandora_regret.kernels.reference import probabilities
 from pandora_regret.priors import Prior

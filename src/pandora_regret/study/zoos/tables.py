@@ -25,8 +25,7 @@ from scipy.special import softmax
 from pandora_regret.files import read_table
 from pandora_regret.files.layout import RECOGNISED
 from pandora_regret.files.text import recognise_encoding, recognise_marks
-from pandora_regret.inputs import FloatArray, InputError, IntArray, read_count, read_probabilities
-from pandora_regret.inputs.numbers import read_number
+from pandora_regret.inputs import FloatArray, InputError, IntArray, read_count, read_number, read_probabilities
 from pandora_regret.optional import import_optional
 from pandora_regret.study.conditions import tempered
 from pandora_regret.study.predicting import Outcome, matches
