@@ -76,7 +76,10 @@ def compile_graph(workup: Workup, found: Findings | None = None, limit: int = MO
             edges.append(len(actions))
         return states[state]
 
-    numbered(start, likely)
+    try:
+        numbered(start, likely)
+    except RecursionError:  # hundreds of steps in a row
+        raise space.too_many(limit) from None
     most = max([2, *map(len, children)])
     padded = [[*after, *[len(states)] * (most - len(after))] for after in children]
     arrays = GraphArrays(
