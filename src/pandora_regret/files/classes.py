@@ -22,7 +22,7 @@ from pandora_regret.text import listed
 if TYPE_CHECKING:
     from pandora_regret.files.predictions import Predictions
 
-SAMPLE_VALUES = 1 << 16
+SAMPLE_VALUES = 1 << 14
 OF_FORECASTS = ("proba_prefix", "classes", "columns", "cost_prefix")  # what a layout says of files of predictions
 OF_TRUTHS = ("label", "votes_prefix", "cost_prefix", "by")  # and of the truth's, where that has a file of its own
 SETTLING = ("proba_prefix", "classes", "columns", "votes_prefix")  # what says which columns hold forecasts

@@ -407,7 +407,7 @@ def read_row(
     ):
         if is_so:
             raise FileError(problem, model.path, fix, argument=argument)
-    columns = replace(model.columns, label="", id=column, weight=None, group=None, model=None, votes=(), by=())
+    columns = Columns(model.classes, model.columns.forecasts, costs=model.columns.costs, id=column)
     wanted = str(row) if case is None else case
     rows = _rows_called(wanted, replace(model, columns=columns))
     if len(rows) != 1:

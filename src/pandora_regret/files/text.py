@@ -131,7 +131,6 @@ class DelimitedFile(TextFile):
     delimiter: str = ","
     header_lines: int = 1  # up to the end of the header: empty lines may stand before it
     longest_line: int = 0  # of the first ones, in bytes
-    broken_lines: bool = False  # whether values may hold line ends; reading them costs speed
 
     header_rows: ClassVar[int] = 1
 
@@ -147,7 +146,6 @@ class DelimitedFile(TextFile):
         lines = file.records(io.BytesIO(sample), complete)
         line, names = next(lines, (1, []))
         rows = [values for _, values in islice(lines, 1 + CELLS_LOOKED_AT // (8 * max(1, len(names))))]
-        physical = sample.split(b"\n")
         if not names:
             raise FileError("has no header", path, "name the columns on the first line")
         if len(names) == 1:
@@ -162,8 +160,7 @@ class DelimitedFile(TextFile):
             file,
             kinds=kinds,
             header_lines=line + sum(name.count("\n") for name in names),
-            longest_line=max(map(len, physical)),
-            broken_lines=any(line.count(b'"') % 2 for line in physical),
+            longest_line=max(map(len, sample.split(b"\n"))),
             n_rows=None if rows or not complete else 0,
             done=written_otherwise(path, file.encoding, separator if separator != usual else "", decimal),
         )
@@ -215,7 +212,7 @@ class DelimitedFile(TextFile):
         names, block_bytes = list(self.kinds), min(BLOCK_BYTES, rows * self.longest_line)
         run = [name for name in columns if name in numbers]
         first = names.index(run[0]) if run else 0
-        if len(run) > MANY_COLUMNS and run == names[first : first + len(run)] and not self.broken_lines:
+        if len(run) > MANY_COLUMNS and run == names[first : first + len(run)]:
             with self.lines() as lines:
                 deque(islice(lines, self.header_lines), maxlen=0)
                 while block := lines.read(block_bytes) + lines.readline():
@@ -229,7 +226,7 @@ class DelimitedFile(TextFile):
                 skip_rows=self.header_lines,
                 block_size=max(block_bytes, 4 * self.longest_line),
             ),
-            arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=self.broken_lines),
+            arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
             arrow_csv.ConvertOptions(column_types=types, include_columns=list(types), decimal_point=self.decimal),
         )
         tail = [""]

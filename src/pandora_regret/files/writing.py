@@ -6,11 +6,11 @@ import os
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from functools import partial
-from itertools import chain
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
+import pyarrow.feather as feather
 import pyarrow.parquet as pq
 
 from pandora_regret.atomic import write_atomically
@@ -28,24 +28,25 @@ def write_again(predictions: Predictions, path: AnyPath, new_forecasts: Rewrite)
 
     All other columns are kept as they are. The file is there whole or not at all.
     """
-    write, lengths = writer_of(path), list[int]()
-
-    def written(file: Any) -> None:
-        packed = os.fspath(path).lower().endswith(".gz")
-        with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) if packed else nullcontext(file) as out:
-            write(out, _rewritten(predictions, new_forecasts, lengths))
-
+    write = writer_of(path)
     try:
+        table = pa.concat_tables(_rewritten(predictions, new_forecasts))
+        packed = os.fspath(path).lower().endswith(".gz")
+
+        def written(file: Any) -> None:
+            with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) if packed else nullcontext(file) as out:
+                write(table, out)
+
         write_atomically(path, written)
     except pa.ArrowException as error:  # such as lists in a column, in CSV
         raise InputError(f"cannot be written: {error}", place=os.fspath(path), fix="name another format") from None
-    return sum(lengths)
+    return len(table)
 
 
-def _rewritten(predictions: Predictions, new_forecasts: Rewrite, lengths: list[int]) -> Tables:
-    """All columns, some rows at a time; `lengths` says how many."""
+def _rewritten(predictions: Predictions, new_forecasts: Rewrite) -> Tables:
+    """All columns, some rows at a time."""
     for rows in predictions.walk(list(predictions.sources[0].kinds)):
-        batch, records = predictions.batch(rows, 0), each_apart(rows.records, rows.source.kinds)
+        batch, records = predictions.batch(rows), each_apart(rows.records, rows.source.kinds)
         with blamed(batch.place):
             new = dict(zip(predictions.columns.forecasts, new_forecasts(batch).T, strict=True))
         for index, field in enumerate(records.schema):
@@ -55,11 +56,10 @@ def _rewritten(predictions: Predictions, new_forecasts: Rewrite, lengths: list[i
             elif pa.types.is_dictionary(kind):  # text, where a reader saves time by numbers for it
                 values = values.cast(kind.value_type)
             records = records.set_column(index, field.name, values)
-        lengths.append(len(records))
         yield records
 
 
-def writer_of(path: AnyPath) -> Callable[[Any, Tables], None]:
+def writer_of(path: AnyPath) -> Callable[[Any, Any], None]:
     """How a file of such a name is written; an error names those that can be."""
     for ending, writer in WRITERS.items():
         if os.fspath(path).lower().removesuffix(".gz").endswith(ending):
@@ -68,25 +68,17 @@ def writer_of(path: AnyPath) -> Callable[[Any, Tables], None]:
     raise InputError("cannot be written in a format of that name", place=os.fspath(path), fix=fix)
 
 
-def _write_json_lines(file: Any, tables: Tables) -> None:
-    for row in chain.from_iterable(records.to_pylist() for records in tables):
+def _write_json_lines(table: Any, file: Any) -> None:
+    for row in table.to_pylist():
         file.write(json.dumps(row, ensure_ascii=False, default=str).encode() + b"\n")
 
 
-def _write_tables(open_writer: Any, file: Any, tables: Tables) -> None:
-    for first in tables:  # which tells the types
-        with open_writer(file, first.schema) as writer:
-            for records in chain([first], tables):
-                writer.write(records)
-
-
-TABS = arrow_csv.WriteOptions(delimiter="\t")
-WRITERS = {
-    ".csv": partial(_write_tables, arrow_csv.CSVWriter),
-    ".tsv": partial(_write_tables, partial(arrow_csv.CSVWriter, write_options=TABS)),
+WRITERS: dict[str, Callable[[Any, Any], None]] = {
+    ".csv": arrow_csv.write_csv,
+    ".tsv": partial(arrow_csv.write_csv, write_options=arrow_csv.WriteOptions(delimiter="\t")),
     **dict.fromkeys((".jsonl", ".ndjson"), _write_json_lines),
-    **dict.fromkeys((".parquet", ".pq"), partial(_write_tables, pq.ParquetWriter)),
-    **dict.fromkeys((".arrow", ".feather"), partial(_write_tables, pa.ipc.new_file)),
+    **dict.fromkeys((".parquet", ".pq"), pq.write_table),
+    **dict.fromkeys((".arrow", ".feather"), feather.write_feather),
 }
 
 
