@@ -164,27 +164,23 @@ def interval_around(
 ) -> tuple[FloatArray, FloatArray]:
     """Intervals of figures of `items` things, such as Kendall's tau of models, that contain their estimates.
 
-    Estimates (C, Q) and replicates of them (C, R, Q) give lower and upper ends (C, Q), NaN without replicates.
+    Estimates (Q,) and replicates of them (R, Q) give lower and upper ends (Q,).
 
     Percentiles of replicates would not do. Tau counts which of two models is ahead, and every resampling adds the
     noise of the sample once more, so replicates lie to one side of the estimate as the estimate lies to that side
     of the truth, and somewhat less far: the first noise overturns the closest pairs. So the interval reaches to
     both sides of the estimate, and the bias of the replicates counts `BIAS_WEIGHT` times beside their variance.
     """
-    if not replicates.shape[1]:
-        return np.full_like(estimate, np.nan), np.full_like(estimate, np.nan)
-    bias = replicates.mean(axis=1) - estimate
-    reach = _quantile(items, level) * np.sqrt(replicates.var(axis=1) + BIAS_WEIGHT * bias**2)
+    bias = replicates.mean(axis=0) - estimate
+    reach = _quantile(items, level) * np.sqrt(replicates.var(axis=0) + BIAS_WEIGHT * bias**2)
     return estimate - reach, estimate + reach
 
 
 def percentiles(replicates: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-    """The interval along axis 1 that leaves out equal tails; its ends are replicates, infinite ones too."""
-    if not replicates.shape[1]:
-        return replicates.sum(axis=1) * np.nan, replicates.sum(axis=1) * np.nan
+    """The interval along axis 0 that leaves out equal tails; its ends are replicates, infinite ones too."""
     tail = (1 - level) / 2
-    low = np.quantile(replicates, tail, axis=1, method="lower")
-    return low, np.quantile(replicates, 1 - tail, axis=1, method="higher")
+    low = np.quantile(replicates, tail, axis=0, method="lower")
+    return low, np.quantile(replicates, 1 - tail, axis=0, method="higher")
 
 
 def _wilson(share: FloatArray, ratio: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -391,6 +391,8 @@ def _of_condition(
 ) -> ConditionResult:
     """Values from replicate 0, the sample itself, and intervals from the others."""
     signed, regrets = (np.concatenate(some) for some in list(zip(*parts, strict=True))[:2])
+    if len(signed) == 1:  # nothing is known about intervals
+        signed, regrets = (np.vstack([values, np.full_like(values, np.nan)]) for values in (signed, regrets))
     _, _, constant, picked = parts[0]
     is_reversed = signed[0] * [1 if metric.better == "lower" else -1 for metric in metrics] < 0
     keys = [metric.key for metric in metrics]
@@ -398,20 +400,19 @@ def _of_condition(
     taus = signed * np.where(signed[:1] < 0, -1, 1)  # the estimate's absolute value, and what is around it
     gaps = taus - taus[:, baseline]
     (low, high), (gap_low, gap_high) = (
-        interval_around(each[:1], each[None, 1:], items=n_models, level=level) for each in (taus, gaps)
+        interval_around(each[0], each[1:], items=n_models, level=level) for each in (taus, gaps)
     )
     low, high = np.maximum(low, 0), np.minimum(high, 1)
-    gap_low = np.maximum(gap_low, low - high[:, baseline])  # further apart the two cannot be
-    gap_high = np.minimum(gap_high, high - low[:, baseline])
+    gap_low = np.maximum(gap_low, low - high[baseline])  # further apart the two cannot be
+    gap_high = np.minimum(gap_high, high - low[baseline])
     with np.errstate(invalid="ignore"):  # infinite bills on both sides: there is no mean
-        mean = regrets[1:].mean(axis=0) if len(regrets) > 1 else np.full_like(regrets[0], np.nan)
-    paid = [ends[0] for ends in percentiles(regrets[None, 1:], level)]
+        mean = regrets[1:].mean(axis=0)
     tau, gap, regret = (
         [kind(*map(number_of, ends)) for ends in zip(*columns, strict=True)]
         for kind, *columns in (
-            (Figure, taus[0], low[0], high[0]),
-            (Figure, gaps[0], gap_low[0], gap_high[0]),
-            (Regret, regrets[0], *paid, mean),
+            (Figure, taus[0], low, high),
+            (Figure, gaps[0], gap_low, gap_high),
+            (Regret, regrets[0], *percentiles(regrets[1:], level), mean),
         )
     )
     cells = zip(keys, constant.tolist(), is_reversed.tolist(), tau, gap, regret, picked, strict=True)
