@@ -7,20 +7,20 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from pandora_regret.inference.joint import Figure, carriers_of, contrast, holm
+from pandora_regret.inference.joint import Figure, contrast, holm
 
 N = 80
 
 
-def even(n):
-    return np.full(n, 1 / n)
+def carriers_of(values):
+    return Figure.of_mean(values, np.ones(len(values))).carriers(0.0)
 
 
 @given(st.integers(1, 20), st.floats(0.1, 1e6))
 def test_cases_that_differ_equally_from_the_rest_are_counted(m, amount):
     values = np.zeros(60)
     values[:m] = amount
-    carriers = carriers_of(values, even(60))
+    carriers = carriers_of(values)
     assert carriers.number == pytest.approx(m)
     assert (carriers.largest, carriers.units) == (m, 60)
     assert carriers.share == pytest.approx(1)
@@ -30,7 +30,7 @@ def test_cases_that_differ_equally_from_the_rest_are_counted(m, amount):
 def test_normal_and_skewed_values_have_many_carriers():
     rng = np.random.default_rng(0)
     for draw in (rng.normal, rng.exponential, rng.uniform):
-        few = [carriers_of(draw(size=60), even(60)).few for _ in range(300)]
+        few = [carriers_of(draw(size=60)).few for _ in range(300)]
         assert np.mean(few) < 0.01
 
 

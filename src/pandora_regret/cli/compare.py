@@ -120,8 +120,8 @@ def _compared(asked: Asked) -> comparing.Comparison:
     from pandora_regret.compare.grouping import columns_of, values_of
     from pandora_regret.files.written import listed
 
-    breakdowns = columns_of(text for several in asked.by for text in listed(several))
-    layout = asked.layout(by=tuple(dict.fromkeys(name for names in breakdowns.values() for name in names)))
+    breakdowns = [text for several in asked.by for text in listed(several)]
+    layout = asked.layout(by=columns_of(breakdowns))
     with bars() as progress:
         opened = files.open_models(files.read_models_argument(asked.files, layout), asked.priced())
         progress.start("reading", total=len(opened))

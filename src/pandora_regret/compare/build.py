@@ -189,7 +189,7 @@ def compare(
     orders = [name for name, forecast in forecasts.items() if forecast.order_only]
     if orders:  # of all models only orders can be compared because one of them is nothing else
         forecasts = {name: replace(forecast, order_only=True) for name, forecast in forecasts.items()}
-    columns, sample = read_by(by, one.n_cases), read_sample(one, ids, groups)
+    breakdowns, sample = read_by(by, one.n_cases), read_sample(one, ids, groups)
     if orders or len(sample.keys) < 2:  # nothing can be learnt from orders, or from one row or group
         method, decompose = None, False
     smallest = read_count(smallest_group, "smallest_group", least=2)
@@ -249,7 +249,7 @@ def compare(
         sample=embedded,
         done=done,
     )
-    result = broken_down(result, basis, columns, smallest)
+    result = broken_down(result, basis, breakdowns, smallest)
     apart = [name for name, each in forecasts.items() if not np.array_equal(each.truth, one.truth)]
     result = without_verdict(result, apart) if apart else result
     progress()
@@ -333,9 +333,11 @@ def _compare_frames(given: dict[str, Any]) -> Comparison:
         fix = "pass a frame as y_true, and a mapping of names to frames as models, each with this column"
         raise InputTypeError(f"is {id!r}, by which frames are joined", argument="id", fix=fix)
     told = {role: given.pop(name) for name, role in COLUMNS_OF_FRAMES.items()}
-    classes, breakdowns = None if labels is None else tuple(map(str, labels)), columns_of(by or ())
-    columns = tuple(name for names in breakdowns.values() for name in names)
-    layout = Layout(id=id, truth=source_of(y_true, "y_true"), by=columns, classes=classes, **told)
+    classes, breakdowns = (
+        None if labels is None else tuple(map(str, labels)),
+        [by] if isinstance(by, str) else by or (),
+    )
+    layout = Layout(id=id, truth=source_of(y_true, "y_true"), by=columns_of(breakdowns), classes=classes, **told)
     files = [ModelFiles((source_of(frame, str(name)),), layout, str(name)) for name, frame in models.items()]
     joined = read_together(open_models(files))
     of_rows = {name: joined.of_rows(name) for name in ("ids", "groups")}

@@ -58,8 +58,10 @@ CROSS = "*"
 MOST_CASES = 0.5  # of all weight
 MOST_NAMES = 3  # in one sentence
 IN_PERCENT = 1.1  # ratios below it are said in percent
-Columns: TypeAlias = tuple[NDArray[Any], ...]
 How: TypeAlias = str | int | list[float] | None  # a column is cut: "each" value, so many bins, edges, or as usual
+Cuts: TypeAlias = list[
+    tuple[str, How, NDArray[Any]]
+]  # of a breakdown: columns, how they are cut, and values, (N,)
 
 
 def read_cuts(text: str) -> list[tuple[str, How]]:
@@ -85,30 +87,27 @@ def read_cuts(text: str) -> list[tuple[str, How]]:
     return cuts
 
 
-def columns_of(breakdowns: str | Iterable[str]) -> dict[str, Sequence[str]]:
-    """The columns of breakdowns as they are written, such as ``site*age:10``."""
-    texts = [breakdowns] if isinstance(breakdowns, str) else breakdowns
-    return {text: [column for column, _ in read_cuts(text)] for text in texts}
+def columns_of(breakdowns: Iterable[str]) -> tuple[str, ...]:
+    """The columns of breakdowns as they are written, such as ``site*age:10``, each once."""
+    return tuple(dict.fromkeys(column for text in breakdowns for column, _ in read_cuts(text)))
 
 
-def values_of(breakdowns: Mapping[str, Sequence[str]], values: Mapping[str, Any]) -> dict[str, Any]:
+def values_of(breakdowns: Iterable[str], values: Mapping[str, Any]) -> dict[str, Any]:
     """What `compare` takes as `by`, from the columns that files or frames have."""
-    asked = [name for names in breakdowns.values() for name in names]
+    asked = columns_of(breakdowns)
     columns = {name: values[column] for name, column in matched(asked, values).items()}
     for missing in (name for name in asked if name not in columns):
         fix, (name, colon, _) = "name a column that one of the files has", missing.rpartition(":")
         if colon:
             fix = f"write bins such as {name}:10 (ten bins), {name}:18|65 (edges) or {name}:each"
         raise InputError(f"names {missing!r}, which no file has", argument="by", value=missing, fix=fix)
-    return {
-        text: columns[names[0]] if len(names) == 1 else tuple(columns[name] for name in names)
-        for text, names in breakdowns.items()
-    }
+    parts = {text: tuple(columns[name] for name, _ in read_cuts(text)) for text in breakdowns}
+    return {text: of if len(of) > 1 else of[0] for text, of in parts.items()}
 
 
-def read_by(by: Any, n_rows: int) -> dict[str, Columns]:
-    """What results are broken down by, as a mapping or a frame: columns, (N,) each, by how they are cut."""
-    columns: dict[str, Columns] = {}
+def read_by(by: Any, n_rows: int) -> list[Cuts]:
+    """What results are broken down by, as a mapping or a frame."""
+    breakdowns = list[Cuts]()
     if is_frame(by):
         listed, names = read_columns(by, None, "by")
         by = dict(zip(names, listed, strict=True))
@@ -116,28 +115,26 @@ def read_by(by: Any, n_rows: int) -> dict[str, Columns]:
         fix = "pass a frame, or a mapping such as {'site': site, 'age:10': age, 'site*sex': (site, sex)}"
         raise InputTypeError(f"is a {type(by).__name__}", argument="by", fix=fix)
     for name, values in (by or {}).items():
-        place, wanted = f"by[{str(name)!r}]", len(read_cuts(str(name)))
-        parts = values if wanted > 1 else (values,)
-        if not isinstance(parts, tuple | list) or len(parts) != wanted:
-            raise InputError(f"needs {wanted} columns", argument="by", place=place, fix="pass a tuple of them")
-        columns[str(name)] = tuple(read_array(part, place) for part in parts)
-        for shape in (column.shape for column in columns[str(name)] if column.shape != (n_rows,)):
+        place, cuts = f"by[{str(name)!r}]", read_cuts(str(name))
+        parts = values if len(cuts) > 1 else (values,)
+        if not isinstance(parts, tuple | list) or len(parts) != len(cuts):
+            raise InputError(f"needs {len(cuts)} columns", argument="by", place=place, fix="pass a tuple of them")
+        breakdowns.append([(*cut, read_array(part, place)) for cut, part in zip(cuts, parts, strict=True)])
+        for shape in (column.shape for *_, column in breakdowns[-1] if column.shape != (n_rows,)):
             fix = f"pass one value per case, shape ({n_rows},)"
             raise InputError(f"has shape {shape}", argument="by", place=place, fix=fix)
-    return columns
+    return breakdowns
 
 
-def group(
-    name: str, columns: Columns, sample: Sample, smallest: int
-) -> tuple[list[tuple[str, ...]], IntArray, int]:
+def group(cuts: Cuts, sample: Sample, smallest: int) -> tuple[list[tuple[str, ...]], IntArray, int]:
     """What groups are called, column by column, the group of each case, (n_cases,), and how many were pooled.
 
     Groups of fewer than `smallest` cases, or clusters of them, become one. That one comes last, and says how many
     of its cases lack a value; empty groups are gone.
     """
     codes, labels = np.zeros(sample.n_cases, dtype=np.intp), list[tuple[str, ...]]([()])
-    for cut, column in zip(read_cuts(name), columns, strict=True):
-        more, names = _divide(*cut, column[sample.cases].tolist())
+    for column, how, values in cuts:
+        more, names = _divide(column, how, values[sample.cases].tolist())
         codes = codes * len(names) + more
         labels = [(*label, another) for label in labels for another in names]
     sizes, of_rows = np.bincount(codes, minlength=len(labels)), codes[sample.case_of]
@@ -206,12 +203,10 @@ def _binned(how: How, numbers: FloatArray, times: Sequence[int]) -> tuple[list[i
 
 
 def broken_down(
-    result: Comparison, measurements: Measurements, columns: Mapping[str, Columns], smallest: int
+    result: Comparison, measurements: Measurements, breakdowns: Iterable[Cuts], smallest: int
 ) -> Comparison:
     """The comparison with models group by group, and the verdict with what stands out beyond the margin."""
-    splits = [
-        _Split(name, of_cases, measurements, smallest, result.verdict.margin) for name, of_cases in columns.items()
-    ]
+    splits = [_Split(cuts, measurements, smallest, result.verdict.margin) for cuts in breakdowns]
     every = [each for split in splits for models in split.groups for each in models]
     for family in (slice(0, 2), slice(2, 3)):
         p = np.array([each.p[family] for each in every])
@@ -264,12 +259,10 @@ class _InGroup:
 class _Split:
     """The groups of a breakdown, and all models in each."""
 
-    def __init__(
-        self, name: str, columns: Columns, measurements: Measurements, smallest: int, margin: float
-    ) -> None:
-        self.columns, self.measurements, self.margin = [name for name, _ in read_cuts(name)], measurements, margin
+    def __init__(self, cuts: Cuts, measurements: Measurements, smallest: int, margin: float) -> None:
+        self.columns, self.measurements, self.margin = [column for column, *_ in cuts], measurements, margin
         self.level, sample, models = measurements.interval.level, measurements.sample, measurements.models
-        self.labels, of_cases, self.pooled = group(name, columns, sample, smallest)
+        self.labels, of_cases, self.pooled = group(cuts, sample, smallest)
         self.sizes, of_rows = np.bincount(of_cases), of_cases[sample.case_of]
         costs, predicted = (np.stack([each.rows[key] for each in models]) for key in (COST, "predicted_cost"))
         others = (costs.sum(axis=0) - costs) / (len(models) - 1) if len(models) > 1 else predicted

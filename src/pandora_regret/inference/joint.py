@@ -105,10 +105,24 @@ class Figure:
         return max(student, corrected_p_value(self.replicates, value, self.effective, skew, ROUNDING * scale))
 
     def carriers(self, scale: float) -> Carriers:
-        """How many units carry the number, of those that have any weight."""
-        weigh = self.shares > 0
-        shares = self.shares[weigh]
-        return carriers_of(self.influence[weigh] / shares, shares, ROUNDING * scale)
+        """The units that carry the number, of those that have any weight; `scale` times 1e-12 is rounding.
+
+        By ``(E|x|)^2 / E x^2`` of what lies off the median: 0.64 for normal values, m / G where m of G values
+        differ from the others by the same amount.
+        """
+        shares = self.shares[weigh := self.shares > 0]
+        values, units = self.influence[weigh] / shares, len(shares)
+        order = np.argsort(values)
+        median = values[order][np.searchsorted(np.cumsum(shares[order]), 0.5)]
+        deviation = np.abs(values - median)
+        deviation[deviation <= ROUNDING * scale] = 0.0
+        total = float((shares * deviation).sum())
+        if total == 0:
+            return Carriers(0.0, units, 0.0, 0)
+        number = units * total**2 / float((shares * deviation**2).sum())
+        largest = max(1, round(number))
+        top = np.partition(shares * deviation, -largest)[-largest:]
+        return Carriers(number, units, float(top.sum()) / total, largest)
 
 
 def effective_number(shares: FloatArray) -> float:
@@ -192,25 +206,6 @@ class Carriers:
     def few(self) -> bool:
         """Whether they are so few that an interval cannot be trusted."""
         return self.number < min(FEW, SMALL_SHARE * self.units)
-
-
-def carriers_of(values: FloatArray, shares: FloatArray, rounding: float = 0.0) -> Carriers:
-    """Of a weighted mean of values, (G,), whose shares of all weight are (G,).
-
-    By ``(E|x|)^2 / E x^2`` of what lies off the median: 0.64 for normal values, m / G where m of G values differ
-    from the others by the same amount.
-    """
-    order = np.argsort(values)
-    median = values[order][np.searchsorted(np.cumsum(shares[order]), 0.5)]
-    deviation = np.abs(values - median)
-    deviation[deviation <= rounding] = 0.0
-    total, units = float((shares * deviation).sum()), len(values)
-    if total == 0:
-        return Carriers(0.0, units, 0.0, 0)
-    number = units * total**2 / float((shares * deviation**2).sum())
-    largest = max(1, round(number))
-    top = np.partition(shares * deviation, -largest)[-largest:]
-    return Carriers(number, units, float(top.sum()) / total, largest)
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:

@@ -285,40 +285,34 @@ class StreamSums:
     def _count(self, batch: Batch, scores: FusedScores, rows: Forecast | None) -> None:
         """Which class is true, which is predicted, and which is taken for which; and all of it in replicates."""
         about: Any = rows or batch  # of cases that were voted on, the votes
-        truth, k, interval, predicted = (
+        truth, predicted, k, interval = (
             about.truth,
+            scores.predicted,
             self.settings.n_classes,
             self.settings.interval,
-            scores.predicted,
         )
-        each = np.broadcast_to(1.0, len(truth)) if about.weights is None else about.weights
-        if self.by_class:
-            cells = scores.cells
-            if cells is None:
-                squared = each**2 if rows is None or rows.shares is None else each**2 / rows.shares
-                places = truth * k + predicted
-                cells = np.reshape([np.bincount(places, by, k * k) for by in (each, squared)], (2, k, k))
+        if (cells := scores.cells) is not None:  # summed by a loop that keeps no rows, as nothing is drawn
             self.sums["counts"].add(np.stack([cells[0].sum(axis=1), cells[0].sum(axis=0), np.diag(cells[0])]))
             self.sums["taken for"].add(cells[1])
-        else:
-            seen = ((truth, each), (predicted, each), (truth, each * (predicted == truth)))
-            self.sums["counts"].add(np.stack([np.bincount(column, by, k) for column, by in seen]))
+            return
+        each = np.broadcast_to(1.0, len(truth)) if about.weights is None else about.weights
+        seen = ((truth, each), (predicted, each), (truth, each * (predicted == truth)))
+        self.sums["counts"].add(np.stack([np.bincount(column, by, k) for column, by in seen]))
+        if self.by_class:
+            squared = each**2 if rows is None or rows.shares is None else each**2 / rows.shares
+            self.sums["taken for"].add(np.bincount(truth * k + predicted, squared, k * k).reshape(k, k))
         if not interval.replicates:
             return
         finite = np.where(np.isfinite(scores.table), scores.table, 0.0)  # an infinite mean has no interval
-        sums: list[Any] = [np.stack([each, *(each * finite)], axis=1)]
-        if self.by_class:
-            from scipy.sparse import csr_array
-
-            columns = np.concatenate([truth, k + predicted, 2 * k + truth])
-            numbers = np.concatenate([each, each, each * (predicted == truth)])
-            sums.append(csr_array((numbers, (np.tile(np.arange(len(truth)), 3), columns)), (len(truth), 3 * k)))
+        sums = np.stack([each, *(each * finite)], axis=1)
         names = batch.ids if batch.groups is None else batch.groups  # else rows are drawn by their numbers
         keys = keys_of(np.arange(batch.first_row, batch.first_row + len(batch)) if names is None else names)
         keys = keys if rows is None else rows.per_row(keys)
         self.clusters |= {int(keys.min()), int(keys.max())}
         for some, drawn in weights_in_parts(keys, interval.replicates, interval.seed):
-            parts = [weighted_sums(drawn, sums[0]), *(drawn @ indicators for indicators in sums[1:])]
+            parts = [weighted_sums(drawn, sums)]
+            for column, by in seen if self.by_class else ():
+                parts.append(np.array([np.bincount(column, by * often, k) for often in drawn]))
             self.sums["replicates"].add(np.hstack(parts), index=some)
 
     def merge(self, other: StreamSums) -> None:
