@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 pytest.importorskip("pyarrow")
@@ -148,3 +149,16 @@ def test_a_refused_study_leaves_no_folder(vendors, tmp_path):
     assert result.exit_code == 2
     assert "costs of data set 'guts'" in result.stderr
     assert not Path("results").exists()
+
+
+@pytest.mark.parametrize(
+    "written", [None, json.dumps, str], ids=["parquet", "JSON in cells", "as Python prints it"]
+)
+def test_classifiers_lists_in_tables_are_those_of_json_lines(vendors, written):
+    rows = [json.loads(line) for line in Path("triage.jsonl").read_text(encoding="utf-8").splitlines()]
+    frame = pd.DataFrame({"PATIENT": [row["PATIENT"] for row in rows], "top3": [row["top3"] for row in rows]})
+    path = "lists.parquet" if written is None else "lists.csv"
+    frame.to_parquet(path) if written is None else frame.assign(top3=frame["top3"].map(written)).to_csv(path)
+    told = ("--truth", "cases.csv", *TOLD)
+    by_lines, by_cells = (run_json("score", name, *told) for name in ("triage.jsonl", path))
+    assert by_cells["models"][0]["scores"] == by_lines["models"][0]["scores"]

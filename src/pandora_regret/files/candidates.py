@@ -100,17 +100,17 @@ def open_json(path: str, head: bytes, said: Dialect, classes: Sequence[str] | No
     if not names:
         raise FileError("has no rows", path, ONE_PER_LINE)
     is_sample = rows[0].keys() >= SAMPLE_FIELDS
-    if is_sample or _field_of_lists(rows[0]):
+    if is_sample or field_of_lists(rows[0]):
         objects = file.objects((record for _, record in file.rows()), each_once=True)
         records = {f" line {line}": values for line, values in objects}
         if is_sample:
             return _read_samples(file, records, classes or ())
-        return _read_lists(file, records, said.other, classes or ())
+        return read_lists(file, records, said.other, classes or ())
     check_names(names, path)
     return replace(file, kinds=kinds_of(table_of(rows, names)))
 
 
-def _field_of_lists(values: Fields) -> str | None:
+def field_of_lists(values: Fields) -> str | None:
     """The field that holds a row's candidates: `forecast`, or labels with scores, as text classifiers write."""
     if isinstance(values.get(FORECAST), (dict, list)):
         return FORECAST
@@ -159,13 +159,13 @@ def _table(
     return ListedRows(file.path, kinds_of(table.schema), table=table, **about)
 
 
-def _read_lists(file: Source, records: Records, other: str | None, classes: Sequence[str]) -> ListedRows:
+def read_lists(file: Source, records: Records, other: str | None, classes: Sequence[str]) -> ListedRows:
     """Rows such as ``{"id": 7, "truth": "flu", "forecast": {"flu": 0.7, "cold": 0.3}}``, or in order only.
 
     `other` is the class of everything that a list does not name.
     """
     path, first = file.path, next(iter(records.values()))
-    key = _field_of_lists(first) or FORECAST
+    key = field_of_lists(first) or FORECAST
     order_only = _pairs(first[key]) is None
     rows = _rows(path, records, partial(_row, key=key, order_only=order_only))
     lists = [row.options for row in rows.values()]

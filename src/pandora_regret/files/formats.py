@@ -15,7 +15,9 @@ import sys
 import tempfile
 import zipfile
 import zlib
+from ast import literal_eval
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, reduce
 from itertools import accumulate
@@ -27,7 +29,7 @@ import pyarrow as pa
 import pyarrow.ipc as ipc
 from numpy.typing import NDArray
 
-from pandora_regret.files.candidates import open_json
+from pandora_regret.files.candidates import field_of_lists, open_json, read_lists
 from pandora_regret.files.columns import each_apart, explained, kinds_of, regrouped, valid_rows
 from pandora_regret.files.layout import RECOGNISED, Dialect
 from pandora_regret.files.roles import ROLES
@@ -95,10 +97,34 @@ def open_source(
     if binary is not None:
         if name == NAME:
             raise FileError("is no text", NAME, "save it as a file, and pass that")
-        return binary(name, head, said, classes)
-    if ".jsonl" in name.lower() or ".ndjson" in name.lower() or JSON.match(head):
+        source = binary(name, head, said, classes)
+    elif ".jsonl" in name.lower() or ".ndjson" in name.lower() or JSON.match(head):
         return open_json(name, head, said, classes, location)
-    return DelimitedFile.open(name, head, said, "\t" if ".tsv" in name.lower() else ",", location)
+    else:
+        source = DelimitedFile.open(name, head, said, "\t" if ".tsv" in name.lower() else ",", location)
+    kinds = list(source.kinds.values())
+    return source if "nested" not in kinds and kinds.count("number") > 1 else _with_lists(source, said, classes)
+
+
+def _with_lists(source: Source, said: Dialect, classes: Sequence[str] | None) -> Source:
+    """The source; its rows as lists of candidates, where cells of a column are such lists, or the text of such."""
+    with explained(source.path, "a table"):
+        parts = source.read(list(source.kinds), frozenset(), ROWS_AT_ONCE)
+        rows = (_unwritten(row) for part in parts for row in part.to_pylist())
+        first = next(rows, {})
+        if field_of_lists(first) is None:
+            return source
+        records = {f" row {n}": row for n, row in enumerate((first, *rows), 1)}
+    return read_lists(source, records, said.other, classes or ())
+
+
+def _unwritten(row: Fields) -> Fields:
+    """The row, with lists of candidates that were written out as text, by JSON or by Python, as lists."""
+    for name, value in row.items():
+        if isinstance(value, str) and value.startswith("[{"):
+            with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+                row[name] = literal_eval(value)
+    return row
 
 
 def stem_of(path: str) -> str:
