@@ -258,17 +258,15 @@ class DelimitedFile(TextFile):
         return pa.table(columns)
 
     def _columns_of(self, lines: Iterable[bytes], names: Sequence[str], types: Fields) -> list[Any]:
-        """Some columns of lines that have these names, without a gap."""
+        """Some columns of lines that have these names; a number that is missing is NaN."""
         table = arrow_csv.read_csv(
             pa.BufferReader(b"\n".join(lines)),
             arrow_csv.ReadOptions(column_names=names),
             arrow_csv.ParseOptions(delimiter=self.delimiter, ignore_empty_lines=False),
             arrow_csv.ConvertOptions(column_types=types, include_columns=list(types), decimal_point=self.decimal),
         )
-        columns = [column.combine_chunks() for column in table.columns]
-        if any(column.null_count for column in columns):
-            raise pa.ArrowInvalid("a number is missing")
-        return columns
+        columns = (column.combine_chunks() for column in table.columns)
+        return [column.fill_null(float("nan")) if column.null_count else column for column in columns]
 
     def _check_lines(self) -> None:
         """No line is wrong in itself."""
