@@ -37,7 +37,7 @@ from pandora_regret.inputs import InputError
 
 SAMPLE_BYTES = 1 << 20  # from which the kinds of the columns are told
 LONGEST_LINE = 1 << 28
-BLOCK_BYTES = 1 << 22
+BLOCK_BYTES = 1 << 20
 MANY_COLUMNS = 1000  # for each of which Arrow takes longer than for some numbers
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 UTF_8 = "utf-8"
