@@ -24,7 +24,6 @@ from pandora_regret.kernels import engine
 from pandora_regret.kernels.engine import in_threads
 from pandora_regret.workup.planner import Node, Planner
 from pandora_regret.workup.policies import exact_policy
-from pandora_regret.workup.states import StateSpace
 
 ROWS = 10_000
 
@@ -184,6 +183,9 @@ class OneStep(Planner):
 
     rule = "information"
 
+    def run(self) -> None:
+        """Its plans are asked for one by one."""
+
     def _rule(self, node: Node, price: float, rare: bool) -> int:
         left = node.entropies if self.rule == "information" else node.stops
         gain = left[0] - self.bounds.per_action(np.where(node.ended, 0.0, left))
@@ -191,9 +193,7 @@ class OneStep(Planner):
 
 
 def by_rule(workup: pr.Workup, p: np.ndarray, rule: str, likely: float) -> float:
-    space = StateSpace(workup)
-    state, likelihood = space.start()
-    planner = OneStep(space, state, p * likelihood, np.inf)
+    planner = OneStep(workup, p, {}, np.inf)
     planner.rule = rule
     return planner._plan(0.0, likely)
 

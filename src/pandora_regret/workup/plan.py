@@ -25,12 +25,14 @@ from pandora_regret.kernels.reference import probabilities
 from pandora_regret.text import Formats, Shown, Table, decimals_for, fixed, money, money_between, percent
 from pandora_regret.text.amounts import affixes, is_currency
 from pandora_regret.workup.description import Workup
+from pandora_regret.workup.planner import Planner
 from pandora_regret.workup.scores import check_workup, class_columns
-from pandora_regret.workup.solver import Alternative, solver_for
+from pandora_regret.workup.solver import Alternative, ClosedSolver, GraphSolver, Solver
 from pandora_regret.workup.tree import PlanNode, as_svg, cost_interval, follow
 
 METHODS = {"auto": "whichever suits", "graph": "every state", "planner": "within bounds, in the time given"}
 MOST_STEPS = 10  # in a notebook
+QUICK = 5_000  # states of a graph that is compiled at once
 
 
 @dataclass(frozen=True)
@@ -313,7 +315,7 @@ def plan_workup(
     forecast, found = read_case(case, labels, logits, normalise), dict(found or {})
     p = np.asarray(probabilities(next(forecast.blocks()))[0, class_columns(forecast, workup)], np.float64)
     read_number(seconds, "seconds", lambda number: number > 0, "it must be positive")
-    solver = solver_for(workup, p, found, read_choice(method, "method", METHODS), seconds, limit)
+    solver = _solver(read_choice(method, "method", METHODS), limit, workup, p, found, seconds)
     tree = solver.grow(solver.start, solver.likelihood)
     alternatives = [] if tree.kind == "done" else list(solver.alternatives(tree.expected_cost))
     alternatives.sort(key=lambda one: (one.expected_cost, one.name != tree.name))
@@ -341,3 +343,14 @@ def plan_workup(
         solver.name,
         solver.least(tree.expected_cost),
     )
+
+
+def _solver(method: str, limit: int | None, workup: Workup, *case: Any) -> Solver:
+    """A closed form where there is one, the state graph where it is small, else the planner; or as asked."""
+    if method == "auto" and workup.method == "graph":
+        try:
+            return GraphSolver(workup, *case, limit=min(limit or QUICK, QUICK))
+        except InputError:  # too many states; the planner says what else may be wrong
+            method = "planner"
+    kind = {"graph": GraphSolver, "planner": Planner}.get(method, ClosedSolver)
+    return kind(workup, *case, limit=limit)

@@ -18,6 +18,7 @@ import numpy as np
 
 from pandora_regret.inputs import FloatArray
 from pandora_regret.kernels.horn import BETTER
+from pandora_regret.workup.solver import Solver
 from pandora_regret.workup.states import UNUSED, State, StateSpace
 
 RULES = (1.0, 6.0, 12.0, 24.0)  # prices of a nat by which the first plans are made, times the one that bounds best
@@ -28,21 +29,25 @@ ROOM = 6e7  # numbers that may be kept, about seven per row and state
 PRICES = np.array([0.7, 1.0, 1.4])  # tried in each state, times the best one of the state before
 FIRST_PRICES = np.geomspace(0.02, 50, 15)  # likewise, in the first state
 ROUNDING = 1e-12
+PROVED = 1e-9  # bounds that are nearer to the cost have met
 
 
-class Planner:
-    """The search for the best plan of one case, from a state with these weights of classes."""
+class Planner(Solver):
+    """By a search for the best plan that may be cut short."""
 
-    def __init__(self, space: StateSpace, state: State, w: FloatArray, seconds: float, limit: float = inf) -> None:
-        self.space, self.bounds, self.nodes = space, Bounds(space), dict[State, Node]()
-        self.n_opened, self.round = 0, 0
-        self.started, self.seconds = perf_counter(), seconds
-        self.limit = min(limit, ROOM / (7 * len(self.bounds.rows)))
-        self.root = self.reach(state, w)
+    name = "planner"
+
+    def prepare(self) -> None:
+        """Search for so long, or until so many states have been opened, or the plan is proved optimal."""
+        self.bounds, self.nodes = Bounds(self.space), dict[State, Node]()
+        self.n_opened, self.round, self.started = 0, 0, perf_counter()
+        self.most = min(self.limit or inf, ROOM / (7 * len(self.bounds.rows)))
+        self.root = self._reach(self.start, self.p * self.likelihood)
         self._prove(self.root)
+        self.run()
 
     def run(self) -> None:
-        """Search for so long, or until so many states have been opened, or the plan is proved optimal."""
+        """First plans by a rule, for states that are less and less likely; then the best and its proof."""
         prices = [self.root.price * rule for rule in RULES]
         costs = [self._plan(price, LIKELY) for price in prices]
         price, likely = prices[int(np.argmin(costs))], LIKELY
@@ -52,14 +57,27 @@ class Planner:
         while self._spent() < 1 and not self._closed(self.root):
             self._improve(price)
 
+    def option(self, state: State, likelihood: FloatArray) -> int:
+        """Of the best plan that was found."""
+        return self.nodes[state].option
+
+    def value(self, state: State, likelihood: FloatArray) -> float:
+        """Of the best plan that was found."""
+        return self._reach(state, self.p * likelihood).high
+
+    def least(self, cost: float) -> float:
+        """As far as it was proved, rounded down."""
+        low = self.root.low / self.root.mass * (1 - PROVED)
+        return low if low < cost * (1 - 2 * PROVED) else cost
+
     def _spent(self) -> float:
         """Which share of the time or of the states has been used."""
-        return max((perf_counter() - self.started) / self.seconds, self.n_opened / self.limit)
+        return max((perf_counter() - self.started) / self.seconds, self.n_opened / self.most)
 
     def _closed(self, node: Node) -> bool:
         return node.high - node.low <= CLOSED * min(self.root.high, 1e200)
 
-    def reach(self, state: State, weights: FloatArray, price: float = 0.0) -> Node:
+    def _reach(self, state: State, weights: FloatArray, price: float = 0.0) -> Node:
         """The node of a state, made where it is new."""
         if state not in self.nodes:
             self.nodes[state] = Node(state, weights, price)
@@ -99,7 +117,7 @@ class Planner:
             for row, state in self.space.branches(node.state, action):
                 weights = node.w * self.bounds.rows[row]
                 if state is not None and weights.any():
-                    node.children[action].append((row, self.reach(state, weights, node.price)))
+                    node.children[action].append((row, self._reach(state, weights, node.price)))
         return node.children[action]
 
     def _take(self, node: Node, action: int) -> None:

@@ -10,13 +10,9 @@ import numpy as np
 from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.graph import MOST_STATES, NOTHING, compile_graph, sweep
-from pandora_regret.workup.planner import Planner
 from pandora_regret.workup.policies import FREE, exact_policy
 from pandora_regret.workup.states import UNUSED, Findings, State, StateSpace
 from pandora_regret.workup.tree import PlanNode
-
-QUICK = 5_000  # states of a graph that is compiled at once
-ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -46,7 +42,7 @@ class Solver:
     name = "rule"
 
     def __init__(
-        self, workup: Workup, p: FloatArray, found: Findings, seconds: float = 1.0, limit: int | None = None
+        self, workup: Workup, p: FloatArray, found: Findings, seconds: float = 1.0, *, limit: int | None = None
     ) -> None:
         self.workup, self.p, self.space, self.found = workup, p, StateSpace(workup), found
         self.seconds, self.limit = seconds, limit
@@ -83,7 +79,7 @@ class Solver:
             return PlanNode("done", "done", 0.0, chance, 0.0, posterior, {})
         option, nodes = self.option(state, likelihood), dict[str, PlanNode]()
         if option < 0:
-            name, cost = self._stop(-1 - option, posterior)
+            name, cost = self._ending(-1 - option, posterior)
             return PlanNode(name, "stop", cost, chance, cost, posterior, {})
         for row, after in self.space.branches(state, option):
             given = likelihood * self.space.rows[row]
@@ -96,7 +92,7 @@ class Solver:
     def alternatives(self, best: float) -> Iterator[Alternative]:
         """Everything that can be done at the start."""
         for number in range(len(self.workup.stops)):
-            name, lost = self._stop(number, self.believed(self.likelihood))
+            name, lost = self._ending(number, self.believed(self.likelihood))
             yield Alternative(name, "stop", lost, lost, lost - best, ())
         for action in self.space.open_actions(self.start):
             expected, outcomes = self.action_costs[action], []
@@ -110,7 +106,7 @@ class Solver:
             if expected < inf:  # or no plan that begins with it was found
                 yield Alternative(self.space.action_name(action), "step", *about)
 
-    def _stop(self, number: int, believed: dict[str, float]) -> tuple[str, float]:
+    def _ending(self, number: int, believed: dict[str, float]) -> tuple[str, float]:
         """The name of a way to stop, and what it is expected to lose."""
         stop = self.workup.endings[number]
         terms = {name: believed[name] * loss for name, loss in zip(believed, stop.losses, strict=True)}
@@ -163,42 +159,3 @@ class ClosedSolver(Solver):
 
     def _costs_left(self, state: State) -> FloatArray:
         return np.where(np.array(state.outcomes) != UNUSED, FREE, self.workup.costs)
-
-
-class PlannerSolver(Solver):
-    """By a search that may be cut short."""
-
-    name = "planner"
-
-    def prepare(self) -> None:
-        """The search."""
-        self.planner = Planner(self.space, self.start, self.p * self.likelihood, self.seconds, self.limit or inf)
-        if not self.start.done:
-            self.planner.run()
-
-    def option(self, state: State, likelihood: FloatArray) -> int:
-        """Of the best plan that was found."""
-        return self.planner.nodes[state].option
-
-    def value(self, state: State, likelihood: FloatArray) -> float:
-        """Of the best plan that was found."""
-        return self.planner.reach(state, self.p * likelihood).high
-
-    def least(self, cost: float) -> float:
-        """As far as it was proved, rounded down."""
-        low = self.planner.root.low / self.planner.root.mass * (1 - ROUNDING)
-        return low if low < cost * (1 - 2 * ROUNDING) else cost
-
-
-def solver_for(
-    workup: Workup, p: FloatArray, found: Findings, method: str, seconds: float, limit: int | None
-) -> Solver:
-    """A closed form where there is one, the state graph where it is small, else the planner; or as asked."""
-    case = (workup, p, found, seconds)
-    if method == "auto" and workup.method == "graph":
-        try:
-            return GraphSolver(*case, min(limit or QUICK, QUICK))
-        except InputError:  # too many states; the planner says what else may be wrong
-            method = "planner"
-    kind = {"graph": GraphSolver, "planner": PlannerSolver}.get(method, ClosedSolver)
-    return kind(*case, limit)
