@@ -1,5 +1,6 @@
 """Each exact method against what it must equal: enumeration, the searches of the package, and the others."""
 
+from functools import partial
 from itertools import permutations
 
 import numpy as np
@@ -157,8 +158,7 @@ def test_definitive_tests_that_share_steps_and_may_be_given_up(block):
         if workup.method == "forest":
             kinds.add((len(workup.structure[1]) > 1, bool(workup.stops)))
             p = forecasts(rng, 1, len(workup.classes))
-            predicted = exact_policy(workup).predicted(p, workup.costs)
-            assert predicted == pytest.approx(least_cost(workup, p[0]), rel=1e-11), seed
+            assert workup_entropy(p, workup) == pytest.approx(least_cost(workup, p[0]), rel=1e-11), seed
     assert len(kinds) == 4  # with and without: tests that need two steps, giving up
 
 
@@ -195,7 +195,7 @@ def test_compiled_loops_equal_the_reference(kind, seed):
     assert compiled[~tied] == pytest.approx(plain[~tied], rel=1e-11, abs=1e-300)
     expected = (p * plain).sum(axis=1)  # of policies that are as good, either may be taken
     assert (p * compiled).sum(axis=1) == pytest.approx(expected, rel=1e-11, abs=1e-300)
-    for predicted in both_ways(policy, policy.predicted, p, workup.costs):
+    for predicted in both_ways(policy, partial(workup_entropy, per_instance=True), p, workup):
         assert predicted == pytest.approx(expected, rel=1e-11, abs=1e-300)
     for row in range(min(3, len(p))):
         assert plan_workup(p[row], workup).expected_cost == pytest.approx(expected[row], rel=1e-11, abs=1e-300)

@@ -20,6 +20,7 @@ from pandora_regret.inputs import (
     InputError,
     check_costs,
     did_you_mean,
+    read_choice,
     read_count,
     read_number,
     read_positive,
@@ -236,10 +237,7 @@ class Pathways:
 
     def _pathway(self, name: str) -> str:
         pathways = {one.name: one.pathway for one in self.hypotheses}
-        if name not in pathways:
-            problem = f"is {name!r}, which is not among the classes {list(pathways)}"
-            raise InputError(problem, argument="name", value=name)
-        return pathways[name]
+        return pathways[read_choice(name, "name", pathways)]
 
     def scaled(self, factor: float, *, currency: str | None = None) -> Pathways:
         """The same pathways with every fee multiplied, and perhaps in another currency.

@@ -106,9 +106,8 @@ def _same(a: Any, b: Any) -> Any:
 
 def _parts(rows: FloatArray) -> FloatArray:
     """Positive whole numbers that sum to GRID in every row, near GRID times the given probabilities."""
-    n, k = rows.shape
-    edges = np.rint(np.cumsum(rows, axis=1) * (GRID - k))
-    return np.asarray(1 + np.diff(edges, axis=1, prepend=np.zeros((n, 1))))
+    edges = np.rint(np.cumsum(rows, axis=1) * (GRID - rows.shape[1]))
+    return np.asarray(1 + np.diff(edges, axis=1, prepend=0))
 
 
 @dataclass(frozen=True)
@@ -167,15 +166,12 @@ class _Search:
         """Whether no forecast beats the true frequencies, and whether none does as well."""
         rivalries = list(islice(self.rivalries(), self.trials))
         gains = np.array([self.gain(*rivalry) for rivalry in rivalries])
-        y, honest, other = rivalries[gains.argmax()]
-        better = equal = None
-        if gains.max() > 0:
-            why = "another forecast beats the true frequencies"
-            better = self.violation(why, y, honest=honest, other=other)
-        elif (gains == 0).any():
-            why = "another forecast scores the same as the true frequencies"
-            equal = self.violation(why, y, honest=honest, other=other)
-        return Verdict("propriety", self.trials, better), Verdict("strict propriety", self.trials, better or equal)
+        (y, honest, other), most, violation = rivalries[gains.argmax()], gains.max(), None
+        if most >= 0:
+            why = f"another forecast {'beats' if most > 0 else 'scores the same as'} the true frequencies"
+            violation = self.violation(why, y, honest=honest, other=other)
+        better = violation if most > 0 else None
+        return Verdict("propriety", self.trials, better), Verdict("strict propriety", self.trials, violation)
 
     def rivalries(self) -> Iterator[tuple[IntArray, FloatArray, FloatArray]]:
         """Three groups of GRID instances, each with its label frequencies, forecast honestly and not: without end.

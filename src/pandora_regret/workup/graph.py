@@ -87,8 +87,8 @@ def compile_graph(workup: Workup, found: Findings | None = None, limit: int = MO
         np.ones(len(states), np.intp) if workup.stops else np.asarray(np.diff(edges) == 0, np.intp),
         np.array(edges, np.intp),
         np.array(padded, np.uint32).reshape(len(actions), most),
-        np.array([end.losses for end in workup.endings]),
-        np.array([end.names_class for end in workup.endings], np.intp),
+        space.losses,
+        space.names_class,
     )
     return Graph(space, states, np.array(actions, np.intp), arrays)
 

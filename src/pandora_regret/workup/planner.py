@@ -235,8 +235,7 @@ class Bounds:
         self.bits = np.maximum(np.ceil(np.log2(np.diff(space.first))), 1)
         # without ways to stop, a case may be left unresolved, unless every class is sure to be confirmed
         steps = workup.steps
-        self.losses = np.array([end.losses for end in workup.endings])
-        self.names = np.array([end.names_class for end in workup.endings])
+        self.losses, self.names = space.losses, space.names_class
         sure, alone = set[int](), np.full(self.rows.shape[1], inf if workup.confirm else 0.0)
         for step, before in zip(steps, workup.before, strict=True):
             asked = [steps[b].chances[outcome] for b, outcome in before if outcome is not None]

@@ -6,7 +6,6 @@ forecast acts as if the classes still possible were equally likely.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -50,16 +49,6 @@ class Policy:
         Rows may repeat, in rising order.
         """
         raise NotImplementedError
-
-    def predicted(self, p: FloatArray, costs: FloatArray) -> Any:
-        """What each row expects its own policy to cost, (n,)."""
-        return expected(p, lambda rows, truths: self.paid(p, rows, truths, costs))
-
-
-def expected(p: FloatArray, paid: Callable[[IntArray, IntArray], FloatArray]) -> Any:
-    """The mean over what each row of p believes, (n,), of what is paid in rows and truths."""
-    rows, truths = np.nonzero(p)
-    return np.bincount(rows, p[rows, truths] * paid(rows, truths), len(p))
 
 
 class Nested(Policy):

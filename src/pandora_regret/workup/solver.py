@@ -155,7 +155,10 @@ class ClosedSolver(Solver):
 
     def value(self, state: State, likelihood: FloatArray) -> float:
         """Of the work-up that is left."""
-        return float(self.policy.predicted((self.p * likelihood)[None], self._costs_left(state))[0])
+        terms = self.p * likelihood
+        truths = np.flatnonzero(terms)
+        paid = self.policy.paid(terms[None], np.zeros_like(truths), truths, self._costs_left(state))
+        return float(terms[truths] @ paid)
 
     def _costs_left(self, state: State) -> FloatArray:
         return np.where(np.array(state.outcomes) != UNUSED, FREE, self.workup.costs)

@@ -63,6 +63,8 @@ class StateSpace:
         self.masks = [_bits(row > 0) for row in self.rows]
         self.confirms = [self._confirms(row) for row in self.results]
         self._tells: dict[int, list[bool]] = {}
+        self.losses = np.array([end.losses for end in workup.endings])  # (stops, K)
+        self.names_class = np.array([end.names_class for end in workup.endings], np.intp)
 
     def action_name(self, action: int) -> str:
         """The steps of an action, in words."""
