@@ -56,7 +56,7 @@ def test_rows_that_bring_their_ids_may_come_in_any_order(data, bootstrap, cluste
 
 def measured(truth, models):
     """One large sample, measured once."""
-    forecasts = read_models(truth, models, None, None, False)
+    forecasts = read_models(truth, models)
     return next(iter(forecasts.values())), [measure(name, f, CHARGE) for name, f in forecasts.items()]
 
 

@@ -143,7 +143,7 @@ MISTAKES = {  # what is said: what was given, beside one model unless it is abou
     "'b' has 4 classes but model 'a' has 2": {"models": {"a": HALF, "b": np.full((2, 4), 0.25)}},
     "both frames and arrays": {"models": {"a": HALF, "b": pd.DataFrame(HALF)}},
     "ids row 1 is 'x', which occurred before": {"ids": ["x", "x"]},
-    "groups has 3 entries": {"groups": [1, 2, 3]},
+    r"groups has shape \(3,\)": {"groups": [1, 2, 3]},
     "bootstrap is 10: that is too few": {"bootstrap": 10},
     "scenario 'dear' of class '1' is -1": {"scenarios": {"dear": [1.0, -1.0]}},
     "scenario 'dear' names '2': choose from 0, 1": {"scenarios": {"dear": {"2": 1.0}}},

@@ -240,7 +240,7 @@ def test_orders_without_probabilities_make_a_page_without_live_prices():
     truth, proba = forecasts(np.random.default_rng(3))
     models = {
         name: replace(each, order_only=True)
-        for name, each in read_models(truth, {"a": proba, "b": proba[:, ::-1]}, None, None, False).items()
+        for name, each in read_models(truth, {"a": proba, "b": proba[:, ::-1]}).items()
     }
     page = Page(render_report(compare(None, models)))
     assert page.all("ol", id="bars")

@@ -179,7 +179,9 @@ def compare(
     """
     if id is not None:
         return _compare_frames(locals())
-    forecasts = read_models(y_true, models, labels, sample_weight, logits, normalise)
+    forecasts = read_models(
+        y_true, models, labels, sample_weight=sample_weight, logits=logits, normalise=normalise
+    )
     check_same_order(models, by, y_true=y_true, sample_weight=sample_weight, groups=groups, ids=ids)
     _check_texts(currency=currency, source=source)
     interval, worth_acting = read_interval(level, bootstrap, seed), read_worth(worth)
@@ -256,17 +258,12 @@ def compare(
     return result
 
 
-def read_models(
-    y_true: Labels | None,
-    models: Any,
-    labels: Any,
-    sample_weight: ArrayLike | None,
-    logits: bool,
-    normalise: bool = False,
-) -> dict[str, Forecast]:
-    """Every model's forecasts, checked, their columns in the same order; an error names the model."""
+def read_models(y_true: Labels | None, models: Any, labels: Any = None, **options: Any) -> dict[str, Forecast]:
+    """Every model's forecasts, checked, their columns in the same order; an error names the model.
+
+    The options are those of `read_forecast`.
+    """
     names, forecasts = _check_models(models, labels), dict[str, Forecast]()
-    options: dict[str, Any] = {"sample_weight": sample_weight, "logits": logits, "normalise": normalise}
     for name, table in zip(names, models.values(), strict=True):
         try:
             forecast = read_forecast(y_true, table, labels=labels, **options).check()

@@ -135,6 +135,5 @@ def _text(codes: IntArray) -> str:
 
 
 def _codes(text: str) -> IntArray:
-    places = np.zeros(256, dtype=np.intp)
-    places[LETTERS] = np.arange(64)
-    return np.asarray(places[np.frombuffer(text.encode(), np.uint8)].reshape(-1, 2) @ [64, 1])
+    digits = np.array([DIGITS.index(letter) for letter in text], np.intp)
+    return np.asarray(digits.reshape(-1, 2) @ [64, 1])

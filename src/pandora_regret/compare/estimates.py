@@ -28,7 +28,7 @@ from pandora_regret.compare.verdict import DO_NOT_TRUST, UNSEEN, Background, few
 from pandora_regret.entropy import costs_for_every_truth
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import ROUNDING, hull, interval_by_forecast
-from pandora_regret.inference.joint import Figure, chances_of_least, draws_of, holm, within
+from pandora_regret.inference.joint import Figure, chances_of_least, holm, within
 from pandora_regret.inference.keyed import Keys, keys_of
 from pandora_regret.inference.resampling import weighted_sums, weights_in_parts
 from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray
@@ -267,7 +267,7 @@ class Measurements:
     def results(self, decompositions: Mapping[str, dict[str, Estimate]]) -> tuple[ModelResult, ...]:
         """All that is reported of each model."""
         results, again = [], self._recalibrated
-        for index, (model, own, chance) in enumerate(zip(self.models, self._costs, self._chances, strict=True)):
+        for index, (model, own, chance) in enumerate(zip(self.models, self._costs, self._chances[0], strict=True)):
             recalibrated = None
             if self.recalibration is not None and again:
                 later, least = again[index], min(again, key=lambda figure: figure.value)
@@ -319,23 +319,18 @@ class Measurements:
         return replace(estimate, warning=warning)
 
     @cached_property
-    def _draws(self) -> FloatArray | None:
-        """What all costs might as well have been."""
-        return draws_of(self._costs, self.interval.seed)
-
-    @property
-    def _chances(self) -> list[float] | list[None]:
-        """Of each model, that it is the cheapest."""
-        if len(self.models) == 1:
-            return [1.0]
-        return [None] * len(self.models) if self._draws is None else chances_of_least(self._draws)
+    def _chances(self) -> tuple[list[Any], float | None]:
+        """Of each model, that it is the cheapest; and what the first costs more than the cheapest on average."""
+        least = chances_of_least(self._costs, self.interval.seed)
+        if least is None:  # of several models, nothing is known
+            return [1.0] if len(self.models) == 1 else [None] * len(self.models), None
+        return least[0].tolist(), least[1]
 
     @property
     def outlook(self) -> dict[str, Any]:
-        """How likely the first model is the cheapest, and what it costs more than the cheapest on average."""
-        draws = self._draws
-        stake = None if draws is None else float((draws[:, 0] - draws.min(axis=1)).mean())
-        return {"chance": self._chances[0], "stake": stake, "recalibrated": self.is_recalibrated}
+        """What a verdict is to know of the first model beside its cost."""
+        (chance, *_), stake = self._chances
+        return {"chance": chance, "stake": stake, "recalibrated": self.is_recalibrated}
 
     @cached_property
     def _recalibrated(self) -> list[Figure]:

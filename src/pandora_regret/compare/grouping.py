@@ -41,6 +41,7 @@ from pandora_regret.inputs import (
     InputError,
     InputTypeError,
     IntArray,
+    check_shape,
     is_frame,
     is_missing,
     matched,
@@ -120,9 +121,8 @@ def read_by(by: Any, n_rows: int) -> list[Cuts]:
         if not isinstance(parts, tuple | list) or len(parts) != len(cuts):
             raise InputError(f"needs {len(cuts)} columns", argument="by", place=place, fix="pass a tuple of them")
         breakdowns.append([(*cut, read_array(part, place)) for cut, part in zip(cuts, parts, strict=True)])
-        for shape in (column.shape for *_, column in breakdowns[-1] if column.shape != (n_rows,)):
-            fix = f"pass one value per case, shape ({n_rows},)"
-            raise InputError(f"has shape {shape}", argument="by", place=place, fix=fix)
+        for *_, column in breakdowns[-1]:
+            check_shape(column, place, f"pass one value per case, shape ({n_rows},)", (n_rows,))
     return breakdowns
 
 

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -48,9 +48,6 @@ from pandora_regret.text import (
     percent,
     ruling_out,
 )
-
-if TYPE_CHECKING:
-    pass
 
 MOST_CASES = 10**12  # beyond it nobody would count
 FEW_CLUSTERS = 30

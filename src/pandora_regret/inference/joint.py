@@ -135,26 +135,26 @@ def within(values: FloatArray, units: IntArray | None) -> FloatArray:
     return values if units is None else np.asarray(np.bincount(units, values), dtype=np.float64)
 
 
-def draws_of(figures: Sequence[Figure], seed: int) -> FloatArray | None:
-    """What numbers might as well have been, (R, numbers): their replicates, or normal draws, paired likewise.
+def chances_of_least(figures: Sequence[Figure], seed: int) -> tuple[FloatArray, float] | None:
+    """The chance of each number to be the least, and what the first exceeds the least by, on average.
 
-    None where one unit has all the weight.
+    Over what numbers might as well have been: their replicates, or normal draws, paired likewise. Numbers that
+    cannot be told apart share. None where one unit has all the weight.
     """
     if figures[0].effective < FEWEST:
         return None
     replicates = [figure.replicates for figure in figures if figure.replicates is not None]
     if replicates:
-        return np.stack(replicates, axis=1)
-    psi, shares = np.stack([figure.influence for figure in figures], axis=1), figures[0].shares
-    about = ([figure.value for figure in figures], psi.T @ psi / (1 - (shares**2).sum()), NORMAL_DRAWS)
-    return np.random.default_rng(seed).multivariate_normal(*about, check_valid="ignore", method="eigh")
-
-
-def chances_of_least(draws: FloatArray) -> list[float]:
-    """In how many draws, (R, numbers), each number is the least; those that cannot be told apart share."""
+        draws = np.stack(replicates, axis=1)
+    else:
+        psi, shares = np.stack([figure.influence for figure in figures], axis=1), figures[0].shares
+        about = ([figure.value for figure in figures], psi.T @ psi / (1 - (shares**2).sum()), NORMAL_DRAWS)
+        draws = np.random.default_rng(seed).multivariate_normal(*about, check_valid="ignore", method="eigh")
     noise = 1e-6 * draws.std(axis=0).max() + ROUNDING * np.abs(draws).max()  # of the covariance's square root
-    least = draws <= draws.min(axis=1, keepdims=True) + noise
-    return [float(share) for share in (least / least.sum(axis=1, keepdims=True)).mean(axis=0)]
+    lowest = draws.min(axis=1, keepdims=True)
+    is_least = draws <= lowest + noise
+    chances = (is_least / is_least.sum(axis=1, keepdims=True)).mean(axis=0)
+    return chances, float((draws[:, :1] - lowest).mean())
 
 
 @dataclass(frozen=True)

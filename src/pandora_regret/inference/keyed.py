@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.inputs import FloatArray, InputError, InputTypeError, is_missing, read_array
+from pandora_regret.inputs import FloatArray, InputError, InputTypeError, check_shape, is_missing, read_array
 
 Keys: TypeAlias = NDArray[np.uint64]
 
@@ -65,12 +65,8 @@ def keys_of(values: Any, name: str = "ids", n_rows: int | None = None) -> Keys:
           dtype=uint64)
     """
     given = read_array(values, name)
-    if given.ndim != 1:
-        raise InputError(f"{name} has shape {given.shape}: pass one entry per row, shape (n,).")
-    if n_rows is not None and len(given) != n_rows:
-        raise InputError(
-            f"{name} has {len(given)} entries but there are {n_rows} instances: pass one per instance."
-        )
+    n = given.size if n_rows is None else n_rows
+    check_shape(given, name, f"pass one entry per instance, shape ({n},)", (n,))
     if given.dtype.kind in "biu":
         return given.astype(np.uint64 if given.dtype.kind == "u" else np.int64).view(np.uint64)
     listed = given.tolist()

@@ -129,15 +129,14 @@ def _restart(number, k, bets, windows):
 def evidence(bets, stakes, windows):
     """What each window has on each side, (windows, 2); at most 1 where its mean is on the other side."""
     block = len(windows) - 1
-    capital = np.zeros((block, 2))
+    before = np.exp(np.minimum(bets[:block, :, WEALTH], MOST_LOG))
+    capital = (stakes * before * bets[block, :, WEALTH]).sum(axis=2)
     for w in range(block):
+        capital[w] *= windows[w, WEIGHT]
         total = windows[w, TOTAL] + windows[block, TOTAL]
-        for side in range(2):
-            for j in range(len(stakes)):
-                before = exp(min(bets[w, side, WEALTH, j], MOST_LOG))
-                capital[w, side] += windows[w, WEIGHT] * stakes[j] * before * bets[block, side, WEALTH, j]
-            if (total if side == 0 else -total) < 0:
-                capital[w, side] = min(capital[w, side], 1.0)
+        if total != 0:
+            other = int(total > 0)
+            capital[w, other] = min(capital[w, other], 1.0)
     return capital
 
 

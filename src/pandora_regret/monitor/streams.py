@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from pandora_regret.entropy import costs_for_every_truth
-from pandora_regret.inference.sequential import EProcess, Ranks
+from pandora_regret.inference.sequential import EProcess, Ranks, Stored
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
 from pandora_regret.kernels.reference import probabilities
 from pandora_regret.monitor.queue import Cases, later, natural_key
@@ -164,8 +164,7 @@ class Paid:
         self.overpaid, self.saved = EProcess(level, *how), EProcess(other_level, *how) if compares else None
         self.drift, self.ranks = EProcess(other_level), Ranks(scale)
         self.dependent, self.book = dependent, Book()
-        parts = {"overpaid": self.overpaid, "saved": self.saved, "drift": self.drift, "ranks": self.ranks}
-        self.parts: dict[str, Any] = {name: part for name, part in parts.items() if part is not None}
+        self.parts = {name: part for name, part in vars(self).items() if isinstance(part, Stored)}
 
     @property
     def n(self) -> int:
