@@ -92,18 +92,10 @@ def _column_numbers(truth: NDArray[Any], columns: range) -> IntArray:
 
 def _positions(truth: NDArray[Any], labels: Sequence[Any]) -> IntArray:
     """With names, labels are looked up; 1 and '1' are the same name only where no label matches as it is."""
-    column = {label: index for index, label in enumerate(labels)}
-    if truth.dtype.kind == "O":  # which need not be sortable
-        number: dict[Any, int] = {}
-        inverse = np.array([number.setdefault(label, len(number)) for label in truth], dtype=np.intp)
-        distinct = list(number)
-    else:
-        unique, inverse = np.unique(truth, return_inverse=True)
-        distinct = unique.tolist()
-    if not any(label in column for label in distinct):
-        column = {str(label): index for label, index in column.items()}
-        distinct = [str(label) for label in distinct]
-    positions = np.array([column.get(label, -1) for label in distinct], dtype=np.intp)[inverse]
+    column, names = {label: index for index, label in enumerate(labels)}, truth.tolist()
+    if column.keys().isdisjoint(names):
+        column, names = {str(label): index for label, index in column.items()}, [str(label) for label in names]
+    positions = np.array([column.get(label, -1) for label in names], dtype=np.intp)
     if (positions < 0).any():
         known = f"not among the labels {quoted(labels)}"
         _refuse_first(truth, lambda label: label in column or str(label) in column, known, CORRECT_IT)
