@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from pandora_regret import InputError, expected_search_cost, priors
 from pandora_regret.cli.commands import pandora
 from pandora_regret.files import read_prior_argument
-from pandora_regret.priors.names import PRIORS, NamedPrior, spelled_prior
+from pandora_regret.priors.names import PRIORS, spelled_prior
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Toy(priors.Prior):
 
 
 def test_a_prior_added_to_the_table_is_parsed_scored_and_explained(monkeypatch):
-    monkeypatch.setitem(PRIORS, "toy", NamedPrior(Toy, "SIZE"))
+    monkeypatch.setitem(PRIORS, "toy", (Toy, "SIZE"))
     prior = read_prior_argument("toy:4")
     assert prior == Toy(4.0)
     assert expected_search_cost([0], [[0.9, 0.1]], prior=prior) == 6.0

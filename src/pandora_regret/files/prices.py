@@ -187,9 +187,9 @@ def read_prior_argument(text: str) -> Prior:
     (Beta(alpha=1.0), LogNormal(...))
     """
     name, _, rest = text.partition(":")
-    if name not in PRIORS or (PRIORS[name].parameter is None) != (text == name) or text.endswith(":"):
+    make, parameter = PRIORS.get(name, (None, None))
+    if make is None or (parameter is None) != (text == name) or text.endswith(":"):
         raise InputError(argument="prior", value=text, fix=f"write {spelled_priors()}, such as gamma:2")
-    make, parameter = PRIORS[name]
     if parameter == FILE:
         return make(*_read_observed_costs(rest))
     numbers = [] if parameter is None else [read_written_number(rest, f"prior {text!r}: the parameter")]

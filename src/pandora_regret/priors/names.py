@@ -5,7 +5,7 @@ Below it, the prior and the base costs that a score in money is asked for under.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,21 +19,16 @@ from pandora_regret.text import typed
 FILE = "FILE"  # the parameter of a prior that is made from a table of observed costs and its classes
 
 
-class NamedPrior(NamedTuple):
-    """How a prior is made from what follows its name."""
-
-    make: Callable[..., Prior]  # of nothing, of one number, or of observed costs (M, K) and the classes (K,)
-    parameter: str | None = None  # the prior's attribute that the number is, in capitals, or FILE
-
-
-PRIORS: dict[str, NamedPrior] = {
-    "uniform": NamedPrior(Uniform),
-    "exponential": NamedPrior(Exponential),
-    "fixed": NamedPrior(Fixed),
-    "beta": NamedPrior(Beta, "ALPHA"),
-    "gamma": NamedPrior(Gamma, "SHAPE"),
-    "lognormal": NamedPrior(LogNormal, "SIGMA"),
-    "empirical": NamedPrior(Empirical, FILE),
+PRIORS: dict[str, tuple[Callable[..., Prior], str | None]] = {
+    # what makes it, of nothing, of one number, or of observed costs (M, K) and the classes (K,);
+    # and the prior's attribute that the number is, in capitals, or FILE
+    "uniform": (Uniform, None),
+    "exponential": (Exponential, None),
+    "fixed": (Fixed, None),
+    "beta": (Beta, "ALPHA"),
+    "gamma": (Gamma, "SHAPE"),
+    "lognormal": (LogNormal, "SIGMA"),
+    "empirical": (Empirical, FILE),
 }
 
 
@@ -45,7 +40,7 @@ def spelled_priors() -> str:
     >>> spelled_priors()
     'uniform, exponential, fixed, beta:ALPHA, gamma:SHAPE, lognormal:SIGMA or empirical:FILE'
     """
-    *most, last = (name if made.parameter is None else f"{name}:{made.parameter}" for name, made in PRIORS.items())
+    *most, last = (f"{name}:{parameter}" if parameter else name for name, (_, parameter) in PRIORS.items())
     return f"{', '.join(most)} or {last}"
 
 
