@@ -1,28 +1,11 @@
-"""Loops over rows that are compiled by numba beside the one that scores: sweeps over classes, and simulation."""
+"""Simulated searches, compiled by numba."""
 
 import numpy as np
 from numba import types
 
-from pandora_regret.kernels.jit import EXACT, FAST, INLINE, njit
+from pandora_regret.kernels.jit import FAST, INLINE, njit
 from pandora_regret.kernels.lanes import loss_of_ranks, size_of_logit
 from pandora_regret.kernels.reference import SMALLEST_COST
-
-
-@njit(**EXACT)
-def sweep(costs, keep_before, add_before, keep_after):
-    """The sweeps of `reference.swept`, row by row."""
-    out = np.empty(costs.shape)
-    for n in range(len(costs)):
-        before, risen, after = 0.0, 0.0, 0.0
-        out[n, 0] = 0.0
-        for b in range(keep_after.shape[1]):
-            before += costs[n, b]
-            risen = keep_before[n, b] * risen + add_before[n, b] * before
-            out[n, b + 1] = before + risen
-        for b in range(keep_after.shape[1] - 1, -1, -1):
-            after = keep_after[n, b] * (after + costs[n, b + 1])
-            out[n, b] += after
-    return out
 
 
 @njit(**FAST)

@@ -133,14 +133,11 @@ def simulated_totals(forecast: Forecast, unit_costs: FloatArray) -> FloatArray:
 
 def wasted_for_every_truth(block: Forecast, prior: Prior) -> FloatArray:
     """``sum_j C_j L(r_ij)`` in column i, as if i were the truth, (n, K); of few classes in a pass for each."""
-    if not isinstance(prior, Beta) or not worth_compiling(BLOCKS * block.values.size, prior.alpha):
+    n = block.n_classes
+    if not isinstance(prior, Beta) or n > (FEW_CLASSES if prior.alpha == 1 else FEWER_CLASSES):
         return reference.wasted_for_every_truth(block, prior)
-    n, few = block.n_classes, FEW_CLASSES if prior.alpha == 1 else FEWER_CLASSES
-    if n > few or not 0 < prior.alpha < np.inf:
-        from pandora_regret.kernels.cpu import sweep
-
-        losses = reference.losses_for_every_truth(block, prior.alpha, sweep)
-        return prior.mean * (prior.loss_to_share * losses)
+    if not 0 < prior.alpha < np.inf or not _is_compiled(block, prior.alpha, BLOCKS):
+        return reference.wasted_for_every_truth(block, prior)
     [rows] = _parts(block)
     each = (_compiled_totals(reference.if_true(rows, i), prior.alpha)[0] for i in range(n))
     table = prior.mean * (prior.loss_to_share * np.stack(list(each), axis=1))

@@ -10,7 +10,6 @@ falling quotient, and a run of ties reaches as far as classes tie with its first
 quotients differ by one to two widths, which rounding alone cannot make them do.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
@@ -24,7 +23,6 @@ from pandora_regret.priors.beta import beta_loss, decay, power, rise
 
 SMALLEST_COST = float(np.finfo(np.float64).tiny)  # where a product underflows: p / c stays finite
 
-Sweep: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray, FloatArray], FloatArray]
 Ties: TypeAlias = tuple[float, float]  # L_inf of a tie with a class of lower, and of higher number
 BROKEN_AT_RANDOM: Ties = (1.0, 1.0)
 BROKEN_BY_INDEX: Ties = (2.0, 0.0)  # the lower class number is tested first
@@ -378,32 +376,24 @@ def if_true(block: Forecast, i: int) -> Forecast:
     return replace(block, truth=np.full(len(block), i, dtype=np.intp))
 
 
-def losses_for_every_truth(block: Forecast, alpha: float, sweep: Sweep | None = None) -> FloatArray:
+def losses_for_every_truth(block: Forecast, alpha: float) -> FloatArray:
     """``sum_j C_j L_alpha(q_i / q_j)`` in column i, (n, K), without K^2 pairs.
 
     In search order the losses of one class follow from those of its neighbour: a step down by x multiplies every
     ``r^alpha`` by ``e^(alpha x)``. So one sweep down sums ``C_j [1 + (1 + 1/alpha)(1 - r^alpha)]`` over classes j
     tested before each, and one sweep up sums ``C_j r^-(alpha + 1)`` over those after it; all terms are positive,
     so nothing cancels. With ``R = sum_j C_j rise(r_ij)``, a step down turns it into
-    ``e^(alpha x) R + rise(x) sum_j C_j``. `sweep` does as `swept`, perhaps compiled.
+    ``e^(alpha x) R + rise(x) sum_j C_j``.
     """
     order, costs, step, tied = rank(block)
-    step = np.where(tied, 0.0, step) if alpha == np.inf else step
-    steps = power(step, alpha), rise(step, alpha), decay(-step, alpha)
-    unsorted = np.empty(block.values.shape)
-    np.put_along_axis(unsorted, order, (sweep or swept)(costs, *steps), axis=1)
-    return unsorted
-
-
-def swept(
-    costs: FloatArray, keep_before: FloatArray, add_before: FloatArray, keep_after: FloatArray
-) -> FloatArray:
-    """Both sweeps over classes in order, (n, K), and over the steps between them, (n, K - 1)."""
-    costs, keep_before, add_before, keep_after = costs.T, keep_before.T, add_before.T, keep_after.T
+    step, costs = (np.where(tied, 0.0, step) if alpha == np.inf else step).T, costs.T
+    kept, added, kept_after = power(step, alpha), rise(step, alpha), decay(-step, alpha)
     before, risen, after = np.zeros((3, *costs.shape))
-    for b in range(len(keep_after)):
+    for b in range(len(step)):
         before[b + 1] = before[b] + costs[b]
-        risen[b + 1] = keep_before[b] * risen[b] + add_before[b] * before[b + 1]
-    for b in reversed(range(len(keep_after))):
-        after[b] = keep_after[b] * (after[b + 1] + costs[b + 1])
-    return np.asarray((before + risen + after).T)
+        risen[b + 1] = kept[b] * risen[b] + added[b] * before[b + 1]
+    for b in reversed(range(len(step))):
+        after[b] = kept_after[b] * (after[b + 1] + costs[b + 1])
+    unsorted = np.empty(block.values.shape)
+    np.put_along_axis(unsorted, order, (before + risen + after).T, axis=1)
+    return unsorted
