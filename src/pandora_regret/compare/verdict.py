@@ -4,8 +4,6 @@ A difference is held against what would be worth acting on, the margin: deploy t
 grounds because models are level, or gather so many more cases.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence

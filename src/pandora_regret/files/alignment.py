@@ -1,7 +1,5 @@
 """Several models on the same rows: matched by id, or by row order with equal labels if none has ids."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any

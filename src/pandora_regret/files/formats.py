@@ -3,8 +3,6 @@
 Programs write Parquet and Arrow, read here a batch at a time, NPZ archives, and sheets of workbooks.
 """
 
-from __future__ import annotations
-
 import atexit
 import io
 import lzma

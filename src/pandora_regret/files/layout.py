@@ -19,8 +19,6 @@ what it leaves out is as for all models::
     columns = { Appendicitis = "P(app)", Hernia = "P(her)" }
 """
 
-from __future__ import annotations
-
 import codecs
 import os
 import re

@@ -1,7 +1,5 @@
 """Text files, read a block at a time: CSV, TSV and JSON lines, in any dialect and encoding."""
 
-from __future__ import annotations
-
 import codecs
 import csv
 import io

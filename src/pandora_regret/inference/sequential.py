@@ -5,8 +5,6 @@ assumed, and nobody needs to say beforehand when, or how often, they will look. 
 each guarantee with its assumptions and its reference.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self

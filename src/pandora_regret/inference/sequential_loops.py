@@ -4,8 +4,6 @@ Increments come as `x` with bounds `low` <= x <= `high` that were known before x
 the stream, so that it gives the same digits however it is cut into calls.
 """
 
-from __future__ import annotations
-
 from math import exp, log, log1p, log2
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Forecasters over time: what they cost against what they promise, with guarantees at every moment."""
 
-from __future__ import annotations
-
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence

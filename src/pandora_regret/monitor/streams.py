@@ -4,8 +4,6 @@ Forecasts come as tables (n, K + 1) of possible costs: what a row's search costs
 the last column the mean of that under the forecast itself, which is its promise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce

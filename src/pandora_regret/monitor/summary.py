@@ -1,7 +1,5 @@
 """Where a monitor stands, as numbers with names and in sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Numbers as people read them, and amounts in a unit: money, minutes, or tests where there are no prices."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from math import floor, inf, log10
 from typing import Any
