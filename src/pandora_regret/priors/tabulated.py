@@ -24,9 +24,7 @@ from numpy.typing import NDArray
 from pandora_regret.inputs import FloatArray, InputError, InputTypeError
 from pandora_regret.priors.base import Class, Prior
 
-CELL_TOLERANCE = (
-    1e-8  # of the last terms of a cell's polynomial, relative to all that lies beyond: the sum errs less
-)
+CELL_TOLERANCE = 1e-8  # of the last terms of a cell's polynomial, relative to all that lies beyond it
 WORST_ERROR = 8e-9  # of the whole, which is known; beyond it the promised 1e-8 cannot be kept
 LEAST_BEYOND = 1e-44  # probability, or share of the mean cost: where less lies beyond a cell, its digits are moot
 FLOOR = 1e-34  # share below which the table follows a power law
@@ -118,12 +116,10 @@ class FromScipy(Prior):
         mesh, ends = width * np.sinh(np.linspace(-7, 7, 33)), np.clip(self._ends, -LARGEST_LOG, LARGEST_LOG)
         of_costs, _ = _cells(self._densities, np.clip([*ends, *centre + mesh], *ends), width)
         v, weights, _ = _rule()
-        dense, pace = (
-            v**2 * (3 - 2 * v),
-            6 * v * (1 - v),
-        )  # points towards both ends, where a density may be infinite
+        dense, pace = v**2 * (3 - 2 * v), 6 * v * (1 - v)  # many points near ends, where densities may be infinite
 
         def slopes(places: FloatArray) -> FloatArray:
+            """The derivative of the share at these places, (1, POINTS)."""
             place = places[:, None]
             edges = np.sort(np.hstack([of_costs + 0 * place, of_costs + place]), axis=1)
             size = np.diff(edges)
@@ -169,6 +165,8 @@ def _cells(
         below, above = np.cumsum(sums, axis=1), np.cumsum(sums[:, ::-1], axis=1)[:, ::-1]
         beyond = below - sums if from_left else np.minimum(below, above)
         matters = beyond + sums > LEAST_BEYOND
+        if not matters.any():
+            break
         unsure = np.abs(terms[:, -2:]).max(axis=1) * size > CELL_TOLERANCE * beyond
         split = (unsure & matters).any(axis=0) & (size > SMALLEST_CELL * width)
         if not split.any():
