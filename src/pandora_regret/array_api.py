@@ -4,11 +4,10 @@ The result stays in the caller's library, on the caller's device, in the caller'
 computed in single); shapes are checked, values are not. `y_true` may hold votes, (N, K), too.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 from pandora_regret.inputs import InputError, InputTypeError, check_shape, read_alpha, renamed
-from pandora_regret.kernels.portable import Array, Namespace, device_of, search_cost, total_loss
+from pandora_regret.kernels.portable import Array, Namespace, device_of, total_loss
 from pandora_regret.priors import Beta
 
 
@@ -40,7 +39,7 @@ def pandora_regret(
     >>> pandora_regret(np.array([0, 1]), np.array([[0.5, 0.25, 0.25], [0.5, 0.25, 0.25]]), per_instance=True)
     array([0.08333333, 0.5       ])
     """
-    total = _scored(total_loss, read_alpha(alpha), y_true, y_proba, sample_weight, per_instance, logits=logits)
+    total = _scored(read_alpha(alpha), y_true, y_proba, sample_weight, per_instance, logits=logits)
     return total / (3 * (y_proba.shape[1] - 1))
 
 
@@ -74,7 +73,7 @@ def beta_score(
     0.5
     """
     options = {"costs": max_costs, "logits": logits}
-    return _scored(total_loss, read_alpha(alpha), y_true, y_proba, sample_weight, per_instance, **options)
+    return _scored(read_alpha(alpha), y_true, y_proba, sample_weight, per_instance, **options)
 
 
 def expected_search_cost(
@@ -106,14 +105,13 @@ def expected_search_cost(
     0.583333
     """
     prior = prior or Beta(1.0)
-    options = {"costs": costs, "logits": logits}
-    paid = _scored(search_cost, prior, y_true, y_proba, sample_weight, per_instance, **options)
-    return paid if costs is None else paid / prior.mean  # base costs are so many times the mean ones
+    options = {"costs": costs, "logits": logits, "share": prior.loss_to_share, "own": 1.0}
+    paid = _scored(prior.alpha, y_true, y_proba, sample_weight, per_instance, **options)
+    return paid * prior.mean if costs is None else paid  # in units of base costs, or of mean ones
 
 
 def _scored(
-    score: Callable[..., Array],
-    rule: Beta | float,
+    alpha: float,
     y_true: Array,
     y_proba: Array,
     sample_weight: Array | None,
@@ -126,12 +124,12 @@ def _scored(
     """
     xp, truth, values = _read(y_true, y_proba)
     if len(truth.shape) == 1:
-        rows = score(truth, values, xp, rule, **options)
+        rows = total_loss(truth, values, xp, alpha, **options)
     else:
         rows = xp.zeros_like(values[:, 0])
         first = xp.zeros(values.shape[0], dtype=xp.arange(1).dtype, device=device_of(values))
         for k in range(values.shape[1]):
-            of_class = score(first + k, values, xp, rule, **options)
+            of_class = total_loss(first + k, values, xp, alpha, **options)
             rows = rows + truth[:, k] * xp.where(truth[:, k] == 0, 0.0, of_class)
     if per_instance:
         return rows

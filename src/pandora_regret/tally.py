@@ -88,8 +88,8 @@ class Means:
         self.total.merge(other.total)
         self._centre = self.values if self.count else before
         with np.errstate(invalid="ignore"):
-            ours = _moved(self._moments, before - self._centre)
-            self._moments = ours + _moved(other._moments, other._centre - self._centre)
+            ours = moved(self._moments, before - self._centre)
+            self._moments = ours + moved(other._moments, other._centre - self._centre)
 
     @property
     def values(self) -> FloatArray:
@@ -122,7 +122,7 @@ class Means:
         return float(self.standard_errors)
 
 
-def _moved(moments: FloatArray, shift: FloatArray) -> FloatArray:
+def moved(moments: FloatArray, shift: FloatArray) -> FloatArray:
     """Sums of w^2, w^2 d and w^2 d^2, of deviations d that are all larger by a shift."""
     w, drift, spread = moments
     return np.array([w, drift + shift * w, spread + 2 * shift * drift + shift**2 * w])

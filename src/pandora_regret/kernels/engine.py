@@ -168,17 +168,25 @@ def _compiled_totals(
     The weighted sums of ``C_j L_alpha(q_i / q_j)`` over the others are added to `pairs`, (K, K).
     """
     totals, table = np.empty(len(part)), native.table_of(part.values)
-    numbers: dict[str, Any] = {
-        "alpha": alpha,
-        "tie": relative_tie(part),
-        "ties": ties,
-        "tolerance": part.tolerance,
-    }
-    arrays: dict[str, Any] = {"weights": part.weights, "costs": part.costs, "losses": totals}
+    (lower, higher), tie = ties, relative_tie(part)
 
     def score(rows: slice) -> Any:
         own = None if pairs is None else np.zeros(pairs.shape)
-        native.score(table, part.truth, rows, logits=part.logits, pairs=own, **numbers, **arrays)
+        native.score(
+            table,
+            part.truth,
+            rows,
+            alpha=alpha,
+            weights=part.weights,
+            costs=part.costs,
+            logits=part.logits,
+            tolerance=part.tolerance,
+            tie=tie,
+            lower=lower,
+            higher=higher,
+            losses=totals,
+            pairs=own,
+        )
         return own
 
     native.loop()  # in one thread

@@ -18,7 +18,7 @@ from numba import config, types
 from numba.core.caching import FunctionCache
 from numba.extending import intrinsic
 
-from pandora_regret.kernels.native import cache_folder
+from pandora_regret.kernels.native import Job, cache_folder
 
 EXACT: dict[str, Any] = {"nogil": True, "cache": True, "fastmath": {"contract"}, "error_model": "numpy"}
 INLINE: dict[str, Any] = {**EXACT, "forceinline": True}  # a call in a loop would keep it from being vectorised
@@ -86,8 +86,8 @@ def njit(*, cache: bool = False, **options: Any) -> Callable[[Callable[..., Any]
     return decorate
 
 
-def object_code(n_integers: int, n_floats: int) -> bytes:
-    """`lanes.score` for this machine, of integers and floats: its name there, 0, and an object file."""
+def object_code() -> bytes:
+    """`lanes.score` for this machine: its name there, 0, and an object file."""
     from llvmlite import binding
 
     from pandora_regret.kernels.lanes import score
@@ -95,7 +95,8 @@ def object_code(n_integers: int, n_floats: int) -> bytes:
     waiting = begin_to_wait()
     alone = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # so that it needs nothing of numba's
     compiled = numba.njit(**{**FAST, "cache": False}, **alone)(score)
-    compiled.compile((*[types.int64] * n_integers, *[types.float64] * n_floats))
+    kinds = [types.int64 if kind is int else types.float64 for kind in Job.__annotations__.values()]
+    compiled.compile((types.NamedTuple(kinds, Job),))  # which is passed field by field
     [result] = compiled.overloads.values()
     module = binding.parse_bitcode(result.library._final_module.as_bitcode())
     waiting.cancel()
@@ -108,7 +109,7 @@ def called_by_numba() -> Callable[..., None]:
     from pandora_regret.kernels.lanes import score
 
     compiled = njit(**FAST)(score)
-    return lambda result, _, *arguments: setattr(result, "value", compiled(*arguments))
+    return lambda result, _, *arguments: setattr(result, "value", compiled(Job(*arguments)))
 
 
 def _bitcast(given: Any, wanted: Any, kind: ir.Type) -> Any:

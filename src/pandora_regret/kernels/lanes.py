@@ -10,7 +10,7 @@ buffer since of several, LLVM would have to ask of too many pairs whether they o
 code. Steps have no branches: what depends on a condition is computed for all rows and selected. Four classes pass
 at a time, so that sums are read and written once for four of them.
 
-Arrays come as addresses, 0 for none: so the loop can be called without numba, which takes long to load.
+Arrays come as addresses: so the loop can be called without numba, which takes long to load.
 """
 
 import numpy as np
@@ -18,12 +18,21 @@ from numba import types
 from numba.extending import intrinsic
 
 from pandora_regret.kernels.jit import EXACT, FAST, INLINE, SMALLEST, exp_parts, log_normal, njit
-from pandora_regret.kernels.native import AT_ONCE, LANES, N_METRICS, N_SLOTS, OF_ROWS, SPACING
+from pandora_regret.kernels.native import (
+    AT_ONCE,
+    LANES,
+    N_METRICS,
+    N_SLOTS,
+    OF_ROWS,
+    POWER,
+    RANKS,
+    SPACING,
+    UNIFORM,
+)
 
 LEAST_TRUTH = 1e-150  # below this p / C, ratios to other classes may leave the normal floats
 LEAST_RATIO = 1e-300  # a rival this far behind costs nothing
 MOST_ODDS = 1e70  # the product of four must not overflow; an L_1 beyond this is that of infinity
-UNIFORM, RANKS, POWER = 1, 2, 3  # alpha = 1, alpha = inf, and any other
 FEW, FEW_WITH_POWERS = 12, 24  # classes: of more, rows that lie in one piece are faster one by one than in lanes
 FEWEST_LANES, NEAR = 16, 8192  # rows at a time are fewer where classes are many: so many numbers stay near
 SLOTS = range(0, N_SLOTS * SPACING, SPACING)  # where the numbers of the rows begin
@@ -101,104 +110,74 @@ def _pointer_to(number):
 singles, doubles, integers = map(_pointer_to, (types.float32, types.float64, types.int64))
 
 
-def score(
-    single,  # whether forecasts are float32
-    addresses,  # (K,) where each class's numbers begin,
-    stride,  # and how far apart they lie
-    k,
-    logits,
-    truth,  # (n,)
-    weights,  # (n,)
-    costs,  # (K,) or (n, K):
-    of_each,  # whether each row has costs of its own
-    start,
-    stop,
-    buffer,
-    losses,  # (n,) out: ``sum_j C_j L_alpha(q_i / q_j)``, NaN where in doubt
-    pairs,  # (K, K) added to: the weighted pairs of rows that are not in doubt
-    sums,  # (N_SUMS,) added to: of all metrics
-    counts,  # (2, K, K) added to: w and w^2 of rows of class i whose likeliest class is j
-    likeliest,  # (n,) out, -1 where in doubt
-    table,  # (7, n) out: each row's metrics
-    n_rows,
-    alpha,
-    tie,  # how far apart, relatively, quotients may be in a tie
-    lower,  # what a tie is worth at alpha = inf with a class of lower,
-    higher,  # and of higher number
-    tolerance,
-    mean,  # what a test costs, and the share of a loss: the cost is ``mean (C_i + share sum_j C_j L_alpha)``
-    share,
-):
-    """Score the rows from `start` to `stop`: losses alone, or all metrics; how many are in doubt.
+def score(job):
+    """Score rows as a `native.Job` says: losses alone, or all metrics; how many are in doubt.
 
     For logits at alpha = inf there are no costs: their logarithm is not the reference's to the last digit, which
     decides ties.
     """
-    w, kind = doubles(buffer), UNIFORM if alpha == 1 else (RANKS if alpha == np.inf else POWER)
-    few = FEW_WITH_POWERS if kind == POWER and not logits else FEW
-    if k > few and stride >= k and sums == 0 and pairs == 0:
-        of_rows = (stride, k, logits, integers(truth), costs, of_each, start, stop, doubles(losses))
-        numbers = (alpha, kind, tie, lower, higher, tolerance)
-        address = integers(addresses)[0]
-        if single:
-            return _score_rows(singles(address), *of_rows, *numbers)
-        return _score_rows(doubles(address), *of_rows, *numbers)
-    simple, listed = kind == UNIFORM and not (logits or of_each), costs != 0 and not (logits or of_each)
-    lanes, doubtful = min(LANES, max(FEWEST_LANES, NEAR // k)), 0
-    for low in range(start, stop, lanes):
-        n = min(lanes, stop - low)
-        _bring_near(single, integers(addresses)[0], stride, k, low, n, w)
-        _begin(single, addresses, stride, k, logits, integers(truth), costs, of_each, low, n, w)
-        for first in range(0, k, AT_ONCE):
-            _copy_classes(single, addresses, stride, k, low, first, n, w)
-            _add_classes(sums != 0, listed, doubles(costs), first, k, tie, n, w)
+    few = FEW_WITH_POWERS if job.kind == POWER and not job.logits else FEW
+    if job.k > few and job.stride >= job.k and job.sums == 0 and job.pairs == 0:
+        address = integers(job.addresses)[0]
+        return _score_rows(job, singles(address)) if job.single else _score_rows(job, doubles(address))
+    w, shared = doubles(job.buffer), not (job.logits or job.of_each)
+    simple, listed = shared and job.kind == UNIFORM, shared and job.costs != 0
+    lanes, doubtful = min(LANES, max(FEWEST_LANES, NEAR // job.k)), 0
+    for low in range(job.start, job.stop, lanes):
+        n = min(lanes, job.stop - low)
+        _bring_near(job, low, n, w)
+        _begin(job, low, n, w)
+        for first in range(0, job.k, AT_ONCE):
+            _copy_classes(job, low, first, n, w)
+            _add_classes(job, listed, first, n, w)
             if not simple:
-                _add_pairs(first, k, costs, of_each, logits, alpha, kind, tie, lower, higher, low, 0, n, w)
-        doubtful += _settle(simple, listed, logits, tolerance, losses, weights, low, n, w)
-        if sums != 0:
-            _finish(listed, mean, share, n, w)
-            _add_up(low == start, n, w, doubles(sums))
-            _count(k, weights != 0, counts, n, w)
-            _write(likeliest, table, n_rows, low, n, w)
-        for first in range(0, k if pairs != 0 else 0, AT_ONCE):
-            _copy_classes(single, addresses, stride, k, low, first, n, w)
-            _add_pairs(first, k, costs, of_each, logits, alpha, kind, tie, lower, higher, low, pairs, n, w)
+                _add_pairs(job, low, first, False, n, w)
+        doubtful += _settle(job, simple, listed, low, n, w)
+        if job.sums != 0:
+            _finish(job, listed, n, w)
+            _add_up(low == job.start, n, w, doubles(job.sums))
+            _count(job, n, w)
+            _write(job, low, n, w)
+        for first in range(0, job.k if job.pairs != 0 else 0, AT_ONCE):
+            _copy_classes(job, low, first, n, w)
+            _add_pairs(job, low, first, True, n, w)
     return doubtful
 
 
 @step
-def _bring_near(single, address, stride, k, low, n, w):
+def _bring_near(job, low, n, w):
     """Touch rows that lie in one piece each, one after the other, as memory gives them fastest."""
-    first, total = low * stride, 0.0
-    for place in range(first, (low + n - 1) * stride + k if stride >= k else first, 16 if single else 8):
-        total += singles(address)[place] if single else doubles(address)[place]
+    address, first, total = integers(job.addresses)[0], low * job.stride, 0.0
+    stop = (low + n - 1) * job.stride + job.k if job.stride >= job.k else first
+    for place in range(first, stop, 16 if job.single else 8):
+        total += singles(address)[place] if job.single else doubles(address)[place]
     w[PAIR] = total
 
 
 @exact
-def _begin(single, addresses, stride, k, logits, truth, costs, of_each, low, n, w):
+def _begin(job, low, n, w):
     """The truth's own numbers; sums are 0."""
     for r in range(n):
-        label, row = truth[low + r], low + r
-        column, place = integers(addresses)[label], row * stride
-        w[LABEL + r], w[OURS + r] = label, singles(column)[place] if single else doubles(column)[place]
-        w[OWN + r] = 1.0 if costs == 0 else doubles(costs)[(row if of_each else 0) * k + label]
+        row, label = low + r, integers(job.truth)[low + r]
+        column, place = integers(job.addresses)[label], row * job.stride
+        w[LABEL + r], w[OURS + r] = label, singles(column)[place] if job.single else doubles(column)[place]
+        w[OWN + r] = 1.0 if job.costs == 0 else doubles(job.costs)[(row if job.of_each else 0) * job.k + label]
     for r in range(n):
-        w[MERIT + r] = w[OURS + r] / (1.0 if logits else w[OWN + r])
+        w[MERIT + r] = w[OURS + r] / (1.0 if job.logits else w[OWN + r])
     for place in range(SUM, TILE):
         w[place] = 0.0
 
 
 @step
-def _copy_classes(single, addresses, stride, k, low, first, n, w):
+def _copy_classes(job, low, first, n, w):
     """The next classes' numbers. What is no class has zeros, which change no sum."""
     for q in range(AT_ONCE):
-        to, address = TILE + q * SPACING, integers(addresses)[min(first + q, k - 1)]
-        if single:
-            _copy(singles(address), stride, low, n, w, to)
+        to, address = TILE + q * SPACING, integers(job.addresses)[min(first + q, job.k - 1)]
+        if job.single:
+            _copy(singles(address), job.stride, low, n, w, to)
         else:
-            _copy(doubles(address), stride, low, n, w, to)
-        if first + q >= k:
+            _copy(doubles(address), job.stride, low, n, w, to)
+        if first + q >= job.k:
             for r in range(n):
                 w[to + r] = 0.0
 
@@ -223,7 +202,7 @@ def _adding(truth, losses, priced, wide):
     """
 
     @step
-    def add(costs, first, k, tie, n, w):
+    def add(job, first, n, w):
         for r in range(n):
             label, inverse, total, least, squares = w[LABEL + r], 1 / w[truth + r], 0.0, 0.0, 0.0
             behind, above, below, tested, spent = 0.0, 0.0, 1.0, 0.0, 0.0
@@ -231,7 +210,7 @@ def _adding(truth, losses, priced, wide):
             for q in range(AT_ONCE):
                 j, p, cost = types.float64(first + q), w[TILE + q * SPACING + r], 1.0
                 if priced:
-                    cost = costs[min(first + q, k - 1)]
+                    cost = doubles(job.costs)[min(first + q, job.k - 1)]
                 rival = p if j != label else 0.0
                 odds = rival * inverse / cost
                 total, least, squares = total + p, min(least, p), squares + rival * rival
@@ -239,7 +218,7 @@ def _adding(truth, losses, priced, wide):
                 behind += cost * m * m
                 above, below = above * u + below * (cost * (u - 1)), below * u
                 if wide:
-                    ahead = odds > (1 - tie if j < label else 1 + tie)
+                    ahead = odds > (1 - job.tie if j < label else 1 + job.tie)
                     tested, spent = tested + (1.0 if ahead else 0.0), spent + (cost if ahead else 0.0)
                     likeliest, best = j if p > best else likeliest, max(p, best)
             w[losses + r] += behind + 2 * above / below
@@ -262,49 +241,50 @@ _add_priced, _add_all_priced = (_adding(MERIT, PRICED, True, wide) for wide in (
 
 
 @step
-def _add_classes(wide, priced, costs, first, k, tie, n, w):
+def _add_classes(job, priced, first, n, w):
     """All metrics with costs, or without; or what is lost at costs, or without."""
-    if wide:
-        _add_all(costs, first, k, tie, n, w)
+    if job.sums != 0:
+        _add_all(job, first, n, w)
         if priced:
-            _add_all_priced(costs, first, k, tie, n, w)
+            _add_all_priced(job, first, n, w)
     elif priced:
-        _add_priced(costs, first, k, tie, n, w)
+        _add_priced(job, first, n, w)
     else:
-        _add_losses(costs, first, k, tie, n, w)
+        _add_losses(job, first, n, w)
 
 
 @step
-def _add_pairs(first, k, costs, of_each, logits, alpha, kind, tie, lower, higher, low, pairs, n, w):
+def _add_pairs(job, low, first, to_pairs, n, w):
     """``C_j L_alpha(q_i / q_j)`` for any alpha, costs and logits: to the rows' sums, or to those of pairs."""
-    for j in range(first, min(first + AT_ONCE, k)):
+    for j in range(first, min(first + AT_ONCE, job.k)):
         for r in range(n):
             w[THEIRS + r] = w[TILE + (j - first) * SPACING + r]
         for r in range(n):
-            w[COST + r] = 1.0 if costs == 0 else doubles(costs)[(low + r if of_each else 0) * k + j]
-        if logits:
-            _logit_pairs(j, costs != 0, alpha, kind, tie, lower, higher, n, w)
+            of_row = (low + r if job.of_each else 0) * job.k
+            w[COST + r] = 1.0 if job.costs == 0 else doubles(job.costs)[of_row + j]
+        if job.logits:
+            _logit_pairs(job, j, n, w)
         else:
-            _other_pairs(j, costs != 0, alpha, kind, tie, lower, higher, n, w)
+            _other_pairs(job, j, n, w)
         for r in range(n):
-            if pairs != 0 and w[SURE + r] > 0:
-                doubles(pairs)[int(w[LABEL + r]) * k + j] += w[SURE + r] * w[PAIR + r]
+            if to_pairs and w[SURE + r] > 0:
+                doubles(job.pairs)[int(w[LABEL + r]) * job.k + j] += w[SURE + r] * w[PAIR + r]
 
 
 def _pair_loop(logits):
     """A step that computes the pairs of a lane's rows with class j."""
 
     @exact
-    def pair(j, priced, alpha, kind, tie, lower, higher, n, w):
+    def pair(job, j, n, w):
         for r in range(n):
             ours, theirs, cost, label = w[OURS + r], w[THEIRS + r], w[COST + r], w[LABEL + r]
-            worth = lower if j < label else higher
+            worth = job.lower if j < label else job.higher
             if logits:
                 gap = ours - theirs
-                gap = gap + log_normal(cost / w[OWN + r]) if priced else gap
-                loss = _pair_of_logits(ours, theirs, gap, alpha, kind, tie, worth)
+                gap = gap + log_normal(cost / w[OWN + r]) if job.costs != 0 else gap
+                loss = _pair_of_logits(ours, theirs, gap, job.alpha, job.kind, job.tie, worth)
             else:
-                loss = _pair_of_probabilities(w[MERIT + r], theirs / cost, alpha, kind, tie, worth)
+                loss = _pair_of_probabilities(w[MERIT + r], theirs / cost, job.alpha, job.kind, job.tie, worth)
             w[PAIR + r] = cost * loss if j != label else 0.0
             w[TOTAL + r] += w[PAIR + r]
 
@@ -318,19 +298,20 @@ def _row_loop(logits, kind):
     """A step that adds up a row: its numbers, those that are no probabilities, its losses."""
 
     @step
-    def add_row(values, first, k, label, ours, own, costs, of_row, alpha, tie, lower, higher):
+    def add_row(job, values, first, of_row, label, ours, own):
         total, bad, loss, merit = 0.0, 0, 0.0, ours / own
-        for j in range(k):
-            theirs, cost = types.float64(values[first + j]), 1.0 if costs == 0 else doubles(costs)[of_row + j]
-            worth = lower if j < label else higher
+        for j in range(job.k):
+            theirs = types.float64(values[first + j])
+            cost = 1.0 if job.costs == 0 else doubles(job.costs)[of_row + j]
+            worth = job.lower if j < label else job.higher
             total += theirs
             bad += not theirs >= 0
             if logits:
                 gap = ours - theirs
-                gap = gap + log_normal(cost / own) if costs != 0 else gap
-                pair = _pair_of_logits(ours, theirs, gap, alpha, kind, tie, worth)
+                gap = gap + log_normal(cost / own) if job.costs != 0 else gap
+                pair = _pair_of_logits(ours, theirs, gap, job.alpha, kind, job.tie, worth)
             else:
-                pair = _pair_of_probabilities(merit, theirs / cost, alpha, kind, tie, worth)
+                pair = _pair_of_probabilities(merit, theirs / cost, job.alpha, kind, job.tie, worth)
             loss += cost * pair if j != label else 0.0
         return total, bad, loss
 
@@ -342,79 +323,63 @@ _logit_row, _ranked_logits = (_row_loop(True, kind) for kind in (POWER, RANKS))
 
 
 @step
-def _score_rows(
-    values,
-    stride,
-    k,
-    logits,
-    truth,
-    costs,
-    of_each,
-    start,
-    stop,
-    losses,
-    alpha,
-    kind,
-    tie,
-    lower,
-    higher,
-    tolerance,
-):
+def _score_rows(job, values):
     """Losses of rows that lie in one piece each; how many are in doubt."""
-    doubtful = 0
-    for n in range(start, stop):
-        first, of_row, label = n * stride, n * k if of_each else 0, truth[n]
-        ours, own = types.float64(values[first + label]), 1.0 if costs == 0 else doubles(costs)[of_row + label]
-        about = (values, first, k, label, ours, own, costs, of_row, alpha, tie, lower, higher)
-        if logits:
-            total, bad, loss = _ranked_logits(*about) if kind == RANKS else _logit_row(*about)
-        elif kind == UNIFORM:
+    doubtful, losses = 0, doubles(job.losses)
+    for row in range(job.start, job.stop):
+        first, of_row, label = row * job.stride, row * job.k if job.of_each else 0, integers(job.truth)[row]
+        ours = types.float64(values[first + label])
+        own = 1.0 if job.costs == 0 else doubles(job.costs)[of_row + label]
+        about = (job, values, first, of_row, label, ours, own)
+        if job.logits:
+            total, bad, loss = _ranked_logits(*about) if job.kind == RANKS else _logit_row(*about)
+        elif job.kind == UNIFORM:
             total, bad, loss = _uniform_row(*about)
         else:
-            total, bad, loss = _ranked_row(*about) if kind == RANKS else _power_row(*about)
-        sure = _is_sure(total, bad == 0, ours, ours / own, logits, tolerance)
-        losses[n] = loss if sure else np.nan
+            total, bad, loss = _ranked_row(*about) if job.kind == RANKS else _power_row(*about)
+        sure = _is_sure(job, total, bad == 0, ours, ours / own)
+        losses[row] = loss if sure else np.nan
         doubtful += not sure
     return doubtful
 
 
 @inline
-def _is_sure(total, no_negative, ours, merit, logits, tolerance):
+def _is_sure(job, total, no_negative, ours, merit):
     """Whether a row is valid, and its truth not (nearly) impossible; nothing that is NaN is sure."""
-    sound = (abs(total - 1) <= tolerance) & no_negative & (ours > LEAST_TRUTH) & (merit > LEAST_TRUTH)
-    return ((total < np.inf) & (abs(ours) < np.inf)) if logits else sound
+    sound = (abs(total - 1) <= job.tolerance) & no_negative & (ours > LEAST_TRUTH) & (merit > LEAST_TRUTH)
+    return ((total < np.inf) & (abs(ours) < np.inf)) if job.logits else sound
 
 
 @step
-def _settle(simple, listed, logits, tolerance, losses, weights, low, n, w):
+def _settle(job, simple, listed, low, n, w):
     """What is lost at the costs that were asked for; rows' weights, 0 for those in doubt; how many these are."""
     doubtful = n
     for r in range(n):
         plain, priced, other = w[PLAIN + r], w[PRICED + r], w[TOTAL + r]
-        sure = _is_sure(w[SUM + r], w[LEAST + r] >= 0, w[OURS + r], w[MERIT + r], logits, tolerance)
+        sure = _is_sure(job, w[SUM + r], w[LEAST + r] >= 0, w[OURS + r], w[MERIT + r])
         w[TOTAL + r] = (priced if listed else plain) if simple else other
         w[SURE + r] = 1.0 if sure else 0.0
         w[LIKELIEST + r] = w[LIKELIEST + r] if sure else -1.0
         doubtful -= sure
-    if losses != 0:
+    if job.losses != 0:
         for r in range(n):
-            doubles(losses)[low + r] = w[TOTAL + r] if w[SURE + r] > 0 else np.nan
-    if weights != 0:
+            doubles(job.losses)[low + r] = w[TOTAL + r] if w[SURE + r] > 0 else np.nan
+    if job.weights != 0:
         for r in range(n):
-            w[SURE + r] *= doubles(weights)[low + r]
+            w[SURE + r] *= doubles(job.weights)[low + r]
     return doubtful
 
 
 @step
-def _finish(listed, mean, share, n, w):
+def _finish(job, listed, n, w):
     """The metrics; rows without weight get zeros, so that nothing infinite is multiplied by it."""
     for r in range(n):
         ours, own, total, squares, plain = w[OURS + r], w[OWN + r], w[TOTAL + r], w[SQUARES + r], w[PLAIN + r]
         before, tested, spent, counts = w[BEFORE + r], w[TESTED + r], w[SPENT + r], w[SURE + r] > 0
         surprise = max(-log_normal(ours), 0.0)
         w[LOSS + r] = plain if counts else 0.0
-        w[EXPECTED + r] = mean * (own + share * total) if counts else 0.0
-        w[REALISED + r] = mean * (own + (spent if listed else before))
+        w[EXPECTED + r] = job.mean * (own + job.share * total) if counts else 0.0
+        w[REALISED + r] = job.mean * (own + (spent if listed else before))
         w[TESTS + r] = 1 + (tested if listed else before)
         w[LOG_LOSS + r] = surprise if counts else 0.0
         w[BRIER + r] = squares + (1 - ours) * (1 - ours) if counts else 0.0
@@ -448,20 +413,19 @@ def _add_up(is_first, n, w, sums):
 
 
 @step
-def _count(k, weighted, counts, n, w):
+def _count(job, n, w):
     """Who is taken for whom, by weight and its square."""
-    for r in range(n if counts != 0 else 0):
-        cell, weight = int(w[LABEL + r]) * k + max(int(w[LIKELIEST + r]), 0), w[SURE + r]
-        doubles(counts)[cell] += weight
-        if weighted:
-            doubles(counts)[k * k + cell] += weight * weight
+    for r in range(n if job.counts != 0 else 0):
+        cell, weight = int(w[LABEL + r]) * job.k + max(int(w[LIKELIEST + r]), 0), w[SURE + r]
+        doubles(job.counts)[cell] += weight
+        doubles(job.counts)[job.k * job.k + cell] += weight * weight
 
 
 @step
-def _write(likeliest, table, n_rows, low, n, w):
+def _write(job, low, n, w):
     """Each row's likeliest class, and metrics."""
-    for r in range(n if likeliest != 0 else 0):
-        integers(likeliest)[low + r] = int(w[LIKELIEST + r])
-    for m in range(N_METRICS if table != 0 else 0):
+    for r in range(n):
+        integers(job.likeliest)[low + r] = int(w[LIKELIEST + r])
+    for m in range(N_METRICS if job.table != 0 else 0):
         for r in range(n):
-            doubles(table)[m * n_rows + low + r] = w[LOSS + m * SPACING + r]
+            doubles(job.table)[m * job.n_rows + low + r] = w[LOSS + m * SPACING + r]

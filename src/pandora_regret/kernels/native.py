@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +24,40 @@ OF_ROWS = (
     4 * N_METRICS
 )  # sums of each metric: w x, centres, w^2 (x - centre), w^2 (x - centre)^2; then of 1, w, w^2
 N_SUMS = OF_ROWS + 3
-N_INTEGERS, N_FLOATS = 19, 7  # arguments
-OUTPUTS = ("losses", "pairs", "sums", "counts", "likeliest", "table")
+UNIFORM, RANKS, POWER = 1, 2, 3  # alpha = 1, alpha = inf, and any other
 SOURCES = ("lanes.py", "jit.py", "native.py")
+
+
+class Job(NamedTuple):
+    """What the loop reads, and where it writes: arrays are addresses, 0 for none."""
+
+    single: int  # whether forecasts are float32
+    addresses: int  # (K,) where each class's numbers begin,
+    stride: int  # and how far apart they lie
+    k: int
+    truth: int  # (n,)
+    n_rows: int
+    start: int  # the rows from here
+    stop: int
+    of_each: int  # whether each row has costs of its own
+    buffer: int
+    kind: int  # of alpha
+    alpha: float
+    tie: float  # how far apart, relatively, quotients may be in a tie
+    tolerance: float
+    logits: int = 0
+    weights: int = 0  # (n,)
+    costs: int = 0  # (K,) or (n, K)
+    losses: int = 0  # (n,) out: ``sum_j C_j L_alpha(q_i / q_j)``, NaN where in doubt
+    pairs: int = 0  # (K, K) added to: the weighted pairs of rows that are not in doubt
+    sums: int = 0  # (N_SUMS,) added to: of all metrics; then also, if there are such arrays:
+    counts: int = 0  # (2, K, K) added to: w and w^2 of rows of class i whose likeliest class is j
+    likeliest: int = 0  # (n,) out, always beside sums; -1 where in doubt
+    table: int = 0  # (7, n) out: each row's metrics
+    lower: float = 1.0  # what a tie is worth at alpha = inf with a class of lower,
+    higher: float = 1.0  # and of higher number
+    mean: float = 1.0  # what a test costs, and the share of a loss:
+    share: float = 1.0  # the cost is ``mean (C_i + share sum_j C_j L_alpha)``
 
 
 @cache
@@ -72,7 +103,7 @@ def loop() -> Any:
         from pandora_regret.kernels.jit import called_by_numba, object_code
 
         try:
-            code = object_code(N_INTEGERS, N_FLOATS)
+            code = object_code()
         except AttributeError:  # of a numba whose inner parts have other names
             return called_by_numba()
         _keep(path, code)
@@ -82,7 +113,7 @@ def loop() -> Any:
     )
     linker.add_object_file(binding.ObjectFileRef.from_data(code))
     linker.finalize_object()
-    kinds = [ctypes.c_int64] * N_INTEGERS + [ctypes.c_double] * N_FLOATS
+    kinds = [ctypes.c_int64 if kind is int else ctypes.c_double for kind in Job.__annotations__.values()]
     kind = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.POINTER(ctypes.c_int64), ctypes.c_void_p, *kinds)
     function = kind(linker.get_function_address(name.decode()))
     function.linker = linker  # type: ignore[attr-defined]  # which owns the code
@@ -123,25 +154,27 @@ def score(
     rows: slice,
     *,
     alpha: float,
-    tie: float,
-    tolerance: float,
-    logits: bool = False,
     weights: Any = None,
     costs: Any = None,
-    ties: tuple[float, float] = (1.0, 1.0),
-    mean: float = 1.0,
-    share: float = 1.0,
-    **outputs: Any,
+    **others: Any,
 ) -> int:
-    """Score some rows as `lanes.score` says, whose outputs are arrays or None; how many are in doubt."""
-    single, addresses, stride = forecasts
-    reals = (each if each is None else np.ascontiguousarray(each, np.float64) for each in (weights, costs))
-    arrays = [np.ascontiguousarray(truth, np.int64), *reals, np.empty(N_SLOTS * SPACING)]
-    arrays += [outputs.get(name) for name in OUTPUTS]
-    places = [0 if each is None else each.ctypes.data for each in arrays]
-    about = (single, addresses.ctypes.data, stride, len(addresses), logits, *places[:3])
-    span = (costs is not None and costs.ndim > 1, rows.start, rows.stop)
+    """Score some rows as a `Job` says, whose arrays may be None; how many are in doubt."""
+    others["single"], others["addresses"], others["stride"] = forecasts
+    others["truth"], others["buffer"] = np.ascontiguousarray(truth, np.int64), np.empty(N_SLOTS * SPACING)
+    for name, each in {"weights": weights, "costs": costs}.items():
+        others[name] = None if each is None else np.ascontiguousarray(each, np.float64)
+    given = {name: value for name, value in others.items() if value is not None}
+    given |= {name: each.ctypes.data for name, each in given.items() if isinstance(each, np.ndarray)}
+    job = Job(
+        k=len(forecasts[1]),
+        n_rows=len(truth),
+        start=rows.start,
+        stop=rows.stop,
+        of_each=costs is not None and costs.ndim > 1,
+        alpha=alpha,
+        kind=UNIFORM if alpha == 1 else RANKS if alpha == np.inf else POWER,
+        **given,
+    )
     doubtful = ctypes.c_int64()
-    numbers = (alpha, tie, *ties, tolerance, mean, share)
-    loop()(doubtful, None, *about, *span, *places[3:], len(truth), *numbers)
+    loop()(doubtful, None, *job)
     return doubtful.value

@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from pandora_regret.inputs import InputError
-from pandora_regret.priors import Beta
 from pandora_regret.priors.base import TIE, TIE_IN_SINGLE
 
 Array: TypeAlias = Any  # of any array library
@@ -17,23 +16,6 @@ Namespace: TypeAlias = Any  # that library's module
 
 SMALLEST_ALPHA, LARGEST_ALPHA = 1e-20, 1e20  # nearer to 0 and inf than this, an alpha is taken for them
 FAR = 2.0**20  # quotients beyond this lose nothing as a difference of logarithms
-
-
-def search_cost(
-    truth: Array,
-    values: Array,
-    xp: Namespace,
-    prior: Beta,
-    *,
-    costs: Any = None,
-    logits: bool = False,
-    tie: float | None = None,
-) -> Array:
-    """``C_i E[u_i] + sum_j C_j L(r_ij)`` of every row, shape (N,); parameters as in `total_loss`."""
-    wasted = total_loss(truth, values, xp, prior.alpha, costs=costs, logits=logits, tie=tie) * prior.loss_to_share
-    costs = costs_of(values, costs, xp)
-    own = 1.0 if costs is None else _of_truth(costs, _is_truth(truth, values, xp), xp)[:, 0]
-    return prior.mean * (wasted + own)
 
 
 def total_loss(
@@ -45,9 +27,12 @@ def total_loss(
     costs: Any = None,
     logits: bool = False,
     tie: float | None = None,
+    share: float = 1.0,
+    own: float = 0.0,
 ) -> Array:
-    """``sum_j C_j L_alpha(q_i / q_j)`` of every row, shape (N,).
+    """``own C_i + share sum_j C_j L_alpha(q_i / q_j)`` of every row, shape (N,).
 
+    Times the prior's mean, that is the search's cost where `own` is 1 and `share` the prior's `loss_to_share`.
     `tie` is how far apart quotients may be in a tie, relatively: what their precision makes of it, unless given.
     """
     true, costs, alpha = _is_truth(truth, values, xp), costs_of(values, costs, xp), limit_of(alpha)
@@ -63,7 +48,8 @@ def total_loss(
             behind = xp.where(odds > 0, 0.0, odds)
             rise = -behind if alpha == 0 else (1 + 1 / alpha) * -xp.expm1(alpha * behind)
             losses = xp.exp(-(alpha + 1) * ahead) + rise
-        return xp.sum(xp.where(true, 0.0, losses if costs is None else costs * losses), axis=1)
+        losses = xp.where(true, own, share * losses)
+        return xp.sum(losses if costs is None else costs * losses, axis=1)
 
 
 def tie_of(dtype: Any, xp: Namespace) -> float:

@@ -14,7 +14,7 @@ from pandora_regret.inputs import FloatArray, IntArray
 from pandora_regret.kernels import native
 from pandora_regret.kernels.engine import in_threads
 from pandora_regret.priors.base import TIE, TIE_IN_SINGLE
-from pandora_regret.tally import Means
+from pandora_regret.tally import Means, moved
 
 LANE_OF = {  # the order of `kernels.lanes`; the first is the loss, of which two metrics are parts
     "pandora_regret": 0,
@@ -37,7 +37,9 @@ class FusedScores(NamedTuple):
     predicted: IntArray  # (n,) the likeliest class; ties go to the lower column number
     table: FloatArray  # (metrics, n), or (metrics, 0) where sums are enough
     doubtful: IntArray = NONE  # the numbers of the rows that are not among them
-    cells: FloatArray | None = None  # (2, K, K) w and w^2 of rows of class i whose likeliest class is j
+    cells: FloatArray | None = (
+        None  # (2, K, K) w and w^2 of rows of class i whose likeliest class is j; if at hand
+    )
 
 
 def score_columns(
@@ -54,24 +56,32 @@ def score_columns(
     """Metrics of `LANE_OF` of a Beta prior for K contiguous columns (n,) of probabilities, float32 or float64."""
     n, k, alike = len(truth), len(columns), costs is not None and bool((costs == costs[0]).all())
     scale, costs = (float(costs[0]), None) if costs is not None and alike else (1.0, costs)  # half the work
-    options: dict[str, Any] = {"weights": weights, "costs": costs, "alpha": float(prior.alpha), "mean": prior.mean}
-    options |= {"share": prior.loss_to_share, "tolerance": tolerance}
-    options |= {"tie": TIE_IN_SINGLE if columns[0].itemsize <= 4 else TIE}
-    place, table = native.columns_of(columns), np.empty((native.N_METRICS, n if with_table else 0))
+    place, predicted = native.columns_of(columns), np.empty(n, np.int64)
+    table, counted = np.empty((native.N_METRICS, n if with_table else 0)), k <= MOST_COUNTED
 
-    def score_all(predicted: IntArray | None, table: FloatArray | None) -> Any:
-        def score(rows: slice) -> tuple[int, FloatArray, FloatArray | None]:
-            sums, cells = np.zeros(native.N_SUMS), np.zeros((2, k, k)) if predicted is None else None
-            about: dict[str, Any] = {"sums": sums, "counts": cells, "likeliest": predicted, "table": table}
-            return native.score(place, truth, rows, **about, **options), sums, cells
-
-        return tuple(map(np.array, zip(*in_threads(score, n, n * k), strict=True)))
+    def score(rows: slice) -> tuple[FloatArray, FloatArray]:
+        sums, cells = np.zeros(native.N_SUMS), np.zeros((2, k, k) if counted else 0)
+        native.score(
+            place,
+            truth,
+            rows,
+            alpha=float(prior.alpha),
+            weights=weights,
+            costs=costs,
+            mean=prior.mean,
+            share=prior.loss_to_share,
+            tolerance=tolerance,
+            tie=TIE_IN_SINGLE if columns[0].itemsize <= 4 else TIE,
+            sums=sums,
+            counts=cells if counted else None,
+            likeliest=predicted,
+            table=table if with_table else None,
+        )
+        return sums, cells
 
     native.loop()  # in one thread
-    predicted = None if k <= MOST_COUNTED and not with_table else np.empty(n, np.int64)
-    n_doubtful, parts, cells = score_all(predicted, table if with_table else None)
-    if n_doubtful.any() and predicted is None:
-        _, parts, cells = score_all(predicted := np.empty(n, np.int64), None)
+    parts, cells = map(np.array, zip(*in_threads(score, n, n * k), strict=True))
+    doubtful = np.flatnonzero(predicted < 0)
     lane = [LANE_OF[key] for key in keys]
     factor_of = {"pandora_regret": 1 / (3 * (k - 1)), "excess_burden": 1 / 3}  # of the loss
     factor_of |= {"expected_cost": scale, "realised_cost": scale}
@@ -79,13 +89,8 @@ def score_columns(
     count, weight, squared_weight = parts[:, native.OF_ROWS :].T
     total, centre, drift, spread = parts[:, : native.OF_ROWS].reshape(len(parts), 4, -1).swapaxes(0, 1)[:, :, lane]
     middle, w = centre[0], np.broadcast_to(squared_weight[:, None], drift.shape)  # all threads' sums at one centre
-    shift = centre - middle
-    moments = np.array([w, drift + shift * w, spread + shift * (2 * drift + shift * w)]).sum(axis=1)
-    moments *= factors ** np.arange(3)[:, None]
+    moments = moved(np.array([w, drift, spread]), centre - middle).sum(axis=1) * factors ** np.arange(3)[:, None]
     totals = total.sum(axis=0) * factors
     means = Means.of_sums(int(count.sum()), float(weight.sum()), totals, middle * factors, moments)
-    if predicted is not None:
-        about = (predicted, table[lane] * factors[:, None], np.flatnonzero(predicted < 0))
-        return FusedScores(means, *about)
-    cells = cells.sum(axis=0)
-    return FusedScores(means, NONE, table[lane], NONE, cells if weights is not None else cells[[0, 0]])
+    sure_cells = cells.sum(axis=0) if counted and not len(doubtful) else None
+    return FusedScores(means, predicted, table[lane] * factors[:, None], doubtful, sure_cells)

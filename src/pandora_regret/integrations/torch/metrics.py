@@ -25,7 +25,7 @@ from pandora_regret.integrations.torch.tensors import (
     read_class_costs,
     read_rows,
 )
-from pandora_regret.kernels.portable import search_cost, tie_of, total_loss
+from pandora_regret.kernels.portable import tie_of, total_loss
 from pandora_regret.priors import Beta, Uniform
 from pandora_regret.priors.names import read_prices
 
@@ -79,6 +79,7 @@ class PandoraRegret(Metric):
         self.alpha, self.logits, self.validate_args = read_alpha(alpha), logits, validate_args
         self.costs = read_class_costs(costs)
         beside(self.costs, self.num_classes, torch.device("cpu"), torch.float64)  # fails now, not in update
+        self._share, self._own = 1 / (3 * (self.num_classes - 1)), 0.0  # what `total_loss` adds up
         # A MetricCollection takes metrics for one whose states agree in name and, once, in value. On equal
         # forecasts scores of every alpha agree, so the name of the sum says which score it is of.
         listed = None if self.costs is None else self.costs.tolist()
@@ -86,11 +87,6 @@ class PandoraRegret(Metric):
         self._total = f"total_{fingerprint:08x}"
         for name in (self._total, "weight"):
             self.add_state(name, torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
-
-    def _rows(self, values: Tensor, target: Tensor, **options: Any) -> Tensor:
-        """The score of every row of a block in float64, (n,); `options` are those of `total_loss`."""
-        losses = total_loss(target, values, torch, self.alpha, **options)
-        return losses / (3 * (self.num_classes - 1))  # type: ignore[no-any-return]
 
     def update(self, preds: Tensor, target: Tensor, sample_weight: Tensor | None = None) -> None:
         """Add forecasts (N, K) or (N, K, d1, ...) of true classes (N,) or (N, d1, ...), of weights like those."""
@@ -110,8 +106,17 @@ class PandoraRegret(Metric):
         costs = beside(self.costs, self.num_classes, values.device, torch.float64)
         tie = tie_of(values.dtype, torch)
         for rows in blocks_of(values):
-            block = values[rows].double()
-            scores = self._rows(block, truth[rows], costs=costs, logits=self.logits, tie=tie)
+            scores = total_loss(
+                truth[rows],
+                values[rows].double(),
+                torch,
+                self.alpha,
+                costs=costs,
+                logits=self.logits,
+                tie=tie,
+                share=self._share,
+                own=self._own,
+            )
             total = total + torch.where(weights[rows] > 0, weights[rows] * scores, 0.0).sum()
             weight = weight + weights[rows].sum()
         setattr(self, self._total, total)  # not in place: a sum begun in inference mode could not be added to
@@ -160,9 +165,7 @@ class ExpectedSearchCost(PandoraRegret):
         base = read_prices(chosen, costs, labels)[1]
         super().__init__(num_classes, chosen.alpha, base, logits, validate_args, **kwargs)
         self.prior = chosen
-
-    def _rows(self, values: Tensor, target: Tensor, **options: Any) -> Tensor:
-        return search_cost(target, values, torch, self.prior, **options)  # type: ignore[no-any-return]
+        self._share, self._own = chosen.mean * chosen.loss_to_share, chosen.mean
 
 
 def _check_values(values: Tensor, truth: Tensor, weights: Tensor, logits: bool) -> None:
