@@ -86,7 +86,7 @@ def random_encoder(name: str, network: torch.nn.Module | None = None) -> Encoder
         return {"features": network(images)}
 
     build = partial(build_with_average, name, "random", 224) if network is None else lambda: network
-    return Encoder(name, build, read, 224, IMAGENET, lambda: "random")
+    return Encoder(name, build, read, 224, IMAGENET)
 
 
 def built_before(names: Iterable[str], device: str) -> list[Encoder]:

@@ -72,7 +72,7 @@ def test_work_ups_are_relative_to_the_file_or_known_by_name(read, tmp_path):
             "folders = 3",
             "folders is not a key of the format: did you mean 'folder'",
         ),
-        ('costs = "dermamnist"', 'costs = "nowhere"', "'nowhere' is not a file that can be read"),
+        ('costs = "dermamnist"', 'costs = "nowhere"', "'nowhere' cannot be read"),
         ('costs = "dermamnist"', "costs = { x = 'a' }", "costs.x is 'a': it must be a number"),
         ('name = "Derm"', 'name = "../x"', "it must be a name that a folder can have everywhere"),
         ('name = "Derm"', 'name = "Results.json"', "it must be a name that a folder can have everywhere"),
@@ -115,7 +115,7 @@ def test_an_option_of_the_wrong_kind_is_named(read, option, words):
 
 
 def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(InputError, match="is not a file that can be read"):
+    with pytest.raises(InputError, match="cannot be read"):
         read_study(tmp_path / "none.toml")
 
 

@@ -183,14 +183,14 @@ class Metric:
         if self.of_forecast is not None:
             rows = self.of_forecast(forecast, prior)
         else:
-            rows = np.concatenate([self._of_block(block, prior) for block in forecast.blocks()])
+            assert self.rows is not None
+            parts = []
+            for block in forecast.blocks():
+                base = np.ones(block.n_classes) if block.costs is None else block.costs
+                typical_costs = (base * prior.mean,) if self.priced else ()
+                parts.append(np.atleast_1d(self.rows(block.truth, probabilities(block), *typical_costs)))
+            rows = np.concatenate(parts)
         return forecast.per_case(self.checked_rows(np.asarray(rows, np.float64), forecast))
-
-    def _of_block(self, block: Forecast, prior: Prior) -> FloatArray:
-        assert self.rows is not None
-        base = np.ones(block.n_classes) if block.costs is None else block.costs
-        typical_costs = (base * prior.mean,) if self.priced else ()
-        return np.atleast_1d(self.rows(block.truth, probabilities(block), *typical_costs))
 
     def checked_rows(self, rows: FloatArray, forecast: Forecast) -> FloatArray:
         """The same rows, if they are as many as the forecast has and none is NaN."""

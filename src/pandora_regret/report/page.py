@@ -2,7 +2,7 @@
 
 import os
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import cache
@@ -151,7 +151,6 @@ def render_report(
         "page.html.j2",
         STYLES,
         SCRIPTS,
-        vars(replace(shown)),  # with fields that a file did not have
         title=title,
         formats=Formats((model.cost for model in shown.models), unit),
         n_models=len(whole.models),
@@ -160,17 +159,11 @@ def render_report(
         byline=list(_byline(whole)),
         rules={"sentences": VERDICT, "kinds": list(KINDS.items()), "unseen": UNSEEN, "few": FEW_CLUSTERS}
         | {"most_names": MOST_NAMES, "what": whole.what},
-        **_views(shown),
+        **vars(replace(shown)) | _views(shown),  # with fields that a file did not have
     )
 
 
-def render_page(
-    template: str,
-    styles: tuple[str, ...],
-    scripts: tuple[str, ...] = (),
-    facts: Mapping[str, Any] | None = None,
-    **values: Any,
-) -> str:
+def render_page(template: str, styles: tuple[str, ...], scripts: tuple[str, ...] = (), **values: Any) -> str:
     """A template with its values, and with its own style and scripts, beside which nothing runs or is loaded."""
     assets = files("pandora_regret.report") / "assets"
     style, script = (
@@ -181,7 +174,7 @@ def render_page(
     policy = f"default-src 'none'; {own}; base-uri 'none'; form-action 'none'"
     about = {"library": f"pandora-regret {__version__}", "style": style, "script": script, "policy": policy}
     environment = _environment(import_optional("jinja2", extra="report"))
-    page: str = environment.get_template(template).render(about | dict(facts or {}), **values)
+    page: str = environment.get_template(template).render(about | values)
     return page
 
 

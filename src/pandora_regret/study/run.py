@@ -20,7 +20,7 @@ from pandora_regret.atomic import Place, write_atomically
 from pandora_regret.costs import load_costs
 from pandora_regret.inputs import FloatArray, InputError, did_you_mean, read_costs, read_labels
 from pandora_regret.metrics import read_metrics
-from pandora_regret.records import check_keys, from_plain, parse_toml
+from pandora_regret.records import check_keys, from_plain, read_toml
 from pandora_regret.study.conditions import PAPER_CONDITIONS, read_conditions
 from pandora_regret.study.predicting import NOBODY, Watcher, Zoo, kept_models, predict_all
 from pandora_regret.study.ranking_agreement import Resample, agreement
@@ -114,11 +114,7 @@ def read_study(path: Place, folder: Place | None = None, *, trust: bool = False)
 
 def read_entries(file: Path) -> Study:
     """What a study file says; no code of metrics runs, and no zoo is made."""
-    try:
-        text = file.read_bytes()
-    except OSError as error:
-        raise InputError(f"{str(file)!r} is not a file that can be read ({error.strerror}).") from None
-    plain = parse_toml(text, file.name)
+    plain = read_toml(file, "name a study's TOML file")
     try:
         check_keys(Study, plain, "")
         return from_plain(Study, plain, "")

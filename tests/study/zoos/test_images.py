@@ -116,7 +116,6 @@ def encoder(name="fake", read=None, build=None, resolution=8, mean=(0.5, 0.4, 0.
         read or (lambda network, images: {"features": network(images)}),
         resolution,
         (mean, std),
-        lambda: "none",
     )
 
 

@@ -10,7 +10,6 @@ done.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sys
 import time
@@ -55,19 +54,6 @@ timm = partial(library, "timm")
 
 
 # Which there are, and how each is built
-
-
-def weights_file(name: str, weights: str) -> Path | None:
-    """Where an encoder's weights lie: in <architecture>.<tag>.safetensors, unless they are "hub" or "random"."""
-    return None if weights in ("hub", "random") else Path(weights, f"{name}{SUFFIX}")
-
-
-def digest(name: str, weights: str, seed: int) -> str:
-    """What an encoder's weights are."""
-    if file := weights_file(name, weights):
-        with file.open("rb") as opened:
-            return hashlib.file_digest(opened, "sha256").hexdigest()
-    return f"random {seed}" if weights == "random" else f"timm {timm().__version__} {name}"
 
 
 def registered(name: str) -> str:
@@ -134,16 +120,20 @@ def available(
 
 
 def build(name: str, weights: str, resolution: int, seed: int = 42, **options: Any) -> Any:
-    """The network without its classifier, through timm's own way of loading; `seed` is of random weights."""
-    config, is_random = pretrained_config(name), weights == "random"
+    """The network without its classifier, through timm's own way of loading; `seed` is of random weights.
+
+    Weights of a folder lie in its <architecture>.<tag>.safetensors.
+    """
+    config = pretrained_config(name)
     if config.fixed_input_size and tuple(config.input_size[1:]) != (resolution, resolution):
         options["img_size"] = resolution
-    if is_random:
+    if weights == "random":
         library("torch").manual_seed(seed)
-    if file := weights_file(name, weights):  # custom_load would expect the format that was published first
-        options["pretrained_cfg_overlay"] = {"file": str(file), "custom_load": False}
+    elif weights != "hub":  # custom_load would expect the format that was published first
+        file = str(Path(weights, f"{name}{SUFFIX}"))
+        options["pretrained_cfg_overlay"] = {"file": file, "custom_load": False}
     built = name if weights == "hub" else registered(name)
-    return timm().create_model(built, pretrained=not is_random, num_classes=0, **options)
+    return timm().create_model(built, pretrained=weights != "random", num_classes=0, **options)
 
 
 def build_with_average(name: str, weights: str, resolution: int, seed: int = 42) -> Any:
@@ -167,7 +157,6 @@ class Encoder(NamedTuple):
     read: Callable[[Any, Tensor], Tensors]  # network, images (B, 3, R, R) -> features (B, D) by name
     resolution: int
     mean_std: tuple[tuple[float, ...], tuple[float, ...]]  # of the channels, which images are normalised by
-    weights: Callable[[], str]  # what the weights are: a digest of them, or where they come from
 
 
 def chosen_device(device: str = "auto") -> str:
@@ -181,7 +170,6 @@ class Features:
 
     encoder: Encoder
     values: Tensors = field(default_factory=dict)  # (N, D) each, on the device
-    about: Plain = field(default_factory=dict)  # which weights, and how many
     failure: str | None = None
     seconds: float = 0.0
     batch: int = 0  # images at once in the end
@@ -249,8 +237,6 @@ class _Session:
             with torch.cuda.stream(self.own.stream) if self.on_gpu else nullcontext():
                 with self.building:  # one at a time: random first weights come from one generator
                     network = self._built(encoder)
-                sizes = (parameter.numel() for parameter in network.parameters())
-                about = {"weights": encoder.weights(), "parameters": sum(sizes)}
                 with self.running:
                     start = time.perf_counter()
                     parts, batch = self._all_batches(encoder, network)
@@ -259,7 +245,7 @@ class _Session:
                         torch.cuda.current_stream(self.device).synchronize()
                         for value in values.values():
                             value.record_stream(torch.cuda.default_stream(self.device))  # the caller's
-                    return Features(encoder, values, about, seconds=time.perf_counter() - start, batch=batch)
+                    return Features(encoder, values, seconds=time.perf_counter() - start, batch=batch)
         except Exception as error:  # whatever is wrong with this encoder, the others go on
             return Features(encoder, failure=f"{type(error).__name__}: {error}")
 
@@ -539,15 +525,14 @@ class TimmZoo:
             "input_size": features.encoder.resolution,
             "seconds": features.seconds + time.perf_counter() - start,
         }
-        return Outcome(name, Prediction(logits.numpy(), logits=True, metadata=details | features.about))
+        return Outcome(name, Prediction(logits.numpy(), logits=True, metadata=details))
 
     def _encoder(self, name: str, build: Callable[..., Any], resolution: int, read: Any) -> Encoder:
         bare = name.partition("@")[0]
         built = partial(build, bare, self.weights, resolution, self.seed)
-        about = partial(digest, bare, self.weights, self.seed)
         own = pretrained_config(bare)
         mean_std = IMAGENET if self.mean_std == "imagenet" else (tuple(own.mean), tuple(own.std))
-        return Encoder(name, built, read, resolution, mean_std, about)
+        return Encoder(name, built, read, resolution, mean_std)
 
     def data(self) -> ImageData:
         """The images."""

@@ -30,6 +30,7 @@ from pandora_regret.optional import import_optional
 from pandora_regret.study.conditions import tempered
 from pandora_regret.study.predicting import Outcome, matches
 from pandora_regret.study.store import Names, Plain, Prediction, Target
+from pandora_regret.text import typed
 
 BUNDLED = ("digits", "wine", "iris", "breast_cancer")
 TEXT = (".csv", ".tsv", ".data", ".txt", ".arff")
@@ -98,9 +99,7 @@ def read_labelled(data: str, label: str | int | None = None) -> LabelledTable:
     if len(classes) < 2:
         only = f"holds one class only, {classes[0]!r}"
         raise InputError(f"label column {target!r} {only}: name another with label=...")
-    names = (  # numbers as people write them
-        str(name).removesuffix(".0") if isinstance(name, float) else str(name) for name in classes.tolist()
-    )
+    names = (typed(name) if isinstance(name, float) else str(name) for name in classes.tolist())
     return LabelledTable(features, named, codes.astype(np.intp), tuple(names))
 
 
