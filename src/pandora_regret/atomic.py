@@ -18,8 +18,8 @@ SUFFIX = ".part"
 LEFT_BEHIND_SECONDS = 86400.0  # nobody still writes a file that has not changed for so long
 
 
-def write_atomically(path: Place, write: Callable[[BinaryIO], object]) -> Path:
-    """Replace a file by what `write` writes; if that fails, the old file stays and nothing is left behind.
+def write_atomically(path: Place, content: bytes | Callable[[BinaryIO], object]) -> Path:
+    """Replace a file by its new content; if that fails, the old file stays and nothing is left behind.
 
     A link stays a link to the file that is replaced, and a file that is replaced keeps its mode.
 
@@ -27,8 +27,8 @@ def write_atomically(path: Place, write: Callable[[BinaryIO], object]) -> Path:
     ----------
     path
         The file to write.
-    write
-        Called with an open binary file.
+    content
+        Bytes, or a function that writes them to the open file that it is called with.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def write_atomically(path: Place, write: Callable[[BinaryIO], object]) -> Path:
         with temporary.open("xb") as file:  # as readable to others as any new file; mkstemp's are not
             if mode is not None:
                 os.chmod(temporary, S_IMODE(mode))
-            write(file)
+            file.write(content) if isinstance(content, bytes) else content(file)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)

@@ -123,7 +123,7 @@ class RecalibrationMap:
         """Write it as JSON, for `load_map`."""
         about = {"schema": SCHEMA, "library": f"pandora-regret {__version__}"}
         text = json.dumps(about | to_plain(self), indent=1, allow_nan=False) + "\n"
-        return write_atomically(path, lambda file: file.write(text.encode()))
+        return write_atomically(path, text.encode())
 
 
 def load_map(path: str | os.PathLike[str]) -> RecalibrationMap:

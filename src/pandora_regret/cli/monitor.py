@@ -97,7 +97,7 @@ def monitor(asked: Asked) -> int:
         watched, taken, done = _updated(asked)
         kept = {"unit": asked.cost_unit, "layout": asked.only(*COLUMNS)} | asked.only(*ROLES)
         text = json.dumps(watched.state() | {"command": kept}, allow_nan=False, separators=(",", ":"))
-        write_atomically(asked.state, lambda file: file.write(text.encode()))
+        write_atomically(asked.state, text.encode())
         if asked.html is not None:  # while nobody else can write a newer one
             from pandora_regret.report.monitor import write_monitor_page
 

@@ -5,5 +5,5 @@ What reads files needs pyarrow, and is loaded when it is first asked for.
 
 from pandora_regret.lazy import lazy_exports
 
-READERS = ("cases", "formats", "inspection", "opening", "predictions", "together")
+READERS = ("formats", "opening", "predictions")
 __all__, __getattr__, __dir__ = lazy_exports(__name__, dict.fromkeys(READERS, ("pyarrow", "cli")))

@@ -130,7 +130,7 @@ class Workup:
 
     def save(self, path: Place) -> Path:
         """Write a TOML file that `load` reads."""
-        return write_atomically(path, lambda file: file.write(to_toml(self.document).encode()))
+        return write_atomically(path, to_toml(self.document).encode())
 
     def __repr__(self) -> str:
         stops = f", {counted(len(self.stops), 'way')} to stop" if self.stops else ""

@@ -176,7 +176,7 @@ class Plan(Shown):
             fix = f"end it in {', '.join(writers)}"
             raise InputError(f"is {str(path)!r}", argument="path", value=str(path), fix=fix)
         content = writers[ending]().encode()
-        return write_atomically(path, lambda file: file.write(content))
+        return write_atomically(path, content)
 
     def _tree(self) -> PlanNode:
         if self.tree is None:
