@@ -52,9 +52,9 @@ def write_monitor_page(
     Path
         The file that was written.
     """
-    summary = monitor.summary()
-    assert monitor.paid is not None
-    points = _marked(monitor.paid)
+    summary, paid = monitor.summary(), monitor.paid
+    assert paid is not None
+    points, level = _marked(paid), paid.overpaid.level
     costs = [cost for point in points for cost in _costs(point)]
     formats = Formats(costs, unit)
     page = render_page(
@@ -63,9 +63,9 @@ def write_monitor_page(
         title=title,
         lines=sentences(summary, unit, challenger),
         summary=summary,
-        level=monitor.paid.overpaid.level,
+        level=level,
         two_sided=monitor.two_sided,
-        charts=list(_charts(monitor, points, formats, challenger)),
+        charts=list(_charts(points, formats, level, monitor.compares, challenger)),
         points=points,
         formats=formats,
         costs_of=_costs,
@@ -98,7 +98,7 @@ def _power(value: float) -> str:
 
 
 def _charts(
-    monitor: Monitor, points: Sequence[Point], formats: Formats, challenger: str | None
+    points: Sequence[Point], formats: Formats, level: float, compares: bool, challenger: str | None
 ) -> Iterator[dict[str, Any]]:
     """Costs and promises, what is paid beyond these, what a challenger saves, and the evidence."""
     if not points:
@@ -114,12 +114,10 @@ def _charts(
     yield {"title": "Cost per case", "note": "over time", **_chart(points, paid, formats.tick, other=promised)}
     note = "mean and interval so far; after an alarm, since it seems to have begun"
     yield {"title": "Paid beyond the promise, per case", "note": note, **claimed(VALUE)}
-    if monitor.compares:
+    if compares:
         title = f"Saved by {challenger or 'the challenger'}, per case"
         yield {"title": title, "note": "mean and interval so far", **claimed(SAVED_VALUE)}
     values = [max(point.after[EVIDENCE], LEAST_EVIDENCE) for point in points]
-    assert monitor.paid is not None
-    level = monitor.paid.overpaid.level
     chart = _chart(points, values, _power, level=-log10(level))
     chart["ticks"] = [tick for tick in chart["ticks"] if tick.is_integer()]
     yield {"title": "Evidence that it costs more", "note": f"alarm at {1 / level:g}", **chart}
