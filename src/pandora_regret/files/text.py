@@ -41,7 +41,6 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 UTF_8 = "utf-8"
 NOT_UTF_8 = ("is not UTF-8 text", "save the file with encoding UTF-8, or name its encoding (--encoding)")
 COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd", b"\x04\x22\x4d\x18": "lz4"}
-END = "\0end of file"  # a last line of our own: an open quotation mark swallows it
 MARKS = {  # what a file begins with that says its encoding; longer ones first
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
@@ -165,29 +164,25 @@ class DelimitedFile(TextFile):
 
     def records(self, lines: Iterable[bytes], whole: bool = True) -> Iterator[tuple[int, Any]]:
         """Values; empty lines are no rows."""
-        reader, number = csv.reader(self._decoded(lines), delimiter=self.delimiter), 1
+        reader, number = csv.reader(self._decoded(lines), delimiter=self.delimiter, strict=True), 1
         try:
             for values in reader:
-                if values and values[-1].endswith(END):
-                    if whole and values != [END]:
-                        problem = "opens a quotation mark that is never closed"
-                        fix = "close it, or double it within a value"
-                        raise FileError(problem, self.path, fix, f" line {number}")
-                    return
                 if values:
                     yield number, values
                 number = reader.line_num + 1
-        except csv.Error as error:
-            raise unreadable(self.path, "text", error, f" line {number}") from None
+        except csv.Error:
+            if whole:
+                problem = "opens a quotation mark that is never closed"
+                fix = "close it, or double it within a value"
+                raise FileError(problem, self.path, fix, f" line {number}") from None
 
     def _decoded(self, lines: Iterable[bytes]) -> Iterator[str]:
-        """Lines as text, and then one more."""
+        """Lines as text."""
         for number, line in enumerate(lines, 1):
             try:
                 yield line.removeprefix(BYTE_ORDER_MARK).decode()
             except UnicodeError:
                 raise FileError(NOT_UTF_8[0], self.path, NOT_UTF_8[1], f" line {number}") from None
-        yield END
 
     def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int, skipped: int = 0) -> Tables:
         """Numbers as numbers, all else as it is written.
