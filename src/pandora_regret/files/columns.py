@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 NO_VALUE = {"problem": "has no value", "fix": "fill it in, or drop the row"}
 FEW_ROWS = 1 << 13
 FEW_COLUMNS = 64
-KINDS: dict[Kind, Any] = {
-    "number": (types.is_floating, types.is_integer, types.is_decimal),
-    "nested": (types.is_nested,),
-    "text": (types.is_string, types.is_large_string, types.is_string_view, types.is_binary, types.is_large_binary),
+KINDS: dict[Kind, str] = {  # by how Arrow writes their types
+    "number": "u?int|halffloat|float|double|decimal",
+    "nested": "(large_|fixed_size_)?list|struct|map|.*union",
+    "text": "(large_)?(string|binary)",
 }
 COMMA_NUMBER = re.compile(r"^([+-]?\d*),(\d+(?:[eE][+-]?\d+)?)$")
 LOOKED_AT = 1000  # cells of a column, to tell what it holds
@@ -69,7 +69,7 @@ def kind_of_texts(texts: Iterable[str | None], decimal: str = ".") -> Kind:
 def _kind_of(arrow_type: Any) -> Kind:
     if types.is_dictionary(arrow_type):
         return _kind_of(arrow_type.value_type)
-    return next((kind for kind, tests in KINDS.items() if any(test(arrow_type) for test in tests)), "other")
+    return next((kind for kind, pattern in KINDS.items() if re.match(pattern, str(arrow_type))), "other")
 
 
 @contextmanager
@@ -112,27 +112,6 @@ def regrouped(batches: Iterable[Any], rows: int) -> Iterator[Any]:
 
     for _, alike in groupby(tables, group):
         yield from pa.concat_tables(alike).combine_chunks().to_batches(rows)
-
-
-def run_of(records: Records, names: Iterable[str]) -> tuple[Names, NDArray[Any]]:
-    """Adjacent columns of numbers that were read as one of lists, and their table, (n, K); or none.
-
-    That column is called like the first of them; `names` are those of all columns, in the file's order.
-    """
-    for first, column in zip(records.schema.names, records.columns, strict=True):
-        if types.is_fixed_size_list(column.type):
-            names, size = tuple(names), column.type.list_size
-            start = names.index(first)
-            numbers = column.values.slice(column.offset * size, len(column) * size)  # `flatten` is slow to import
-            return names[start : start + size], plain_array(numbers).reshape(-1, size)
-    return (), np.empty((len(records), 0))
-
-
-def each_apart(records: Records, names: Iterable[str]) -> Records:
-    """All columns, in the file's order, each of the numbers that were read as one by itself."""
-    run, table = run_of(records, names)
-    columns: Fields = dict(zip(run, table.T, strict=True))
-    return pa.table({name: columns[name] if name in columns else records.column(name) for name in names})
 
 
 def valid_rows(batches: Iterable[Records], skipped: int = 0) -> Tables:
@@ -236,8 +215,12 @@ class Rows:
         Few are not copied; many come as one table, because Python takes its time for each. A class without a
         column has an empty name, and the forecasts `absent`; beside NaN, others may be missing.
         """
-        may_lack, table = bool(np.isnan(absent)), self._table(tuple(names))
-        if table is not None:
+        names, may_lack, (run, table) = tuple(names), bool(np.isnan(absent)), self.run
+        if len(names) > FEW_COLUMNS and "" not in names and not run:
+            some = self.records.select(names)
+            if all(map(types.is_floating, {*some.schema.types})):
+                run, table = names, some.to_tensor(null_to_nan=True).to_numpy()
+        if names == run:
             for k in () if may_lack else np.flatnonzero(np.isnan(table.min(axis=0))).tolist():
                 self.tell("missing", np.isnan(table[:, k]), names[k], **NO_VALUE)
             return table.T
@@ -248,24 +231,29 @@ class Rows:
 
     @cached_property
     def run(self) -> tuple[Names, NDArray[Any]]:
-        """As `run_of`."""
-        return run_of(self.records, self.source.kinds)
+        """Adjacent columns of numbers that were read as one of lists, and their table, (n, K); or none.
+
+        That column is called like the first of them.
+        """
+        for first, column in zip(self.records.schema.names, self.records.columns, strict=True):
+            if types.is_fixed_size_list(column.type):
+                names, size = tuple(self.source.kinds), column.type.list_size
+                start = names.index(first)
+                numbers = column.values.slice(column.offset * size, len(column) * size)  # `flatten` loads slowly
+                return names[start : start + size], plain_array(numbers).reshape(-1, size)
+        return (), np.empty((len(self.numbers), 0))
 
     @cached_property
     def columns_of_run(self) -> dict[str, NDArray[Any]]:
         """Its columns by name."""
         return dict(zip(self.run[0], np.ascontiguousarray(self.run[1].T), strict=True))
 
-    def _table(self, names: Names) -> NDArray[Any] | None:
-        """Many columns of numbers as one table, (n, K), because Python takes its time for each; None if few."""
-        run, table = self.run
-        if names == run:
-            return table
-        if len(names) > FEW_COLUMNS and "" not in names and not run:
-            some = self.records.select(names)
-            if all(map(types.is_floating, {*some.schema.types})):
-                return np.asarray(some.to_tensor(null_to_nan=True).to_numpy())
-        return None
+    def whole_table(self) -> Any:
+        """All columns, in the file's order, each by itself, as an Arrow table."""
+        apart: Fields = self.columns_of_run
+        return pa.table(
+            {name: apart[name] if name in apart else self.records.column(name) for name in self.source.kinds}
+        )
 
     def weights(self, name: str, rule: str = "0, or a positive number") -> FloatArray:
         """Numbers that are positive and of sensible size, or 0 where the rule says so."""

@@ -28,8 +28,10 @@ import pyarrow.ipc as ipc
 from numpy.typing import NDArray
 
 from pandora_regret.files.candidates import field_of_lists, open_json, read_lists
-from pandora_regret.files.columns import each_apart, explained, kinds_of, regrouped, valid_rows
+from pandora_regret.files.classes import Columns
+from pandora_regret.files.columns import explained, kinds_of, valid_rows
 from pandora_regret.files.layout import RECOGNISED, Dialect
+from pandora_regret.files.predictions import Predictions
 from pandora_regret.files.roles import ROLES
 from pandora_regret.files.source import (
     ROWS_AT_ONCE,
@@ -159,11 +161,10 @@ def read_table(path: AnyPath, said: Dialect = RECOGNISED) -> Any:
     and the line.
     """
     source = open_source(path, said=said)
-    columns = list(source.kinds)
-    numbers = frozenset(name for name, kind in source.kinds.items() if kind == "number")
+    numbers = tuple(name for name, kind in source.kinds.items() if kind == "number")
+    rows = Predictions(source.path, (source,), Columns(numbers, numbers)).walk(list(source.kinds))
     with explained(source.path, "a table"):
-        parts = regrouped(source.read(columns, numbers, ROWS_AT_ONCE), ROWS_AT_ONCE)
-        return pa.concat_tables(each_apart(part, columns) for part in parts)
+        return pa.concat_tables(some.whole_table() for some in rows)
 
 
 @dataclass(frozen=True)

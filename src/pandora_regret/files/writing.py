@@ -15,7 +15,6 @@ import pyarrow.parquet as pq
 
 from pandora_regret.atomic import write_atomically
 from pandora_regret.files.batch import Batch, blamed
-from pandora_regret.files.columns import each_apart
 from pandora_regret.files.predictions import Predictions
 from pandora_regret.files.source import AnyPath, Tables
 from pandora_regret.inputs import FloatArray, InputError
@@ -46,7 +45,7 @@ def write_again(predictions: Predictions, path: AnyPath, new_forecasts: Rewrite)
 def _rewritten(predictions: Predictions, new_forecasts: Rewrite) -> Tables:
     """All columns, some rows at a time."""
     for rows in predictions.walk(list(predictions.sources[0].kinds)):
-        batch, records = predictions.batch(rows), each_apart(rows.records, rows.source.kinds)
+        batch, records = predictions.batch(rows), rows.whole_table()
         with blamed(batch.place):
             new = dict(zip(predictions.columns.forecasts, new_forecasts(batch).T, strict=True))
         for index, field in enumerate(records.schema):
