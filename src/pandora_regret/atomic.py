@@ -56,6 +56,12 @@ def write_atomically(path: Place, content: bytes | Callable[[BinaryIO], object])
         if isinstance(error, OSError):
             error.filename = os.fspath(path)  # nobody knows the temporary name; a full disk names none
         raise
+    if os.name == "posix":  # so that the new name outlives a power cut too; Windows needs no such thing
+        handle = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
     return Path(path)
 
 

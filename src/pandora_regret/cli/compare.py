@@ -4,6 +4,8 @@ The JSON of a score is that of a comparison of one model; of a file that holds s
 {schema, comparisons [...]}.
 """
 
+from __future__ import annotations
+
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence

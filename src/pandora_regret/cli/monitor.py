@@ -8,6 +8,8 @@ The JSON (schema "pandora-monitored/2")::
     taken {counted, waiting, skipped, unknown, differing}, done [{what, count, sentence}]
 """
 
+from __future__ import annotations
+
 import json
 import os
 from collections.abc import Iterator, Sequence

@@ -12,6 +12,8 @@ The JSON of a work-up (schema "pandora-next/1")::
     tree {name, kind, cost, chance, expected_cost, posterior, branches}, done [{what, count, sentence, model?}]
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Collection, Sequence
 from dataclasses import replace

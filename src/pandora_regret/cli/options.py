@@ -1,5 +1,7 @@
 """Options that several commands share, and what they ask of the library."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import fields

@@ -7,6 +7,8 @@ The JSON (schema "pandora-recalibration/1"; null stands for what cannot be told)
     sentences [...], map {...} (as in its file), written {forecasts, rows, map}, done [{what, count, sentence}]
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import exp

@@ -1,5 +1,7 @@
 """`pandora study`: which metric picks the model that is cheapest to deploy; and the paper's figures."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import click

@@ -16,6 +16,8 @@ same case has different ones; or weight, group, cost_prefix, votes_prefix, by), 
 has the schema "pandora-workup/1".
 """
 
+from __future__ import annotations
+
 import tomllib
 from collections.abc import Sequence
 from typing import Any

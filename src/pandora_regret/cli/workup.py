@@ -6,6 +6,8 @@ The JSON of a replay (schema "pandora-replay/1")::
     dependent [two tests, or none], currency
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import click
