@@ -37,7 +37,7 @@ class Sum:
     @property
     def value(self) -> FloatArray:
         """The sum, rounded once."""
-        return np.asarray(self.high + self.low)
+        return self.high + self.low
 
 
 class Means:
@@ -96,7 +96,7 @@ class Means:
         """The weighted means; nan before any row came."""
         if not self.count:
             return np.full(self._centre.shape, np.nan)
-        return np.asarray(self.total.value / self.weight.value)
+        return self.total.value / self.weight.value
 
     @property
     def effective_count(self) -> float:

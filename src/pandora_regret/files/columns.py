@@ -267,7 +267,7 @@ class Rows:
         table = np.stack([self.weights(name) for name in names], axis=1)
         total = table.sum(axis=1, keepdims=True)
         self.tell("value", total[:, 0] == 0, None, "has no votes", "drop the row, or count a vote")
-        return np.asarray(table / np.where(total == 0, 1.0, total))
+        return table / np.where(total == 0, 1.0, total)
 
     def costs(self, *names: str) -> FloatArray:
         """What each row's tests cost, (n, K)."""

@@ -476,7 +476,7 @@ class Race:
         if self.search != "adaptive":
             before = self.lead > 0
             again = ~before if self.search == "single_pass" else np.ones_like(before)
-            return np.asarray(before + misses[..., None] * again)
+            return before + misses[..., None] * again
         fading = self.tests.fading
         with np.errstate(invalid="ignore"):  # a perfect test, -ln(1 - s) = inf, that was never made: 0 * inf
             lead = self.lead + np.where(misses > 0, misses * fading[self.truth], 0.0)[..., None]

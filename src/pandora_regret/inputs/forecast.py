@@ -81,14 +81,14 @@ class Forecast:
         """The weight of each instance, (n_cases,)."""
         if self.weights is None or self.shares is None:
             return self.weights
-        return np.asarray(self.weights[self._starts] / self.shares[self._starts])
+        return self.weights[self._starts] / self.shares[self._starts]
 
     def per_case(self, values: FloatArray) -> FloatArray:
         """From one value per row, or several, (N, ...), to their mean over each case's rows, (n_cases, ...)."""
         if self.shares is None:
             return values
         shares = self.shares.reshape(-1, *(1,) * (values.ndim - 1))
-        return np.asarray(np.add.reduceat(shares * values, self._starts, axis=0))
+        return np.add.reduceat(shares * values, self._starts, axis=0)
 
     def per_row(self, values: NDArray[Any]) -> NDArray[Any]:
         """From one value per case, or several, (n_cases, ...), to the same for each of its rows, (N, ...)."""

@@ -219,7 +219,7 @@ def probabilities(raw: Any) -> FloatArray:
     array([[0.5 , 0.5 ],
            [0.25, 0.75]])
     """
-    return np.asarray(softmax(_table(np.asarray(raw, dtype=np.float64)), axis=1))
+    return softmax(_table(np.asarray(raw, dtype=np.float64)), axis=1)
 
 
 def _read(first: Any, second: Any, sample_weight: Any, labels: Any, logits: bool = True) -> tuple[Forecast, bool]:

@@ -189,7 +189,7 @@ def total_losses(block: Forecast, alpha: float, ties: Ties = BROKEN_AT_RANDOM) -
 
 def at_truth(block: Forecast, table: FloatArray) -> FloatArray:
     """The entry of each row's truth in an (n, K) table; (n,)."""
-    return np.asarray(of_class(table, block.truth)[:, 0])
+    return of_class(table, block.truth)[:, 0]
 
 
 def own_costs(block: Forecast) -> FloatArray:

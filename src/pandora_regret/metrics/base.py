@@ -170,7 +170,7 @@ class Metric:
         if self.counts is not None:
             true, predicted = (np.eye(n_classes)[classes] for classes in (truth, proba.argmax(axis=2)))
             occurs, named = weighted_means(true[None], weights), weighted_means(predicted, weights)
-            return np.asarray(self.counts(occurs, named, weighted_means(true * predicted, weights)))
+            return self.counts(occurs, named, weighted_means(true * predicted, weights))
         stacked = read_labelled(np.tile(truth, n_models), proba.reshape(-1, n_classes))
         numbers = np.tile(np.arange(n_rows), n_models)
         base = None if costs is None else costs / Uniform().mean

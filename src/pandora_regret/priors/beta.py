@@ -19,7 +19,7 @@ def rise(behind: FloatArray, alpha: float) -> FloatArray:
     if alpha == np.inf:
         return np.asarray(behind < 0, dtype=np.float64)
     with np.errstate(over="ignore"):
-        return np.asarray((1 + 1 / alpha) * -np.expm1(alpha * behind))
+        return (1 + 1 / alpha) * -np.expm1(alpha * behind)
 
 
 def decay(ahead: FloatArray, alpha: float) -> FloatArray:

@@ -111,7 +111,7 @@ class LogNormal(Prior):
         covariance = self.correlation * of_i * of_j
         sd = np.sqrt(of_i**2 + of_j**2 - 2 * covariance)
         with np.errstate(over="ignore"):
-            return np.asarray(ndtr((-log_odds - (of_j**2 - covariance)) / sd))
+            return ndtr((-log_odds - (of_j**2 - covariance)) / sd)
 
     def draw(self, n_draws: int, n_classes: int, rng: Generator) -> FloatArray:
         """One factor shared by all classes, and one of each class's own."""

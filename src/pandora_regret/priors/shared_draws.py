@@ -52,4 +52,4 @@ def uniform_points(draws: int, dimensions: int) -> FloatArray:
 
     sequence = qmc.Sobol(dimensions, scramble=True, rng=np.random.default_rng(SEED))
     points = sequence.random_base2((draws - 1).bit_length())[:draws]
-    return np.asarray(np.clip(points, SMALLEST, 1 - SMALLEST))
+    return np.clip(points, SMALLEST, 1 - SMALLEST)
