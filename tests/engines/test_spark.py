@@ -61,22 +61,17 @@ def test_a_killed_worker_changes_no_digit(rows, tmp_path, monkeypatch):
     _, on_spark, layout = rows
     options = {"costs": [1, 2, 3, 4, 5], "bootstrap": 100}
     undisturbed = module.score_spark(on_spark, layout, **options)
-    killed, plain = tmp_path / "killed", module._tally_partition
+    killed, plain = tmp_path / "killed", module.tally
 
     def killing(model, settings):
-        work = plain(model, settings)
+        from pyspark import TaskContext
 
-        def once(batches):
-            from pyspark import TaskContext
+        if TaskContext.get().partitionId() == 2 and not killed.exists():
+            killed.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return plain(model, settings)
 
-            if TaskContext.get().partitionId() == 2 and not killed.exists():
-                killed.touch()
-                os.kill(os.getpid(), signal.SIGKILL)
-            yield from work(batches)
-
-        return once
-
-    monkeypatch.setattr(module, "_tally_partition", killing)
+    monkeypatch.setattr(module, "tally", killing)
     disturbed = module.score_spark(on_spark, layout, **options)
     assert killed.exists()
     assert disturbed == undisturbed

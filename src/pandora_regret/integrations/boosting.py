@@ -14,7 +14,15 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from pandora_regret.inputs import FloatArray, Forecast, InputError, read_alpha, read_labelled, read_labels, renamed
+from pandora_regret.inputs import (
+    FloatArray,
+    Forecast,
+    InputError,
+    read_alpha,
+    read_probabilities,
+    read_truth,
+    renamed,
+)
 from pandora_regret.kernels.engine import search_costs
 from pandora_regret.kernels.reference import costs_of, log_odds
 from pandora_regret.optional import import_optional
@@ -230,18 +238,11 @@ def _read(first: Any, second: Any, sample_weight: Any, labels: Any, logits: bool
     if hasattr(second, "get_label"):
         first, second, sample_weight = second.get_label(), first, second.get_weight()
     y, raw = np.asarray(first), np.asarray(second)
-    truth = (
-        y.astype(np.intp) if np.array_equal(y, y.astype(np.intp)) else y
-    )  # both libraries keep labels as floats
+    numbers = y.astype(np.intp)  # both libraries keep labels as floats
     weights = None if sample_weight is None or len(sample_weight) == 0 else sample_weight
-    forecast = read_labelled(truth, _table(raw, logits), sample_weight=weights, logits=logits)
-    if labels is not None:
-        names = read_labels(labels)
-        if len(names) != forecast.n_classes:
-            problem = f"labels has {len(names)} entries but there are {forecast.n_classes} classes"
-            raise InputError(problem, fix="name each")
-        forecast = replace(forecast, labels=names)
-    return forecast, raw.ndim == 1
+    forecast = read_probabilities(_table(raw, logits), labels, weights, logits)
+    truth = read_truth(numbers if np.array_equal(y, numbers) else y, range(forecast.n_classes), len(forecast))
+    return replace(forecast, truth=truth), raw.ndim == 1
 
 
 def _table(raw: Any, logits: bool = True) -> FloatArray:

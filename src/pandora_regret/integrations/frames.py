@@ -17,7 +17,7 @@ import narwhals as nw
 import numpy as np
 from narwhals import Expr
 
-from pandora_regret.inputs import TOLERANCE, InputError, read_alpha, renamed
+from pandora_regret.inputs import TOLERANCE, InputError, renamed
 from pandora_regret.optional import import_optional
 from pandora_regret.priors import Beta
 from pandora_regret.priors.base import TIE
@@ -34,7 +34,6 @@ class _Truth(NamedTuple):
     inverse: Expr  # of the probability; 0 if that is 0, or so small that the inverse would overflow
     cost: Expr
     inverse_cost: Expr
-    impossible: Expr  # 1 where the inverse is 0, else 0
 
 
 HELPER = "__truth_"  # begins the names of columns that `with_scores` has while it works
@@ -132,7 +131,9 @@ def with_scores(
     frame
         A frame of the same library.
     """
-    names = _read_metrics(metrics)
+    names = _listed(metrics)
+    if not names or not {*names} <= {*METRICS}:
+        raise InputError(argument="metrics", value=names, fix=f"name some of {', '.join(METRICS)}")
     scores = _Scores(classes, label, alpha, costs, "expected_search_cost" in names)
     rows = nw.from_native(frame)
     columns = set(rows.collect_schema().names())
@@ -185,7 +186,7 @@ def score_frame(
     >>> score_frame(frame, ["flu", "cold"], label="truth", metrics=["pandora_regret"]).rows()
     [(0.177..., 0.156..., 2, 1)]
     """
-    names = _read_metrics(metrics)
+    names = _listed(metrics)
     scored = with_scores(frame, classes, label=label, alpha=alpha, costs=costs, metrics=names)
     rows, columns = nw.from_native(scored), _listed(by)
     summaries = [nw.col(name).mean() for name in names]
@@ -247,14 +248,14 @@ class _Scores:
     def __init__(
         self, classes: Sequence[str], label: str, alpha: float, costs: Any = None, priced: bool = False
     ) -> None:
-        names = [classes] if isinstance(classes, str) else list(classes)
+        names = _listed(classes)
         if len({*names, label}) <= max(len(names), 2) or not all(isinstance(name, str) for name in names):
             fix = "pass two or more names of columns, each once, without that of the label"
             raise InputError(argument="classes", value=names, fix=fix)
         self.classes, self.label = names, label
-        self.prior = Beta(read_alpha(alpha))
-        base = read_prices(self.prior, costs, self.classes, 1)[1] if priced else None
-        self.costs = [1.0] * len(self.classes) if base is None else [float(cost) for cost in base]
+        self.prior = Beta(alpha)
+        base = read_prices(self.prior, costs, names)[1] if priced else None
+        self.costs: list[float] = [1.0] * len(names) if base is None else base.tolist()
 
     def truth(self, settle: Callable[..., Any] = lambda **columns: columns.values()) -> _Truth:
         """All in one expression each; or `settle` makes columns of some, and returns what refers to them.
@@ -264,60 +265,50 @@ class _Scores:
         probabilities = [nw.col(name).cast(nw.Float64) for name in self.classes]
         none_negative = reduce(and_, (nw.col(name) >= 0 for name in self.classes))
         sum_to_one = (reduce(add, probabilities) - 1).abs() <= TOLERANCE
-        prices = ([nw.lit(cost**sign) for cost in self.costs] for sign in (1, -1))
-        of_label = []
-        for values in (probabilities, *prices):
-            pairs = zip(self.classes, values, strict=True)
-            cases = (nw.when(nw.col(self.label).cast(nw.String) == name).then(value) for name, value in pairs)
-            of_label.append(nw.coalesce(*cases))
+        is_truth = [nw.when(nw.col(self.label).cast(nw.String) == name) for name in self.classes]
+
+        def of_truth(values: Iterable[Expr]) -> Expr:
+            return nw.coalesce(*(case.then(value) for case, value in zip(is_truth, values, strict=True)))
+
         probability, cost, inverse_cost = settle(
-            probability=nw.when(none_negative & sum_to_one).then(of_label[0]),
-            cost=of_label[1],
-            inverse_cost=of_label[2],
+            probability=nw.when(none_negative & sum_to_one).then(of_truth(probabilities)),
+            cost=of_truth(nw.lit(cost) for cost in self.costs),
+            inverse_cost=of_truth(nw.lit(1 / cost) for cost in self.costs),
         )
         inverse = nw.when(probability > SMALLEST).then(1.0 / probability).otherwise(probability * 0.0)
         [inverse] = settle(inverse=inverse)
-        [impossible] = settle(impossible=nw.when(inverse == 0).then(nw.lit(1.0)).otherwise(nw.lit(0.0)))
-        return _Truth(probability, inverse, cost, inverse_cost, impossible)
+        return _Truth(probability, inverse, cost, inverse_cost)
 
     def score(self, metric: str, truth: _Truth | None = None) -> Expr:
         """One of the metrics; null where the truth is.
 
-        ``1 / (3 (K - 1)) sum_j L(p_i / p_j)``, less the truth's own term, L(1) = 1; ``-ln p_i``, where no engine
-        is asked for the logarithm of zero; or ``E[u] (C_i + s sum_j C_j L(q_i / q_j))`` with ``q_k = p_k / C_k``,
-        where s turns L into a share.
+        ``1 / (3 (K - 1)) sum_j L(p_i / p_j)``, less the truth's own term, L(1) = 1; ``-ln p_i``; or
+        ``E[u] (C_i + s sum_j C_j L(q_i / q_j))`` with ``q_k = p_k / C_k``, where s turns L into a share.
         """
         truth = truth or self.truth()
         if metric == "pandora_regret":
-            losses = reduce(add, (self._loss(truth, name) for name in self.classes))
-            score = (losses - 1.0) * (1 / (3 * (len(self.classes) - 1)))
+            total = reduce(add, (self._loss(truth, name) for name in self.classes))
+            score = (total - 1.0) * (1 / (3 * (len(self.classes) - 1)))
         elif metric == "log_loss":
-            possible = nw.when(truth.probability > 0).then(truth.probability).otherwise(nw.lit(1.0))
-            score = nw.when(truth.probability > 0).then(-possible.log()).otherwise(nw.lit(float("inf")))
+            score = _minus_log(truth.probability)
         else:
-            loss, share = self._loss if len({*self.costs}) == 1 else self._priced_loss, self.prior.loss_to_share
-            costs = zip(self.classes, self.costs, strict=True)
-            wasted = reduce(add, (loss(truth, name) * cost for name, cost in costs))
-            score = (truth.cost * (1 - share) + wasted * share) * self.prior.mean
+            share, alike = self.prior.loss_to_share, len({*self.costs}) == 1
+            priced = zip(self.classes, self.costs, strict=True)
+            losses = (self._loss(truth, name, None if alike else cost) * cost for name, cost in priced)
+            score = (truth.cost * (1 - share) + reduce(add, losses) * share) * self.prior.mean
         return nw.when(truth.probability >= 0).then(score)
 
-    def _loss(self, truth: _Truth, name: str) -> Expr:
-        """``L(p_i / p_j)``; two impossible classes tie, and a tie is worth 1."""
-        theirs = nw.col(name).cast(nw.Float64)
-        ahead = self._ahead(theirs * truth.inverse) + truth.impossible
-        return self._choose(theirs, truth.probability, self._behind(truth.probability / theirs), ahead)
-
-    def _priced_loss(self, truth: _Truth, name: str) -> Expr:
-        """``L(q_i / q_j)``; of two impossible classes the costs alone decide, ``L(C_j / C_i)``."""
-        theirs, cost = nw.col(name).cast(nw.Float64), self.costs[self.classes.index(name)]
-        ours, relative_cost = truth.probability * truth.inverse_cost, truth.cost * (1 / cost)
-        both_impossible = self._choose(
-            relative_cost, nw.lit(1.0), self._behind(truth.inverse_cost * cost), self._ahead(relative_cost)
-        )
-        ahead = self._ahead(theirs * truth.inverse * relative_cost)
-        behind = self._behind(truth.probability / theirs * truth.inverse_cost * cost)
-        possible = nw.when(truth.inverse > 0).then(ahead).otherwise(both_impossible)
-        return self._choose(theirs * (1 / cost), ours, behind, possible)
+    def _loss(self, truth: _Truth, name: str, cost: float | None = None) -> Expr:
+        """``L(q_i / q_j)``, without a cost ``L(p_i / p_j)``; of two impossible classes the costs alone decide."""
+        theirs, ours = nw.col(name).cast(nw.Float64), truth.probability
+        ratio, inverse, impossible = ours / theirs, theirs * truth.inverse, nw.lit(1.0)  # a tie is worth 1
+        if cost is not None:
+            cheaper, dearer = truth.inverse_cost * cost, truth.cost * (1 / cost)  # C_j / C_i and C_i / C_j
+            ratio, inverse = ratio * cheaper, inverse * dearer
+            theirs, ours = theirs * (1 / cost), ours * truth.inverse_cost
+            impossible = self._choose(dearer, nw.lit(1.0), self._behind(cheaper), self._ahead(dearer))
+        ahead = nw.when(truth.inverse > 0).then(self._ahead(inverse)).otherwise(impossible)
+        return self._choose(theirs, ours, self._behind(ratio), ahead)
 
     def _choose(self, theirs: Expr, ours: Expr, behind: Expr, ahead: Expr) -> Expr:
         """What the loss is where the other class is ahead of the truth, and where it is not."""
@@ -337,20 +328,18 @@ class _Scores:
             return nw.lit(2.0)
         if alpha > 0:
             return (2 + 1 / alpha) - _power(ratio, alpha) * (1 + 1 / alpha)
-        possible = nw.when((ratio > 0) & (ratio < 1)).then(ratio).otherwise(nw.lit(1.0))
-        return nw.when(ratio > 0).then(1.0 - possible.log()).otherwise(nw.lit(float("inf")))
+        return _minus_log(ratio) + 1.0
+
+
+def _minus_log(ratio: Expr) -> Expr:
+    """``-ln r``, where no engine is asked for the logarithm of zero."""
+    possible = nw.when(ratio > 0).then(ratio).otherwise(nw.lit(1.0))
+    return nw.when(ratio > 0).then(-possible.log()).otherwise(nw.lit(float("inf")))
 
 
 def _power(ratio: Expr, exponent: float) -> Expr:
     """A power; small whole ones by multiplication, which every engine does fastest."""
     return {1.0: ratio, 2.0: ratio * ratio}.get(exponent, ratio**exponent)
-
-
-def _read_metrics(metrics: Iterable[str]) -> list[str]:
-    names = _listed(metrics)
-    if not names or not {*names} <= {*METRICS}:
-        raise InputError(argument="metrics", value=names, fix=f"name some of {', '.join(METRICS)}")
-    return names
 
 
 def _quoted(name: str) -> str:

@@ -85,7 +85,7 @@ def make_metrics(
     list
         Metrics as MLflow takes them.
     """
-    base, models = (import_optional(f"mlflow.{name}", extra="mlflow") for name in ("metrics.base", "models"))
+    mlflow = import_optional("mlflow", extra="mlflow")
     each: dict[str, Any] = {"labels": list(classes), "per_instance": True}
     scores: dict[str, Any] = {
         "pandora_regret": partial(pandora_regret, alpha=alpha, **each),
@@ -100,10 +100,12 @@ def make_metrics(
             rows = scores[name](np.asarray(targets), _forecasts(predictions, columns))
             mean = Figure.of_mean(rows, np.ones(len(rows))).estimate(level)
             limits = {"low": mean.low, "high": mean.high} if mean.low is not None else {}
-            return base.MetricValue(scores=rows.tolist(), aggregate_results={"mean": mean.value, **limits})
+            return mlflow.metrics.MetricValue(
+                scores=rows.tolist(), aggregate_results={"mean": mean.value, **limits}
+            )
 
         evaluate.__signature__ = Signature(wanted)  # type: ignore[attr-defined]
-        return models.make_metric(eval_fn=evaluate, greater_is_better=False, name=name)
+        return mlflow.models.make_metric(eval_fn=evaluate, greater_is_better=False, name=name)
 
     return [metric(name) for name in scores]
 

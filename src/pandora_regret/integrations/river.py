@@ -45,8 +45,8 @@ class MeanSearchCost(metrics.base.MeanMetric, metrics.base.MultiClassMetric):
         self.classes, self.costs, self.prior = classes, costs, prior
 
     def _eval(self, y_true: Any, y_pred: Mapping[Any, float]) -> float:
-        prices = {"costs": self.costs, "prior": self.prior}
-        return float(expected_search_cost([y_true], as_row(y_pred, self.classes), labels=self.classes, **prices))
+        row = as_row(y_pred, self.classes)
+        return float(expected_search_cost([y_true], row, prior=self.prior, costs=self.costs, labels=self.classes))
 
 
 @renamed("typical_costs", "costs")
@@ -88,8 +88,7 @@ class OverpayDetector(base.DriftDetector):
 
     def _reset(self) -> None:
         super()._reset()
-        prices = {"costs": self.costs, "prior": self.prior}
-        self.monitor = Monitor(labels=self.classes, level=self.level, **prices)
+        self.monitor = Monitor(costs=self.costs, prior=self.prior, labels=self.classes, level=self.level)
 
     @property
     def n_updates(self) -> int:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pandora_regret.inputs import InputError, check_named, read_alpha, read_labels, renamed
 from pandora_regret.optional import import_optional
@@ -33,18 +32,17 @@ class ForecastScorer(_BaseScorer):  # type: ignore[misc]
             table = np.asarray(estimator.predict_proba(X))
         else:
             table = np.asarray(method_caller(estimator, "predict_proba", X, pos_label=None))
-        options, y_true = dict(self._kwargs), np.asarray(y_true)
-        labels = _every_class(options, estimator.classes_, y_true)
+        options, known, y_true = dict(self._kwargs), estimator.classes_.tolist(), np.asarray(y_true)
+        labels = _every_class(options, known + y_true.tolist())
         if options["labels"] is None:
             check_named(labels, options.get("costs"))
         position = {str(label): column for column, label in enumerate(labels)}
-        unknown = [label for label in estimator.classes_.tolist() if str(label) not in position]
-        if unknown:
+        if unknown := [label for label in known if str(label) not in position]:
             raise InputError(
                 f"the estimator knows the classes {unknown[:8]}, which are not among labels {labels[:8]}."
             )
         every = np.zeros((len(table), len(labels)), dtype=table.dtype)
-        every[:, [position[str(label)] for label in estimator.classes_.tolist()]] = table
+        every[:, [position[str(label)] for label in known]] = table
         return -float(self._score_func(y_true, every, **options | {"labels": labels} | metadata))
 
 
@@ -113,10 +111,10 @@ neg_pandora_regret_scorer = pandora_regret_scorer()
 """Minus Pandora's Regret, for `scoring=`."""
 
 
-def _every_class(options: dict[str, Any], known: NDArray[Any], y_true: NDArray[Any]) -> list[Any]:
-    """Every class there is, as far as anybody says."""
+def _every_class(options: dict[str, Any], seen: list[Any]) -> list[Any]:
+    """Every class there is, as far as anybody says; else those that were seen."""
     labels: Any = options["labels"]
     costs: Any = options.get("costs")
     if labels is None:
         labels = list(costs.keys()) if hasattr(costs, "keys") else getattr(options.get("prior"), "labels", None)
-    return sorted({*known.tolist(), *y_true.tolist()}) if labels is None else list(read_labels(labels))
+    return sorted({*seen}) if labels is None else list(read_labels(labels))

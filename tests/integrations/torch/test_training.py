@@ -51,13 +51,13 @@ def test_a_second_backward_through_a_kept_graph_gives_the_same_gradient(kind, re
 def test_no_gradient_is_computed_unless_it_will_be_needed(needed, monkeypatch):
     from pandora_regret.integrations.torch import loss as fused
 
-    asked, honest = [], fused.loss_of_one_truth
+    asked, honest = [], fused.reduced_loss
 
     def watched(*args, want_grad):
         asked.append(want_grad)
         return honest(*args, want_grad=want_grad)
 
-    monkeypatch.setattr(fused, "loss_of_one_truth", watched)
+    monkeypatch.setattr(fused, "reduced_loss", watched)
     logits, target, _ = case("class numbers")
     with torch.set_grad_enabled(needed):
         pandora_loss(logits, target)

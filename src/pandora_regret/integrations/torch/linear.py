@@ -154,8 +154,8 @@ def linear_pandora_loss(
     scales = scales.to(precision_of(features))
     table = beside(read_class_costs(costs), len(weight), features.device, scales.dtype)
     layer = features.reshape(-1, features.shape[-1]), weight, bias
-    wanted = [torch.is_grad_enabled() and one is not None and one.requires_grad for one in layer]
-    losses: Tensor = _OfLayer.apply(*layer, truth, scales, table, alpha, reduction == "none", wanted)  # type: ignore[no-untyped-call]
+    how = alpha, reduction == "none", torch.is_grad_enabled()
+    losses: Tensor = _OfLayer.apply(*layer, truth, scales, table, *how)  # type: ignore[no-untyped-call]
     return losses.view(target.shape) if reduction == "none" else losses
 
 
@@ -164,12 +164,12 @@ class _OfLayer(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, *inputs: Any) -> Tensor:
-        truth, scales, costs, ctx.alpha, each_row, ctx.wanted = inputs[3:]
+        truth, scales, costs, ctx.alpha, each_row, early = inputs[3:]
         # each row's factor is not known yet, nor is a GradScaler's, without which float16 underflows
-        early = not each_row and inputs[0].dtype != torch.float16
-        wanted = ctx.wanted if early else [False] * 3
-        losses, ctx.grads = _one_pass(inputs[:3], truth, scales, costs, ctx.alpha, wanted)
-        ctx.early = early
+        early &= not each_row and inputs[0].dtype != torch.float16
+        wanted = ctx.needs_input_grad[:3] if early else [False] * 3
+        losses, grads = _one_pass(inputs[:3], truth, scales, costs, ctx.alpha, wanted)
+        ctx.grads = grads if early else None
         ctx.save_for_backward(*inputs[:6])
         return losses if each_row else losses.sum()
 
@@ -179,9 +179,9 @@ class _OfLayer(torch.autograd.Function):
             refuse_second_derivative()
         [factor] = grad_outputs
         *layer, truth, scales, costs = ctx.saved_tensors
-        grads, ctx.grads = ctx.grads if ctx.early else None, None
+        grads, ctx.grads = ctx.grads, None
         if grads is None:  # or in a second backward
-            grads = _one_pass(layer, truth, scales * factor, costs, ctx.alpha, ctx.wanted)[1]
+            grads = _one_pass(layer, truth, scales * factor, costs, ctx.alpha, ctx.needs_input_grad[:3])[1]
         else:
             grads = [None if grad is None else scaled(grad, factor) for grad in grads]
         return *grads, *[None] * 6

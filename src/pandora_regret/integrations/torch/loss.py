@@ -129,18 +129,18 @@ def _by_torch(logits: Tensor, target: Tensor, rule: Rule, weights: Tensor | None
     losses = torch.empty(n, dtype=dtype, device=logits.device)
     grad = None if weights is None else torch.empty(logits.shape, dtype=logits.dtype, device=logits.device)
     for rows in blocks_of(logits, 1 if hard and not rule.label_smoothing else k):
-        block, truths = logits[rows].to(dtype), target[rows]
-        losses[rows], slopes = _block(block, truths, rule, costs, want_grad=grad is not None)
-        if grad is not None and weights is not None and slopes is not None:
+        truths = target[rows]
+        terms, slopes = _block(logits[rows].to(dtype), truths, rule, costs)
+        ignored = truths == rule.ignore_index if hard else torch.zeros_like(terms, dtype=torch.bool)
+        losses[rows] = terms.masked_fill_(ignored, 0.0)  # whatever the logits are
+        if grad is not None and weights is not None:
             slopes *= (weights[rows, None] if weights.ndim else weights) * share
-            grad[rows] = _unless_ignored(slopes, truths[:, None], rule) if hard else slopes
+            grad[rows] = slopes.masked_fill_(ignored[:, None], 0.0)
     return losses.mul_(share), grad
 
 
-def _block(
-    logits: Tensor, target: Tensor, rule: Rule, costs: Tensor | None, *, want_grad: bool
-) -> LossAndGradient:
-    """Losses, and gradients before ignored rows are blanked, of a few rows.
+def _block(logits: Tensor, target: Tensor, rule: Rule, costs: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Losses and gradients of a few rows, ignored ones included.
 
     Where the target is a distribution, (n, K), there is one row per class, weighted by its share. Rows of no
     weight are not left out: to ask the device which these are would mean waiting.
@@ -148,26 +148,16 @@ def _block(
     (n, k), hard = logits.shape, target.ndim == 1
     truth = target.where(target != rule.ignore_index, 0) if hard else target
     if hard and not rule.label_smoothing:
-        losses, grad = loss_of_one_truth(logits, truth, rule.alpha, costs, want_grad=want_grad)
-        return _unless_ignored(losses, target, rule), grad
+        return loss_of_one_truth(logits, truth, rule.alpha, costs)
     certain = torch.zeros_like(logits).scatter_(1, truth[:, None], 1.0) if hard else target.to(logits.dtype)
     shares = certain.lerp(torch.full_like(logits[:1], 1 / k), rule.label_smoothing)
     every = logits[:, None].expand(n, k, k).reshape(n * k, k), torch.arange(k, device=logits.device).repeat(n)
-    losses, slopes = loss_of_one_truth(*every, rule.alpha, costs, want_grad=want_grad)
+    losses, slopes = loss_of_one_truth(*every, rule.alpha, costs)
     weighted = torch.where(shares == 0, 0.0, shares * losses.view(n, k))  # an infinite loss of no weight counts 0
-    grad = None if slopes is None else slopes.view(n, k, k).mul_(shares[:, :, None]).sum(dim=1)
-    losses = weighted.sum(dim=1)
-    return _unless_ignored(losses, target, rule) if hard else losses, grad
+    return weighted.sum(dim=1), slopes.view(n, k, k).mul_(shares[:, :, None]).sum(dim=1)
 
 
-def _unless_ignored(values: Tensor, target: Tensor, rule: Rule) -> Tensor:
-    """Zeros in ignored rows, whatever their logits are."""
-    return values.where(target != rule.ignore_index, 0.0)
-
-
-def loss_of_one_truth(
-    logits: Tensor, truth: Tensor, alpha: float, costs: Tensor | None, *, want_grad: bool
-) -> LossAndGradient:
+def loss_of_one_truth(logits: Tensor, truth: Tensor, alpha: float, costs: Tensor | None) -> tuple[Tensor, Tensor]:
     """``sum_j C_j L_alpha(q_i / q_j)`` of every row, (n,), and its gradient in the logits, (n, K).
 
     An impossible class, of logit -inf, has gradient 0.
@@ -189,8 +179,6 @@ def loss_of_one_truth(
         if costs is not None:
             terms *= costs
         terms.scatter_(1, truth, 0.0)
-    if not want_grad:
-        return losses.sum(dim=1), None
     slopes.scatter_(1, truth, -slopes.sum(dim=1, keepdim=True))
     return losses.sum(dim=1), slopes if impossible is None else slopes.masked_fill_(impossible, 0.0)
 
