@@ -114,10 +114,9 @@ def _pool(jobs: int, do: Callable[[Any], Any]) -> Any:
     return import_optional("pebble", extra="zoo").ProcessPool(jobs, **start)
 
 
-def _pickled(value: Any) -> bytes:
+def _pickled(value: Any) -> Any:
     """By value where it was defined in a script or a notebook, which no other process can import."""
-    content: bytes = import_optional("cloudpickle", extra="zoo").dumps(value)
-    return content
+    return import_optional("cloudpickle", extra="zoo").dumps(value)
 
 
 def _begin(limits: dict[str, str], do: bytes) -> None:
@@ -139,7 +138,7 @@ def _scheduled(pool: Any, do: Callable[[Any], Any], item: Any, timeout: Any) -> 
     return pool.schedule(_done, (_pickled((do, item)),), timeout=timeout and timeout(item))
 
 
-def _done(message: bytes) -> bytes:
+def _done(message: bytes) -> Any:
     """In a child: what the work returned, and what it raised."""
     try:
         do, item = pickle.loads(message)
