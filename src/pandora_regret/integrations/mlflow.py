@@ -134,4 +134,4 @@ def _forecasts(predictions: Any, columns: Sequence[Any]) -> FloatArray:
     if not rows or np.ndim(rows[0]) != 1:
         problem = "the evaluation data have no columns of probabilities, and predictions are not lists of them"
         raise InputError(problem, fix="add one column per class, or let the model return predict_proba's rows")
-    return np.stack([np.asarray(row, dtype=np.float64) for row in rows])
+    return np.array(rows, dtype=np.float64)
