@@ -12,18 +12,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray, read_choice
-from pandora_regret.kernels.engine import in_threads, search_costs, worth_compiling
+from pandora_regret.kernels.engine import search_costs
 from pandora_regret.kernels.reference import probabilities
 from pandora_regret.priors import Prior
 from pandora_regret.scores import mean_or_rows
 
 MOST_ITERATIONS = 500
 AT_ONCE = 4096  # rows, so that temporaries stay in the cache
+ELEMENTS_AT_ONCE, ROWS_AT_ONCE = 1 << 15, 128  # the same for derivatives: the least of each
 MANY_CLASSES = 30  # beyond so many a matrix is slow to fit, and has little to gain
 TOLERANCE, MOST_ROUNDS = 1e-8, 1000  # of EM
 COLDEST, HOTTEST = 1e-3, 1e3  # temperatures; separable data would ask for 0, useless forecasts for infinity
 LAST_STEP = 1e-5  # relative; where steps square, what is left after it is 1e-10
-EVALUATIONS = 8  # of Newton's method, about
 SHORT_STEP = 0.02  # relative; what is left after it is some 1e-6
 ONE_IN, FEWEST = 16, 4096  # where rows are many, one in so many finds where to start, but no fewer than these
 MOST_PASSES = 100
@@ -311,19 +311,17 @@ def _part(rows: Forecast) -> Forecast:
 
 def derivatives(rows: Forecast, inverse_temperature: float) -> FloatArray:
     """The first two derivatives in 1 / T of each row's log loss, (2, N): cumulants under the forecast."""
-    scores, weights = rows.values.T, rows.each_weight
-    if worth_compiling(EVALUATIONS * scores.size):
-        from pandora_regret.calibrate.loops import log_loss_derivatives
-
-        out, about = np.empty((2, len(rows))), (scores, rows.truth, inverse_temperature)
-        size = len(rows), scores.size
-        in_threads(lambda part: log_loss_derivatives(*about, part.start, part.stop, *out), *size)
-        return weights * out
-    gaps = scores - scores[rows.truth, np.arange(len(rows))]
-    odds = np.exp(inverse_temperature * (gaps - gaps.max(axis=0)))
-    odds /= odds.sum(axis=0)
-    mean = (odds * gaps).sum(axis=0)
-    return np.asarray(weights * np.stack([mean, (odds * (gaps - mean) ** 2).sum(axis=0)]))
+    out, step = np.empty((2, len(rows))), max(ROWS_AT_ONCE, ELEMENTS_AT_ONCE // rows.n_classes)
+    for start in range(0, len(rows), step):
+        some = slice(start, start + step)
+        scores, truth = rows.values.T[:, some], rows.truth[some]
+        gaps = scores - scores.max(axis=0)
+        odds = np.exp(inverse_temperature * gaps)
+        total, weighted = odds.sum(axis=0), odds * gaps
+        mean = weighted.sum(axis=0) / total
+        out[0, some] = mean - gaps[truth, np.arange(len(truth))]
+        out[1, some] = (weighted * gaps).sum(axis=0) / total - mean * mean
+    return rows.each_weight * out
 
 
 def _newton(rows: Forecast, start: float) -> float:
