@@ -7,14 +7,13 @@ import pytest
 from cli_files import run, run_json
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from prediction_files import opened, refused, whole
+from prediction_files import inspect_file, opened, refused, whole
 
 from pandora_regret import expected_search_cost
 from pandora_regret.files import (
     Layout,
     ModelFiles,
     align,
-    inspect_file,
     open_models,
     open_predictions,
     read_all,

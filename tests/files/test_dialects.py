@@ -6,9 +6,9 @@ import sys
 
 import numpy as np
 import pytest
-from prediction_files import CLASSES, opened, refused, table, text_file, whole, write_xlsx
+from prediction_files import CLASSES, inspect_file, opened, refused, table, text_file, whole, write_xlsx
 
-from pandora_regret.files import Layout, inspect_file, open_predictions
+from pandora_regret.files import Layout, open_predictions
 from pandora_regret.files.formats import open_source
 from pandora_regret.files.layout import Dialect
 from pandora_regret.inputs import InputError

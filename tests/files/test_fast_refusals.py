@@ -5,9 +5,8 @@ import subprocess
 import sys
 
 import pytest
-from prediction_files import refused, text_file
+from prediction_files import inspect_file, prices_of, refused, text_file
 
-from pandora_regret.files import inspect_file, read_costs_argument
 from pandora_regret.files.layout import Layout
 from pandora_regret.inputs import InputError
 
@@ -46,4 +45,4 @@ def test_pipes_and_devices_are_refused_before_they_are_opened(tmp_path):
     for path in (tmp_path / "pipe.csv", tmp_path / "zeros.csv"):
         assert "is a pipe or a device" in refused(path)
         with pytest.raises(InputError, match="is a pipe or a device"):
-            read_costs_argument(str(path), ["a", "b"])
+            prices_of(str(path), ["a", "b"])

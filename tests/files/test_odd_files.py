@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from prediction_files import CLASSES, opened, pa, pq, refused, table, text_file, whole
+from prediction_files import CLASSES, inspect_file, opened, pa, pq, refused, table, text_file, whole
 
-from pandora_regret.files import Layout, inspect_file, open_predictions, read_models, text
+from pandora_regret.files import Layout, open_predictions, read_models, text
 from pandora_regret.files.columns import numbers_of
 
 

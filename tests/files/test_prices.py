@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from prediction_files import prices_of
 
 from pandora_regret import Empirical
-from pandora_regret.files import read_costs_argument, read_price_list, read_prior_argument
+from pandora_regret.files import read_price_list, read_prior_argument
 from pandora_regret.files.prices import read_amounts
 from pandora_regret.inputs import InputError
 
@@ -21,20 +22,20 @@ def refused(read, *arguments):
 
 
 def test_costs_can_be_written_out():
-    prices = read_costs_argument("dog = 30, cat=2.5e1,a=b=1", ["cat", "a=b", "dog"])
+    prices = prices_of("dog = 30, cat=2.5e1,a=b=1", ["cat", "a=b", "dog"])
     assert prices.costs.tolist() == [25.0, 1.0, 30.0]
     assert prices.currency == ""
-    assert read_costs_argument('"big, bad=3",wolf=4', ["wolf", "big, bad"]).costs.tolist() == [4.0, 3.0]
-    assert read_costs_argument("1=5,0=6", ["0", "1"]).costs.tolist() == [6.0, 5.0]
+    assert prices_of('"big, bad=3",wolf=4', ["wolf", "big, bad"]).costs.tolist() == [4.0, 3.0]
+    assert prices_of("1=5,0=6", ["0", "1"]).costs.tolist() == [6.0, 5.0]
 
 
 def test_costs_can_be_a_table(tmp_path):
     (tmp_path / "costs.csv").write_text("cost,class,note\n25,cat,x\n30,<script>,y\n")
-    prices = read_costs_argument(str(tmp_path / "costs.csv"), ["<script>", "cat"])
+    prices = prices_of(str(tmp_path / "costs.csv"), ["<script>", "cat"])
     assert prices.costs.tolist() == [30.0, 25.0]
     assert prices.source == str(tmp_path / "costs.csv")
     (tmp_path / "a=1.csv").write_text("class,cost\n7,2\n3,4\n")  # a file's name may look like a price
-    assert read_costs_argument(str(tmp_path / "a=1.csv"), ["3", "7"]).costs.tolist() == [4.0, 2.0]
+    assert prices_of(str(tmp_path / "a=1.csv"), ["3", "7"]).costs.tolist() == [4.0, 2.0]
 
 
 @pytest.mark.parametrize(
@@ -51,7 +52,7 @@ def test_costs_can_be_a_table(tmp_path):
     ],
 )
 def test_costs_that_do_not_fit_are_explained(text, says):
-    message = refused(read_costs_argument, text, ["cat", "dog"])
+    message = refused(prices_of, text, ["cat", "dog"])
     for word in says:
         assert word in message
 
@@ -59,13 +60,13 @@ def test_costs_that_do_not_fit_are_explained(text, says):
 def test_tables_of_costs_that_do_not_fit_are_explained(tmp_path):
     path = tmp_path / "costs.csv"
     path.write_text("animal,cost\ncat,1\n")
-    message = refused(read_costs_argument, str(path), ["cat", "dog"])
+    message = refused(prices_of, str(path), ["cat", "dog"])
     assert "none of the columns class, name, test, label" in message
     assert f"{path}:CLASS_COLUMN:COST_COLUMN" in message
     path.write_text("class,cost\ncat,1\ndog,cheap\n")
-    assert "line 3: the cost of 'dog' is 'cheap'" in refused(read_costs_argument, str(path), ["cat", "dog"])
+    assert "line 3: the cost of 'dog' is 'cheap'" in refused(prices_of, str(path), ["cat", "dog"])
     path.write_text("class,cost\ncat,1\ncat,2\n")
-    assert "'cat' twice" in refused(read_costs_argument, str(path), ["cat", "dog"])
+    assert "'cat' twice" in refused(prices_of, str(path), ["cat", "dog"])
 
 
 def listed_in(tmp_path, rows, name="prices.csv"):
@@ -104,7 +105,7 @@ WRITTEN = [
 @pytest.mark.parametrize(("texts", "values", "unit"), WRITTEN)
 def test_prices_are_read_as_people_write_them(tmp_path, texts, values, unit):
     rows = [f'{name},"{text}"' for name, text in zip("abc", texts, strict=True)]
-    prices = read_costs_argument(listed_in(tmp_path, ["class,cost", *rows]), list("abc"))
+    prices = prices_of(listed_in(tmp_path, ["class,cost", *rows]), list("abc"))
     assert prices.costs.tolist() == values
     assert prices.currency == unit
     assert prices.done == ()
@@ -112,7 +113,7 @@ def test_prices_are_read_as_people_write_them(tmp_path, texts, values, unit):
 
 def test_a_comma_beside_whole_hundreds_stands_for_thousands_and_that_is_said(tmp_path):
     path = listed_in(tmp_path, ["class,cost", 'a,"$1,250"', "b,$300", "c,$95"])
-    prices = read_costs_argument(path, list("abc"))
+    prices = prices_of(path, list("abc"))
     assert prices.costs.tolist() == [1250.0, 300.0, 95.0]
     [done] = prices.done
     assert (done.what, done.count, done.model) == ("prices in thousands", 1, path)
@@ -161,12 +162,12 @@ def test_a_currency_column_is_used(tmp_path):
 
 def test_prices_of_classes_that_nobody_forecasts_are_counted(tmp_path):
     path = listed_in(tmp_path, ["class,cost", "cat,1", "cow,2", "dog,3"])
-    prices = read_costs_argument(path, ["dog", "cat"])
+    prices = prices_of(path, ["dog", "cat"])
     assert prices.costs.tolist() == [3.0, 1.0]
     [done] = prices.done
     assert (done.what, done.count, done.sentence) == ("prices not used", 1, "price of cow not used")
     many = ",".join(f"c{k}={k + 1}" for k in range(9))
-    [done] = read_costs_argument(many, ["c0", "c1"]).done
+    [done] = prices_of(many, ["c0", "c1"]).done
     assert done.sentence == "prices of c2, c3, c4, c5, c6 and 2 others not used"
 
 

@@ -31,8 +31,8 @@ def test_without_pyarrow_one_line_says_what_to_install():
     program = """
 import sys
 sys.modules["pyarrow"] = None
-from pandora_regret.files import Batch, Layout, align, read_costs_argument, read_prior_argument
-print(read_costs_argument("a=1,b=2", ["a", "b"]).costs, read_prior_argument("gamma:2"))
+from pandora_regret.files import Batch, Layout, align, read_price_list, read_prior_argument
+print(read_price_list("a=1,b=2").costs, read_prior_argument("gamma:2"))
 import pandora_regret.stream
 try:
     from pandora_regret.files import open_predictions

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from pandora_regret.files import Layout, open_predictions, read_all
+from pandora_regret.files import Layout, ModelFiles, inspect_models, open_predictions, read_all, read_price_list
 from pandora_regret.inputs import InputError
 
 pa = pytest.importorskip("pyarrow")
@@ -95,3 +95,11 @@ def text_file(tmp_path, text, ending=".csv"):
     path = tmp_path / f"bad{ending}"
     path.write_bytes(text.encode(errors="surrogateescape") if isinstance(text, str) else text)
     return str(path)
+
+
+def inspect_file(path, layout):
+    return inspect_models([ModelFiles((path,), layout)])[0]
+
+
+def prices_of(text, classes):
+    return read_price_list(text).for_classes(classes)

@@ -41,6 +41,7 @@ from pandora_regret.inputs import (
     InputError,
     InputTypeError,
     IntArray,
+    Names,
     check_shape,
     is_frame,
     is_missing,
@@ -88,7 +89,7 @@ def read_cuts(text: str) -> list[tuple[str, How]]:
     return cuts
 
 
-def columns_of(breakdowns: Iterable[str]) -> tuple[str, ...]:
+def columns_of(breakdowns: Iterable[str]) -> Names:
     """The columns of breakdowns as they are written, such as ``site*age:10``, each once."""
     return tuple(dict.fromkeys(column for text in breakdowns for column, _ in read_cuts(text)))
 
@@ -126,13 +127,13 @@ def read_by(by: Any, n_rows: int) -> list[Cuts]:
     return breakdowns
 
 
-def group(cuts: Cuts, sample: Sample, smallest: int) -> tuple[list[tuple[str, ...]], IntArray, int]:
+def group(cuts: Cuts, sample: Sample, smallest: int) -> tuple[list[Names], IntArray, int]:
     """What groups are called, column by column, the group of each case, (n_cases,), and how many were pooled.
 
     Groups of fewer than `smallest` cases, or clusters of them, become one. That one comes last, and says how many
     of its cases lack a value; empty groups are gone.
     """
-    codes, labels = np.zeros(sample.n_cases, dtype=np.intp), list[tuple[str, ...]]([()])
+    codes, labels = np.zeros(sample.n_cases, dtype=np.intp), list[Names]([()])
     for column, how, values in cuts:
         more, names = _divide(column, how, values[sample.cases].tolist())
         codes = codes * len(names) + more

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 from pandora_regret.compare.embedded import EmbeddedSample
 from pandora_regret.inference.estimate import Estimate
-from pandora_regret.inputs import Done, InputError
+from pandora_regret.inputs import Done, InputError, Names
 from pandora_regret.records import from_plain, to_plain
 from pandora_regret.text import Cell, Formats, Shown, Table, count, counted, money
 
@@ -35,7 +35,7 @@ class Data:
 
     rows: int  # of positive weight
     weight: float
-    classes: tuple[str, ...]
+    classes: Names
     class_weights: tuple[float, ...]
     clusters: int | None
 
@@ -192,14 +192,14 @@ class Decision:
 
     kind: Kind
     leader: str  # the model of least cost, recalibrated or not
-    undecided: tuple[str, ...]  # models of which the data do not settle how they stand to the leader
-    level: tuple[str, ...]  # models that cost what the leader does, within the margin
+    undecided: Names  # models of which the data do not settle how they stand to the leader
+    level: Names  # models that cost what the leader does, within the margin
     cases_needed: int | None  # so many more would settle differences of the margin; None where that is no question
     stake: float | None  # what the leader costs more than the cheapest, per case, on average over what may be true
     margin: float  # per case: differences below it are not worth acting on
     share: float | None  # of the lowest cost, where that is how the margin was given
     recalibrated: bool  # whether all models are compared recalibrated, as that changes who is the cheapest
-    sentences: tuple[str, ...]  # the first is the verdict itself
+    sentences: Names  # the first is the verdict itself
 
 
 def margin_in_words(margin: float, share: float | None, unit: str | None) -> str:
@@ -258,7 +258,7 @@ class Subgroup:
     weight: float
     models: tuple[GroupModel, ...]  # in the order of `Comparison.models`
     leader: str  # the model that is cheapest here
-    flags: tuple[str, ...]  # what stands out beyond chance, in sentences
+    flags: Names  # what stands out beyond chance, in sentences
 
 
 @dataclass(frozen=True)
@@ -268,10 +268,10 @@ class Breakdown:
     column: str
     groups: tuple[Subgroup, ...]  # small ones pooled as "other", which is the last
     pooled: int  # so many groups
-    flags: tuple[str, ...]  # about all groups together, in sentences
+    flags: Names  # about all groups together, in sentences
 
     @property
-    def all_flags(self) -> tuple[str, ...]:
+    def all_flags(self) -> Names:
         """Those about all groups together, then those of each group."""
         return (*self.flags, *(flag for group in self.groups for flag in group.flags))
 
@@ -294,13 +294,13 @@ class Comparison(Shown):
     models: tuple[ModelResult, ...]
     differences: tuple[Difference, ...]
     ranks: dict[str, tuple[float, ...]]
-    disagreements: tuple[str, ...]
+    disagreements: Names
     largest_pairs: tuple[LargestPair, ...]
     scenarios: tuple[Scenario, ...]
     verdict: Decision
-    headline: tuple[str, ...]
-    notes: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()  # that forecasts were read from
+    headline: Names
+    notes: Names = ()
+    files: Names = ()  # that forecasts were read from
     done: tuple[Done, ...] = ()  # what was changed in the files or left out of them
     workup: WorkupPart | None = field(default=None, metadata={"optional": True})  # None if by a search
     break_even: tuple[BreakEven, ...] = ()
@@ -390,7 +390,7 @@ class Comparison(Shown):
         return Table(header, rows, judged.sentences, [about, *self.margin_sentence])
 
     @property
-    def margin_sentence(self) -> tuple[str, ...]:
+    def margin_sentence(self) -> Names:
         """From how much on a difference counts; nothing of one model."""
         margin = margin_in_words(self.verdict.margin, self.verdict.share, self.costs.currency)
         return (f"A difference counts from {margin}.",) if len(self.models) > 1 else ()

@@ -34,7 +34,7 @@ from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import MOST_CLASSES, Limits, hull, interval_by_classes
 from pandora_regret.inference.joint import Carriers
 from pandora_regret.inference.student import NORMAL, student_quantile
-from pandora_regret.inputs import FloatArray, InputError, read_count, read_level, read_number
+from pandora_regret.inputs import FloatArray, InputError, Names, read_count, read_level, read_number
 from pandora_regret.metrics import METRICS, Metric
 from pandora_regret.text import (
     capitalised,
@@ -380,7 +380,7 @@ def per_case(estimate: Estimate, unit: str | None, more: str = "") -> str:
     return money_between(estimate.value or 0.0, estimate.low, estimate.high, unit, per=f"per case{more}")
 
 
-def price_sentences(break_even: Sequence[BreakEven], leader: str, unit: str | None) -> tuple[str, ...]:
+def price_sentences(break_even: Sequence[BreakEven], leader: str, unit: str | None) -> Names:
     """At which prices another model would be cheaper by the margin, the nearest to the stated price first."""
     sentences, crossings = (
         [],
@@ -455,7 +455,7 @@ def recalibrating(model: ModelResult, unit: str | None) -> str | None:
     return f"Recalibrating saves {per_case(saved, unit)}."
 
 
-def notes(result: Comparison, level: Sequence[str]) -> tuple[str, ...]:
+def notes(result: Comparison, level: Sequence[str]) -> Names:
     """What a reader should know before trusting the numbers: the first few intervals that cannot be, and why.
 
     That of models which are level is wide enough as it is.
@@ -496,7 +496,7 @@ def few_carriers(carriers: Carriers, what: str, units: str) -> str | None:
 class Background:
     """What an estimate is judged by, whether rows are at hand or were summed as they came."""
 
-    classes: tuple[str, ...]
+    classes: Names
     class_weights: FloatArray  # (K,) of the true class
     typical: FloatArray  # (K,) what testing each class costs, on average over instances
     currency: str | None

@@ -18,6 +18,7 @@ from pandora_regret.atomic import Place
 from pandora_regret.inputs import (
     FloatArray,
     InputError,
+    Names,
     check_costs,
     did_you_mean,
     read_choice,
@@ -180,7 +181,7 @@ class Pathways:
         return f"Pathways({', '.join(filter(None, about))})"
 
     @property
-    def classes(self) -> tuple[str, ...]:
+    def classes(self) -> Names:
         """The classes' names in label order, for use as ``labels=``."""
         return tuple(hypothesis.name for hypothesis in self.hypotheses)
 
@@ -333,7 +334,7 @@ def rounded(amount: float) -> float:
     return float(f"{amount:.14g}")
 
 
-def available_costs() -> tuple[str, ...]:
+def available_costs() -> Names:
     """The names of the shipped pathway files.
 
     Returns

@@ -8,7 +8,6 @@ from pandora_regret.files.layout import ModelFiles as ModelFiles
 from pandora_regret.files.layout import read_models_argument as read_models_argument
 from pandora_regret.files.opening import Inspected as Inspected
 from pandora_regret.files.opening import OneRow as OneRow
-from pandora_regret.files.opening import inspect_file as inspect_file
 from pandora_regret.files.opening import inspect_models as inspect_models
 from pandora_regret.files.opening import open_models as open_models
 from pandora_regret.files.opening import open_predictions as open_predictions
@@ -19,7 +18,6 @@ from pandora_regret.files.predictions import read_all as read_all
 from pandora_regret.files.predictions import read_models as read_models
 from pandora_regret.files.prices import PriceList as PriceList
 from pandora_regret.files.prices import Prices as Prices
-from pandora_regret.files.prices import read_costs_argument as read_costs_argument
 from pandora_regret.files.prices import read_price_list as read_price_list
 from pandora_regret.files.prices import read_prior_argument as read_prior_argument
 from pandora_regret.files.source import FileError as FileError

@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.files.roles import KEPT
-from pandora_regret.files.source import AllDone, Fields, FileError, Names, Source, noted
+from pandora_regret.files.source import AllDone, Fields, FileError, Source, noted
 from pandora_regret.inputs import (
     NOTHING_RESCALED,
     FloatArray,
     Forecast,
     InputError,
     IntArray,
+    Names,
     Rescaled,
     refusal,
     rescale_rows,

@@ -29,14 +29,13 @@ from pandora_regret.files.source import (
     AllDone,
     Fields,
     FileError,
-    Names,
     Source,
     TableInMemory,
     check_names,
     noted,
 )
 from pandora_regret.files.text import ONE_PER_LINE, JsonLines, table_of, written_otherwise
-from pandora_regret.inputs import LARGEST, LEAST_NORMAL, TOLERANCE, InputError, IntArray, quoted
+from pandora_regret.inputs import LARGEST, LEAST_NORMAL, TOLERANCE, InputError, IntArray, Names, quoted
 from pandora_regret.text import counted
 
 FORECAST, TRUTH = "forecast", "truth"

@@ -18,8 +18,18 @@ from numpy.typing import NDArray
 
 from pandora_regret.files.batch import PADDED, WHOLE, Batch, ids_written_otherwise, with_numbers
 from pandora_regret.files.roles import KEPT
-from pandora_regret.files.source import Fields, FileError, Kind, Names, Records, Source, Tables, unreadable
-from pandora_regret.inputs import LARGEST, SMALLEST, FloatArray, IntArray, did_you_mean, folded, in_range, matched
+from pandora_regret.files.source import Fields, FileError, Kind, Records, Source, Tables, unreadable
+from pandora_regret.inputs import (
+    LARGEST,
+    SMALLEST,
+    FloatArray,
+    IntArray,
+    Names,
+    did_you_mean,
+    folded,
+    in_range,
+    matched,
+)
 
 if TYPE_CHECKING:
     from pandora_regret.files.predictions import Predictions

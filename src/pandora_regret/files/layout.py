@@ -27,8 +27,8 @@ from dataclasses import dataclass, fields, replace
 from glob import glob, has_magic
 from pathlib import Path
 
-from pandora_regret.files.source import Names, Source, check_readable
-from pandora_regret.inputs import InputError
+from pandora_regret.files.source import Source, check_readable
+from pandora_regret.inputs import InputError, Names
 from pandora_regret.records import check_keys, from_plain, parse_toml
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
@@ -144,8 +144,8 @@ class Layout:
     votes_prefix: str | None = None
     cost_prefix: str | None = None
     logits: bool = False
-    by: tuple[str, ...] = ()
-    classes: tuple[str, ...] | None = None
+    by: Names = ()
+    classes: Names | None = None
     dialect: Dialect = RECOGNISED
     normalise: bool = False
     unlabelled: bool = False  # whether labels may be missing

@@ -34,12 +34,11 @@ from pandora_regret.files.source import (
     AnyPath,
     Collected,
     FileError,
-    Names,
     Problem,
     Problems,
     noted,
 )
-from pandora_regret.inputs import FloatArray, Forecast, InputError, quoted
+from pandora_regret.inputs import FloatArray, Forecast, InputError, Names, quoted
 from pandora_regret.text import counted, listed
 
 if TYPE_CHECKING:
@@ -208,24 +207,6 @@ class Inspected(Collected):
             if batch.votes is None:
                 self.labels.update(batch.classes[k] for k in batch.truth[batch.truth >= 0].tolist())
             self.done += batch.changes.done(batch.model.name)
-
-
-def inspect_file(path: str, layout: Layout) -> list[Inspected]:
-    """What is in a file.
-
-    Parameters
-    ----------
-    path
-        The file.
-    layout
-        Which column is what, where names do not tell.
-
-    Returns
-    -------
-    list of Inspected
-        One: its models, rows, classes, and what is wrong with it.
-    """
-    return inspect_models([ModelFiles((path,), layout)])[0]
 
 
 def inspect_models(

@@ -86,32 +86,6 @@ class PriceList:
         return {name: self.costs[price] for name, price in written.items()}, done, others
 
 
-def read_costs_argument(text: str, classes: Sequence[str], unit: str = "") -> Prices:
-    """Prices from ``name=value,...``, from a table of classes and costs, or from a pathway file.
-
-    Parameters
-    ----------
-    text, unit
-        As in `read_price_list`.
-    classes
-        The classes that are priced: each must have a cost. Costs of others are counted in `Prices.done`.
-
-    Returns
-    -------
-    Prices
-        One cost per class, their unit, and what was ignored.
-
-    Examples
-    --------
-    >>> read_costs_argument("dog=30,cat=20", ["cat", "dog"]).costs
-    array([20., 30.])
-    >>> prices = read_costs_argument("octmnist", ["CNV", "DME", "drusen", "normal"])
-    >>> prices.costs.round(1), prices.currency
-    (array([343.9, 343.9, 186.7, 149.6]), 'USD')
-    """
-    return read_price_list(text, unit).for_classes(classes)
-
-
 def read_price_list(text: str, unit: str = "", sheet: str | None = None) -> PriceList:
     """Prices by name, as a person writes them on one line or in a file.
 
@@ -137,6 +111,8 @@ def read_price_list(text: str, unit: str = "", sheet: str | None = None) -> Pric
     >>> prices = read_price_list("CT=$300,scope=$950")
     >>> prices.costs, prices.unit
     ({'CT': 300.0, 'scope': 950.0}, 'USD')
+    >>> prices.for_classes(["scope", "CT"]).costs
+    array([950., 300.])
     """
     path, *columns = text.rsplit(":", 2)
     if len(columns) < 2 or not os.path.exists(_file_and_sheet(path)[0]) or os.path.exists(text):

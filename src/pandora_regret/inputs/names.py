@@ -4,11 +4,13 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 from unicodedata import combining, normalize
 
 from pandora_regret.inputs.errors import InputError
 from pandora_regret.text import listed
+
+Names: TypeAlias = tuple[str, ...]  # of classes, columns or models, in their order
 
 BETWEEN = r"[\s_\-\u2010-\u2013]+"  # spaces, underscores and hyphens, which are dropped unless between two digits
 SEPARATORS = re.compile(rf"(?<=[^\W\d_]){BETWEEN}(?=[^\W_])|(?<=\d){BETWEEN}(?=[^\W\d_])")

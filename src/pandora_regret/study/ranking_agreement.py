@@ -21,6 +21,7 @@ from pandora_regret.inputs import (
     InputError,
     IntArray,
     Labels,
+    Names,
     read_array,
     read_choice,
     read_costs,
@@ -45,7 +46,7 @@ from pandora_regret.study.results import (
     Regret,
     number_of,
 )
-from pandora_regret.study.store import Names, read_groups
+from pandora_regret.study.store import read_groups
 
 PARTS = 5  # into which the instances that a replicate left out are dealt
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from pandora_regret.atomic import Place
 from pandora_regret.inference.estimate import Estimate
-from pandora_regret.inputs import InputError, read_choice
+from pandora_regret.inputs import InputError, Names, read_choice
 from pandora_regret.records import from_plain, to_plain
-from pandora_regret.study.store import Names, Plain
+from pandora_regret.study.store import Plain
 from pandora_regret.text import capitalised
 from pandora_regret.text import table as text_table
 from pandora_regret.text.table import Shown, Table

@@ -18,14 +18,14 @@ from msgspec import Meta
 from pandora_regret._version import __version__
 from pandora_regret.atomic import Place, write_atomically
 from pandora_regret.costs import load_costs
-from pandora_regret.inputs import FloatArray, InputError, did_you_mean, read_costs, read_labels
+from pandora_regret.inputs import FloatArray, InputError, Names, did_you_mean, read_costs, read_labels
 from pandora_regret.metrics import read_metrics
 from pandora_regret.records import check_keys, from_plain, read_toml
 from pandora_regret.study.conditions import PAPER_CONDITIONS, read_conditions
 from pandora_regret.study.predicting import NOBODY, Watcher, Zoo, kept_models, predict_all
 from pandora_regret.study.ranking_agreement import Resample, agreement
 from pandora_regret.study.results import RESULTS, STUDY_SCHEMA
-from pandora_regret.study.store import Names, Plain, Store
+from pandora_regret.study.store import Plain, Store
 from pandora_regret.study.zoos import ZOO_CLASSES, zoo_class
 from pandora_regret.study.zoos.image_zoos import LISTED, count_parameters, listed_encoders, official
 from pandora_regret.text.table import Table

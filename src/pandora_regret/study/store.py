@@ -24,6 +24,7 @@ from pandora_regret.inputs import (
     InputError,
     InputTypeError,
     IntArray,
+    Names,
     Table,
     did_you_mean,
     read_labels,
@@ -33,7 +34,6 @@ from pandora_regret.inputs import (
 from pandora_regret.optional import import_optional
 
 Plain: TypeAlias = dict[str, Any]  # values that JSON holds
-Names: TypeAlias = tuple[str, ...]
 
 SCHEMA = "pandora-predictions/1"
 LABELS = "labels.safetensors"

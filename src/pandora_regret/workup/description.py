@@ -19,7 +19,7 @@ import numpy as np
 from pandora_regret.atomic import Place, write_atomically
 from pandora_regret.costs import Pathways
 from pandora_regret.costs.pathways import shared_steps
-from pandora_regret.inputs import FloatArray, InputError
+from pandora_regret.inputs import FloatArray, InputError, Names
 from pandora_regret.records import fail, path, read_toml, to_toml
 from pandora_regret.text import counted
 from pandora_regret.workup.format import Pair, Stop, WorkupStep, read_workup
@@ -69,7 +69,7 @@ class Workup:
     Workup(3 classes, 2 steps, 1 way to stop; method='graph')
     """
 
-    classes: tuple[str, ...]
+    classes: Names
     sets: tuple[tuple[int, tuple[int, ...]], ...]  # classes that are sets of causes, and these
     cases: tuple[float, ...]  # (K,) how many of each class there were, or what share; all 0 where it is not said
     steps: tuple[WorkupStep, ...]
@@ -79,7 +79,7 @@ class Workup:
     budget: float | None
     unresolved: tuple[float, ...]
     fee: float
-    together: tuple[str, ...]
+    together: Names
     title: str
     notes: str
     currency: str

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Meta
 
 from pandora_regret.costs.pathways import Item, Step, Year, check_payments, check_version, rounded
-from pandora_regret.inputs import FloatArray, InputError, as_outcome, did_you_mean
+from pandora_regret.inputs import FloatArray, InputError, Names, as_outcome, did_you_mean
 from pandora_regret.records import as_written, check_keys, check_one_of, fail, from_plain, path
 from pandora_regret.text import unit_named
 
@@ -39,10 +39,10 @@ class WorkupStep:
 
     name: str
     cost: float
-    outcomes: tuple[str, ...]
+    outcomes: Names
     chances: tuple[tuple[float, ...], ...]  # (outcomes, K): how likely each outcome is if a class is the truth
     confirmed: tuple[int | None, ...]  # (outcomes,): the class that an outcome confirms
-    requires: tuple[str, ...] = ()  # other steps, perhaps with an outcome: "dermoscopy=suspicious"
+    requires: Names = ()  # other steps, perhaps with an outcome: "dermoscopy=suspicious"
     counts: tuple[tuple[float, ...], ...] = ()  # (outcomes, K) where chances were learned: cases that had each
     cuts: tuple[float, ...] = ()  # of a number: between the outcomes, which are then ranges in rising order
     normal: int = -1  # the outcome that is shown where no cause of a set is at work

@@ -16,7 +16,7 @@ import numpy as np
 from pandora_regret.inference.dependence import displaced
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.joint import Figure
-from pandora_regret.inputs import FloatArray, InputError, IntArray, Table, did_you_mean, read_records
+from pandora_regret.inputs import FloatArray, InputError, IntArray, Names, Table, did_you_mean, read_records
 from pandora_regret.text import count, counted, listed, money, money_between, percent, typed
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.format import WorkupStep
@@ -194,7 +194,7 @@ class Replay:
     promised: Estimate
     paid: Estimate
     spent: float  # of it on steps
-    dependent: tuple[str, ...]  # the two tests that depend most on each other given the class, if any do
+    dependent: Names  # the two tests that depend most on each other given the class, if any do
     currency: str
     cases: int = 0
     named: int = 0  # of them ended with the name of a class
@@ -328,9 +328,9 @@ def find_stop_loss(
     return best
 
 
-def _dependent(workup: Workup, outcomes: dict[int, IntArray], truth: IntArray) -> tuple[str, ...]:
+def _dependent(workup: Workup, outcomes: dict[int, IntArray], truth: IntArray) -> Names:
     """Of the tests of a plan, the two that depend most on each other given the class, if any visibly do."""
-    most, dependent, steps = VISIBLE, tuple[str, ...](), workup.steps
+    most, dependent, steps = VISIBLE, Names(), workup.steps
     for pair in combinations([test for test in sorted(outcomes) if not steps[test].is_certain], 2):
         table = np.zeros((len(workup.classes), *(len(steps[test].outcomes) for test in pair)))
         shown = np.array([outcomes[test] for test in pair])

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pandora_regret.inputs import InputError
+from pandora_regret.inputs import InputError, Names
 from pandora_regret.text import listed, money
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.plan import plan_workup
@@ -28,9 +28,9 @@ class Summary:
 
     title: str
     currency: str  # "" where the work-up has none
-    classes: tuple[str, ...]
-    steps: tuple[str, ...]  # one line each
-    stops: tuple[str, ...]
+    classes: Names
+    steps: Names  # one line each
+    stops: Names
     method: str
     states: int | None  # of the state graph, where it is used
     least: dict[str, float]  # what someone who knew the class would pay; empty where that is not known exactly

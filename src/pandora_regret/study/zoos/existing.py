@@ -22,9 +22,9 @@ from pandora_regret.files import (
     read_models,
 )
 from pandora_regret.files.formats import ENDING, FORMATS, stem_of
-from pandora_regret.inputs import InputError
+from pandora_regret.inputs import InputError, Names
 from pandora_regret.study.predicting import Outcome, matches
-from pandora_regret.study.store import Names, Plain, Prediction, Store, Target, read_groups
+from pandora_regret.study.store import Plain, Prediction, Store, Target, read_groups
 
 
 @dataclass(frozen=True)

@@ -32,10 +32,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.costs import available_costs, load_costs
-from pandora_regret.inputs import InputError, IntArray
+from pandora_regret.inputs import InputError, IntArray, Names
 from pandora_regret.optional import MissingLibraryError, import_optional
 from pandora_regret.study.predicting import Outcome, matches
-from pandora_regret.study.store import Names, Plain, Prediction, Target
+from pandora_regret.study.store import Plain, Prediction, Target
 
 if TYPE_CHECKING:
     from torch import Tensor

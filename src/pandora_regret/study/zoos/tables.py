@@ -25,11 +25,19 @@ from scipy.special import softmax
 from pandora_regret.files import read_table
 from pandora_regret.files.layout import RECOGNISED
 from pandora_regret.files.text import recognise_encoding, recognise_marks
-from pandora_regret.inputs import FloatArray, InputError, IntArray, read_count, read_number, read_probabilities
+from pandora_regret.inputs import (
+    FloatArray,
+    InputError,
+    IntArray,
+    Names,
+    read_count,
+    read_number,
+    read_probabilities,
+)
 from pandora_regret.optional import import_optional
 from pandora_regret.study.conditions import tempered
 from pandora_regret.study.predicting import Outcome, matches
-from pandora_regret.study.store import Names, Plain, Prediction, Target
+from pandora_regret.study.store import Plain, Prediction, Target
 from pandora_regret.text import typed
 
 BUNDLED = ("digits", "wine", "iris", "breast_cancer")
