@@ -14,7 +14,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from pandora_regret.inputs import InputError, did_you_mean
+from pandora_regret.inputs import Fields, InputError, did_you_mean
 
 T = TypeVar("T")
 
@@ -109,7 +109,7 @@ def path(place: str, step: str | int) -> str:
     return f"{place}.{key}" if place else key
 
 
-def read_toml(file: Any, fix: str) -> dict[str, Any]:
+def read_toml(file: Any, fix: str) -> Fields:
     """What a TOML file says: a path, or a file within the package."""
     try:
         content = (file if hasattr(file, "read_bytes") else Path(file)).read_bytes()
@@ -119,7 +119,7 @@ def read_toml(file: Any, fix: str) -> dict[str, Any]:
     return parse_toml(content, str(file))
 
 
-def parse_toml(content: bytes, file: str) -> dict[str, Any]:
+def parse_toml(content: bytes, file: str) -> Fields:
     """What a TOML file says; errors call it `file`."""
     try:
         return tomllib.loads(content.decode("utf-8-sig"))  # some editors begin a file with a byte order mark

@@ -23,7 +23,7 @@ class Size(NamedTuple):
     files: int
 
 
-LIMITS = Size(240_000, 1_840, 175)  # tokens are a ratchet: lower them with the package, to 230,000 in the end
+LIMITS = Size(230_000, 1_800, 170)  # before something comes in, something goes
 
 
 def measured(folder):

@@ -44,6 +44,7 @@ from pandora_regret.calibrate.maps import (
 )
 from pandora_regret.calibrate.recalibration import deal, read_groups
 from pandora_regret.inputs import (
+    Fields,
     FloatArray,
     Forecast,
     InputError,
@@ -90,7 +91,7 @@ class ReadsForecasts(NamesLikeliest, BaseEstimator):  # type: ignore[misc]
         """Forecasts and labels, or votes, to fit on; says what the columns stand for."""
         check_row_order(X=X, y=y, sample_weight=sample_weight)
         labels, by_votes = self.labels, are_votes(y)
-        options: dict[str, Any] = {"dtype": FLOATS, "ensure_all_finite": False, "ensure_min_features": 2}
+        options: Fields = {"dtype": FLOATS, "ensure_all_finite": False, "ensure_min_features": 2}
         if is_frame(X):
             listed, labels = read_columns(X, None if labels is None else read_labels(labels), "X")
             X = np.stack(listed, axis=1)
@@ -361,7 +362,7 @@ class PriorShift(ReadsForecasts):
         return self._in_class_order(adjusted(table, self.source_prior_, self.target_prior_))
 
 
-SCALINGS: dict[str, Any] = {"temperature": TemperatureScaling, "vector": VectorScaling, "matrix": MatrixScaling}
+SCALINGS: Fields = {"temperature": TemperatureScaling, "vector": VectorScaling, "matrix": MatrixScaling}
 
 
 @renamed("typical_costs", "costs")
@@ -449,7 +450,7 @@ class CalibratedSearch(NamesLikeliest, _RoutingNotSupportedMixin, MetaEstimatorM
             self.estimator_ = clone(self.estimator).fit(X, y, **fit_params)
         method = read_choice(self.method, "method", SCALINGS)
         objective = read_objective(self.objective, method)
-        about: dict[str, Any] = {"labels": self.classes_, "logits": not hasattr(self.estimator_, "predict_proba")}
+        about: Fields = {"labels": self.classes_, "logits": not hasattr(self.estimator_, "predict_proba")}
         if method == "temperature":
             about |= {"objective": objective, "prior": self.prior, "costs": self.costs}
         of_seen = None if sample_weight is None else np.asarray(sample_weight)[seen]
@@ -467,7 +468,7 @@ class CalibratedSearch(NamesLikeliest, _RoutingNotSupportedMixin, MetaEstimatorM
         check_is_fitted(self)
         return int(self.estimator_.n_features_in_)
 
-    def _out_of_fold(self, X: Any, y: Any, fit_params: dict[str, Any], groups: Any) -> tuple[Any, FloatArray]:
+    def _out_of_fold(self, X: Any, y: Any, fit_params: Fields, groups: Any) -> tuple[Any, FloatArray]:
         """The rows that some fold tests, and forecasts of them by models that were fitted without."""
         if isinstance(self.cv, (int, np.integer)):
             numbered = read_groups(groups, len(y))

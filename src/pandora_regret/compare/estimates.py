@@ -31,7 +31,7 @@ from pandora_regret.inference.intervals import ROUNDING, hull, interval_by_forec
 from pandora_regret.inference.joint import Figure, chances_of_least, holm, within
 from pandora_regret.inference.keyed import Keys, keys_of
 from pandora_regret.inference.resampling import weighted_sums, weights_in_parts
-from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray
+from pandora_regret.inputs import Fields, FloatArray, Forecast, InputError, IntArray
 from pandora_regret.kernels.engine import search_costs, wasted_pairs
 from pandora_regret.kernels.reference import probabilities, unavoidable_costs
 from pandora_regret.metrics import METRICS
@@ -172,7 +172,7 @@ def typical_case(workup: Workup, classes: Sequence[str], weights: FloatArray) ->
         plan = plan_workup(dict(zip(classes, (weights / weights.sum()).tolist(), strict=True)), workup)
     except InputError:  # too many states
         return WorkupPart(title, (), "")
-    spending, nodes = dict[str, Any](), [] if plan.tree is None else [plan.tree]
+    spending, nodes = Fields(), [] if plan.tree is None else [plan.tree]
     for node in nodes:
         nodes += node.branches.values()
         if node.kind != "done":
@@ -327,7 +327,7 @@ class Measurements:
         return least[0].tolist(), least[1]
 
     @property
-    def outlook(self) -> dict[str, Any]:
+    def outlook(self) -> Fields:
         """What a verdict is to know of the first model beside its cost."""
         (chance, *_), stake = self._chances
         return {"chance": chance, "stake": stake, "recalibrated": self.is_recalibrated}

@@ -37,6 +37,7 @@ from pandora_regret.compare.result import Breakdown, Comparison, GroupModel, Sub
 from pandora_regret.compare.verdict import few_carriers
 from pandora_regret.inference.joint import Figure, contrast, holm
 from pandora_regret.inputs import (
+    Fields,
     FloatArray,
     InputError,
     InputTypeError,
@@ -94,7 +95,7 @@ def columns_of(breakdowns: Iterable[str]) -> Names:
     return tuple(dict.fromkeys(column for text in breakdowns for column, _ in read_cuts(text)))
 
 
-def values_of(breakdowns: Iterable[str], values: Mapping[str, Any]) -> dict[str, Any]:
+def values_of(breakdowns: Iterable[str], values: Mapping[str, Any]) -> Fields:
     """What `compare` takes as `by`, from the columns that files or frames have."""
     asked = columns_of(breakdowns)
     columns = {name: values[column] for name, column in matched(asked, values).items()}
@@ -162,7 +163,7 @@ def _divide(column: str, how: How, values: list[Any]) -> tuple[IntArray, list[st
     numbers = {text: number for text in times if (number := _number(text)) is not None}
     name, is_binned = next((text for text in times if text not in numbers), None), isinstance(how, int | list)
     if name and is_binned:
-        about: dict[str, Any] = {"place": f"column {column!r}", "value": name}
+        about: Fields = {"place": f"column {column!r}", "value": name}
         fix = "only numbers can be binned: name the column alone"
         raise InputError(f"holds {name!r:.60}", argument="by", fix=fix, **about)
     if times and (is_binned or (not name and len(times) > FEW_VALUES and not how)):

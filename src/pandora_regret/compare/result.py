@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 from pandora_regret.compare.embedded import EmbeddedSample
 from pandora_regret.inference.estimate import Estimate
-from pandora_regret.inputs import Done, InputError, Names
+from pandora_regret.inputs import Done, Fields, InputError, Names
 from pandora_regret.records import from_plain, to_plain
 from pandora_regret.text import Cell, Formats, Shown, Table, count, counted, money
 
@@ -333,9 +333,9 @@ class Comparison(Shown):
         """What costs are of, in words."""
         return "search" if self.workup is None else "work-up"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Fields:
         """Plain lists, dicts, numbers and text: strict JSON."""
-        return cast(dict[str, Any], to_plain(self))
+        return cast(Fields, to_plain(self))
 
     @classmethod
     def from_dict(cls, data: Any) -> Comparison:
@@ -395,7 +395,7 @@ class Comparison(Shown):
         margin = margin_in_words(self.verdict.margin, self.verdict.share, self.costs.currency)
         return (f"A difference counts from {margin}.",) if len(self.models) > 1 else ()
 
-    def table(self) -> list[dict[str, Any]]:
+    def table(self) -> list[Fields]:
         """One flat row per model, for printing: every score with its interval, rank, probability of being best."""
         rows = []
         for model in self.models:

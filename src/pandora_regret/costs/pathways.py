@@ -16,6 +16,7 @@ from numpy.random import Generator
 
 from pandora_regret.atomic import Place
 from pandora_regret.inputs import (
+    Fields,
     FloatArray,
     InputError,
     Names,
@@ -210,9 +211,9 @@ class Pathways:
         """
         return {key: rounded(amount) for key, amount in self.spent()[self._pathway(name)].items()}
 
-    def spent(self, chance_of: Callable[[Step], Any] = lambda step: step.chance) -> dict[str, dict[str, Any]]:
+    def spent(self, chance_of: Callable[[Step], Any] = lambda step: step.chance) -> dict[str, Fields]:
         """By every pathway on each fee item; each step is asked for its chance once."""
-        spent: dict[str, dict[str, Any]] = {}
+        spent: dict[str, Fields] = {}
         for name, steps in self.pathways.items():  # each after those it contains
             total = spent[name] = {}
             for payment, times in (paid for step in steps for paid in step.paid(chance_of(step))):
@@ -407,7 +408,7 @@ class PathwayFile:
     year: Year | None = None
 
 
-def check_version(document: dict[str, Any]) -> None:
+def check_version(document: Fields) -> None:
     """First of all: a file of another version may differ in everything else."""
     if (version := document.get("format_version", 1)) != 1:
         fail("format_version", f"is {version!r:.60}", "this release reads version 1 only", version)
@@ -476,13 +477,13 @@ def _in_order(file: PathwayFile) -> dict[str, tuple[Step, ...]]:
 Parts = list[tuple[str, Step]]  # the payments of a pathway; two pathways share one if they agree on the step
 
 
-def shared_steps(pathways: Place | Pathways) -> dict[str, Any]:
+def shared_steps(pathways: Place | Pathways) -> Fields:
     """The work-up of a pathway file, under the keys of a work-up file.
 
     What the pathways of several classes begin with is a step of its own, paid once.
     """
     source = pathways if isinstance(pathways, Pathways) else load_costs(pathways)
-    parts, totals, steps = dict[str, Parts](), dict[str, Any](), dict[str, dict[str, Any]]()
+    parts, totals, steps = dict[str, Parts](), Fields(), dict[str, Fields]()
 
     def cost(step: Step) -> Any:
         payments = step.paid(step.chance)

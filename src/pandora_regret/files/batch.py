@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.files.roles import KEPT
-from pandora_regret.files.source import AllDone, Fields, FileError, Source, noted
+from pandora_regret.files.source import AllDone, FileError, Source, noted
 from pandora_regret.inputs import (
     NOTHING_RESCALED,
+    Fields,
     FloatArray,
     Forecast,
     InputError,

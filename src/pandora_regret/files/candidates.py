@@ -27,7 +27,6 @@ from pandora_regret.files.layout import Dialect
 from pandora_regret.files.roles import LABEL
 from pandora_regret.files.source import (
     AllDone,
-    Fields,
     FileError,
     Source,
     TableInMemory,
@@ -35,7 +34,7 @@ from pandora_regret.files.source import (
     noted,
 )
 from pandora_regret.files.text import ONE_PER_LINE, JsonLines, table_of, written_otherwise
-from pandora_regret.inputs import LARGEST, LEAST_NORMAL, TOLERANCE, InputError, IntArray, Names, quoted
+from pandora_regret.inputs import LARGEST, LEAST_NORMAL, TOLERANCE, Fields, InputError, IntArray, Names, quoted
 from pandora_regret.text import counted
 
 FORECAST, TRUTH = "forecast", "truth"

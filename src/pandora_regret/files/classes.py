@@ -15,8 +15,8 @@ from pandora_regret.files.candidates import ListedRows
 from pandora_regret.files.columns import Rows, any_number, coded, numbers_of, texts_of, with_labels
 from pandora_regret.files.layout import Layout
 from pandora_regret.files.roles import COSTS, ID, LABEL, MODEL, ROLES, SINGLE, VOTES, Role
-from pandora_regret.files.source import Collected, Fields, FileError, Source
-from pandora_regret.inputs import InputError, Names, did_you_mean, matched, quoted
+from pandora_regret.files.source import Collected, FileError, Source
+from pandora_regret.inputs import Fields, InputError, Names, did_you_mean, matched, quoted
 from pandora_regret.text import listed
 
 if TYPE_CHECKING:

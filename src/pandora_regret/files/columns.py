@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 
 from pandora_regret.files.batch import PADDED, WHOLE, Batch, ids_written_otherwise, with_numbers
 from pandora_regret.files.roles import KEPT
-from pandora_regret.files.source import Fields, FileError, Kind, Records, Source, Tables, unreadable
+from pandora_regret.files.source import FileError, Kind, Records, Source, Tables, unreadable
 from pandora_regret.inputs import (
     LARGEST,
     SMALLEST,
+    Fields,
     FloatArray,
     IntArray,
     Names,

@@ -36,7 +36,6 @@ from pandora_regret.files.roles import ROLES
 from pandora_regret.files.source import (
     ROWS_AT_ONCE,
     AnyPath,
-    Fields,
     FileError,
     Source,
     TableInMemory,
@@ -47,7 +46,7 @@ from pandora_regret.files.source import (
     unreadable,
 )
 from pandora_regret.files.text import DelimitedFile, table_of
-from pandora_regret.inputs import matched, quoted
+from pandora_regret.inputs import Fields, matched, quoted
 from pandora_regret.optional import import_optional
 from pandora_regret.text import counted
 

@@ -10,14 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from pandora_regret.inputs import Done, InputError, Names
+from pandora_regret.inputs import Done, Fields, InputError, Names
 
 if TYPE_CHECKING:
     from pandora_regret.files.layout import Layout
 
 Kind: TypeAlias = Literal["number", "percent", "text", "nested", "other"]
 Records: TypeAlias = Any  # a pyarrow.RecordBatch or Table
-Fields: TypeAlias = dict[str, Any]  # values by name
 Tables: TypeAlias = Iterator[Records]
 AllDone: TypeAlias = tuple[Done, ...]
 AnyPath: TypeAlias = str | os.PathLike[str]

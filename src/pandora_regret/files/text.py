@@ -21,7 +21,6 @@ from pandora_regret.files.source import (
     HEAD_BYTES,
     ROWS_AT_ONCE,
     AllDone,
-    Fields,
     FileError,
     Kind,
     Records,
@@ -31,7 +30,7 @@ from pandora_regret.files.source import (
     noted,
     unreadable,
 )
-from pandora_regret.inputs import InputError
+from pandora_regret.inputs import Fields, InputError
 
 SAMPLE_BYTES = 1 << 20  # from which the kinds of the columns are told
 LONGEST_LINE = 1 << 28

@@ -16,6 +16,7 @@ from pandora_regret.inputs.labels import check_row_order as check_row_order
 from pandora_regret.inputs.labels import is_missing as is_missing
 from pandora_regret.inputs.labels import read_labels as read_labels
 from pandora_regret.inputs.labels import read_truth as read_truth
+from pandora_regret.inputs.names import Fields as Fields
 from pandora_regret.inputs.names import Names as Names
 from pandora_regret.inputs.names import completed as completed
 from pandora_regret.inputs.names import did_you_mean as did_you_mean

@@ -11,6 +11,7 @@ from pandora_regret.inputs.errors import InputError
 from pandora_regret.text import listed
 
 Names: TypeAlias = tuple[str, ...]  # of classes, columns or models, in their order
+Fields: TypeAlias = dict[str, Any]  # values by name
 
 BETWEEN = r"[\s_\-\u2010-\u2013]+"  # spaces, underscores and hyphens, which are dropped unless between two digits
 SEPARATORS = re.compile(rf"(?<=[^\W\d_]){BETWEEN}(?=[^\W_])|(?<=\d){BETWEEN}(?=[^\W\d_])")

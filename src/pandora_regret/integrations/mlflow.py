@@ -10,7 +10,7 @@ import numpy as np
 
 from pandora_regret.compare.result import Comparison
 from pandora_regret.inference.joint import Figure
-from pandora_regret.inputs import FloatArray, InputError, read_level, renamed
+from pandora_regret.inputs import Fields, FloatArray, InputError, read_level, renamed
 from pandora_regret.optional import import_optional
 from pandora_regret.priors import Prior
 from pandora_regret.report import render_report
@@ -86,8 +86,8 @@ def make_metrics(
         Metrics as MLflow takes them.
     """
     mlflow = import_optional("mlflow", extra="mlflow")
-    each: dict[str, Any] = {"labels": list(classes), "per_instance": True}
-    scores: dict[str, Any] = {
+    each: Fields = {"labels": list(classes), "per_instance": True}
+    scores: Fields = {
         "pandora_regret": partial(pandora_regret, alpha=alpha, **each),
         "expected_search_cost": partial(expected_search_cost, prior=prior, costs=costs, **each),
     }

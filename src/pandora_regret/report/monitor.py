@@ -7,8 +7,8 @@ from dataclasses import replace
 from itertools import accumulate
 from math import log10
 from pathlib import Path
-from typing import Any
 
+from pandora_regret.inputs import Fields
 from pandora_regret.monitor import Monitor
 from pandora_regret.monitor.streams import OVERPAID, PROMISED, Paid, Point
 from pandora_regret.monitor.summary import sentences
@@ -99,12 +99,12 @@ def _power(value: float) -> str:
 
 def _charts(
     points: Sequence[Point], formats: Formats, level: float, compares: bool, challenger: str | None
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Fields]:
     """Costs and promises, what is paid beyond these, what a challenger saves, and the evidence."""
     if not points:
         return
 
-    def claimed(first: int) -> dict[str, Any]:
+    def claimed(first: int) -> Fields:
         value, low, high = zip(*(point.after[first : first + 3] for point in points), strict=True)
         widths = [most - least for least, most in zip(low, high, strict=True)]
         start = next(n for n, width in enumerate(widths) if width <= READABLE * widths[-1])
@@ -132,7 +132,7 @@ def _chart(
     band: Sequence[Sequence[float]] = ((), ()),
     level: float | None = None,
     start: int = 0,
-) -> dict[str, Any]:
+) -> Fields:
     """One curve over points, from one on, with another, a band or a level line; periods or round counts below."""
     values, low, high = (each[start:] for each in (values, *band))
     up = Axis.around([*values, *other, *low, *high, level])

@@ -29,7 +29,7 @@ from pandora_regret.compare.verdict import (
     recalibrating,
 )
 from pandora_regret.inference.estimate import Estimate
-from pandora_regret.inputs import InputError, InputTypeError, did_you_mean
+from pandora_regret.inputs import Fields, InputError, InputTypeError, did_you_mean
 from pandora_regret.optional import import_optional
 from pandora_regret.report.charts import (
     Axis,
@@ -248,7 +248,7 @@ def _byline(comparison: Comparison) -> Iterator[str]:
     yield comparison.library
 
 
-def _views(comparison: Comparison) -> dict[str, Any]:
+def _views(comparison: Comparison) -> Fields:
     """What the templates show that the comparison does not say in so many words."""
     models, classes, gaps = comparison.models, comparison.data.classes, comparison.gaps
     close = {comparison.verdict.leader, *comparison.verdict.level, *comparison.verdict.undecided}
@@ -262,7 +262,7 @@ def _views(comparison: Comparison) -> dict[str, Any]:
     spent = np.nan_to_num(np.array(table, dtype=np.float64)).sum(axis=0) if table else np.zeros(len(classes))
     changes = [flip is not None and len(flip) > 1 for flip in flips]
     facts = comparison.to_dict()
-    too_large: dict[str, Any] = {"pair_costs": []} if len(classes) > MOST_CLASSES else {}
+    too_large: Fields = {"pair_costs": []} if len(classes) > MOST_CLASSES else {}
     too_large |= {"by_class": []} if len(classes) > MOST_CLASSES_LISTED and comparison.sample is None else {}
     workup = comparison.workup
     if workup and workup.picture:  # as an image nothing can run in it, whoever wrote the comparison
@@ -287,9 +287,9 @@ def _views(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _flips(each: BreakEven, unit: str | None) -> dict[str, Any]:
+def _flips(each: BreakEven, unit: str | None) -> Fields:
     """The prices of a test at which another model becomes the better choice, and their places on a slider."""
-    sides: dict[str, Any] = {}
+    sides: Fields = {}
     ranges: dict[str, list[str]] = {}
     crossings = [(side, at) for side, at in (("below", each.below), ("above", each.above)) if at is not None]
     for side, crossing in crossings:
@@ -301,7 +301,7 @@ def _flips(each: BreakEven, unit: str | None) -> dict[str, Any]:
     return {"sentence": flips or (NOT_SETTLED if crossings else "no change"), **sides}
 
 
-def _panels(comparison: Comparison) -> Iterator[dict[str, Any]]:
+def _panels(comparison: Comparison) -> Iterator[Fields]:
     """Each model in detail; of very many classes those whose cases cost the most together, in their own order."""
     for model in comparison.models:
         spent = [-(row.weight * (row.expected_cost or 0.0)) for row in model.by_class]

@@ -20,6 +20,7 @@ from pandora_regret.inference.keyed import keyed_generator
 from pandora_regret.inputs import (
     LARGEST,
     SMALLEST,
+    Fields,
     FloatArray,
     InputError,
     InputTypeError,
@@ -59,11 +60,11 @@ CHOICES: dict[str, dict[str, str]] = {
     },
 }
 PERFECT = {"sensitivity": 1.0, "false_positive_rate": 0.0, "confirmatory_cost": 0.0}  # of tests
-NEEDS: dict[str, dict[str, Any]] = {  # by what they mean nothing without: fields, and what they then must be
+NEEDS: dict[str, Fields] = {  # by what they mean nothing without: fields, and what they then must be
     "prior": {"typical": "clinical", "reading": "mean_of_taus", "generator": None},
     "search": PERFECT,
 }
-GENERATORS: dict[str, Any] = {"default": np.random.default_rng, "legacy": np.random.RandomState}
+GENERATORS: Fields = {"default": np.random.default_rng, "legacy": np.random.RandomState}
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Meta
 
 from pandora_regret.costs.pathways import Item, Step, Year, check_payments, check_version, rounded
-from pandora_regret.inputs import FloatArray, InputError, Names, as_outcome, did_you_mean
+from pandora_regret.inputs import Fields, FloatArray, InputError, Names, as_outcome, did_you_mean
 from pandora_regret.records import as_written, check_keys, check_one_of, fail, from_plain, path
 from pandora_regret.text import unit_named
 
@@ -164,7 +164,7 @@ class WorkupFile:
     budget: Amount | None = None
     unresolved: PerClass = 0.0
     steps: dict[str, StepTable] = field(default_factory=dict)
-    hierarchy: dict[str, Any] = field(default_factory=dict)
+    hierarchy: Fields = field(default_factory=dict)
     stops: dict[str, StopTable] = field(default_factory=dict)
     rounds: Rounds = Rounds(0.0)
 
@@ -177,7 +177,7 @@ class WorkupFile:
             raise InputError("is missing", argument="steps", fix="describe at least one step, or a hierarchy")
 
 
-def read_workup(document: Mapping[str, Any]) -> dict[str, Any]:
+def read_workup(document: Mapping[str, Any]) -> Fields:
     """The fields of a Workup, checked, from what its file says."""
     plain = as_written(document)
     check_version(plain)
@@ -208,7 +208,7 @@ class _Reader:
         self.classes += tuple(" and ".join(causes[k] for k in some) for some in members)
         self.sets = {len(causes) + number: tuple(some) for number, some in enumerate(members)}
 
-    def read(self) -> dict[str, Any]:
+    def read(self) -> Fields:
         """The fields of a Workup; the steps of a hierarchy come last."""
         file, every, tables, stops = self.file, range(len(self.classes)), dict[str, tuple[str, StepTable]](), []
         stated = ((path("steps", name), name, table) for name, table in file.steps.items())
@@ -246,7 +246,7 @@ class _Reader:
             "together": _texts(file.rounds.together),
         }
 
-    def _level(self, table: dict[str, Any], place: str, requires: Texts) -> Iterator[tuple[str, str, StepTable]]:
+    def _level(self, table: Fields, place: str, requires: Texts) -> Iterator[tuple[str, str, StepTable]]:
         """One level of a hierarchy as tables of steps, each followed by those below it."""
         for name, value in table.items():
             if name in FEES:
@@ -305,7 +305,7 @@ class _Reader:
                 chances[:, k] = noisy_or(chances, number, causes)
         return number
 
-    def _told(self, table: StepTable, place: str) -> dict[str, Any]:
+    def _told(self, table: StepTable, place: str) -> Fields:
         """What a step may show, and how likely that is for each class; None for all that is left."""
         certain, everyone = np.eye(len(self.classes)), range(len(self.classes))
         if table.confirms is not None:

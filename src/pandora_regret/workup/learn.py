@@ -16,7 +16,16 @@ import numpy as np
 from pandora_regret.inference.dependence import displaced
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.joint import Figure
-from pandora_regret.inputs import FloatArray, InputError, IntArray, Names, Table, did_you_mean, read_records
+from pandora_regret.inputs import (
+    Fields,
+    FloatArray,
+    InputError,
+    IntArray,
+    Names,
+    Table,
+    did_you_mean,
+    read_records,
+)
 from pandora_regret.text import count, counted, listed, money, money_between, percent, typed
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.format import WorkupStep
@@ -122,9 +131,7 @@ def learn_workup(
     return Workup(**old | {key: value for key, value in document.items() if value})
 
 
-def _counted(
-    step: dict[str, Any], values: list[str], truth: list[str], bins: int, sets: set[str]
-) -> dict[str, Any]:
+def _counted(step: Fields, values: list[str], truth: list[str], bins: int, sets: set[str]) -> Fields:
     """The outcomes of a step and how many cases had them, with these added; no outcomes where they are too many.
 
     Cases of a set of causes say nothing about the rates of each.

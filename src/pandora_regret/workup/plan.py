@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from pandora_regret.atomic import Place, write_atomically
 from pandora_regret.imperfect.expenditure import order_of_tests, predicted_bills, searched
 from pandora_regret.inputs import (
+    Fields,
     InputError,
     SearchName,
     Tests,
@@ -67,7 +68,7 @@ class Plan(Shown):
     method: str = "search"  # how it was found: the exact method of a work-up, "planner", or the kind of search
     lower_bound: float | None = None  # of a work-up, what no plan can beat: the expected cost where it is optimal
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Fields:
         """Plain values, for JSON."""
         return asdict(self)
 
@@ -105,7 +106,7 @@ class Plan(Shown):
         below = [f"... and {more:,} more steps"] if more else []
         return Table(header, rows, [self.to_text()], below, words=2)
 
-    def _frame(self) -> list[dict[str, Any]]:
+    def _frame(self) -> list[Fields]:
         """Likewise."""
         rows = self.steps if self.tree is None else self.alternatives
         return [{key: value for key, value in asdict(row).items() if key != "outcomes"} for row in rows]
