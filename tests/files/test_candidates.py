@@ -248,6 +248,12 @@ def test_what_a_list_leaves_goes_evenly_to_the_classes_that_it_does_not_name(tmp
     assert "line 1 sums to 0.8" in refused(lists(tmp_path, rows[:1]))  # there is no other class
 
 
+def test_lists_may_be_written_out_as_text(tmp_path):
+    scores = [{"label": "flu", "score": 0.75}, {"label": "cold", "score": 0.25}]
+    rows = [{"truth": name, "scores": str(scores)} for name in ("flu", "cold")]
+    assert whole(lists(tmp_path, rows)).values.tolist() == [[0.75, 0.25], [0.75, 0.25]]
+
+
 TRUTHS = ["flu", "cold", "gout", "flu", "cold", "gout"]
 LONG, SHORT = {"flu": 0.5, "cold": 0.3, "gout": 0.1}, {"flu": 0.5}
 

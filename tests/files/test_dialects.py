@@ -46,6 +46,12 @@ def test_how_text_is_written_is_recognised_and_said(tmp_path, separator, decimal
     assert inspect_file(path, Layout())[0].fine
 
 
+def test_the_line_that_tells_excel_the_separator_is_no_row(tmp_path):
+    path = text_file(tmp_path, "sep=;\n" + csv_text(";", ","))
+    np.testing.assert_array_equal(whole(path).values, [[0.25, 0.75], [0.125, 0.875]])
+    assert whole(path).place(0) == f"{path} line 3"
+
+
 def test_options_overrule_what_would_be_recognised(tmp_path):
     path = text_file(tmp_path, "y_true;a,b\na;0.5,0.5\nb;0.5,0.5\n")
     assert "--separator comma or semicolon" in refused(path)

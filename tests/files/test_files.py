@@ -4,10 +4,12 @@ import os
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
-from prediction_files import FORMATS, opened, refused, table, whole, write
+from prediction_files import FORMATS, opened, pa, pq, refused, table, whole, write
 
-from pandora_regret.files import open_predictions, read_all
+from pandora_regret.files import Layout, open_predictions, read_all, read_row
+from pandora_regret.files.writing import write_again
 
 
 @pytest.mark.parametrize("ending", FORMATS)
@@ -103,6 +105,28 @@ def test_parts_are_read_as_one_file(tmp_path):
     assert "'dog'" in refused([parts[0], write(tmp_path / "c.csv", without)])
     del tail["id"]
     assert "'id'" in refused([parts[0], write(tmp_path / "b.csv", tail)])
+
+
+def test_rows_are_rescaled_and_counted_where_that_is_asked_for(tmp_path):
+    columns = {"id": [1, 2, 3], "a": [0.5, 0.25, 0.5], "b": [0.496, 0.75, 0.504]}
+    path = write(tmp_path / "p.csv", columns)
+    truth = write(tmp_path / "truth.csv", {"id": [1, 2, 3], "label": ["a", "b", "a"]})
+    assert whole(path, truth=truth, normalise=True).changes.rescaled.rows == 2
+    for row, count in ((1, [1]), (2, [])):
+        assert [
+            done.count for done in read_row(path, row, Layout(classes=("a", "b"), normalise=True)).done
+        ] == count
+
+
+def test_what_a_file_holds_beside_forecasts_is_written_again(tmp_path):
+    frame = pd.DataFrame(table()).rename_axis("picture")
+    arrow = pa.Table.from_pandas(frame)
+    vectors = pa.FixedSizeListArray.from_arrays(np.arange(4.0 * len(frame)), 4)
+    pq.write_table(arrow.append_column("vector", vectors), tmp_path / "p.parquet")
+    write_again(opened(tmp_path / "p.parquet"), tmp_path / "q.parquet", lambda batch: batch.values)
+    again = pd.read_parquet(tmp_path / "q.parquet")
+    pd.testing.assert_frame_equal(again[list(frame)], frame)
+    assert again["vector"].iloc[1].tolist() == [4.0, 5.0, 6.0, 7.0]
 
 
 def test_a_byte_order_mark_and_empty_lines_are_fine(tmp_path):

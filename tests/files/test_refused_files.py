@@ -40,6 +40,11 @@ from pandora_regret.inputs import InputError
         ('{"y_true": "a", "a": 0.5, "b": 0.5}\n{"y_true": "b", "b": 1}\n', ["line 2", "'a'", "no value"]),
         ('{"y_true": "a", "a": 0.5, "b": 0.5}\n{"y_true": null, "a": 0, "b": 1}\n', ["line 2", "'y_true'"]),
         ("\n\n", ["no rows"]),
+        (
+            'y_true,a,b,note\na,0.5,0.5,"5" nails\nb,0.5,0.5,\n',
+            ["line 2", "expected after", "double quotation marks"],
+        ),
+        ("y_true,a,b\ra,0.5,0.5\rb,0.5,0.5\r", ["line 1", "new-line character"]),
     ],
 )
 def test_what_is_wrong_with_a_text_is_said_with_its_place(tmp_path, text, says):

@@ -22,7 +22,7 @@ from pandora_regret.text import listed
 if TYPE_CHECKING:
     from pandora_regret.files.predictions import Predictions
 
-SAMPLE_VALUES = 1 << 14
+SAMPLE_VALUES = 1 << 12
 OF_FORECASTS = ("proba_prefix", "classes", "columns", "cost_prefix")  # what a layout says of files of predictions
 OF_TRUTHS = ("label", "votes_prefix", "cost_prefix", "by")  # and of the truth's, where that has a file of its own
 SETTLING = ("proba_prefix", "classes", "columns", "votes_prefix")  # what says which columns hold forecasts
@@ -212,7 +212,7 @@ def with_known_classes(models: Sequence[Predictions], priced: Collection[str] | 
         if model.columns.certain or not (priced or len(shared) > 1):
             continue
         rows, columns = _first_rows(model), model.columns
-        first = texts_of(rows.records.column(columns.label)) if rows and columns.label else ()
+        first = texts_of(rows.column(columns.label)) if rows and columns.label else ()
         labels = {*model.labels_apart, *first} - {None}
         # a label without a price is a class, too: whoever reads prices says that it has none
         meant = {*matched([*(priced or shared), *labels], model.classes).values()}
@@ -332,7 +332,7 @@ def labels_of(model: Predictions, until_all: bool = False) -> dict[Any, None]:
     labels: dict[Any, None] = dict.fromkeys(model.labels_apart)
     column, k = model.columns.label, len(model.classes)
     for rows in model.walk([column]) if column else ():
-        distinct, codes = coded(rows.records.column(column))
+        distinct, codes = coded(rows.column(column))
         labels |= dict.fromkeys(distinct[code] for code in np.flatnonzero(np.bincount(codes)).tolist())
         if until_all and 1 < k <= len(labels) and len({*numbers_of(labels, model.classes)} - {-1}) == k:
             break

@@ -111,9 +111,9 @@ def texts_of(column: Any) -> NDArray[Any]:
     return np.array([None if text in missing or text.isspace() else text for text in texts], dtype=object)
 
 
-def regrouped(batches: Iterable[Any], rows: int) -> Iterator[Any]:
-    """Record batches of at most so many rows, small ones of one type put together."""
-    tables = (pa.Table.from_batches([each]) if isinstance(each, pa.RecordBatch) else each for each in batches)
+def regrouped(blocks: Iterable[Records], rows: int) -> Tables:
+    """Tables of at most so many rows; small blocks of one type are put together."""
+    tables = (pa.Table.from_batches([each]) if isinstance(each, pa.RecordBatch) else each for each in blocks)
     total = 0
 
     def group(table: Any) -> tuple[Any, int]:
@@ -122,7 +122,8 @@ def regrouped(batches: Iterable[Any], rows: int) -> Iterator[Any]:
         return table.schema, total // rows
 
     for _, alike in groupby(tables, group):
-        yield from pa.concat_tables(alike).combine_chunks().to_batches(rows)
+        whole = pa.concat_tables(alike)
+        yield from (whole.slice(start, rows) for start in range(0, len(whole), rows))
 
 
 def valid_rows(batches: Iterable[Records], skipped: int = 0) -> Tables:
@@ -164,9 +165,19 @@ class Rows:
     records: Records
     spelled: dict[str, str] = field(default_factory=dict)  # labels that are classes but for their spelling
 
+    def column(self, name: str) -> Any:
+        """A column as one Arrow array."""
+        chunks = self.records.column(name).chunks
+        return chunks[0] if len(chunks) == 1 else pa.concat_arrays(chunks)
+
+    def some(self, start: int, length: int = 1) -> Rows:
+        """Consecutive ones of these rows."""
+        numbers, records = self.numbers[start : start + length], self.records.slice(start, length)
+        return Rows(self.model, self.source, numbers, records)
+
     def labels(self, name: str) -> IntArray:
         """The column number of each row's label; -1 where there is none that is a class."""
-        texts, codes = coded(self.records.column(name))
+        texts, codes = coded(self.column(name))
         numbers, last = self.class_numbers(texts), len(texts) - 1
         if np.array_equal(numbers[:last], np.arange(last)) and codes.max(initial=-1) < last:
             return codes.astype(np.intp, copy=False)  # as they are
@@ -230,7 +241,8 @@ class Rows:
         if len(names) > FEW_COLUMNS and "" not in names and not run:
             some = self.records.select(names)
             if all(map(types.is_floating, {*some.schema.types})):
-                run, table = names, some.to_tensor(null_to_nan=True).to_numpy()
+                parts = [part.to_tensor(null_to_nan=True).to_numpy() for part in some.to_batches()]
+                run, table = names, parts[0] if len(parts) == 1 else np.concatenate(parts)
         if names == run:
             for k in () if may_lack else np.flatnonzero(np.isnan(table.min(axis=0))).tolist():
                 self.tell("missing", np.isnan(table[:, k]), names[k], **NO_VALUE)
@@ -246,9 +258,10 @@ class Rows:
 
         That column is called like the first of them.
         """
-        for first, column in zip(self.records.schema.names, self.records.columns, strict=True):
-            if types.is_fixed_size_list(column.type):
-                names, size = tuple(self.source.kinds), column.type.list_size
+        kinds = self.source.kinds
+        for first, kind in zip(self.records.schema.names, self.records.schema.types, strict=True):
+            if types.is_fixed_size_list(kind) and kinds[first] != "nested":
+                names, size, column = tuple(kinds), kind.list_size, self.column(first)
                 start = names.index(first)
                 numbers = column.values.slice(column.offset * size, len(column) * size)  # `flatten` loads slowly
                 return names[start : start + size], plain_array(numbers).reshape(-1, size)
@@ -260,11 +273,11 @@ class Rows:
         return dict(zip(self.run[0], np.ascontiguousarray(self.run[1].T), strict=True))
 
     def whole_table(self) -> Any:
-        """All columns, in the file's order, each by itself, as an Arrow table."""
+        """All columns that were read, each by itself, as an Arrow table."""
         apart: Fields = self.columns_of_run
-        return pa.table(
-            {name: apart[name] if name in apart else self.records.column(name) for name in self.source.kinds}
-        )
+        if not apart:
+            return self.records
+        return pa.table({name: apart[name] if name in apart else self.column(name) for name in self.source.kinds})
 
     def weights(self, name: str, rule: str = "0, or a positive number") -> FloatArray:
         """Numbers that are positive and of sensible size, or 0 where the rule says so."""
@@ -290,7 +303,7 @@ class Rows:
 
     def groups(self, name: str, numbers: re.Pattern[str] = WHOLE) -> NDArray[Any]:
         """Names: text, or whole numbers, also where these are written as text, as some formats do."""
-        column = self.records.column(name)
+        column = self.column(name)
         if types.is_integer(column.type) and not column.null_count:
             return plain_array(column)
         texts = texts_of(column)
@@ -299,7 +312,7 @@ class Rows:
 
     def values(self, *names: str) -> dict[str, NDArray[Any]]:
         """Any text, and None where there is nothing; a number is the same text in every format."""
-        columns = {name: texts_of(self.records.column(name)) for name in names}
+        columns = {name: texts_of(self.column(name)) for name in names}
         for texts in columns.values() if self.source.decimal == "," else ():
             texts[:] = [text and COMMA_NUMBER.sub(r"\1.\2", text) for text in texts]
         return columns
@@ -308,7 +321,7 @@ class Rows:
         """A column of numbers, contiguous; perhaps none may be missing."""
         array, told = self.columns_of_run.get(name), np.False_
         if array is None:
-            column = self.records.column(name)
+            column = self.column(name)
             if not types.is_floating(column.type):
                 column, told = self._cast(column, name)
             array = np.require(plain_array(column.fill_null(np.nan) if column.null_count else column), None, "A")

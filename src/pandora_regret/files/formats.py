@@ -98,7 +98,7 @@ def open_source(
             raise FileError("is no text", NAME, "save it as a file, and pass that")
         source = binary(name, head, said, classes)
     elif ".jsonl" in name.lower() or ".ndjson" in name.lower() or JSON.match(head):
-        return open_json(name, head, said, classes, location)
+        source = open_json(name, head, said, classes, location)
     else:
         source = DelimitedFile.open(name, head, said, "\t" if ".tsv" in name.lower() else ",", location)
     kinds = list(source.kinds.values())
@@ -108,12 +108,13 @@ def open_source(
 def _with_lists(source: Source, said: Dialect, classes: Sequence[str] | None) -> Source:
     """The source; its rows as lists of candidates, where cells of a column are such lists, or the text of such."""
     with explained(source.path, "a table"):
-        parts = source.read(list(source.kinds), frozenset(), ROWS_AT_ONCE)
-        rows = (_unwritten(row) for part in parts for row in part.to_pylist())
-        first = next(rows, {})
-        if field_of_lists(first) is None:
+        columns = list(source.kinds)
+        first: Any = next((part.slice(0, 1).to_pylist() for part in source.read(columns, frozenset(), 1)), [])
+        if not any(field_of_lists(_unwritten(row)) for row in first):
             return source
-        records = {f" row {n}": row for n, row in enumerate((first, *rows), 1)}
+        parts = source.read(columns, frozenset(), ROWS_AT_ONCE)
+        rows = (_unwritten(row) for part in parts for row in part.to_pylist())
+        records = {f" row {n}": row for n, row in enumerate(rows, 1)}
     return read_lists(source, records, said.other, classes or ())
 
 

@@ -156,7 +156,7 @@ def models_of(model: Predictions) -> list[Predictions]:
     """The models in a table: one for every value of the model column, in order of appearance."""
     column, names = model.columns.model or "", dict[str, None]()
     for rows in model.walk([column]) if column else ():
-        distinct = texts_of(rows.records.column(column).unique()).tolist()
+        distinct = texts_of(rows.column(column).unique()).tolist()
         if None in distinct:
             rows.groups(column)
         names |= dict.fromkeys(distinct)
@@ -406,10 +406,10 @@ def read_row(
 
 def _rows_called(wanted: str, model: Predictions) -> list[Batch]:
     """The rows of this id; without ids, the one of this number."""
-    rows = list[Batch]()
-    for batch in model.batches(ROWS_AT_ONCE):
-        names = 1 + batch.places if batch.ids is None else batch.ids
-        rows += [batch.take(at) for at in np.argwhere(names.astype(str) == wanted)]
-        if batch.ids is None and rows:
+    batches, column = list[Batch](), model.columns.id
+    for rows in model.walk(model.columns.wanted, ROWS_AT_ONCE):
+        names = rows.ids(column) if column else 1 + rows.numbers
+        batches += [model.batch(rows.some(at)) for at in np.flatnonzero(names.astype(str) == wanted).tolist()]
+        if batches and not column:
             break
-    return rows
+    return batches

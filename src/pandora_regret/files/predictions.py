@@ -115,16 +115,17 @@ class Predictions:
             truth, forecasts = source.completed(truth, np.array(forecasts).T, rows)
         if self.percent:
             forecasts = np.asarray(forecasts) / 100
-        fields["id_column"] = rows.records.column(self.watched) if self.watched else None
+        fields["id_column"] = rows.column(self.watched) if self.watched else None
         file, spelled = self.sources.index(source), frozenset(rows.spelled.items())
         places = rows.numbers + FILE * file if file else rows.numbers
         batch = Batch(self, self.classes, truth, forecasts, first_row, places, **fields)
         batch = replace(batch, changes=Changes(spelled, int(batch.outside.sum()), source.other or ""))
-        return batch.normalised() if (self.layout.normalise or self.percent) and not self.logits else batch
+        rescaled = (self.layout.normalise or self.percent) and not self.logits and columns.forecasts
+        return batch.normalised() if rescaled else batch
 
     def walk(self, columns: Sequence[str], rows: int | None = None) -> Iterator[Rows]:
         """Some columns, each once, in the file's order."""
-        names, needed = {*columns}, self.columns.numbers
+        names, needed = {*columns} - {""}, self.columns.numbers
         rows = rows or min(ROWS, ELEMENTS // (1 + len(names)))
         for source in self.sources:
             start, kinds = source.first, {name: kind for name, kind in source.kinds.items() if name in names}
@@ -154,7 +155,7 @@ def own_rows(models: Sequence[Predictions], columns: Sequence[str], rows: int | 
         if not shared:
             yield block
             continue
-        names, codes = coded(block.records.column(shared))
+        names, codes = coded(block.column(shared))
         for code, name in enumerate(names):
             own = np.flatnonzero(codes == code)
             if name in by_name and len(own):

@@ -51,6 +51,7 @@ LINES_LOOKED_AT, CELLS_LOOKED_AT = 1000, 1 << 13  # to recognise separator and d
 UTF_8_LETTER = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 NUMBER = r"[+-]?\d*{}\d+(?:[eE][+-]?\d+)?\s*%?"
 WITH_COMMA, WITH_POINT = (re.compile(NUMBER.format(mark)) for mark in (",", r"\."))
+NO_ROWS: tuple[list[str], ...] = ([], ["sep=", ""])
 ONE_PER_LINE = "write one object per line"
 
 csv.field_size_limit(LONGEST_LINE)
@@ -162,18 +163,23 @@ class DelimitedFile(TextFile):
         )
 
     def records(self, lines: Iterable[bytes], whole: bool = True) -> Iterator[tuple[int, Any]]:
-        """Values; empty lines are no rows."""
+        """Values; empty lines are no rows, nor is the one that tells Excel the separator."""
         reader, number = csv.reader(self._decoded(lines), delimiter=self.delimiter, strict=True), 1
         try:
             for values in reader:
-                if values:
+                if values not in NO_ROWS:
                     yield number, values
                 number = reader.line_num + 1
-        except csv.Error:
-            if whole:
-                problem = "opens a quotation mark that is never closed"
-                fix = "close it, or double it within a value"
-                raise FileError(problem, self.path, fix, f" line {number}") from None
+        except csv.Error as error:
+            problem, fix = "opens a quotation mark that is never closed", "close it, or double it within a value"
+            if "unexpected end" not in str(error):
+                problem, fix = (
+                    f"cannot be read ({error})",
+                    "double quotation marks within values; end lines with \\n",
+                )
+            elif not whole:
+                return
+            raise FileError(problem, self.path, fix, f" line {number}") from None
 
     def _decoded(self, lines: Iterable[bytes]) -> Iterator[str]:
         """Lines as text."""
