@@ -137,3 +137,17 @@ def test_noticed_is_when_the_alarm_came(dependent):
         if monitor.summary().alarmed and first is None:
             first = week
     assert monitor.summary().alarm.noticed == f"week {first}"
+
+
+def test_files_of_one_run_do_not_wait_for_each_other():
+    """Nor for a label that is missing behind them."""
+    one_by_one, together = Monitor(costs=COSTS), Monitor(costs=COSTS)
+    weeks = [(week, *cases(100, seed=week, power=6.0)) for week in range(1, 12)]
+    with together.together():
+        for monitor in (one_by_one, together):
+            for week, y, p in weeks:
+                labels = [None if week > 8 and not row else y[row] for row in range(100)]
+                monitor.update(labels, p, ids=[f"{week}/{row}" for row in range(100)], time=f"week {week}")
+    alarm = together.summary().alarm
+    assert alarm == one_by_one.summary().alarm
+    assert int(alarm.noticed.split()[1]) < 8

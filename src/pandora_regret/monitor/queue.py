@@ -63,7 +63,7 @@ class Waiting:
     key: int
     time: str | None
     came: int  # the number of its period, or its own
-    files: int = 0  # how many came after it
+    files: int = 0  # how many came while it waited
 
 
 @dataclass
@@ -84,8 +84,10 @@ class Queue:
 
     def add(self, cases: Cases, dependent: bool) -> None:
         """New cases, all of which came together."""
-        for case in self.cases:
-            case.files += 1
+        waits = dependent
+        for case in self.cases:  # the first ones have their turn, unless their period goes on
+            waits |= case.truth < 0
+            case.files += waits
         n = len(cases.truth)
         times: Sequence[str | None] = cases.times or [None] * n
         columns = (cases.possible.tolist(), cases.truth.tolist(), cases.keys or range(n), times)
@@ -137,8 +139,9 @@ class Queue:
                 if case.truth < 0:
                     self.given_up[str(case.key)] = case.came
                     del self.unlabelled[case.key]
-            if labelled := [case for case in part if case.truth >= 0]:
-                yield as_columns(labelled)
+            labelled = (case for case in part if case.truth >= 0)
+            for _, alike in groupby(labelled, key=lambda case: dependent or case.files > 0):
+                yield as_columns(list(alike))
 
     def complete(self) -> Iterator[Cases]:
         """Periods to which no cases are to come, with or without labels."""
