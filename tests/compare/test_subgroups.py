@@ -207,6 +207,11 @@ def test_missing_values_that_are_too_few_for_a_group_are_said():
     assert sample_of(["a"] * 50 + ["b"] * 4 + [None] * 9) == ([("a", 50), ("other, 9 missing", 13)], 2)
 
 
+@pytest.mark.parametrize(("name", "small"), [("other", "a"), ("missing", None)])
+def test_a_value_is_told_from_the_pooled_group_of_that_name(name, small):
+    assert sample_of([name] * 50 + [small] * 9) == ([(name, 50), (f"{name} (pooled)", 9)], 1)
+
+
 def test_numbers_are_binned_by_quantiles_or_edges_and_few_are_taken_as_they_are():
     ages = np.arange(200) % 100
     assert sample_of(ages, name="age:4") == (

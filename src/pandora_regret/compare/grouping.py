@@ -148,7 +148,8 @@ def group(cuts: Cuts, sample: Sample, smallest: int) -> tuple[list[Names], IntAr
     if pooled:
         lacking = sizes[~kept & np.array([MISSING in label for label in labels])].sum()
         other = f"{OTHER}, {lacking} missing" if lacking else OTHER
-        kept_labels.append((MISSING if lacking == sizes[~kept].sum() else other,))
+        other = MISSING if lacking == sizes[~kept].sum() else other
+        kept_labels.append((f"{other} (pooled)" if (other,) in kept_labels else other,))
     return kept_labels, number[codes], pooled
 
 
