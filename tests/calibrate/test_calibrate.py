@@ -115,6 +115,12 @@ def test_the_search_temperature_of_few_odd_forecasts_is_the_best_of_all(seed):
         assert cost(search_inverse_temperature(some, prior)) <= grid * (1 + 1e-5)
 
 
+def test_rows_that_say_nothing_teach_nothing():
+    """The map of a fold is that of the other folds alone: here of one row, which is the same for both classes."""
+    result = pr.calibrate.recalibrate([0, 1], [[0.5, 0.5], [0.4, 0.6]])
+    assert result.saved.value == 0
+
+
 def test_a_period_in_the_file_does_not_change_the_temperature():
     """Every 16th row, a case's first crop, is calm and the others far too bold: the calm ones gave T = 1."""
     rng = np.random.default_rng(0)

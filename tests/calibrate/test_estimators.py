@@ -144,7 +144,7 @@ def test_weights_reach_the_classifier_that_takes_them(wine):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "isotonic"}, "method is 'isotonic'"),
+        ({"method": "isotonic"}, r"method is 'isotonic': pass one of 'temperature' \(one factor\)"),
         ({"cv": 1}, "cv is 1"),
         ({"objective": "search"}, "objective is 'search' and method is 'vector'"),
     ],

@@ -30,6 +30,7 @@ from sklearn.utils.validation import (
 
 from pandora_regret.calibrate.maps import (
     DEFAULT_PENALTIES,
+    METHODS,
     MOST_ROUNDS,
     TOLERANCE,
     Map,
@@ -448,7 +449,7 @@ class CalibratedSearch(NamesLikeliest, _RoutingNotSupportedMixin, MetaEstimatorM
         else:
             seen, forecasts = self._out_of_fold(X, y, fit_params, groups)
             self.estimator_ = clone(self.estimator).fit(X, y, **fit_params)
-        method = read_choice(self.method, "method", SCALINGS)
+        method = read_choice(self.method, "method", METHODS)
         objective = read_objective(self.objective, method)
         about: Fields = {"labels": self.classes_, "logits": not hasattr(self.estimator_, "predict_proba")}
         if method == "temperature":

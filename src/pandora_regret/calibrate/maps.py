@@ -335,7 +335,7 @@ def _newton(rows: Forecast, start: float) -> float:
     for passes in range(MOST_PASSES):
         slope, curvature = (float(each.sum()) for each in derivatives(rows, x))
         if passes == 0 and slope == curvature == 0:
-            return start  # every row says the same of all classes: nothing to scale
+            return 1.0  # every row says the same of all classes: nothing to scale
         low, high = (low, x) if slope > 0 else (x, high)
         target = x - slope / curvature if curvature > 0 else np.inf
         if not low <= target <= high or abs(target - x) > NOT_SHRINKING * last:
