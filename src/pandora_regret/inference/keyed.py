@@ -1,6 +1,6 @@
 """Random numbers that depend on what they are for alone: keys of rows, and the generators that they are mixed by.
 
-SplitMix64 is a counter-based generator: the number of a row's key, or of a place in a stream, needs none before i
+SplitMix64 counts: the number of a row's key, or of a place in a stream, needs none before it.
 """
 
 import hashlib
