@@ -101,9 +101,8 @@ def rounded_by(low: float, high: float, unit: str | None = "", most: int | None 
     if in_cents:
         decimals = min(decimals, 2) if decimals != 1 else 0 if largest >= TENS else 2
     decimals = decimals if most is None else min(decimals, most)
-    nearest = min(abs(low), abs(high)) if low * high > 0 else inf
-    while nearest * 10.0**decimals <= 0.5:
-        decimals += 1
+    if low * high > 0:
+        decimals = max(decimals, 1 + floor(-log10(2 * min(abs(low), abs(high)))))
     return 2 if in_cents and decimals == 1 else decimals
 
 
@@ -152,8 +151,7 @@ def money_between(
     >>> money_between(2.345, 2.1, 2.52, per="per case")
     '2.35 tests per case (2.10 to 2.52)'
     """
-    decimals = None if low is None or high is None else rounded_by(low, high, unit)
-    if low is None or high is None or decimals is None:
+    if low is None or high is None or (decimals := rounded_by(low, high, unit)) is None:
         return f"{money(value, unit)} {per}".rstrip()
     largest = max(abs(value), abs(low), abs(high))
     scale, word = _scale_of(largest)

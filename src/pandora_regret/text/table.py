@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.util import find_spec
-from itertools import pairwise, zip_longest
+from itertools import groupby, pairwise, zip_longest
 from typing import Any, TypeAlias
 
 from pandora_regret.text.names import without_direction_marks
@@ -158,13 +158,10 @@ class Table:
         columns = "l" * self.words + "c" * (len(self.header) - self.words)
         header, *rows = self._rendered(lambda text: text.translate(str.maketrans(LATEX)), r"\textbf{{{}}}")
         lines = [f"\\begin{{tabular}}{{{columns}}}", r"\toprule", " & ".join(header) + r" \\"]
-        before = None
-        for first, *others in rows:
-            repeated = self.words > 1 and first == before
-            if before is None or (self.words > 1 and not repeated):
-                lines.append(r"\midrule")
-            lines.append(" & ".join(["" if repeated else first, *others]) + r" \\")
-            before = first
+        for _, alike in groupby(rows, key=lambda row: self.words > 1 and row[0]):
+            lines.append(r"\midrule")
+            for number, (first, *others) in enumerate(alike):
+                lines.append(" & ".join(["" if number and self.words > 1 else first, *others]) + r" \\")
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", *(f"% {note}" for note in self.below)])
 
     def to_csv(self) -> str:
@@ -186,15 +183,11 @@ def _cell(content: Content) -> Cell:
 
 def _aligned(lines: Sequence[Sequence[str]], words: int) -> list[str]:
     """Lines of cells as text, the first `words` columns to the left."""
-    widths = [max(map(cell_width, column)) for column in zip(*lines, strict=True)]
-    aligned = []
-    for line in lines:
-        cells = []
-        for number, (text, width) in enumerate(zip(line, widths, strict=True)):
-            space = " " * (width - cell_width(text))
-            cells.append(text + space if number < words else space + text)
-        aligned.append("  ".join(cells).rstrip())
-    return aligned
+    columns = []
+    for number, column in enumerate(zip(*lines, strict=True)):
+        width, align = max(map(cell_width, column)), str.ljust if number < words else str.rjust
+        columns.append([align(text, width + len(text) - cell_width(text)) for text in column])
+    return ["  ".join(line).rstrip() for line in zip(*columns, strict=True)]
 
 
 class Shown(ABC):
@@ -218,10 +211,9 @@ class Shown(ABC):
         """A frame of "pandas", "polars" or "pyarrow": the one that is imported, else installed, unless named."""
         import narwhals as nw
 
-        there = [name for name in FRAMES if name in sys.modules] or [name for name in FRAMES if find_spec(name)]
-        if backend is None and not there:
+        installed = sorted(filter(find_spec, FRAMES), key=lambda name: name not in sys.modules)
+        if backend is None and not installed:
             raise ImportError(f"a frame needs one of {', '.join(FRAMES)}: install one of them.")
-        rows = self._frame()
+        rows, library = self._frame(), backend or installed[0]
         columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
-        library: Any = backend or there[0]
-        return nw.from_dict(columns, backend=library).to_native()
+        return nw.from_dict(columns, backend=library).to_native()  # type: ignore[arg-type]
