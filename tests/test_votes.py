@@ -84,7 +84,9 @@ def test_metrics_are_those_of_the_expanded_rows(key, case):
 
 
 def test_a_metric_of_pairs_of_rows_refuses_votes():
-    with pytest.raises(InputError, match=r"y_true holds votes, and metric 'auroc' needs labels: .* most votes"):
+    with pytest.raises(
+        InputError, match=r"several true classes, and metric 'auroc' needs one of each: pass one label"
+    ):
         METRICS["auroc"]([[1, 1], [2, 1]], [[0.5, 0.5], [0.5, 0.5]])
 
 

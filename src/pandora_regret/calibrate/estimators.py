@@ -8,7 +8,7 @@ zero counts as half the smallest positive one seen in `fit`, since no scaling co
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -50,20 +50,19 @@ from pandora_regret.inputs import (
     Forecast,
     InputError,
     IntArray,
-    are_votes,
     by_name,
     check_named,
     check_row_order,
     is_frame,
+    read_array,
     read_choice,
     read_columns,
     read_count,
     read_labels,
     read_positive,
     read_probabilities,
-    read_truth,
     renamed,
-    voted,
+    with_truth,
 )
 from pandora_regret.priors import Prior
 from pandora_regret.scores import priced
@@ -89,17 +88,17 @@ class ReadsForecasts(NamesLikeliest, BaseEstimator):  # type: ignore[misc]
     normalise: bool = False
 
     def _labelled(self, X: Any, y: Any, sample_weight: Any) -> Forecast:
-        """Forecasts and labels, or votes, to fit on; says what the columns stand for."""
+        """Forecasts and their truth, to fit on; says what the columns stand for."""
         check_row_order(X=X, y=y, sample_weight=sample_weight)
-        labels, by_votes = self.labels, are_votes(y)
+        labels, shape = self.labels, read_array(y, "y").shape
         options: Fields = {"dtype": FLOATS, "ensure_all_finite": False, "ensure_min_features": 2}
         if is_frame(X):
             listed, labels = read_columns(X, None if labels is None else read_labels(labels), "X")
             X = np.stack(listed, axis=1)
-        if by_votes:
+        if len(shape) == 2 and shape[1] > 1:  # how true each class is, of which frames say the name
             X = validate_data(self, X, **options)
-            named = read_columns(y, None, "y")[1] if labels is None and is_frame(y) else labels
-            self._columns: Sequence[Any] = list(range(X.shape[1]) if named is None else read_labels(list(named)))
+            labels = read_columns(y, None, "y")[1] if labels is None and is_frame(y) else labels
+            self._columns: Sequence[Any] = list(range(X.shape[1]) if labels is None else read_labels(labels))
             self._order = None
         else:
             X, y = validate_data(self, X, y, **options)
@@ -107,10 +106,7 @@ class ReadsForecasts(NamesLikeliest, BaseEstimator):  # type: ignore[misc]
             self._columns, self._order = columns(y, X.shape[1], labels)
         names = self._columns if self._order is None else np.argsort(self._order).tolist()
         self.classes_ = np.asarray(self._columns if self._order is None else range(len(names)))
-        forecast = self._read(X, sample_weight)
-        if by_votes:
-            return voted(forecast, y)
-        return replace(forecast, truth=read_truth(y, names, len(X)))
+        return with_truth(self._read(X, sample_weight), y, names)
 
     def _unlabelled(self, X: Any, sample_weight: Any = None) -> Forecast:
         """Forecasts to recalibrate."""
@@ -138,7 +134,7 @@ class Scaling(ReadsForecasts):
     """A linear map of log-probabilities, fitted to labels."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Fit the map to forecasts X, (N, K), and the true classes y, (N,), or votes, (N, K)."""
+        """Fit the map to forecasts X, (N, K), and the true classes y, as in `pandora_regret`."""
         rows, self._level = log_probabilities(self._labelled(X, y, sample_weight))
         fitted = self._fitted_map(rows)
         self.factors_, self.shifts_ = fitted.factors, fitted.shifts
@@ -338,7 +334,7 @@ class PriorShift(ReadsForecasts):
     max_rounds: int = MOST_ROUNDS
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PriorShift:
-        """Count the classes y, (N,), or votes, (N, K), of data as in training; X are its forecasts, (N, K)."""
+        """Count the true classes y, as in `pandora_regret`, of data as in training, with forecasts X, (N, K)."""
         forecast = self._labelled(X, y, sample_weight).check()
         counts = np.bincount(forecast.truth, forecast.weights, forecast.n_classes)
         self.source_prior_ = counts / counts.sum()

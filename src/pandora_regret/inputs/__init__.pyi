@@ -9,9 +9,8 @@ from pandora_regret.inputs.forecast import read_case as read_case
 from pandora_regret.inputs.forecast import read_forecast as read_forecast
 from pandora_regret.inputs.forecast import read_labelled as read_labelled
 from pandora_regret.inputs.forecast import read_probabilities as read_probabilities
-from pandora_regret.inputs.forecast import voted as voted
+from pandora_regret.inputs.forecast import with_truth as with_truth
 from pandora_regret.inputs.labels import Labels as Labels
-from pandora_regret.inputs.labels import are_votes as are_votes
 from pandora_regret.inputs.labels import check_row_order as check_row_order
 from pandora_regret.inputs.labels import is_missing as is_missing
 from pandora_regret.inputs.labels import read_labels as read_labels

@@ -166,19 +166,20 @@ def read_forecast(
         return y_proba
     check_row_order(y_proba=y_proba, y_true=y_true, sample_weight=sample_weight)
     forecast = read_probabilities(y_proba, labels, sample_weight, logits, normalise)
-    if votes and are_votes(y_true):
-        return voted(forecast, y_true)
-    return replace(forecast, truth=read_truth(y_true, forecast.labels, len(forecast)))
+    return with_truth(forecast, y_true, forecast.labels, votes)
 
 
 read_labelled = partial(read_forecast, votes=False)  # one label of each instance
 
 
-def voted(forecast: Forecast, y_true: Labels) -> Forecast:
-    """Forecasts and votes on the same instances, (N, K); a frame's columns are matched by name."""
-    return forecast.with_votes(
-        read_votes(by_name(y_true, forecast.labels, "y_true"), forecast.labels, len(forecast))
-    )
+def with_truth(forecast: Forecast, y_true: Labels, labels: Sequence[Any], votes: bool = True) -> Forecast:
+    """The forecasts with the truth of the same instances: labels, (N,), or perhaps votes, (N, K).
+
+    `labels` say what the truth calls the columns; those of a frame of votes are matched by name.
+    """
+    if votes and are_votes(y_true):
+        return forecast.with_votes(read_votes(by_name(y_true, labels, "y_true"), labels, len(forecast)))
+    return replace(forecast, truth=read_truth(y_true, labels, len(forecast)))
 
 
 def read_probabilities(

@@ -151,8 +151,8 @@ class Metric:
         if costs is not None:
             forecast = forecast.with_costs(read_costs(costs, forecast.labels, forecast.n_cases))
         if forecast.cluster is not None and self.values is not None:
-            fix = "pass one label per row, such as the class of most votes"
-            raise InputError(f"holds votes, and metric {self.key!r} needs labels", argument="y_true", fix=fix)
+            problem = f"has cases of several true classes, and metric {self.key!r} needs one of each"
+            raise InputError(problem, argument="y_true", fix="pass one label per row")
         table = forecast.values.astype(np.float64)[None]
         return float(self.of_models(forecast.truth, table, forecast.each_weight[None], forecast.costs)[0, 0])
 
@@ -168,7 +168,8 @@ class Metric:
                 raise InputError(f"values of metric {self.key!r} gave NaN: define it there; inf is allowed.")
             return of_each
         if self.counts is not None:
-            true, predicted = (np.eye(n_classes)[classes] for classes in (truth, proba.argmax(axis=2)))
+            every = np.arange(n_classes)
+            true, predicted = truth[:, None] == every, proba.argmax(axis=2)[..., None] == every
             occurs, named = weighted_means(true[None], weights), weighted_means(predicted, weights)
             return self.counts(occurs, named, weighted_means(true * predicted, weights))
         stacked = read_labelled(np.tile(truth, n_models), proba.reshape(-1, n_classes))
