@@ -65,6 +65,12 @@ def test_priors_meet_where_one_is_a_case_of_another():
     assert Beta(np.inf) == Fixed()
 
 
+def test_a_gamma_prior_of_small_shape_keeps_its_digits_where_odds_underflow():
+    """Against mpmath's ``1 - I_{r/(1+r)}(k, k+1)`` with 40 digits."""
+    share = Gamma(1e-3).share(np.array([-2000.0, -740.0, -300.0]))
+    assert share == pytest.approx([0.8646644944704365, 0.5228853008026203, 0.2591805624983639], rel=1e-14)
+
+
 def test_only_full_support_is_strictly_proper():
     strict = {name: prior.strictly_proper for name, prior in PRIORS.items()}
     assert {name for name, flag in strict.items() if not flag} == {"FromScipy, bounded", "Fixed", "Empirical"}

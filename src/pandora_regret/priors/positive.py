@@ -9,6 +9,8 @@ from numpy.random import Generator
 from pandora_regret.inputs import FloatArray, InputError, check_costs, read_floats, read_number, read_positive
 from pandora_regret.priors.base import Class, Prior
 
+FAR = 700.0  # of ln r: e^-700 is still a normal number
+
 
 @dataclass(frozen=True)
 class Exponential(Prior):
@@ -56,12 +58,14 @@ class Gamma(Prior):
     def share(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
         """``I_x(k + 1, k)`` at ``x = 1 / (1 + r)``, I the regularised incomplete beta function.
 
-        For r < 1, where x would round to 1, its complement ``I_{1-x}(k, k + 1)``.
+        For r < 1, where x would round to 1, its complement ``I_{1-x}(k, k + 1)``; beyond `FAR` as the power that
+        it is there.
         """
         from scipy.special import betainc, expit
 
-        k, behind = self.shape, log_odds < 0
-        part = betainc(np.where(behind, k, k + 1), np.where(behind, k + 1, k), expit(-np.abs(log_odds)))
+        k, behind, size = self.shape, log_odds < 0, np.abs(log_odds)
+        part = betainc(np.where(behind, k, k + 1), np.where(behind, k + 1, k), expit(-np.minimum(size, FAR)))
+        part = part * np.exp(k * np.minimum(FAR - size, 0))
         return np.where(behind, 1 - part, part)
 
     def draw(self, n_draws: int, n_classes: int, rng: Generator) -> FloatArray:

@@ -158,7 +158,7 @@ def _cells(
     def of_cell(start: float, stop: float) -> FloatArray:
         return function(start + (stop - start) * v)
 
-    while len(cuts) <= MOST_CELLS:
+    while 1 < len(cuts) <= MOST_CELLS:
         values = np.stack([of_cell(*ends) for ends in pairwise(cuts.tolist())], axis=2)
         size, terms = np.diff(cuts), to_legendre @ values
         sums = terms[:, 0] * size
