@@ -183,6 +183,15 @@ def test_work_ups_that_cannot_be_are_refused(about, said):
     assert said in str(error.value)
 
 
+def test_steps_may_need_a_thousand_others_and_share_what_they_need():
+    """Neither are they followed one call deep each, nor every way from one to another."""
+    steps = {"s0": {"cost": 1}, "t0": {"cost": 1}} | {
+        f"{name}{n}": {"cost": 1, "requires": [f"s{n - 1}", f"t{n - 1}"]} for n in range(1, 600) for name in "st"
+    }
+    workup = Workup(["a", "b"], steps, stops={"give up": {"loss": 3}})
+    assert [len(workup.before[2 * n]) for n in (0, 1, 599)] == [0, 2, 1198]
+
+
 def test_methods_are_recognised_from_what_the_file_says():
     assert search_workup([1, 2, 3]).method == "search"
     assert search_workup([1, 2], stops={"give up": {"loss": 3}}).method == "forest"

@@ -46,7 +46,7 @@ def test_logits_weights_and_blocks_change_nothing(case, monkeypatch):
     ("about", "error", "said"),
     [
         ({"workup": None}, InputTypeError, "workup must be a Workup, such as"),
-        ({"y_proba": [[0.5, 0.3, 0.2]]}, InputError, "which must be those of the work-up, do not match"),
+        ({"y_proba": [[0.5, 0.3, 0.2]]}, InputError, "0', '1' and '2' but the work-up is about 'class 0' and 'cl"),
         ({"y_true": [[0.5, 0.5]] * 2}, InputError, "y_true has shape (2, 2): y_proba has shape (1, 2)"),
         ({"y_proba": [[0.5, 0.6]]}, InputError, "sums to 1.1"),
         (

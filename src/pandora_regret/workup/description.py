@@ -176,11 +176,10 @@ class Workup:
     @cached_property
     def before(self) -> list[set[Pair]]:
         """As `requires`, of all that must have come before each step, directly or not."""
-
-        def needed(step: int) -> set[Pair]:
-            return set(self.requires[step]).union(*(needed(before) for before, _ in self.requires[step]))
-
-        return [needed(step) for step in range(len(self.steps))]
+        before = [set(pairs) for pairs in self.requires]
+        for step in TopologicalSorter(dict(enumerate(map(dict, before)))).static_order():
+            before[step].update(*(before[earlier] for earlier, _ in self.requires[step]))
+        return before
 
     def likelihood(self, results: Iterable[tuple[int, int]]) -> Any:
         """How likely each class makes some outcomes of steps, (K,)."""
@@ -197,12 +196,12 @@ def check_possible(workup: Workup) -> None:
     """No circles, no steps that can never be made, no classes that nothing can confirm."""
     steps, reach = workup.steps, []
     try:
-        TopologicalSorter({step: dict(before) for step, before in enumerate(workup.requires)}).prepare()
+        before_each = workup.before
     except CycleError as error:
         circle = [steps[step].name for step in reversed(error.args[1])]
         problem = f"requires itself ({' -> '.join(circle)}), so it can never be made"
         fail(f"{path('steps', circle[0])}.requires", problem, "take one of these out")
-    for step, before in zip(steps, workup.before, strict=True):
+    for step, before in zip(steps, before_each, strict=True):
         asked, place = [(steps[b], o) for b, o in before if o is not None], path("steps", step.name)
         chances = workup.likelihood((b, o) for b, o in before if o is not None)
         ended = workup.confirm and any(one.confirmed[o] is not None for one, o in asked)

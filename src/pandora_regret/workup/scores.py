@@ -8,12 +8,13 @@ from numpy.typing import ArrayLike
 from pandora_regret.inputs import (
     FloatArray,
     Forecast,
+    InputError,
     InputTypeError,
     IntArray,
     Labels,
     Table,
     is_frame,
-    match_names,
+    quoted,
     read_count,
     read_forecast,
     read_probabilities,
@@ -238,7 +239,11 @@ def check_workup(workup: Any) -> Workup:
 
 def class_columns(forecast: Forecast, workup: Workup) -> IntArray:
     """The column of each class of the work-up; by name where columns have names."""
-    if isinstance(forecast.labels, range) and forecast.n_classes == len(workup.classes):
-        return np.arange(forecast.n_classes)
-    place = "the forecast's classes, which must be those of the work-up,"
-    return np.array(match_names(forecast.labels, workup.classes, "y_proba", place))
+    names = [str(label) for label in forecast.labels]
+    if isinstance(forecast.labels, range) and len(names) == len(workup.classes):
+        return np.arange(len(names))
+    if sorted(names) != sorted(workup.classes):
+        problem = f"has the classes {quoted(names)} but the work-up is about {quoted(workup.classes)}"
+        fix = "name every class of the work-up, and no other"
+        raise InputError(problem, argument="y_proba", fix=f"{fix}, with labels=[...]", command_fix=fix)
+    return np.array([names.index(name) for name in workup.classes])
