@@ -516,6 +516,7 @@ def shared_steps(pathways: Place | Pathways) -> Fields:
     sources = {item.source for item in source.items.values()}
     about = {
         "title": source.title,
+        "setting": source.setting,
         "currency": source.currency,
         "source": sources.pop() if len(sources) == 1 else "",
     }
