@@ -42,8 +42,8 @@ seeds = st.integers(0, 10**6)
 def costs_by_class(policy, p, costs=None):
     """What the policy of each forecast costs if each class is the truth, (n, K)."""
     p = np.atleast_2d(p)
-    pairs = np.nonzero(np.ones_like(p))
-    return policy.paid(p, *pairs, policy.workup.costs if costs is None else costs).reshape(p.shape)
+    every = np.broadcast_to(np.arange(p.shape[1]), p.shape)
+    return policy.paid(p, every, policy.workup.costs if costs is None else costs)
 
 
 def both_ways(policy, method, *arguments):
@@ -281,11 +281,11 @@ def test_naming_a_class_at_confident_forecasts():
     p /= p.sum(axis=1, keepdims=True)
     for some in (steps, definitive):
         policy = GraphPolicy(Workup(classes, some, stops={"name": {"wrong": 50.0}}))
-        rows, truths, costs = np.arange(4000), p.argmax(axis=1), policy.workup.costs
-        compiled, plain = both_ways(policy, policy.paid, p, rows, truths, costs)
+        truths, costs = p.argmax(axis=1)[:, None], policy.workup.costs
+        compiled, plain = both_ways(policy, policy.paid, p, truths, costs)
         assert compiled == pytest.approx(plain, rel=1e-11, abs=1e-300)
-        row, endless = np.zeros(1, np.intp), np.full_like(costs, 1e200)
-        for paid in both_ways(policy, policy.paid, p[:1], row, row, endless):
+        first, endless = np.zeros((1, 1), np.intp), np.full_like(costs, 1e200)
+        for paid in both_ways(policy, policy.paid, p[:1], first, endless):
             assert paid == pytest.approx(50.0 * (p[0].argmax() != 0))  # it stops at once
         plan = plan_workup([1 - 6e-9, *[1e-9] * 6], policy.workup)
         assert (plan.next, plan.expected_cost) == ("name class 0", pytest.approx(50 * 6e-9))

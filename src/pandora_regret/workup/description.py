@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from itertools import permutations
+from itertools import chain, permutations
 from pathlib import Path
 from typing import Any, Literal
 
@@ -147,8 +147,9 @@ class Workup:
         """The fastest exact method, and what it needs: the levels of a hierarchy, or each step's parents."""
         if not self.confirm or self.budget is not None or self.fee:
             return "graph", None
-        every = frozenset(range(len(self.classes)))
-        levels = hierarchy(self, (), every) if (self.costs > 0).all() and not self.stops else None
+        levels = None
+        if (self.costs > 0).all() and not self.stops:
+            levels = hierarchy(self, (), range(len(self.classes)))
         if levels and sum(map(len, levels)) == len(self.steps):
             return ("hierarchy" if len(levels) > 1 else "search"), levels
         constant = all(not stop.names_class and len({*stop.losses}) == 1 for stop in self.stops)
@@ -202,10 +203,10 @@ def check_possible(workup: Workup) -> None:
         problem = f"requires itself ({' -> '.join(circle)}), so it can never be made"
         fail(f"{path('steps', circle[0])}.requires", problem, "take one of these out")
     for step, before in zip(steps, before_each, strict=True):
-        asked, place = [(steps[b], o) for b, o in before if o is not None], path("steps", step.name)
-        chances = workup.likelihood((b, o) for b, o in before if o is not None)
-        ended = workup.confirm and any(one.confirmed[o] is not None for one, o in asked)
-        if ended or len({one.name for one, _ in asked}) < len(asked) or not chances.any():
+        asked, place = [(b, outcome) for b, outcome in before if outcome is not None], path("steps", step.name)
+        chances = workup.likelihood(asked)
+        ended = workup.confirm and any(steps[b].confirmed[outcome] is not None for b, outcome in asked)
+        if ended or len(dict(asked)) < len(asked) or not chances.any():
             problem = "asks for outcomes that no case has at once, or that end the work-up"
             fail(f"{place}.requires", problem, "the step can never be made")
         least = step.cost + sum(steps[b].cost for b in dict(before)) + workup.fee
@@ -222,7 +223,7 @@ def check_possible(workup: Workup) -> None:
 Level = dict[int, frozenset[int]]  # steps that are searched, and the classes that each asks for
 
 
-def hierarchy(workup: Workup, requires: tuple[Pair, ...], classes: frozenset[int]) -> list[Level] | None:
+def hierarchy(workup: Workup, requires: tuple[Pair, ...], classes: Iterable[int]) -> list[Level] | None:
     """The levels below an outcome, each of which covers its classes without overlap; None if that is not so.
 
     The first are the steps that require exactly this, then come those that require one outcome of each.
@@ -243,7 +244,7 @@ def hierarchy(workup: Workup, requires: tuple[Pair, ...], classes: frozenset[int
             if inner is None:
                 return None
             below += inner
-    return [level, *below] if _is_partition(level.values(), classes) else None
+    return [level, *below] if sorted(chain(*level.values())) == sorted(classes) else None
 
 
 def _is_leaf(step: WorkupStep) -> bool:
@@ -251,22 +252,17 @@ def _is_leaf(step: WorkupStep) -> bool:
     return bool(step.settles) and step.is_certain and step.confirmed.count(None) <= 1
 
 
-def _is_partition(sets: Any, classes: frozenset[int]) -> bool:
-    return sum(map(len, sets)) == len(classes) and frozenset().union(*sets) == classes
-
-
 def forests(workup: Workup) -> list[list[int]] | None:
     """For each step the one that must come before it, or -1, where steps settle disjoint sets of classes.
 
     Steps that another needs together are made in some order: each order is a forest, in which they are a chain.
     """
-    steps, sets = workup.steps, [step.settles for step in workup.steps]
-    every = frozenset[int]().union(*sets) if workup.stops else frozenset(range(len(workup.classes)))
+    steps, settled = workup.steps, sorted(chain(*(step.settles for step in workup.steps)))
     if (
         any(step.outcomes != ("done",) and not _is_leaf(step) for step in steps)
         # an outcome that confirms nothing is as good as any: with the others the work-up ends
         or any(o is not None and steps[b].confirmed[o] is not None for some in workup.requires for b, o in some)
-        or not _is_partition(sets, every)
+        or settled != (sorted(set(settled)) if workup.stops else [*range(len(workup.classes))])
     ):
         return None
     before = [set(dict(some)) for some in workup.before]
@@ -278,7 +274,8 @@ def forests(workup: Workup) -> list[list[int]] | None:
     for order in permutations(shared):
         places = Counter({step: place for place, step in enumerate(order)})
         if all(places[one] < places[step] for step in order for one in before[step] & shared):
-            chain = dict(zip(order, (-1, *order), strict=False))
-            ends = [max(needed, key=places.__getitem__, default=-1) for needed in last]
-            forests.append([chain.get(step, end) for step, end in enumerate(ends)])
+            parents = [max(needed, key=places.__getitem__, default=-1) for needed in last]
+            for step, parent in zip(order, (-1, *order), strict=False):
+                parents[step] = parent
+            forests.append(parents)
     return forests

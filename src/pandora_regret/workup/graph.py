@@ -20,7 +20,6 @@ from pandora_regret.workup.description import Workup
 from pandora_regret.workup.states import Findings, State, StateSpace
 
 MOST_STATES = 200_000  # unless another limit is asked for
-NOTHING = np.empty(0, np.intp)
 
 
 class GraphArrays(NamedTuple):
@@ -94,16 +93,16 @@ def compile_graph(workup: Workup, found: Findings | None = None, limit: int = MO
 
 
 def sweep(
-    p: FloatArray, rows: IntArray, truths: IntArray, graph: GraphArrays, edge_costs: FloatArray
+    p: FloatArray, truths: IntArray, graph: GraphArrays, edge_costs: FloatArray
 ) -> tuple[FloatArray, IntArray, FloatArray]:
     """Of each state and row of p the least expected cost, (S + 1, n + 1), and the option that has it, (S, n + 1).
 
-    With them, of each state what is paid from there on in some `rows` if `truths` are true, times the probability
-    of coming there, (S + 1, P).
+    With them, of each state what each row pays from there on under each of its truths, (n, T), times the
+    probability of coming there, (S + 1, n, T).
     """
     p = np.vstack([p, np.ones(p.shape[1])])  # the last one decides what others hold to be impossible
     n_states, every = len(graph.likelihood), np.arange(p.shape[1])
-    value, paid = np.zeros((n_states + 1, len(p))), np.zeros((n_states + 1, len(rows)))
+    value, paid = np.zeros((n_states + 1, len(p))), np.zeros((n_states + 1, *truths.shape))
     choice, masses = np.zeros((n_states, len(p)), np.intp), p @ graph.likelihood.T
     for state in range(n_states):
         mass, chance, options = masses[:, state], graph.likelihood[state, truths], list[Any]()
@@ -112,7 +111,7 @@ def sweep(
             terms = np.where(likely[:, None], p, 1.0) * graph.likelihood[state] * graph.losses[stop]
             named = terms.argmax(axis=1) if names else np.full(len(p), -1)  # its loss is spared
             lost = np.where(every == named[:, None], 0.0, terms).sum(axis=1)
-            options.append((-1 - stop, lost, chance * graph.losses[stop, truths] * (named[rows] != truths)))
+            options.append((-1 - stop, lost, chance * graph.losses[stop, truths] * (named[:-1, None] != truths)))
         for edge in range(*graph.edges[state : state + 2]):
             after, spent = (table[graph.children[edge]].sum(axis=0) for table in (value, paid))
             options.append((edge, edge_costs[edge] * mass + after, edge_costs[edge] * chance + spent))
@@ -121,5 +120,5 @@ def sweep(
         first = (totals * BETTER <= best).argmax(axis=0)
         first = np.where(likely, first, first[-1])
         value[state], choice[state] = np.where(likely, best, 0.0), numbers[first]
-        paid[state] = spent[first[rows], np.arange(len(rows))]
+        paid[state] = spent[first[:-1], np.arange(len(truths))]
     return value, choice, paid

@@ -21,11 +21,8 @@ IN_LANES = {**FAST, "forceinline": True, "fastmath": {*FAST["fastmath"], "nnan"}
 
 
 @njit(**FAST)
-def graph_costs(p, starts, truths, graph, edge_costs, paid):
-    """What the policy of each row costs under each of its truths, into `paid`.
-
-    `truths` holds the classes that are asked about, those of row n from ``starts[n]`` on.
-    """
+def graph_costs(p, truths, graph, edge_costs, paid):
+    """What the policy of each row of p, (n, K), costs under each of its truths, (n, T), into `paid`, (n, T)."""
     n_states, n_classes = graph.likelihood.shape
     value, lanes = np.zeros((n_states + 3, LANES)), np.ones((n_classes, LANES))
     stack = np.empty(n_states + 1, np.intp)
@@ -35,8 +32,8 @@ def graph_costs(p, starts, truths, graph, edge_costs, paid):
         _sweep(lanes, graph, edge_costs, value)
         for lane in range(used):
             row = first + lane
-            for pair in range(starts[row], starts[row + 1]):
-                paid[pair] = _walk(lanes, truths[pair], lane, value, graph, edge_costs, stack)
+            for place in range(truths.shape[1]):
+                paid[row, place] = _walk(lanes, truths[row, place], lane, value, graph, edge_costs, stack)
 
 
 @njit(**FAST)

@@ -43,11 +43,8 @@ class Policy:
         self.loops_are_ready |= engine.worth_compiling(n_rows * self.work_per_row)
         return self.loops_are_ready
 
-    def paid(self, p: FloatArray, rows: IntArray, truths: IntArray, costs: FloatArray) -> FloatArray:
-        """What the policies of these rows of p cost if these truths hold, (P,); steps cost so much, (M,).
-
-        Rows may repeat, in rising order.
-        """
+    def paid(self, p: FloatArray, truths: IntArray, costs: FloatArray) -> FloatArray:
+        """What the policy of each row of p, (n, K), costs under each of its truths, (n, T), if steps cost (M,)."""
         raise NotImplementedError
 
 
@@ -69,20 +66,18 @@ class Nested(Policy):
             for level in workup.structure[1]
         ]
 
-    def paid(
-        self, p: FloatArray, rows: IntArray, truths: IntArray, costs: FloatArray, prior: Prior | None = None
-    ) -> FloatArray:
+    def paid(self, p: FloatArray, truths: IntArray, costs: FloatArray, prior: Prior | None = None) -> FloatArray:
         """The costs of tests up to the one that answers, on all levels; or their mean over a prior of costs."""
-        paid, alike = np.zeros(len(rows)), engine.WORTH_COMPILING if self.worth_loops(len(rows)) else 1
+        paid, alike = np.zeros(truths.shape), engine.WORTH_COMPILING if self.worth_loops(truths.size) else 1
         for steps, members in self.levels:
-            counts, below = members.sum(axis=1), np.flatnonzero(members.any(axis=0)[truths])
-            truth = members.argmax(axis=0)[truths[below]]
+            counts, below = members.sum(axis=1), np.nonzero(members.any(axis=0)[truths])
+            rows, truth = below[0], members.argmax(axis=0)[truths[below]]
             if not len(truth):
                 continue
             if counts.max() == 1:
-                masses = p.take(rows[below], axis=0)[:, members.argmax(axis=1)]
+                masses = p.take(rows, axis=0)[:, members.argmax(axis=1)]
             else:  # tests of nothing but impossible classes come last, as if these were alike
-                masses = (p @ members.T.astype(np.float64)).take(rows[below], axis=0)
+                masses = (p @ members.T.astype(np.float64)).take(rows, axis=0)
                 impossible = masses[np.arange(len(truth)), truth] == 0
                 masses[impossible] = np.where(masses[impossible] > 0, FIRST * masses[impossible], counts)
             level = as_forecast(masses, truth, costs[steps])
@@ -123,9 +118,9 @@ class Forest(Policy):
         self.loss = min((stop.losses[0] for stop in workup.stops), default=NO_WAY_OUT)
         self.work_per_row = 4 * self.parents.size * len(settled)  # every step with every other, in Python
 
-    def paid(self, p: FloatArray, rows: IntArray, truths: IntArray, costs: FloatArray) -> Any:
+    def paid(self, p: FloatArray, truths: IntArray, costs: FloatArray) -> FloatArray:
         """What has been spent when the step of the truth is done, or on giving up."""
-        return self.finished(p, costs)[rows, self.members.argmax(axis=0)[truths]]
+        return np.take_along_axis(self.finished(p, costs), self.members.argmax(axis=0)[truths], axis=1)
 
     def finished(self, p: FloatArray, costs: FloatArray) -> FloatArray:
         """What has been spent when each step is done, and in the last column on giving up, (n, M + 1).
@@ -162,22 +157,19 @@ class GraphPolicy(Policy):
         self.graph = compile_graph(workup)
         self.work_per_row = max(1, len(self.graph.actions) // 4)  # every edge, by NumPy many rows at a time
 
-    def paid(self, p: FloatArray, rows: IntArray, truths: IntArray, costs: FloatArray) -> FloatArray:
+    def paid(self, p: FloatArray, truths: IntArray, costs: FloatArray) -> FloatArray:
         """By walking the chosen policy along the outcomes that a class can give."""
-        about, table = (self.graph.arrays, self.graph.edge_costs(costs)), np.ascontiguousarray(p)
-        paid, starts = np.empty(len(rows)), np.searchsorted(rows, np.arange(len(p) + 1))
-
-        def by_loops(some: slice) -> None:
-            first = starts[some.start : some.stop + 1]
-            pairs = slice(first[0], first[-1])
-            graph_costs(table[some], first - first[0], truths[pairs], *about, paid[pairs])
-
+        arrays, edge_costs, paid = self.graph.arrays, self.graph.edge_costs(costs), np.empty(truths.shape)
         if self.worth_loops(len(p)):
             from pandora_regret.workup.loops import graph_costs
 
-            engine.in_threads(by_loops, len(p), len(p) * len(self.graph.actions))
+            table, asked = np.ascontiguousarray(p), np.ascontiguousarray(truths)
+            engine.in_threads(
+                lambda some: graph_costs(table[some], asked[some], arrays, edge_costs, paid[some]),
+                len(p),
+                len(p) * len(edge_costs),
+            )
         else:
-            for some in row_slices(len(p), len(self.graph.states) + 1):
-                pairs = slice(starts[some.start], starts[some.stop])
-                paid[pairs] = sweep(table[some], rows[pairs] - some.start, truths[pairs], *about)[2][-2]
+            for some in row_slices(len(p), len(arrays.likelihood)):
+                paid[some] = sweep(p[some], truths[some], arrays, edge_costs)[2][-2]
         return paid

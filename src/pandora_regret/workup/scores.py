@@ -174,44 +174,40 @@ class WorkupRows:
     def costs(self) -> Rows:
         """Rows, and what each one's work-up costs under its truth."""
         for block, p in self._blocks():
-            yield block, self._paid(p, np.arange(len(p)), self.classes[block.truth])
+            yield block, self._paid(p, self.classes[block.truth][:, None])[:, 0]
 
     def costs_for_every_truth(self) -> Rows:
         """Rows, and what each one's work-up costs if each class is the truth, (n, K) in the order of columns."""
         for block, p in self._blocks():
-            rows, truths = np.nonzero(np.ones_like(p))
-            yield block, self._paid(p, rows, truths).reshape(p.shape)[:, self.classes]
+            yield block, self._paid(p, np.broadcast_to(self.classes, p.shape))
 
     def predicted(self) -> Rows:
         """Rows, and what each one expects its work-up to cost."""
-        for block, p in self._blocks():
-            rows, truths = np.nonzero(p)
-            expected = np.bincount(rows, p[rows, truths] * self._paid(p, rows, truths), len(p))
-            yield block, np.asarray(expected, np.float64)
+        for block, costs in self.costs_for_every_truth():
+            yield block, (probabilities(block) * costs).sum(axis=1)
 
     def least(self) -> Any:
         """What someone who knew the truth would pay, for each class in the order of columns, (K,)."""
-        every = np.arange(len(self.workup.classes))
-        return self._paid(np.eye(len(every)), every, every)[self.classes]
+        return self._paid(np.eye(len(self.classes))[self.classes], self.classes[:, None])[:, 0]
 
     def _blocks(self) -> Rows:
         """Rows, and their probabilities in the order of the work-up's classes."""
         for block in self.forecast.blocks():
             yield block, np.take(probabilities(block), self.columns, axis=1)
 
-    def _paid(self, p: FloatArray, rows: IntArray, truths: IntArray) -> Any:
-        """What each row's policy costs under each of its truths, (P,): at the work-up's costs, or on average.
+    def _paid(self, p: FloatArray, truths: IntArray) -> Any:
+        """What each row's policy costs under each of its truths, (n, T): at the work-up's costs, or on average.
 
         There is a closed form, or the mean is over draws that all forecasts share.
         """
         costs, prior, policy = self.workup.costs, self.prior, self.policy
         if prior is None:
-            return policy.paid(p, rows, truths, costs)
+            return policy.paid(p, truths, costs)
         if isinstance(policy, Nested):
-            return policy.paid(p, rows, truths, costs / prior.mean, prior)
+            return policy.paid(p, truths, costs / prior.mean, prior)
         drawn = shared_draws(prior, self.draws, len(costs)) / prior.mean
         policy.worth_loops(len(p) * len(drawn))
-        return sum(policy.paid(p, rows, truths, costs * units) for units in drawn) / len(drawn)
+        return sum(policy.paid(p, truths, costs * units) for units in drawn) / len(drawn)
 
 
 def _read_rows(

@@ -9,7 +9,7 @@ import numpy as np
 
 from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.workup.description import Workup
-from pandora_regret.workup.graph import MOST_STATES, NOTHING, compile_graph, sweep
+from pandora_regret.workup.graph import MOST_STATES, compile_graph, sweep
 from pandora_regret.workup.policies import FREE, exact_policy
 from pandora_regret.workup.states import UNUSED, Findings, State, StateSpace
 from pandora_regret.workup.tree import PlanNode
@@ -109,12 +109,11 @@ class Solver:
     def _ending(self, number: int, believed: dict[str, float]) -> tuple[str, float]:
         """The name of a way to stop, and what it is expected to lose."""
         stop = self.workup.endings[number]
-        terms = {name: believed[name] * loss for name, loss in zip(believed, stop.losses, strict=True)}
-        name = stop.name
+        name, terms = stop.name, np.multiply(list(believed.values()), stop.losses)
         if stop.names_class:
-            named = max(terms, key=terms.__getitem__)
-            name, terms[named] = f"{name} {named}", 0.0
-        return name, sum(terms.values())
+            named = terms.argmax()
+            name, terms[named] = f"{name} {self.workup.classes[named]}", 0.0
+        return name, float(terms.sum())
 
 
 class GraphSolver(Solver):
@@ -125,8 +124,8 @@ class GraphSolver(Solver):
     def prepare(self) -> None:
         """Every state, swept for the forecast."""
         self.graph = compile_graph(self.workup, self.found, self.limit or MOST_STATES)
-        about = (NOTHING, NOTHING, self.graph.arrays, self.graph.edge_costs(self.workup.costs))
-        self.values, self.choices, _ = sweep(self.p[None], *about)
+        costs, nobody = self.graph.edge_costs(self.workup.costs), np.empty((1, 0), np.intp)
+        self.values, self.choices, _ = sweep(self.p[None], nobody, self.graph.arrays, costs)
 
     def option(self, state: State, likelihood: FloatArray) -> int:
         """As the sweep chose."""
@@ -155,10 +154,9 @@ class ClosedSolver(Solver):
 
     def value(self, state: State, likelihood: FloatArray) -> float:
         """Of the work-up that is left."""
-        terms = self.p * likelihood
-        truths = np.flatnonzero(terms)
-        paid = self.policy.paid(terms[None], np.zeros_like(truths), truths, self._costs_left(state))
-        return float(terms[truths] @ paid)
+        terms = (self.p * likelihood)[None]
+        truths = np.arange(terms.size)[None]
+        return float((terms * self.policy.paid(terms, truths, self._costs_left(state))).sum())
 
     def _costs_left(self, state: State) -> FloatArray:
         return np.where(np.array(state.outcomes) != UNUSED, FREE, self.workup.costs)

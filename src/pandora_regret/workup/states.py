@@ -137,10 +137,12 @@ class StateSpace:
         """Whether a step has not been made, and all that it requires has come about or may still."""
         if state.outcomes[step] != UNUSED:
             return False
-        rows = [
-            (state.outcomes[b], wanted, self.first[b]) for b, wanted in self.before[step] if wanted is not None
-        ]
-        may_be = (made == w or (made == UNUSED and self.masks[row + w] & state.possible) for made, w, row in rows)
+        may_be = (
+            state.outcomes[b] == wanted
+            or (state.outcomes[b] == UNUSED and self.masks[self.first[b] + wanted] & state.possible)
+            for b, wanted in self.before[step]
+            if wanted is not None
+        )
         return all(may_be) and self._affordable(state, (step, *self.missing(state, step)))
 
     def missing(self, state: State, step: int) -> list[int]:
