@@ -137,22 +137,25 @@ def valid_rows(batches: Iterable[Records], skipped: int = 0) -> Tables:
 
 
 def coded(column: Any) -> tuple[list[Any], IntArray]:
-    """The distinct values of a column as text, and None; and which of them each row has.
+    """The distinct values of a column as text, None if one is missing; and which of them each row has.
 
     Few are counted here: Arrow's functions take longer to import.
     """
     if len(column) <= FEW_ROWS:
         texts = texts_of(column).tolist()
-        numbers = {text: number for number, text in enumerate(dict.fromkeys([*texts, None]))}
+        numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
         return list(numbers), np.array([numbers[text] for text in texts], dtype=np.intp)
     if types.is_integer(column.type) and not column.null_count:
         array = plain_array(column).astype(np.int64, copy=False)
         low, high = int(array.min()), int(array.max())
         if high - low < FEW_ROWS:  # several times as fast as a dictionary
-            return [*map(str, range(low, high + 1)), None], array - low if low else array
+            return [*map(str, range(low, high + 1))], array - low if low else array
     encoded = column if types.is_dictionary(column.type) else column.dictionary_encode()
-    codes = encoded.indices.fill_null(len(encoded.dictionary)) if column.null_count else encoded.indices
-    return [*texts_of(encoded.dictionary), None], plain_array(codes)
+    texts, codes = texts_of(encoded.dictionary).tolist(), encoded.indices
+    if codes.null_count:
+        codes = codes.fill_null(len(texts))
+        texts.append(None)
+    return texts, plain_array(codes)
 
 
 @dataclass(frozen=True)
@@ -178,8 +181,8 @@ class Rows:
     def labels(self, name: str) -> IntArray:
         """The column number of each row's label; -1 where there is none that is a class."""
         texts, codes = coded(self.column(name))
-        numbers, last = self.class_numbers(texts), len(texts) - 1
-        if np.array_equal(numbers[:last], np.arange(last)) and codes.max(initial=-1) < last:
+        numbers = self.class_numbers(texts)
+        if np.array_equal(numbers, np.arange(len(texts))):
             return codes.astype(np.intp, copy=False)  # as they are
         truth = numbers[codes]
         if truth.min(initial=0) < 0:

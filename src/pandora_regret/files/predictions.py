@@ -119,7 +119,8 @@ class Predictions:
         file, spelled = self.sources.index(source), frozenset(rows.spelled.items())
         places = rows.numbers + FILE * file if file else rows.numbers
         batch = Batch(self, self.classes, truth, forecasts, first_row, places, **fields)
-        batch = replace(batch, changes=Changes(spelled, int(batch.outside.sum()), source.other or ""))
+        outside = 0 if source.other is None else int(batch.outside.sum())
+        batch = replace(batch, changes=Changes(spelled, outside, source.other or ""))
         rescaled = (self.layout.normalise or self.percent) and not self.logits and columns.forecasts
         return batch.normalised() if rescaled else batch
 
