@@ -54,9 +54,9 @@ def main() -> int:
     for what, shape in SHAPES.items():
         with TemporaryDirectory() as folder:
             paths, prices = write_files(Path(folder), *shape)
-            reading = process_seconds(["-c", READER, *paths], repeats=2)
+            reading = process_seconds(["-c", READER, *paths], repeats=3)
             asked = [*COMMAND, *paths, "--costs", prices, "--proba-prefix", "p_"]
-            seconds = process_seconds(asked, repeats=2)
+            seconds = process_seconds(asked, repeats=3)
         claim(f"pandora compare, {what}", seconds, "reading and log_loss", reading, 2.0)
     return finish()
 

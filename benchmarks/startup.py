@@ -1,19 +1,18 @@
 """What a command costs before it begins to work, as processor seconds against imports that it cannot do without.
 
-Run with ``python benchmarks/startup.py``. The package's bytecode is written to a folder of its own, as an
-installation has it; "first" is a run with an empty cache of compiled loops, "later" one that finds them.
-Five forecasts of 100,000 classes stand in a CSV file, beside which pyarrow reads the same file, told its types.
+Run with ``python benchmarks/startup.py``. "first" is a run with an empty cache of compiled loops, "later"
+one that finds them. Five forecasts of 100,000 classes stand in a CSV file, beside which pyarrow reads the same
+file, told its types.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from yardstick import claim, finish, process_seconds, record
+from yardstick import ENVIRONMENT, claim, finish, process_seconds, record
 
 COMMAND = ["-c", "from pandora_regret.cli import main; main()"]
 WIDE = 100_000  # classes
@@ -49,9 +48,7 @@ def write_wide_file(path: Path) -> str:
 
 def main() -> int:
     with TemporaryDirectory() as folder:
-        cache = Path(folder) / "cache"
-        changes = {"PYTHONPYCACHEPREFIX": f"{folder}/bytecode", "NUMBA_CACHE_DIR": str(cache)}
-        environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"} | changes
+        environment = ENVIRONMENT | {"NUMBA_CACHE_DIR": f"{folder}/cache"}
         small = write_file(Path(folder) / "small.parquet", 1000, 10)
         large = write_file(Path(folder) / "large.parquet", 200_000, 10)
         click, imports = (process_seconds(of, environment, repeats=7) for of in (CLICK, IMPORTS))

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from yardstick import claim, finish, in_turn, processor_seconds, record
+from yardstick import ENVIRONMENT, claim, finish, in_turn, processor_seconds, record
 
 CLASSES = [f"class {k}" for k in range(10)]
 ROWS_AT_ONCE = 1 << 20
@@ -98,7 +98,8 @@ def whole_processes(path: Path, repeats: int) -> None:
     """The command from its start to its end, loops compiled before, against a process that only reads the file."""
 
     def process(program: str) -> Callable[[], Any]:
-        return lambda: subprocess.run([sys.executable, "-c", program, str(path)], check=True, capture_output=True)
+        command = [sys.executable, "-c", program, str(path)]
+        return lambda: subprocess.run(command, check=True, capture_output=True, env=ENVIRONMENT)
 
     seconds = in_turn({"command": process(COMMAND), "reader": process(READER)}, repeats, processor_seconds)
     claim("pandora score, whole process", seconds["command"], "a process that reads", seconds["reader"], 2.0)
