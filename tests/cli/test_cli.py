@@ -11,6 +11,7 @@ from cli_files import PROGRAM, refused, run, start, wine_file, wine_rows, write_
 
 from pandora_regret import available_costs
 from pandora_regret.cli.commands import COMMANDS, register_ascii_fallback
+from pandora_regret.text import SYMBOLS
 from pandora_regret.cli.output import bars, echo
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals and pipes")
@@ -127,6 +128,8 @@ def test_euros_and_minus_signs_are_spelt_out_not_lost_where_a_terminal_knows_asc
     assert b"EUR 5" in output
     register_ascii_fallback()
     assert "−€3 – ✓".encode("ascii", "spelt_out") == b"-EUR 3 - ?"
+    for code, sign in SYMBOLS.items():
+        assert len(sign) > 1 or sign.isascii() or sign.encode("ascii", "spelt_out") == f"{code} ".encode()
 
 
 @posix

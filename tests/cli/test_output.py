@@ -66,6 +66,30 @@ def test_a_signal_ends_it_in_one_line_and_leaves_nothing(tmp_path, predictions, 
         assert not list(tmp_path.glob(".*.part"))
 
 
+@pytest.mark.slow
+def test_a_signal_in_a_destructor_is_not_lost_where_ctrl_c_is_ignored():
+    """As of a command that a script runs in the background."""
+    late = """
+import os, signal, time
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+import click
+from pandora_regret.cli import main
+
+class Dying:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+def busy(self, **options):
+    Dying()
+    time.sleep(30)
+
+click.Group.main = busy
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", late], capture_output=True, text=True, timeout=20)
+    assert (done.returncode, done.stderr) == (130, "pandora: interrupted.\n")
+
+
 def test_a_closed_standard_output_is_one_line(predictions):
     closed = ["sh", "-c", 'exec "$0" "$@" >&-', *PROGRAM, "score", str(predictions)]  # no fork of this process
     done = subprocess.run(closed, stderr=subprocess.PIPE, text=True, timeout=60)

@@ -16,7 +16,6 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from _thread import interrupt_main
 
 from pandora_regret.optional import MissingLibraryError, import_optional
 
@@ -43,6 +42,7 @@ def main() -> None:
 def _interrupt_again(unraisable: sys.UnraisableHookArgs) -> None:
     """A signal that came while a destructor ran, where Python cannot raise, is sent again a moment later."""
     if unraisable.exc_type is KeyboardInterrupt:
-        threading.Timer(0.05, interrupt_main).start()
+        main_thread = threading.main_thread().ident  # which a real signal wakes, wherever it waits
+        threading.Timer(0.05, signal.pthread_kill, (main_thread, signal.SIGTERM)).start()  # SIGINT may be ignored
     else:
         sys.__unraisablehook__(unraisable)

@@ -48,7 +48,9 @@ OPTION_OF = {name: f"--{name}" for name in SAME.split()} | {
     "groups": "--group",
     "cost": "--costs",
 }
-PLAINER = {"−": "-", "–": "-", "…": "...", "’": "'", "×": "x", "€": "EUR ", "£": "GBP ", "¥": "JPY "}
+PLAINER = {"−": "-", "–": "-", "…": "...", "’": "'", "×": "x"} | {
+    "€": "EUR ", "£": "GBP ", "¥": "JPY ", "₹": "INR ", "₩": "KRW ", "₪": "ILS "
+}  # fmt: skip
 
 
 class Commands(Group):

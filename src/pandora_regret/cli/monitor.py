@@ -177,7 +177,7 @@ def _restored(asked: Asked) -> watching.Monitor | None:
             dict(state["command"]),
             dict(state["command"]["layout"]),
         ),
-        "the state of a monitor: name the file that --state wrote",
+        "the state of a monitor that this command began: name the file that --state wrote",
     )
     asked.cost_unit = kept.get("unit")
     settings = {name: kept.get(name) for name in ROLES} | {name: getattr(watched, name) for name in SETTINGS}
