@@ -251,7 +251,7 @@ class Condition:
         if self.prior is not None:
             check_prior(self.prior, len(classes), "the forecasts")
         if self.typical == "drawn" and isinstance(self.prior, Prior):
-            return np.broadcast_to(np.asarray(self.prior.for_classes(classes).mean, np.float64), len(classes))
+            return np.full(len(classes), self.prior.for_classes(classes).mean)
         if self.workup is not None and clinical is None:
             return np.ones(len(classes))
         if clinical is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -15,9 +16,8 @@ from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inputs import InputError, Names, read_choice
 from pandora_regret.records import from_plain, to_plain
 from pandora_regret.study.store import Plain
-from pandora_regret.text import capitalised
-from pandora_regret.text import table as text_table
-from pandora_regret.text.table import Shown, Table
+from pandora_regret.text import Cell as TableCell
+from pandora_regret.text import Content, Shown, Table, capitalised
 
 SCHEMA: Final = "pandora-agreement/1"
 STUDY_SCHEMA: Final = "pandora-study/1"
@@ -97,16 +97,12 @@ class ContestSize:
     groups: int | None = None
 
 
-def _cells(name: str, end: str = "") -> Any:
-    """A table of conditions x metrics, (C, Q)."""
-
-    def value(cell: MetricResult) -> Any:
-        if not end:
-            return getattr(cell, name)
-        number = getattr(getattr(cell, name), end)
-        return np.nan if number is None else float(number)
-
-    return property(lambda self: np.array([[value(cell) for cell in each.metrics] for each in self.conditions]))
+def _of_cells(of: str, kind: type = float) -> Any:
+    """A property: one attribute of every cell, "tau.low" or "constant", (C, Q); NaN where it is undefined."""
+    read = attrgetter(of)
+    return property(
+        lambda self: np.array([[read(cell) for cell in each.metrics] for each in self.conditions], kind)
+    )
 
 
 @dataclass(frozen=True)
@@ -144,11 +140,14 @@ class Agreement:
     metrics: tuple[MetricTitle, ...]
     conditions: tuple[ConditionResult, ...]
 
-    tau, tau_low, tau_high = (_cells("tau", end) for end in ("value", "low", "high"))
-    gap, gap_low, gap_high = (_cells("gap", end) for end in ("value", "low", "high"))
-    regret, regret_low, regret_high = (_cells("regret", end) for end in ("value", "low", "high"))
-    regret_mean = _cells("regret", "mean")
-    constant, reversed = _cells("constant"), _cells("reversed")
+    tau, tau_low, tau_high = map(_of_cells, ("tau.value", "tau.low", "tau.high"))
+    gap, gap_low, gap_high = map(_of_cells, ("gap.value", "gap.low", "gap.high"))
+    regret, regret_low, regret_high = map(_of_cells, ("regret.value", "regret.low", "regret.high"))
+    regret_mean, constant, reversed = (
+        _of_cells("regret.mean"),
+        _of_cells("constant", bool),
+        _of_cells("reversed", bool),
+    )
 
     @property
     def picked(self) -> tuple[tuple[Names, ...], ...]:
@@ -243,13 +242,13 @@ class Cell(Estimate):
     constant: bool = False
     reversed: bool = False
 
-    def shown(self, intervals: bool) -> text_table.Cell:
+    def shown(self, intervals: bool) -> TableCell:
         """As text, with marks that notes explain."""
         if self.value is None:
-            return text_table.Cell("-")
+            return TableCell("-")
         text = f"{self.value:.2f}{'*' if self.constant else ''}{'†' if self.reversed else ''}"
         is_given = intervals and self.low is not None and self.high is not None
-        return text_table.Cell(text, f"{self.low:.2f}, {self.high:.2f}" if is_given else "", self.best)
+        return TableCell(text, f"{self.low:.2f}, {self.high:.2f}" if is_given else "", self.best)
 
 
 Row: TypeAlias = tuple[str, str, tuple[Cell, ...]]  # condition, data set, one cell per metric
@@ -268,7 +267,7 @@ class Grid(Shown):
 
     def _table(self, intervals: bool = False) -> Table:
         """Texts, with what is said below them; of intervals only where they are shown."""
-        rows: list[list[text_table.Content]] = [
+        rows: list[list[Content]] = [
             [title, data, *(cell.shown(intervals) for cell in cells)] for title, data, cells in self.rows
         ]
         below = [self.about, *([self.of_intervals] if intervals else []), *self.notes]

@@ -253,9 +253,8 @@ def begin(study_file: Place, folder: Place, *, trust: bool = False) -> Study:
     for data in study.data:
         _check(study, data, out / data.name)
     out.mkdir(parents=True, exist_ok=True)
-    origin = str(file.resolve().parent).encode()
-    write_atomically(out / ORIGIN, lambda opened: opened.write(origin))
-    write_atomically(copy, lambda opened: opened.write(file.read_bytes()))
+    write_atomically(out / ORIGIN, str(file.resolve().parent).encode())
+    write_atomically(copy, file.read_bytes())
     return study
 
 
@@ -336,7 +335,7 @@ def run_study(
     how: Plain = {"jobs": jobs, "cluster": cluster, "timeout": study.timeout, "watcher": watcher}
     parts = [agreement_of(study, data, predict_all(data, out / data.name, **how), watcher) for data in study.data]
     results = {"schema": STUDY_SCHEMA, "library": library, "title": study.title, "data": parts}
-    write_atomically(out / RESULTS, lambda file: file.write(json.dumps(results, indent=1).encode()))
+    write_atomically(out / RESULTS, json.dumps(results, indent=1).encode())
     return results
 
 

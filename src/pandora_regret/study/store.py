@@ -259,7 +259,7 @@ def write_arrays(path: Path, arrays: dict[str, NDArray[Any]], about: Plain) -> N
     text = json.dumps(about, sort_keys=True, default=lambda v: v.tolist() if hasattr(v, "tolist") else str(v))
     arrays = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
     content = import_optional("safetensors.numpy", extra="zoo").save(arrays, metadata={"about": text})
-    write_atomically(path, lambda file: file.write(content))
+    write_atomically(path, content)
 
 
 def read_arrays(path: Path, *, header_only: bool = False) -> tuple[dict[str, NDArray[Any]], Plain]:
@@ -281,7 +281,7 @@ def read_groups(groups: ArrayLike | None, n_instances: int) -> IntArray | None:
     """Which group each instance belongs to, as numbers from 0, (N,); None where each is a group of its own."""
     if groups is None:
         return None
-    names, numbers = np.unique(np.asarray(groups), return_inverse=True)
+    names, numbers = np.unique(groups, return_inverse=True)
     if numbers.shape != (n_instances,):
         raise InputError(
             f"groups has shape {numbers.shape}, but there are {n_instances} instances: pass one each."
