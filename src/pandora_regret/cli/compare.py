@@ -23,7 +23,6 @@ from pandora_regret.cli.options import (
     FORCE,
     FORMAT,
     LAYOUT,
-    PATH,
     RESAMPLING,
     SEARCH,
     WORK,
@@ -64,7 +63,7 @@ from pandora_regret.files.roles import BY
         "--worth AMOUNT", "The least difference worth acting on: 2.5, or 1% of the cost.", PRICES, default="1%"
     ),
     Option("--decompose", "Split costs into miscalibration, discrimination, uncertainty.", OUTPUT),
-    Option("--html FILE", "Write the report to this file, too.", type=PATH),
+    Option("--html FILE", "Write the report to this file, too."),
     Option("--title TEXT", "The page's heading.", OUTPUT),
     Option("--show MODEL", "On the page even if there are over 50.", OUTPUT, multiple=True),
     Option("--no-cases", "A page without single cases and live prices.", OUTPUT),

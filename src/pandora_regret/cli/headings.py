@@ -5,24 +5,30 @@ from typing import Any
 
 import click
 
+PATH = click.Path(readable=False)  # whether it can be read is found out by reading it
 MAIN, FILES, PRICES, INTERVALS, OUTPUT = SECTIONS = ("Options", "Files", "Prices", "Intervals", "Output")
 
 
 class Option(click.Option):
     """An option as the help shows it, "--costs COSTS", under a heading; one that takes no value is a flag.
 
-    "--row N" takes whole numbers from `least`.
+    "--row N" takes whole numbers from `least`, "--html FILE" and "--out DIR" take paths.
     """
 
     def __init__(self, spelled: str, help: str, section: str = MAIN, least: int = 1, **settings: Any) -> None:
         words = spelled.split()
         names = [word for word in words if word.startswith("-")]
-        metavar = " ".join(words[len(names) :]) or None
-        if metavar == "N":
-            settings.setdefault("type", click.IntRange(least))
-        flag = metavar is None and "type" not in settings
-        super().__init__(names, help=help, metavar=metavar, is_flag=flag, show_default=True, **settings)
+        metavar = " ".join(words[len(names) :])
+        types = {"N": click.IntRange(least), "FILE": PATH, "DIR": PATH, "WORKUP": PATH}
+        settings = {"type": types.get(metavar), "metavar": metavar or None} | settings
+        flag = not metavar and settings["type"] is None
+        super().__init__(names, help=help, is_flag=flag, show_default=True, **settings)
         self.section = section
+
+
+def path_argument(name: str, **settings: Any) -> click.Argument:
+    """An argument that is a file or a folder, or several."""
+    return click.Argument([name], type=PATH, **settings)
 
 
 class Command(click.Command):

@@ -16,17 +16,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-import click
 import numpy as np
 
 from pandora_regret import files
 from pandora_regret import monitor as watching
 from pandora_regret.atomic import write_atomically
-from pandora_regret.cli.headings import Option
+from pandora_regret.cli.headings import Option, path_argument
 from pandora_regret.cli.options import (
     JSON,
     LAYOUT,
-    PATH,
     SEARCH,
     WORKUP,
     Asked,
@@ -36,7 +34,6 @@ from pandora_regret.cli.options import (
 )
 from pandora_regret.cli.output import echo, print_done, print_json
 from pandora_regret.inputs import Done, InputError
-from pandora_regret.records import to_plain
 from pandora_regret.text import counted
 
 ALARM = 3
@@ -46,13 +43,13 @@ ROLES, SETTINGS = ("champion", "challenger", "time", "dependent"), ("level", "tw
 
 
 @command(
-    click.Argument(["files"], nargs=-1, type=PATH),
-    Option("--state FILE", "What was seen so far.", type=PATH, required=True),
+    path_argument("files", nargs=-1),
+    Option("--state FILE", "What was seen so far.", required=True),
     Option("--champion NAME", "The model in use.  [default: the first]"),
     Option("--challenger NAME", "The model that might replace it."),
     Option("--time COLUMN", "When forecasts were made, such as their week: orders cases, and names them."),
     Option("--dependent COLUMN", "The same, where cases of one week share shocks: each week is one bet."),
-    Option("--labels FILE", "Labels of earlier forecasts: columns id and label.", type=PATH),
+    Option("--labels FILE", "Labels of earlier forecasts: columns id and label."),
     Option(
         "--wait N",
         "For how many later periods, or cases without --time, a label is waited for.  "
@@ -62,8 +59,7 @@ ROLES, SETTINGS = ("champion", "challenger", "time", "dependent"), ("level", "tw
     Option("--two-sided", "ALARM too where it costs less than it promises, not only a note.", default=None),
     Option("--drift-alarm", "Exit with 3 on DRIFT too: forecasts promise other costs than before."),
     Option("--close", "With --dependent: the newest period is complete, count it now."),
-    Option("--period COLUMN", "Of the first version.", hidden=True),
-    Option("--html FILE", "Write a page with the whole history; it is replaced.", type=PATH),
+    Option("--html FILE", "Write a page with the whole history; it is replaced."),
     *SEARCH,
     WORKUP,
     *COLUMNS.values(),
@@ -89,9 +85,6 @@ def monitor(asked: Asked) -> int:
     """
     from pandora_regret.monitor.summary import sentences
 
-    if asked.period is not None:
-        instead = "--time orders cases and names them; --dependent makes one bet of each period"
-        raise click.UsageError(f"--period is gone: {instead}. Give one of them {asked.period}.")
     asked.not_both("time", "dependent", "--dependent orders and names cases, too")
     for path in (asked.state, asked.html):
         check_output(path, force=True)
@@ -107,8 +100,8 @@ def monitor(asked: Asked) -> int:
     summary = watched.summary()
     lines = sentences(summary, asked.cost_unit, asked.challenger)
     if asked.json:
-        about = {"sentences": lines, "summary": to_plain(summary), "taken": taken._asdict()}
-        print_json(about | {"done": to_plain(done)}, "pandora-monitored/2")
+        about = {"sentences": lines, "summary": summary, "taken": taken._asdict(), "done": done}
+        print_json(about, "pandora-monitored/2")
     else:
         echo("\n".join(lines))
         print_done(done)
@@ -170,12 +163,11 @@ def _restored(asked: Asked) -> watching.Monitor | None:
     if not os.path.exists(asked.state):
         return None
     prior = asked.read_prior()
-    watched, kept, layout = read_saved(
+    watched, kept = read_saved(
         asked.state,
         lambda state: (
             watching.Monitor.from_state(state, prior=prior),
-            dict(state["command"]),
-            dict(state["command"]["layout"]),
+            state["command"] | state["command"]["layout"],
         ),
         "the state of a monitor that this command began: name the file that --state wrote",
     )
@@ -185,7 +177,7 @@ def _restored(asked: Asked) -> watching.Monitor | None:
         _check_same(asked, name, getattr(asked, name) in (None, before), before)
         setattr(asked, name, before)
     for name in COLUMNS:  # a state tells no other option
-        setattr(asked, name, getattr(asked, name) or layout.get(name))
+        setattr(asked, name, getattr(asked, name) or kept.get(name))
     if asked.costs is not None or asked.price_unit:
         _, costs, unit, _ = asked.prices(watched.labels)
         base = np.array(None if costs is None else np.divide(costs, watched.prior.mean))

@@ -23,20 +23,18 @@ import click
 import numpy as np
 
 from pandora_regret import files, workup
-from pandora_regret.cli.headings import OUTPUT, Option
+from pandora_regret.cli.headings import OUTPUT, Option, path_argument
 from pandora_regret.cli.options import (
     COSTS,
     FORCE,
     JSON,
     LAYOUT,
-    PATH,
     Asked,
     check_output,
     command,
 )
 from pandora_regret.cli.output import echo, print_done, print_json, width
 from pandora_regret.inputs import Done, InputError
-from pandora_regret.records import to_plain
 from pandora_regret.text import listed, money
 
 USUAL_STEPS = 10  # in a table for people
@@ -44,7 +42,7 @@ SEARCHES = ("single_pass", "restarts", "adaptive")
 
 
 @command(
-    click.Argument(["workup_and_forecast"], nargs=-1, required=True, type=PATH, metavar="[WORKUP] FORECAST"),
+    path_argument("workup_and_forecast", nargs=-1, required=True, metavar="[WORKUP] FORECAST"),
     *COSTS,
     Option("--row N", "If FORECAST is a file: which row, from 1."),
     Option("--case ID", "If FORECAST is a file: the row with this id."),
@@ -63,11 +61,7 @@ SEARCHES = ("single_pass", "restarts", "adaptive")
         type=click.FloatRange(0, min_open=True),
         default=1.0,
     ),
-    Option(
-        "--plot --tree FILE",
-        "Write the plan into this file, too: .svg draws it; a tree also .csv, .json.",
-        type=PATH,
-    ),
+    Option("--plot --tree FILE", "Write the plan into this file, too: .svg draws it; a tree also .csv, .json."),
     Option("--full", "List every test, not only the first ten.", OUTPUT),
     *LAYOUT,
     JSON,
@@ -89,16 +83,16 @@ def next(asked: Asked) -> None:
     """
     check_output(asked.plot, asked.force)
     asked.not_both("row", "case", "one of them says which row")
-    *given, forecast = asked.workup_and_forecast
-    if not given and forecast.endswith(".toml"):
-        given, forecast = [forecast], None
-    if len(given) > 1:
+    *workups, forecast = asked.workup_and_forecast
+    if not workups and forecast.endswith(".toml"):
+        workups, forecast = [forecast], None
+    if len(workups) > 1:
         raise click.UsageError("give one WORKUP file at most, and one FORECAST.")
-    for name in ("costs", "sensitivity", "steps") if given else ("found",):
+    for name in ("costs", "sensitivity", "steps") if workups else ("found",):
         if getattr(asked, name):
-            raise click.UsageError(f"--{name} and {'' if given else 'no '}WORKUP do not go together.")
-    if given:
-        _plan_workup(given[0], forecast, asked)
+            raise click.UsageError(f"--{name} and {'' if workups else 'no '}WORKUP do not go together.")
+    if workups:
+        _plan_workup(workups[0], forecast, asked)
     else:
         _plan_search(forecast, asked)
 
@@ -120,7 +114,7 @@ def _plan_workup(path: str, forecast: str | None, asked: Asked) -> None:
     if asked.plot is not None:
         echo(f"Tree: {plan.save(asked.plot)}", err=True)
     if asked.json:
-        print_json(plan.to_dict() | {"done": to_plain(case.done)}, "pandora-next/1")
+        print_json(plan.to_dict() | {"done": case.done}, "pandora-next/1")
     else:
         echo(plan.to_text())
         if not plan.is_optimal:
@@ -149,8 +143,8 @@ def _plan_search(forecast: str, asked: Asked) -> None:
         echo(f"Plot: {draw_search_trace(plan, asked.plot, currency=currency)}", err=True)
     if asked.json:
         about = {"currency": currency, "source": charged.get("source"), "search": plan.method}
-        plain = {key: to_plain(getattr(plan, key)) for key in ("expected_cost", "steps")}
-        print_json(about | plain | {"done": to_plain(done)}, "pandora-order/1")
+        about |= {"expected_cost": plan.expected_cost, "steps": plan.steps, "done": done}
+        print_json(about, "pandora-order/1")
         return
     most = None if asked.full or asked.steps is not None else USUAL_STEPS
     table = replace(plan, currency=currency or "").listed(most)

@@ -12,14 +12,12 @@ from typing import Any, TypeVar
 import click
 
 from pandora_regret import files, inputs, priors, text, workup  # whose names load when they are asked for
-from pandora_regret.cli.headings import FILES, INTERVALS, OUTPUT, PRICES, Command, Option
+from pandora_regret.cli.headings import FILES, INTERVALS, OUTPUT, PRICES, Command, Option, path_argument
 from pandora_regret.files.roles import BY, GROUP, ROLES, WEIGHT, Role
 
 T = TypeVar("T")
 
-
-PATH = click.Path(readable=False)  # whether it can be read is found out by reading it
-FILE_ARGUMENTS = click.Argument(["files"], nargs=-1, required=True, type=PATH)
+FILE_ARGUMENTS = path_argument("files", nargs=-1, required=True)
 
 
 def command(*params: click.Parameter) -> Callable[[Any], Command]:

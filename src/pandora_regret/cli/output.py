@@ -77,12 +77,17 @@ def print_done(done: Sequence[Done]) -> None:
         bullets(f"{each.sentence}." for each in done)
 
 
-def print_json(value: Mapping[str, Any], schema: str | None = None) -> None:
-    """Strict JSON, in ASCII, which every terminal and every program can read; its schema and maker come first."""
-    about = {} if schema is None else {"schema": schema, "library": f"pandora-regret {__version__}"}
+def print_json(value: Any, schema: str | None = None) -> None:
+    """Strict JSON, in ASCII, which every terminal and every program can read; its schema and maker come first.
+
+    Dataclasses become objects, wherever they are.
+    """
     import json
 
-    click.echo(json.dumps({**about, **value}, indent=1, allow_nan=False))
+    from pandora_regret.records import to_plain
+
+    about = {} if schema is None else {"schema": schema, "library": f"pandora-regret {__version__}"}
+    click.echo(json.dumps(about | to_plain(value), indent=1, allow_nan=False))
 
 
 def print_csv(rows: Sequence[Mapping[str, Any]]) -> None:

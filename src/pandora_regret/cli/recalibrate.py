@@ -32,7 +32,6 @@ from pandora_regret.cli.options import (
 )
 from pandora_regret.cli.output import all_done, echo, print_done, print_json
 from pandora_regret.inputs import FloatArray, InputError
-from pandora_regret.records import to_plain
 from pandora_regret.text import listed, money, money_between
 
 HARDLY_ANY = 0.01  # of what there was of a class
@@ -114,11 +113,11 @@ def recalibrate(asked: Asked) -> None:
             "level": asked.level,
             "unit": unit,
             "judged_on": None if result is None else "out of fold",
-            **{name: to_plain(getattr(result, name, None)) for name in facts},
-            "map": to_plain(map_),
+            **{name: getattr(result, name, None) for name in facts},
+            "map": map_,
             "written": {"forecasts": asked.out, "map": map_path and str(map_path), "rows": written},
             "sentences": lines,
-            "done": to_plain(done),
+            "done": done,
         },
         "pandora-recalibration/1",
     )

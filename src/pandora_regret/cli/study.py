@@ -7,12 +7,11 @@ from pathlib import Path
 import click
 
 from pandora_regret import study as studies
-from pandora_regret.cli.headings import Group, Option
-from pandora_regret.cli.options import FORCE, PATH, WORK, Asked, check_output, command
+from pandora_regret.cli.headings import Group, Option, path_argument
+from pandora_regret.cli.options import FORCE, WORK, Asked, check_output, command
 from pandora_regret.cli.output import bars, echo
 
-STUDY_FILE = click.Argument(["study_file"], type=PATH)
-FOLDER = click.Argument(["folder"], type=PATH)
+STUDY_FILE, FOLDER = path_argument("study_file"), path_argument("folder")
 METRICS = (
     Option("--metric KEY", "A metric's key (pandora help metrics); may be repeated.", multiple=True),
     Option("--all", "All metrics instead of those of the paper's table."),
@@ -27,7 +26,7 @@ def choice(name: str, help: str, *words: str) -> Option:
 
 @command(
     STUDY_FILE,
-    Option("--out DIR", "Folder for the output.", type=PATH, required=True),
+    Option("--out DIR", "Folder for the output.", required=True),
     *WORK,
     TRUST,
 )
@@ -79,7 +78,7 @@ def _grid(asked: Asked, what: str) -> studies.Grid:
     return studies.study_grid(studies.read_results(asked.folder), what, metrics)
 
 
-@command(FOLDER, click.Argument(["file"], type=PATH), *METRICS, FORCE)
+@command(FOLDER, path_argument("file"), *METRICS, FORCE)
 def figure(asked: Asked) -> None:
     """Draw the intervals of the gaps to Pandora's Regret into FILE: SVG, PDF or PNG."""
     from pandora_regret.plots.paper import draw_tau_gaps
@@ -89,10 +88,10 @@ def figure(asked: Asked) -> None:
 
 
 @command(
-    Option("--out DIR", "Folder for the files.", type=PATH, required=True),
+    Option("--out DIR", "Folder for the files.", required=True),
     choice("--format", "Of the files.", "svg", "pdf", "png"),
     choice("--width", "How wide the figures are.", "column", "page"),
-    Option("--study DIR", "A study's output folder: draws its intervals, too.", type=PATH),
+    Option("--study DIR", "A study's output folder: draws its intervals, too."),
     FORCE,
 )
 def figures(asked: Asked) -> None:

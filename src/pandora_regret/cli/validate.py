@@ -26,7 +26,6 @@ from pandora_regret import files, workup
 from pandora_regret.cli.options import COMMON_ROWS, COSTS, FILE_ARGUMENTS, JSON, LAYOUT, Asked, command
 from pandora_regret.cli.output import all_done, bars, bullets, echo, heading, print_done, print_json
 from pandora_regret.files.roles import LABEL, MODEL, ROLES
-from pandora_regret.records import to_plain
 from pandora_regret.text import count, counted, listed
 
 MOST_NAMES = 12  # of columns or classes in a line
@@ -66,7 +65,7 @@ def validate(asked: Asked) -> int:
         done += prices.match(every)[1] if len(understood) == len(results) else prices.done
     if asked.json:
         tables = [_table_as_dict(result) for result in results]
-        about = {"fine": fine, "done": to_plain(done), "together": _problems(together, "paths"), "tables": tables}
+        about = {"fine": fine, "done": done, "together": _problems(together, "paths"), "tables": tables}
         print_json(about, "pandora-validation/1")
     else:
         _print(results, together)

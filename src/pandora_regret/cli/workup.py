@@ -10,34 +10,30 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
 from pandora_regret import files
 from pandora_regret import workup as workups
-from pandora_regret.cli.headings import Group, Option
+from pandora_regret.cli.headings import Group, Option, path_argument
 from pandora_regret.cli.options import (
     COSTS,
     FORCE,
     JSON,
     LAYOUT,
     LEVEL,
-    PATH,
     Asked,
     check_output,
     command,
 )
 from pandora_regret.cli.output import echo, print_json, say
 from pandora_regret.inputs import InputError
-from pandora_regret.records import to_plain
 from pandora_regret.text import money
 
 DIALECT = ("separator", "decimal", "encoding", "sheet")
 RECORDS = (
-    click.Argument(["records"], type=PATH),
+    path_argument("records"),
     Option("--label --class COLUMN", "The class of each case.", required=True),
     *(option for option in LAYOUT if option.name in DIALECT),
 )
-OUT = Option("--out FILE", "The work-up file to write.", type=PATH)
+OUT = Option("--out FILE", "The work-up file to write.")
 
 
 def _read(asked: Asked) -> Any:
@@ -57,7 +53,7 @@ def _written(workup: workups.Workup, asked: Asked) -> None:
     Option("--bins N", "Ranges that numbers are cut into, at quantiles.", least=2, default=5),
     Option("--cuts COLUMN=NUMBER,...", "Where to cut a column instead; may be repeated.", multiple=True),
     Option("--combine CAUSE,CAUSE", "Causes that may be at work at once; may be repeated.", multiple=True),
-    Option("--update WORKUP", "A work-up learned before, to add these records to.", type=PATH),
+    Option("--update WORKUP", "A work-up learned before, to add these records to."),
     FORCE,
 )
 def learn(asked: Asked) -> None:
@@ -96,7 +92,7 @@ def learn(asked: Asked) -> None:
 
 
 @command(
-    click.Argument(["workup"], type=PATH),
+    path_argument("workup"),
     *RECORDS,
     Option("--at-most-wrong SHARE", "Find the stop loss at which at most this share of names is wrong: 5%."),
     OUT,
@@ -133,7 +129,7 @@ def replay(asked: Asked) -> None:
         loss = money(max(max(stop.losses) for stop in workup.stops if stop.names_class), workup.currency)
         say(f"With {asked.level:.0%} confidence, at most {text} are named wrongly if that loses {loss}.")
     if asked.json:
-        print_json(to_plain(result), "pandora-replay/1")
+        print_json(result, "pandora-replay/1")
     else:
         echo(result.to_text())
     _written(workup, asked)
