@@ -12,7 +12,8 @@ MAIN, FILES, PRICES, INTERVALS, OUTPUT = SECTIONS = ("Options", "Files", "Prices
 class Option(click.Option):
     """An option as the help shows it, "--costs COSTS", under a heading; one that takes no value is a flag.
 
-    "--row N" takes whole numbers from `least`, "--html FILE" and "--out DIR" take paths.
+    "--row N" takes whole numbers from `least`, "--html FILE" and "--out DIR" take paths; "--format [svg|pdf]"
+    takes one of these words, the first unless said.
     """
 
     def __init__(self, spelled: str, help: str, section: str = MAIN, least: int = 1, **settings: Any) -> None:
@@ -21,6 +22,9 @@ class Option(click.Option):
         metavar = " ".join(words[len(names) :])
         types = {"N": click.IntRange(least), "FILE": PATH, "DIR": PATH, "WORKUP": PATH}
         settings = {"type": types.get(metavar), "metavar": metavar or None} | settings
+        if metavar.startswith("["):
+            choices = metavar.strip("[]").split("|")
+            settings = {"default": choices[0]} | settings | {"type": click.Choice(choices)}
         flag = not metavar and settings["type"] is None
         super().__init__(names, help=help, is_flag=flag, show_default=True, **settings)
         self.section = section

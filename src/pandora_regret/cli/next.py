@@ -38,7 +38,6 @@ from pandora_regret.inputs import Done, InputError
 from pandora_regret.text import listed, money
 
 USUAL_STEPS = 10  # in a table for people
-SEARCHES = ("single_pass", "restarts", "adaptive")
 
 
 @command(
@@ -49,10 +48,8 @@ SEARCHES = ("single_pass", "restarts", "adaptive")
     Option("--found STEP=OUTCOME,...", "In a work-up: what steps made so far have shown.", multiple=True),
     Option("--sensitivity SHARE", "How often a test finds its class: one number, or NAME=VALUE,..."),
     Option(
-        "--search",
+        "--search [single_pass|restarts|adaptive]",
         "What happens if no test finds the truth: nothing, the same pass again, or the best test again.",
-        type=click.Choice(SEARCHES),
-        default=SEARCHES[0],
     ),
     Option("--steps N", "How many tests to plan and list."),
     Option(

@@ -35,7 +35,6 @@ from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.text import listed, money, money_between
 
 HARDLY_ANY = 0.01  # of what there was of a class
-METHODS = ("temperature", "vector", "matrix", "prior")
 
 
 @command(
@@ -44,15 +43,13 @@ METHODS = ("temperature", "vector", "matrix", "prior")
     Option("--out FILE", "Where these are written, recalibrated."),
     Option("--map FILE", "Where the map is written (JSON).  [default: new.map.json for --out new.csv]"),
     Option(
-        "--method",
+        "--method [temperature|vector|matrix|prior]",
         "One factor; one and a shift per class; a matrix; or, without labels, new class frequencies.",
-        type=click.Choice(METHODS),
-        default=METHODS[0],
     ),
     Option(
-        "--objective",
+        "--objective [log_loss|search]",
         "What the map is fitted for: log loss, or what the search costs (temperature).  [default: log_loss]",
-        type=click.Choice(["log_loss", "search"]),
+        default=None,
     ),
     Option("--folds N", "To judge the map by.", least=2, default=10),
     *SEARCH,
@@ -77,7 +74,7 @@ def recalibrate(asked: Asked) -> None:
     """
     from pandora_regret.calibrate.recalibration import shifted_frequencies
 
-    map_path = _check_outputs(asked)
+    _check_outputs(asked)
     opened = _only_model(files.open_models([files.ModelFiles(tuple(asked.files), asked.layout())], asked.priced()))
     batch = files.read_all(opened)
     prior, typical, unit, unused = asked.prices(opened.classes, batch.costs)
@@ -95,9 +92,9 @@ def recalibrate(asked: Asked) -> None:
     if new is not None:
         written, done = _write(new, asked.out, map_), (*done, *all_done(new.sources))
         lines.append(f"Wrote {written:,} cases to {asked.out}.")
-    if map_path is not None:
-        map_.save(map_path)
-        lines.append(f"The map: {map_path}; in Python, pandora_regret.calibrate.load_map reads it.")
+    if asked.map is not None:
+        map_.save(asked.map)
+        lines.append(f"The map: {asked.map}; in Python, pandora_regret.calibrate.load_map reads it.")
     done = tuple(dict.fromkeys(done))
     if not asked.json:
         echo("\n".join(lines))
@@ -115,7 +112,7 @@ def recalibrate(asked: Asked) -> None:
             "judged_on": None if result is None else "out of fold",
             **{name: getattr(result, name, None) for name in facts},
             "map": map_,
-            "written": {"forecasts": asked.out, "map": map_path and str(map_path), "rows": written},
+            "written": {"forecasts": asked.out, "map": asked.map, "rows": written},
             "sentences": lines,
             "done": done,
         },
@@ -123,8 +120,8 @@ def recalibrate(asked: Asked) -> None:
     )
 
 
-def _check_outputs(asked: Asked) -> Path | None:
-    """That what is asked for goes together and may be written; where the map is written, if anywhere."""
+def _check_outputs(asked: Asked) -> None:
+    """That what is asked for goes together and may be written; the map goes beside --out unless said."""
     from pandora_regret.files.writing import check_other_file, writer_of
 
     if (asked.apply is None) != (asked.out is None):
@@ -135,15 +132,13 @@ def _check_outputs(asked: Asked) -> Path | None:
                 "--method prior finds the class frequencies of new cases: add --apply and --out."
             )
         asked.not_both("method", "objective", "--method prior fits no map that could have one")
-    map_path = None if asked.map is None else Path(asked.map)
     if asked.out is not None:
+        writer_of(asked.out)
         out = Path(asked.out)
-        map_path = map_path or out.with_name(f"{out.name.split('.')[0]}.map.json")
-        writer_of(out)
-    for path in filter(None, (asked.out and Path(asked.out), map_path)):
+        asked.map = asked.map or str(out.with_name(f"{out.name.split('.')[0]}.map.json"))
+    for path in filter(None, (asked.out, asked.map)):
         check_other_file(path, [*asked.files, *filter(None, (asked.apply,))])
         check_output(path, asked.force)
-    return map_path
 
 
 def _only_model(opened: Sequence[files.Predictions]) -> files.Predictions:

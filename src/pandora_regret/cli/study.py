@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
 from pandora_regret import study as studies
 from pandora_regret.cli.headings import Group, Option, path_argument
 from pandora_regret.cli.options import FORCE, WORK, Asked, check_output, command
@@ -17,11 +15,6 @@ METRICS = (
     Option("--all", "All metrics instead of those of the paper's table."),
 )
 TRUST = Option("--trust", "Run code that the study file names as metrics, module:name.")
-
-
-def choice(name: str, help: str, *words: str) -> Option:
-    """An option that takes one of some words; the first unless said."""
-    return Option(name, help, type=click.Choice(words), default=words[0])
 
 
 @command(
@@ -59,8 +52,8 @@ def _finish(described: studies.Study, folder: str, asked: Asked) -> None:
 
 @command(
     FOLDER,
-    choice("--what", "What the table holds.", "tau", "gap", "regret"),
-    choice("--format", "Of the table.", "text", "markdown", "latex", "csv"),
+    Option("--what [tau|gap|regret]", "What the table holds."),
+    Option("--format [text|markdown|latex|csv]", "Of the table."),
     *METRICS,
     Option("--intervals/--no-intervals", "Shown in CSV unless told not to.", default=None),
 )
@@ -89,8 +82,8 @@ def figure(asked: Asked) -> None:
 
 @command(
     Option("--out DIR", "Folder for the files.", required=True),
-    choice("--format", "Of the files.", "svg", "pdf", "png"),
-    choice("--width", "How wide the figures are.", "column", "page"),
+    Option("--format [svg|pdf|png]", "Of the files."),
+    Option("--width [column|page]", "How wide the figures are."),
     Option("--study DIR", "A study's output folder: draws its intervals, too."),
     FORCE,
 )

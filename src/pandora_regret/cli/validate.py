@@ -18,14 +18,16 @@ has the schema "pandora-workup/1".
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from pandora_regret import files, workup
 from pandora_regret.cli.options import COMMON_ROWS, COSTS, FILE_ARGUMENTS, JSON, LAYOUT, Asked, command
 from pandora_regret.cli.output import all_done, bars, bullets, echo, heading, print_done, print_json
 from pandora_regret.files.roles import LABEL, MODEL, ROLES
+from pandora_regret.inputs import InputError
+from pandora_regret.records import read_toml
 from pandora_regret.text import count, counted, listed
 
 MOST_NAMES = 12  # of columns or classes in a line
@@ -79,11 +81,9 @@ def _is_workup(path: str) -> bool:
     """Whether a TOML file describes steps rather than models."""
     if not path.endswith(".toml"):
         return False
-    try:
-        with open(path, "rb") as file:
-            return "models" not in tomllib.load(file)
-    except (OSError, ValueError):
-        return True  # whoever reads it as a work-up says what is wrong with it
+    with suppress(InputError):  # whoever reads it as a work-up says what is wrong with it
+        return "models" not in read_toml(path, "name a TOML file")
+    return True
 
 
 def _table_as_dict(one: files.Inspected) -> dict[str, Any]:
