@@ -349,8 +349,9 @@ class PriorShift(ReadsForecasts):
         """Find the class frequencies of a population from forecasts of it, (N, K), without labels."""
         forecast = self._unlabelled(X, sample_weight)
         limits = read_positive(self.tolerance, "tolerance"), read_count(self.max_rounds, "max_rounds")
-        about = (table_of(forecast), self.source_prior_, forecast.weights)
-        self.target_prior_, self.rounds_ = adjusted_frequencies(*about, *limits)
+        self.target_prior_, self.rounds_ = adjusted_frequencies(
+            table_of(forecast), self.source_prior_, forecast.weights, *limits
+        )
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -447,11 +448,11 @@ class CalibratedSearch(NamesLikeliest, _RoutingNotSupportedMixin, MetaEstimatorM
             self.estimator_ = clone(self.estimator).fit(X, y, **fit_params)
         method = read_choice(self.method, "method", METHODS)
         objective = read_objective(self.objective, method)
-        about: Fields = {"labels": self.classes_, "logits": not hasattr(self.estimator_, "predict_proba")}
+        options: Fields = {"labels": self.classes_, "logits": not hasattr(self.estimator_, "predict_proba")}
         if method == "temperature":
-            about |= {"objective": objective, "prior": self.prior, "costs": self.costs}
+            options |= {"objective": objective, "prior": self.prior, "costs": self.costs}
         of_seen = None if sample_weight is None else np.asarray(sample_weight)[seen]
-        self.calibrator_ = SCALINGS[method](**about).fit(forecasts, np.asarray(y)[seen], of_seen)
+        self.calibrator_ = SCALINGS[method](**options).fit(forecasts, np.asarray(y)[seen], of_seen)
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:

@@ -92,8 +92,8 @@ class RecalibrationMap:
     ) -> RecalibrationMap:
         """A map that was fitted to a forecast."""
         factors = [tuple(row) if isinstance(row, list) else row for row in map_.factors.tolist()]
-        about, parts = (method, objective), (tuple(factors), tuple(map_.shifts.tolist()))
-        return cls(tuple(map(str, forecast.labels)), *about, *parts, zero, forecast.n_cases)
+        classes, shifts = tuple(map(str, forecast.labels)), tuple(map_.shifts.tolist())
+        return cls(classes, method, objective, tuple(factors), shifts, zero, forecast.n_cases)
 
     @property
     def temperature(self) -> float | None:

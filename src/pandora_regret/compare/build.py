@@ -36,6 +36,7 @@ from pandora_regret.compare.verdict import (
     without_verdict,
 )
 from pandora_regret.inputs import (
+    Fields,
     Forecast,
     InputError,
     InputTypeError,
@@ -319,24 +320,22 @@ def _check_workup_alone(orders: list[str], **options: Any) -> None:
         raise InputError(f"stands beside a work-up, and is about the tests of a search: {fix}", argument=name)
 
 
-def _compare_frames(given: dict[str, Any]) -> Comparison:
+def _compare_frames(arguments: Fields) -> Comparison:
     """What `compare` says of frames that are joined by ids: one has the truth, the others a model each."""
     import_optional("pyarrow", extra="cli")
     from pandora_regret.files import Layout, ModelFiles, open_models, read_together
     from pandora_regret.files.formats import source_of
 
-    y_true, models, by, labels, id = (given.pop(name) for name in ("y_true", "models", "by", "labels", "id"))
+    y_true, models, by, labels, id = (arguments.pop(name) for name in ("y_true", "models", "by", "labels", "id"))
     if not is_frame(y_true) or not isinstance(models, Mapping) or not all(map(is_frame, models.values())):
         fix = "pass a frame as y_true, and a mapping of names to frames as models, each with this column"
         raise InputTypeError(f"is {id!r}, by which frames are joined", argument="id", fix=fix)
-    told = {role: given.pop(name) for name, role in COLUMNS_OF_FRAMES.items()}
-    classes, breakdowns = (
-        None if labels is None else tuple(map(str, labels)),
-        [by] if isinstance(by, str) else by or (),
-    )
-    layout = Layout(id=id, truth=source_of(y_true, "y_true"), by=columns_of(breakdowns), classes=classes, **told)
+    roles = {role: arguments.pop(name) for name, role in COLUMNS_OF_FRAMES.items()}
+    roles["classes"] = None if labels is None else tuple(map(str, labels))
+    breakdowns = [by] if isinstance(by, str) else by or ()
+    layout = Layout(id=id, truth=source_of(y_true, "y_true"), by=columns_of(breakdowns), **roles)
     files = [ModelFiles((source_of(frame, str(name)),), layout, str(name)) for name, frame in models.items()]
     joined = read_together(open_models(files))
     of_rows = {name: joined.of_rows(name) for name in ("ids", "groups")}
     by = values_of(breakdowns, joined.by) or None
-    return replace(compare(None, joined.forecasts(), by=by, **given | of_rows), done=joined.done)
+    return replace(compare(None, joined.forecasts(), by=by, **arguments | of_rows), done=joined.done)

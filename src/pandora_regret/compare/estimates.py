@@ -116,8 +116,8 @@ class Measured:
     least_cost: FloatArray  # (N,) that there can be
     unavoidable: float  # the mean cost of testing the truth itself
     pairs: FloatArray  # (K, K), or (0, 0)
-    scenarios: tuple[float, ...] = ()
-    order_only: bool = False  # whether forecasts are orders, which predict no cost of their own
+    scenarios: tuple[float, ...]
+    order_only: bool  # whether forecasts are orders, which predict no cost of their own
 
 
 def measure(
@@ -226,8 +226,8 @@ class Measurements:
                 slope = metric.gradient(*counts)  # in each row's weight, times that weight
                 seen = zip(slope, self._seen_as(model), strict=True)
                 influence = within(np.sum([each[of] * by for each, (of, by) in seen], axis=0), units)
-                about = (float(metric.counts(*counts)), influence, figures[COST].shares)
-                figures[metric.key] = Figure(*about, next(drawn))
+                value, shares = float(metric.counts(*counts)), figures[COST].shares
+                figures[metric.key] = Figure(value, influence, shares, next(drawn))
             tables.append(figures)
         return tables
 
@@ -257,8 +257,15 @@ class Measurements:
     @cached_property
     def background(self) -> Background:
         """What estimates are judged by."""
-        about = (self.classes, self.class_weights, self.typical, self.charge.costs.currency, self.sample.units)
-        return Background(*about, self._costs[0].effective, self.interval.level)
+        return Background(
+            self.classes,
+            self.class_weights,
+            self.typical,
+            self.charge.costs.currency,
+            self.sample.units,
+            self._costs[0].effective,
+            self.interval.level,
+        )
 
     @cached_property
     def _costs(self) -> list[Figure]:
@@ -271,11 +278,12 @@ class Measurements:
             recalibrated = None
             if self.recalibration is not None and again:
                 later, least = again[index], min(again, key=lambda figure: figure.value)
-                gaps = (self.gap(own, later), self.gap(later, least))
-                recalibrated = Recalibrated(self.recalibration, self.score(index, RECALIBRATED), *gaps)
+                cost = self.score(index, RECALIBRATED)
+                recalibrated = Recalibrated(self.recalibration, cost, self.gap(own, later), self.gap(later, least))
+            scores = {metric.key: self.score(index, metric.key) for metric in self.charge.metrics}
             result = ModelResult(
                 name=model.name,
-                scores={metric.key: self.score(index, metric.key) for metric in self.charge.metrics},
+                scores=scores,
                 unavoidable=model.unavoidable,
                 predicted_cost=NO_PREDICTION if model.order_only else self.score(index, "predicted_cost"),
                 calibration=() if model.order_only else calibration_bins(model, self.sample, self.interval.level),
@@ -286,7 +294,7 @@ class Measurements:
                 scenarios=model.scenarios,
                 decomposition=decompositions.get(model.name),
                 recalibrated=recalibrated,
-                at_stated_prices=self.score(index, PAID) if PAID in model.rows else None,
+                at_stated_prices=scores.get(PAID),
             )
             results.append(result)
         return tuple(results)
@@ -355,13 +363,13 @@ class Measurements:
         return replace(self, models=models, is_recalibrated=True)
 
     def _by_class(self, model: Measured) -> tuple[ClassResult, ...]:
-        """None where there are no such rows, or no such metric."""
-        sample, k, columns = self.sample, len(self.classes), []
+        """Means over the rows of each class; None where there are no such rows, or no such metric."""
+        sample, weights, columns = self.sample, self.class_weights, []
         for rows in map(model.rows.get, BY_CLASS):
-            totals = np.zeros(k) if rows is None else np.bincount(sample.truth, sample.weights * rows, k)
-            pairs = zip(totals.tolist(), self.class_weights.tolist(), strict=True)
-            columns.append([total / weight if weight and rows is not None else None for total, weight in pairs])
-        return tuple(map(ClassResult, self.classes, self.class_weights.tolist(), *columns))
+            totals = np.bincount(sample.truth, sample.weights * (np.nan if rows is None else rows), len(weights))
+            means = totals / np.where(weights > 0, weights, np.nan)
+            columns.append([None if np.isnan(mean) else mean for mean in means.tolist()])
+        return tuple(map(ClassResult, self.classes, weights.tolist(), *columns))
 
     def differences(self) -> tuple[Difference, ...]:
         """Between all pairs of models, the cheaper first."""
@@ -370,8 +378,11 @@ class Measurements:
             gap, realised = self.gap(theirs[COST], ours[COST]).turned, self.gap(ours[paid], theirs[paid])
             p_value = (ours[COST] - theirs[COST]).p_value(max(ours[COST].value, theirs[COST].value))
             value = gap.value or 0.0
-            about = (value, gap.low, gap.high, p_value, None, 1000 * max(-value, 0.0), realised, gap.warning)
-            pairs.append(Difference(one.name, other.name, *about))
+            saved = 1000 * max(-value, 0.0)
+            limits = (gap.low, gap.high)
+            pairs.append(
+                Difference(one.name, other.name, value, *limits, p_value, None, saved, realised, gap.warning)
+            )
         adjusted = holm([each.p_value for each in pairs])
         return tuple(replace(each, p_holm=p) for each, p in zip(pairs, adjusted, strict=True))
 
@@ -403,8 +414,9 @@ def calibration_bins(model: Measured, sample: Sample, level: float) -> tuple[Bin
         observed, shares = Figure.of_mean(model.rows[COST][rows], weights, units), weights / weights.sum()
         expected, least = (float(shares @ of[rows]) for of in (predicted, model.least_cost))
         errors = within(shares * np.sqrt(model.predicted_variance[rows]), units)
-        about = (expected, float(errors @ errors), least, observed.effective, level)
-        low, high = hull(observed.limits(level), interval_by_forecast(observed.value, *about))
+        variance = float(errors @ errors)
+        by_forecast = interval_by_forecast(observed.value, expected, variance, least, observed.effective, level)
+        low, high = hull(observed.limits(level), by_forecast)
         low = None if low is None else max(0.0, low)
         bins.append(Bin(expected, observed.value, low, high, float(weights.sum())))
     return tuple(bins)

@@ -97,9 +97,9 @@ def columns_of(breakdowns: Iterable[str]) -> Names:
 
 def values_of(breakdowns: Iterable[str], values: Mapping[str, Any]) -> Fields:
     """What `compare` takes as `by`, from the columns that files or frames have."""
-    asked = columns_of(breakdowns)
-    columns = {name: values[column] for name, column in matched(asked, values).items()}
-    for missing in (name for name in asked if name not in columns):
+    names = columns_of(breakdowns)
+    columns = {name: values[column] for name, column in matched(names, values).items()}
+    for missing in (name for name in names if name not in columns):
         fix, (name, colon, _) = "name a column that one of the files has", missing.rpartition(":")
         if colon:
             fix = f"write bins such as {name}:10 (ten bins), {name}:18|65 (edges) or {name}:each"
@@ -164,9 +164,8 @@ def _divide(column: str, how: How, values: list[Any]) -> tuple[IntArray, list[st
     numbers = {text: number for text in times if (number := _number(text)) is not None}
     name, is_binned = next((text for text in times if text not in numbers), None), isinstance(how, int | list)
     if name and is_binned:
-        about: Fields = {"place": f"column {column!r}", "value": name}
-        fix = "only numbers can be binned: name the column alone"
-        raise InputError(f"holds {name!r:.60}", argument="by", fix=fix, **about)
+        problem, fix = f"holds {name!r:.60}", "only numbers can be binned: name the column alone"
+        raise InputError(problem, argument="by", place=f"column {column!r}", value=name, fix=fix)
     if times and (is_binned or (not name and len(times) > FEW_VALUES and not how)):
         codes, names = _binned(how, np.array([*numbers.values()]), [*times.values()])
         group_of = dict(zip(times, codes, strict=True))
@@ -250,8 +249,8 @@ class _InGroup:
         self.gap, self.away = self.cost - self.leader, contrast(here[0], rest[0])
         self.beyond = contrast(here[0] - here[1], rest[0] - rest[1])
         self.scale = max(self.cost.value, self.leader.value)
-        asked = (leader and self.gap, *([None] * 2 if self.is_all else [self.away, self.beyond]))
-        self.p = np.array([each and each.p_value(self.scale) for each in asked], dtype=np.float64)
+        questions = (leader and self.gap, *([None] * 2 if self.is_all else [self.away, self.beyond]))
+        self.p = np.array([each and each.p_value(self.scale) for each in questions], dtype=np.float64)
 
     def is_settled(self, question: int, level: float) -> bool:
         """Whether an answer is beyond chance, and not carried by a handful of cases."""
@@ -291,11 +290,16 @@ class _Split:
                 "cut numbers into fewer bins, such as age:4.",
             )
         for number, models in enumerate(self.groups):
-            about = (", ".join(self.labels[number]), int(self.sizes[number]), float(self.weights[number]))
             results = {each.name: self._result(each) for each in models}
-            leader = min(models, key=lambda each: each.cost.value).name
-            in_order = tuple(results[name] for name in order)
-            groups.append(Subgroup(*about, in_order, leader, tuple(self._flags(number))))
+            subgroup = Subgroup(
+                ", ".join(self.labels[number]),
+                int(self.sizes[number]),
+                float(self.weights[number]),
+                tuple(results[name] for name in order),
+                min(models, key=lambda each: each.cost.value).name,
+                tuple(self._flags(number)),
+            )
+            groups.append(subgroup)
         return Breakdown(column, tuple(groups), self.pooled, flags)
 
     def _result(self, each: _InGroup) -> GroupModel:

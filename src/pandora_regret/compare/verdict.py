@@ -223,8 +223,8 @@ class Verdict:
         """Which kind it is, of whom, and what to say."""
         status = self.by_status
         kind: Kind = next((KINDS[each] for each in KINDS if status[each]), "single")
-        told: list[str] = getattr(self, kind)()
-        told += self.as_they_are() if self.recalibrated else self.at_other_terms()
+        sentences: list[str] = getattr(self, kind)()
+        sentences += self.as_they_are() if self.recalibrated else self.at_other_terms()
         return Decision(
             kind,
             self.leader,
@@ -235,7 +235,7 @@ class Verdict:
             self.margin,
             self.share,
             self.recalibrated,
-            tuple(told),
+            tuple(sentences),
         )
 
     def say(self, what: str, names: Sequence[str] = (), **words: Any) -> str:
@@ -272,21 +272,21 @@ class Verdict:
         first, *others = self.by_status["open"]
         gap, stake = self.gaps[first], self.stake
         kind = "recalibrated_open" if self.recalibrated else "undecided"
-        told = [self.say(kind, (self.leader, first, *others))]
+        sentences = [self.say(kind, (self.leader, first, *others))]
         doubts = [doubt for name in (first, *others) if (doubt := self.gaps[name].warning)]
         if gap.low is None or stake is None:
-            return [*told, self.say("unsure")]
+            return [*sentences, self.say("unsure")]
         if doubts:
-            told.append(f"{capitalised(doubts[0].removesuffix(f': {DO_NOT_TRUST}'))}.")
+            sentences.append(f"{capitalised(doubts[0].removesuffix(f': {DO_NOT_TRUST}'))}.")
         else:
             little = "little" if stake <= LITTLE * self.margin else "stake"
-            told.append(self.say("ahead", other=first, gap=per_case(gap, self.unit), sure=self.sure()))
-            told.append(self.say(little, stake=money(stake, self.unit)))
+            sentences.append(self.say("ahead", other=first, gap=per_case(gap, self.unit), sure=self.sure()))
+            sentences.append(self.say(little, stake=money(stake, self.unit)))
             if cases := self.cases_needed:
                 size = 10 ** max(0, len(str(cases)) - 2)  # to two digits, upwards
                 margin = margin_in_words(self.margin, self.share, self.unit)
-                told.append(self.say("needed", cases=f"{-(-cases // size) * size:,}", margin=margin))
-        return [*told, self.say("others", more)] if (more := self.by_status["more"]) else told
+                sentences.append(self.say("needed", cases=f"{-(-cases // size) * size:,}", margin=margin))
+        return [*sentences, self.say("others", more)] if (more := self.by_status["more"]) else sentences
 
     @cached_property
     def cases_needed(self) -> int | None:
@@ -297,8 +297,7 @@ class Verdict:
 
     def sure(self) -> str:
         """How likely the leader is the cheapest."""
-        chance = self.chance
-        return "" if chance is None else self.say("sure", chance=percent(chance))
+        return "" if self.chance is None else self.say("sure", chance=percent(self.chance))
 
     def as_they_are(self) -> list[str]:
         """That models are compared recalibrated, and who is the cheapest otherwise."""
@@ -311,29 +310,25 @@ class Verdict:
 
         Each where that is beyond doubt, and more than the margin.
         """
-        best, told = self.result.best, list[str]()
+        best, sentences = self.result.best, list[str]()
         if best.recalibrated is not None and best.recalibrated.saved.exceeds(self.margin):
-            told.append(self.say("saves", saved=per_case(best.recalibrated.saved, self.unit)))
-        realised = {
-            name: gap.realised for name, gap in self.result.gaps.items() if gap.realised.exceeds(self.margin)
-        }
+            sentences.append(self.say("saves", saved=per_case(best.recalibrated.saved, self.unit)))
+        realised = [gap for gap in self.result.gaps.values() if gap.realised.exceeds(self.margin)]
         if realised and self.unit is not None:
-            cheapest = max(realised, key=lambda name: realised[name].value or 0.0)
-            less = per_case(realised[cheapest], self.unit, f" less than {best.name}")
-            told.append(f"If prices are exactly as stated, {cheapest} is the cheapest: {less}.")
-        return told
+            most = max(realised, key=lambda gap: gap.realised.value or 0.0)
+            cheapest, less = most.against, per_case(most.realised, self.unit, f" less than {best.name}")
+            sentences.append(f"If prices are exactly as stated, {cheapest} is the cheapest: {less}.")
+        return sentences
 
 
 def largest_pairs(model: ModelResult, classes: Sequence[str], currency: str | None) -> list[LargestPair]:
     """The most expensive wrong tests of a model, each as a sentence; at most three."""
-    costs, pairs = np.array(model.pair_costs), list[LargestPair]()
-    while costs.size and costs.max() > 0 and len(pairs) < PAIRS_NAMED:
-        place = int(costs.argmax())
-        cost, (i, j) = float(costs.flat[place]), divmod(place, len(classes))
-        named, own = ruling_out(classes[i], classes[j]), currency or ""
-        sentence = f"{named}: {money(cost, own)} of every {money(model.cost, currency)}"
-        pairs.append(LargestPair(model.name, classes[i], classes[j], cost, cost / model.cost, sentence))
-        costs.flat[place] = 0.0
+    costs, whole, pairs = np.ravel(model.pair_costs), money(model.cost, currency), list[LargestPair]()
+    for place in np.argsort(-costs, kind="stable")[:PAIRS_NAMED].tolist():
+        if (cost := float(costs[place])) > 0:
+            truth, tested = (classes[number] for number in divmod(place, len(classes)))
+            sentence = f"{ruling_out(truth, tested)}: {money(cost, currency or '')} of every {whole}"
+            pairs.append(LargestPair(model.name, truth, tested, cost, cost / model.cost, sentence))
     return pairs
 
 
@@ -382,21 +377,12 @@ def per_case(estimate: Estimate, unit: str | None, more: str = "") -> str:
 
 def price_sentences(break_even: Sequence[BreakEven], leader: str, unit: str | None) -> Names:
     """At which prices another model would be cheaper by the margin, the nearest to the stated price first."""
-    sentences, crossings = (
-        [],
-        [
-            (each, side, at)
-            for each in break_even
-            for side, at in (("less", each.below), ("more", each.above))
-            if at
-        ],
-    )
+    sides = ((each, side, at) for each in break_even for side, at in (("less", each.below), ("more", each.above)))
+    crossings, sentences = [(each, side, at) for each, side, at in sides if at], []
     for each, side, at in crossings:
         if (price := price_between(at, each.stated, unit)) != NOT_SETTLED:
-            unless = (
-                f"{leader} stays the best choice unless {class_name(each.test)} costs {side} than {price}; now "
-            )
-            sentence = f"{unless}{money(each.stated, unit)}; then it is {at.leader}."
+            unless = f"{leader} stays the best choice unless {class_name(each.test)} costs {side} than {price}"
+            sentence = f"{unless}; now {money(each.stated, unit)}; then it is {at.leader}."
             sentences.append((abs(np.log(at.price / each.stated)), sentence))
     if sentences or not break_even:
         return tuple(sentence for _, sentence in sorted(sentences))
@@ -429,18 +415,19 @@ def price_between(crossing: Crossing, stated: float, unit: str | None) -> str:
 
 def scenario_sentence(result: Comparison) -> str | None:
     """Under which other prices that the user named another model is cheaper than the first by the margin."""
-    models, unit, margin, first = result.models, result.costs.currency, result.verdict.margin, result.best
-    names = [scenario.name for scenario in result.scenarios]
-    asked = [(number, name) for number, name in enumerate(names) if name not in (STATED, ALIKE)]
-    changed = []
-    for number, name in asked:
-        best = min(models, key=lambda model: model.scenarios[number])
-        ours, theirs = (money(model.scenarios[number], unit) for model in (best, first))
-        if first.scenarios[number] - best.scenarios[number] > margin:
-            changed.append(f"Under {name}, {best.name} is the best choice: {ours} per case against {theirs}.")
+    first, names, changed = result.best, list[str](), list[str]()
+    for number, scenario in enumerate(result.scenarios):
+        if scenario.name in (STATED, ALIKE):
+            continue
+        names.append(scenario.name)
+        best = min(result.models, key=lambda model: model.scenarios[number])
+        if first.scenarios[number] - best.scenarios[number] > result.verdict.margin:
+            ours, theirs = (money(model.scenarios[number], result.costs.currency) for model in (best, first))
+            choice = f"Under {scenario.name}, {best.name} is the best choice"
+            changed.append(f"{choice}: {ours} per case against {theirs}.")
     if not changed:
-        return f"{first.name} stays the best choice under {listed(name for _, name in asked)}." if asked else None
-    also = f" The choice changes in {len(changed)} of {len(asked)} scenarios." if len(asked) > 1 else ""
+        return f"{first.name} stays the best choice under {listed(names)}." if names else None
+    also = f" The choice changes in {len(changed)} of {len(names)} scenarios." if len(names) > 1 else ""
     return changed[0] + also
 
 
@@ -566,17 +553,17 @@ def conclude(
 ) -> Comparison:
     """What the numbers of one or more models, the cheapest first, say; `others` are parts of the comparison."""
     infos = tuple(MetricInfo(each.key, each.title, each.better, each.unit) for each in metrics)
-    about = (f"pandora-regret {__version__}", data, costs, interval, infos, models)
-    none: dict[str, Any] = dict.fromkeys(
+    empty: dict[str, Any] = dict.fromkeys(
         ("differences", "disagreements", "largest_pairs", "scenarios", "headline"), ()
     )
-    draft = Comparison(*about, **none | {"verdict": None} | others)
+    parts = empty | {"verdict": None} | others
+    draft = Comparison(f"pandora-regret {__version__}", data, costs, interval, infos, models, **parts)
     standings = draft.standings(recalibrated)
     leader, (cost, _) = next(iter(standings.items()))
     gaps = {name: gap for name, (_, gap) in standings.items() if name != leader}
-    margin, share = (worth or read_worth(DEFAULT_WORTH))(models[0].cost)
-    about_leader = (leader, cost.value or 0.0, gaps, chance, stake, recalibrated)
-    judged = Verdict(draft, *about_leader, margin, share).decide()
+    leading = (leader, cost.value or 0.0, gaps, chance, stake, recalibrated)
+    margin = (worth or read_worth(DEFAULT_WORTH))(models[0].cost)
+    judged = Verdict(draft, *leading, *margin).decide()
     pairs = tuple(pair for model in models for pair in largest_pairs(model, data.classes, costs.currency))
     runner_up, choices = against_others(draft)
     beyond = [*runner_up, *choices, where_money_goes(draft, pairs)]
@@ -585,10 +572,7 @@ def conclude(
         disagreements=tuple(choices),
         largest_pairs=pairs,
         verdict=judged,
-        headline=(
-            *judged.sentences,
-            *([] if recalibrated else beyond),
-        ),  # which is about models as they are
+        headline=(*judged.sentences, *([] if recalibrated else beyond)),  # which is about models as they are
         notes=notes(draft, judged.level),
     )
 

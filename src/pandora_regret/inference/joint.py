@@ -82,10 +82,14 @@ class Figure:
 
     def limits(self, level: float, is_proportion: bool = False, is_mean: bool = True) -> Limits:
         """An interval; None where it is not known. A proportion is a share of instances."""
-        about = (self.value, self.error, self.effective, level)
-        skew = self.acceleration if is_mean else 0.0
         return suitable_interval(
-            *about, replicates=self.replicates, acceleration=skew, is_proportion=is_proportion
+            self.value,
+            self.error,
+            self.effective,
+            level,
+            replicates=self.replicates,
+            acceleration=self.acceleration if is_mean else 0.0,
+            is_proportion=is_proportion,
         )
 
     def estimate(self, level: float, scale: float = 0.0) -> Estimate:
@@ -147,9 +151,9 @@ def chances_of_least(figures: Sequence[Figure], seed: int) -> tuple[FloatArray, 
     if replicates:
         draws = np.stack(replicates, axis=1)
     else:
-        psi, shares = np.stack([figure.influence for figure in figures], axis=1), figures[0].shares
-        about = ([figure.value for figure in figures], psi.T @ psi / (1 - (shares**2).sum()), NORMAL_DRAWS)
-        draws = np.random.default_rng(seed).multivariate_normal(*about, check_valid="ignore", method="eigh")
+        values, psi = [figure.value for figure in figures], np.stack([each.influence for each in figures], axis=1)
+        covariance, rng = psi.T @ psi / (1 - (figures[0].shares ** 2).sum()), np.random.default_rng(seed)
+        draws = rng.multivariate_normal(values, covariance, NORMAL_DRAWS, check_valid="ignore", method="eigh")
     noise = 1e-6 * draws.std(axis=0).max() + ROUNDING * np.abs(draws).max()  # of the covariance's square root
     lowest = draws.min(axis=1, keepdims=True)
     is_least = draws <= lowest + noise
@@ -180,8 +184,8 @@ def contrast(here: Figure, rest: Figure) -> Contrast:
     with np.errstate(invalid="ignore", divide="ignore"):
         welch = (ours + theirs) ** 2 / (ours**2 / freedom[0] + theirs**2 / freedom[1])
     effective = 1 + float(welch if np.isfinite(welch) else freedom.sum())
-    about = (here.value - rest.value, here.influence - rest.influence, here.shares)
-    return Contrast(*about, error=error, effective=effective)
+    value, influence = here.value - rest.value, here.influence - rest.influence
+    return Contrast(value, influence, here.shares, error=error, effective=effective)
 
 
 def _free(squares: float) -> float:

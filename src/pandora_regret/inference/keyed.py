@@ -64,12 +64,12 @@ def keys_of(values: Any, name: str = "ids", n_rows: int | None = None) -> Keys:
     array([11957940740637538957, 10566683571197309812, 11957940740637538957],
           dtype=uint64)
     """
-    given = read_array(values, name)
-    n = given.size if n_rows is None else n_rows
-    check_shape(given, name, f"pass one entry per instance, shape ({n},)", (n,))
-    if given.dtype.kind in "biu":
-        return given.astype(np.uint64 if given.dtype.kind == "u" else np.int64).view(np.uint64)
-    listed = given.tolist()
+    names = read_array(values, name)
+    n = names.size if n_rows is None else n_rows
+    check_shape(names, name, f"pass one entry per instance, shape ({n},)", (n,))
+    if names.dtype.kind in "biu":
+        return names.astype(np.uint64 if names.dtype.kind == "u" else np.int64).view(np.uint64)
+    listed = names.tolist()
     try:
         keys = {value: _key_of(value) for value in dict.fromkeys(listed)}
     except TypeError:

@@ -232,25 +232,25 @@ class Monitor:
     @classmethod
     def from_state(cls, state: Any, *, prior: Prior | None = None) -> Self:
         """The monitor that a state was taken of; a prior that has no short name must be given again."""
-        told: Any = state if isinstance(state, Mapping) else {}
-        if told.get("schema") != SCHEMA:
-            problem = f"has the schema {told.get('schema')!r}, not {SCHEMA!r}"
+        stored: Any = state if isinstance(state, Mapping) else {}
+        if stored.get("schema") != SCHEMA:
+            problem = f"has the schema {stored.get('schema')!r}, not {SCHEMA!r}"
             raise InputError(problem, argument="state", fix="pass what Monitor.state() of this version returned")
-        if told.get("check") != _check_of(told):
+        if stored.get("check") != _check_of(stored):
             problem = "is damaged: it is not what was written"
             raise InputError(problem, argument="state", fix="take a copy of it, or begin a new one")
-        prior = _read_prior_name(told["prior"]) if prior is None else prior
-        if spelled_prior(prior) != told["prior"]:
-            problem = f"is {prior!r}, but the state was made with {told['prior']}"
+        prior = _read_prior_name(stored["prior"]) if prior is None else prior
+        if spelled_prior(prior) != stored["prior"]:
+            problem = f"is {prior!r}, but the state was made with {stored['prior']}"
             raise InputError(problem, argument="prior", value=prior, fix="begin a new state")
-        classes, base, workup = told["classes"], told["base_costs"], told["workup"]
-        monitor = cls(prior=prior, workup=workup and Workup(**workup), **{name: told[name] for name in ASKED})
+        classes, base, workup = stored["classes"], stored["base_costs"], stored["workup"]
+        monitor = cls(prior=prior, workup=workup and Workup(**workup), **{name: stored[name] for name in ASKED})
         labels = range(len(classes)) if classes == list(range(len(classes))) else classes
-        monitor._prepare(labels, prior, base and np.array(base), told["compares"])
-        monitor._begun().restore(told["paid"])
-        monitor.newest = from_plain(Period, told["newest"], "state.newest")
-        monitor.queue = from_plain(Queue, told["queue"], "state.queue")
-        monitor.seen = dict(np.frombuffer(b64decode(told["seen"]), SEEN).tolist())
+        monitor._prepare(labels, prior, base and np.array(base), stored["compares"])
+        monitor._begun().restore(stored["paid"])
+        monitor.newest = from_plain(Period, stored["newest"], "state.newest")
+        monitor.queue = from_plain(Queue, stored["queue"], "state.queue")
+        monitor.seen = dict(np.frombuffer(b64decode(stored["seen"]), SEEN).tolist())
         return monitor
 
     @property
@@ -294,11 +294,11 @@ class Monitor:
         for part in (put_off[:-1], put_off[-1:]):
             self.newest.fresh |= bool(part)
             for _, alike in groupby(part, key=lambda table: (table.logits, table.values.dtype)):
-                first, *others = alike
+                tables = list(alike)
                 values, truth = (
-                    np.concatenate([getattr(each, of) for each in (first, *others)]) for of in ("values", "truth")
+                    np.concatenate([getattr(each, of) for each in tables]) for of in ("values", "truth")
                 )
-                whole = replace(first, values=values, numbers=range(len(values)))
+                whole = replace(tables[0], values=values, numbers=range(len(values)))
                 cases = self._cases([whole], truth, None, None)
                 self._see(cases)
                 self.queue.count += len(truth)
@@ -320,8 +320,7 @@ class Monitor:
 
     def _see(self, cases: Cases) -> None:
         """New forecasts, in order: all are promises, and some have labels."""
-        labelled = np.flatnonzero(cases.truth >= 0)
-        self._note(cases if len(labelled) == len(cases.truth) else cases.take(labelled))
+        self._note(cases.take(np.flatnonzero(cases.truth >= 0)))
         if not self.dependent:
             self._begun().promise(cases.possible[:, len(self.labels)], cases.times)
 
@@ -371,8 +370,8 @@ def _keys(ids: Any) -> list[int]:
 
 def _check_of(state: Mapping[str, Any]) -> str:
     """A hash of a state, by which damage shows; the command may add something of its own."""
-    told = {name: state[name] for name in state if name not in ("check", "command")}
-    return blake2b(json.dumps(told, sort_keys=True).encode(), digest_size=8).hexdigest()
+    checked = {name: state[name] for name in state if name not in ("check", "command")}
+    return blake2b(json.dumps(checked, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
 def _read_prior_name(name: str) -> Prior:

@@ -90,10 +90,10 @@ def plot_ranks(comparison: Comparison, metrics: Sequence[str] | None = None, *, 
     return axes
 
 
-def places(ranks: Sequence[float | None]) -> list[int]:
-    """1, 2, 3, ... so that names of tied models do not lie on each other; unranked ones come last."""
-    order = np.argsort([np.inf if rank is None else rank for rank in ranks], kind="stable")
-    return [int(place) + 1 for place in np.argsort(order)]
+def places(ranks: Sequence[float]) -> list[int]:
+    """From ranks to 1, 2, 3, ..., so that names of tied models do not lie on each other."""
+    order = np.argsort(ranks, kind="stable")
+    return [int(place) for place in 1 + np.argsort(order)]
 
 
 ALPHAS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, np.inf)

@@ -117,7 +117,7 @@ def write_report(
 
 def write_page(page: str, path: str | os.PathLike[str]) -> Path:
     """A file name that is not UTF-8 may have become a model's name; such bytes must not cost the whole page."""
-    return write_atomically(path, lambda file: file.write(page.encode("utf-8", errors="replace")))
+    return write_atomically(path, page.encode("utf-8", errors="replace"))
 
 
 def render_report(
