@@ -41,7 +41,7 @@ class Charge:
     @property
     def base(self) -> FloatArray | None:
         """Base costs of a search, (K,) or (N, K)."""
-        return None if self.workup else np.asarray(self.typical / self.prior.mean)
+        return None if self.workup else self.typical / self.prior.mean
 
 
 def charge_for_search(

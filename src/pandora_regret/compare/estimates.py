@@ -147,7 +147,7 @@ def measure(
         mean = (p * each).sum(axis=1)
         predicted.append([mean, (p * (each - mean[:, None]) ** 2).sum(axis=1), each.min(axis=1)])
     rows["predicted_cost"], variance, least = np.concatenate(predicted, axis=1)
-    likeliest = np.asarray(forecast.values.argmax(axis=1))
+    likeliest = forecast.values.argmax(axis=1)
     under = tuple(float(mean_or_rows(each, search_costs(each, prior), per_instance=False)) for each in scenarios)
     return Measured(name, rows, likeliest, variance, least, unavoidable, pairs, under, forecast.order_only)
 
