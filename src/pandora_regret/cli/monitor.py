@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
+import click
 import numpy as np
 
 from pandora_regret import files
@@ -59,6 +60,7 @@ ROLES, SETTINGS = ("champion", "challenger", "time", "dependent"), ("level", "tw
     Option("--two-sided", "ALARM too where it costs less than it promises, not only a note.", default=None),
     Option("--drift-alarm", "Exit with 3 on DRIFT too: forecasts promise other costs than before."),
     Option("--close", "With --dependent: the newest period is complete, count it now."),
+    Option("--period COLUMN", "Of the first version.", hidden=True),
     Option("--html FILE", "Write a page with the whole history; it is replaced."),
     *SEARCH,
     WORKUP,
@@ -85,6 +87,9 @@ def monitor(asked: Asked) -> int:
     """
     from pandora_regret.monitor.summary import sentences
 
+    if asked.period is not None:  # for one release
+        instead = "--time orders cases and names them; --dependent makes one bet of each period"
+        raise click.UsageError(f"--period is gone: {instead}. Give one of them {asked.period}.")
     asked.not_both("time", "dependent", "--dependent orders and names cases, too")
     for path in (asked.state, asked.html):
         check_output(path, force=True)
