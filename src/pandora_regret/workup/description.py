@@ -182,9 +182,9 @@ class Workup:
             before[step].update(*(before[earlier] for earlier, _ in self.requires[step]))
         return before
 
-    def likelihood(self, results: Iterable[tuple[int, int]]) -> Any:
-        """How likely each class makes some outcomes of steps, (K,)."""
-        rows: list[Any] = [self.steps[step].chances[outcome] for step, outcome in results]
+    def likelihood(self, results: Iterable[Pair]) -> Any:
+        """How likely each class makes some outcomes of steps, (K,); None, any outcome, is certain."""
+        rows: list[Any] = [self.steps[step].chances[outcome] for step, outcome in results if outcome is not None]
         return np.prod([np.ones(len(self.classes)), *rows], axis=0)
 
     @property
@@ -204,7 +204,7 @@ def check_possible(workup: Workup) -> None:
         fail(f"{path('steps', circle[0])}.requires", problem, "take one of these out")
     for step, before in zip(steps, before_each, strict=True):
         asked, place = [(b, outcome) for b, outcome in before if outcome is not None], path("steps", step.name)
-        chances = workup.likelihood(asked)
+        chances = workup.likelihood(before)
         ended = workup.confirm and any(steps[b].confirmed[outcome] is not None for b, outcome in asked)
         if ended or len(dict(asked)) < len(asked) or not chances.any():
             problem = "asks for outcomes that no case has at once, or that end the work-up"

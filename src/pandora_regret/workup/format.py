@@ -59,8 +59,11 @@ class WorkupStep:
         return frozenset(k for k, row in pairs if k is not None and row[k] == 1)
 
     def outcome(self, value: Any) -> int | None:
-        """The number of the outcome that a value is: its name, or a number in its range; None where it is none."""
-        name = as_outcome(value)
+        """The number of the outcome that a value is: its name, or a number in its range; None where it is none.
+
+        A visit has one outcome, which None is too.
+        """
+        name = self.outcomes[0] if value is None and len(self.outcomes) == 1 else as_outcome(value)
         try:
             ranges = self.cuts and name not in self.outcomes
             return int(np.searchsorted(self.cuts, float(name), "right")) if ranges else self.outcomes.index(name)

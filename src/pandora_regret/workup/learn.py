@@ -8,7 +8,7 @@ on average over the posterior is the one that is best at the posterior means.
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, combinations, pairwise
+from itertools import chain, combinations, compress, pairwise
 from typing import Any
 
 import numpy as np
@@ -213,19 +213,15 @@ class Replay:
         promised, paid = (
             money_between(one.value or 0.0, one.low, one.high, self.currency) for one in (self.promised, self.paid)
         )
-        lines = [f"Promised {promised} per case; {counted(self.cases, 'case')} would have paid {paid}."]
-        spent = f"Steps cost {money(self.spent, self.currency)}"
-        lines += [
-            f"{spent}; {self.wrong:,} of {self.named:,} named wrongly ({self.wrong / max(self.named, 1):.1%})."
+        spent, pair = money(self.spent, self.currency), " and ".join(self.dependent)
+        lines = [
+            f"Promised {promised} per case; {counted(self.cases, 'case')} would have paid {paid}.",
+            f"Steps cost {spent}; {self.wrong:,} of {self.named:,} named wrongly "
+            f"({self.wrong / max(self.named, 1):.1%}).",
+            f"{counted(self.left_out, 'case')} left out: a test that the plan asks for was not made.",
+            f"Warning: {pair} depend on each other given the class. Trust what was paid, not the promise.",
         ]
-        if self.left_out:
-            lines += [f"{counted(self.left_out, 'case')} left out: a test that the plan asks for was not made."]
-        if self.dependent:
-            pair = " and ".join(self.dependent)
-            lines += [
-                f"Warning: {pair} depend on each other given the class. Trust what was paid, not the promise."
-            ]
-        return "\n".join(lines)
+        return "\n".join(compress(lines, [True, True, self.left_out, self.dependent]))
 
 
 def replay_workup(workup: Workup, records: Table, label: str, *, level: float = 0.95, **planning: Any) -> Replay:

@@ -234,12 +234,10 @@ class Bounds:
         self.step_costs = workup.costs + (0.0 if workup.together else workup.fee)
         self.bits = np.maximum(np.ceil(np.log2(np.diff(space.first))), 1)
         # without ways to stop, a case may be left unresolved, unless every class is sure to be confirmed
-        steps = workup.steps
         self.losses, self.names = space.losses, space.names_class
         sure, alone = set[int](), np.full(self.rows.shape[1], inf if workup.confirm else 0.0)
-        for step, before in zip(steps, workup.before, strict=True):
-            asked = [steps[b].chances[outcome] for b, outcome in before if outcome is not None]
-            sure |= {k for k in step.settles if all(row[k] == 1 for row in asked)}
+        for step, before in zip(workup.steps, workup.before, strict=True):
+            sure |= step.settles & {*np.flatnonzero(workup.likelihood(before) == 1).tolist()}
             for k in {*step.confirmed} - {None}:
                 alone[k] = min(alone[k], step.cost)
         settled = workup.confirm and workup.budget is None and len(sure) == len(alone)

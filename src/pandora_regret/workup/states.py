@@ -83,18 +83,18 @@ class StateSpace:
         for name, outcome in (found or {}).items():
             if name not in index:
                 raise InputError(f"found contains {name!r}, which is no step: choose from {', '.join(index)}.")
-            names = steps[index[name]].outcomes
-            number = 0 if outcome is None and len(names) == 1 else steps[index[name]].outcome(outcome)
+            step = steps[index[name]]
+            number = step.outcome(outcome)
             if number is None:
-                raise InputError(f"found says {name}={outcome}, but its outcomes are {', '.join(names)}.")
+                raise InputError(f"found says {name}={outcome}, but its outcomes are {', '.join(step.outcomes)}.")
             findings[index[name]] = number
-        for step in tuple(findings):
-            for before, wanted in self.before[step]:
-                only = 0 if len(steps[before].outcomes) == 1 else wanted
+        for made in tuple(findings):
+            for before, wanted in self.before[made]:
+                other = steps[before]
+                only = other.outcome(None) if wanted is None else wanted
                 if only is not None and findings.setdefault(before, only) != only:
-                    other = steps[before]
                     raise InputError(
-                        f"found says {other.name}={other.outcomes[findings[before]]}, but {steps[step].name} "
+                        f"found says {other.name}={other.outcomes[findings[before]]}, but {steps[made].name} "
                         f"requires {other.name}={other.outcomes[only]}: correct one of the two."
                     )
         outcomes = tuple(findings.get(s, UNUSED) if is_kept else UNUSED for s, is_kept in enumerate(self.tracked))

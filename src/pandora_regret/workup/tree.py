@@ -114,12 +114,11 @@ def follow(workup: Workup, node: PlanNode, table: Callable[[int], FloatArray]) -
     that it names a class, and that it names a wrong one.
     """
     if not node.branches:
-        nothing = (0.0,) * len(workup.classes)
         names = [(-1, ""), *((k, f" {name}") for k, name in enumerate(workup.classes))]
-        ends = {end.name + name: (end.losses, k) for k, name in names for end in workup.endings}
-        losses, named = ends[node.name] if node.kind == "stop" else (nothing, -1)
-        wrong, ones = np.arange(len(losses)) != named, np.ones(len(losses))
-        return np.stack([nothing, losses * wrong, ones, ones * (named >= 0), wrong * (named >= 0)])
+        ends: Any = {end.name + name: (end.losses, k) for k, name in names for end in workup.endings}
+        losses, named = ends[node.name] if node.kind == "stop" else (0.0, -1)
+        wrong, ones = np.arange(len(workup.classes)) != named, np.ones(len(workup.classes))
+        return np.stack([0 * ones, losses * wrong, ones, ones * (named >= 0), wrong * (named >= 0)])
     index, total = workup.step_index, np.array([[node.cost], [0.0], [0.0], [0.0], [0.0]])
     made = [node.name] if node.name in index else node.name.split(" + ")  # in a round, several steps
     for text, child in node.branches.items():
@@ -154,8 +153,8 @@ def cost_interval(
         p = cases if cases.sum() < 1 + ROUNDING else rng.standard_gamma(cases, (DRAWS, len(cases)))
     for name, value in found.items():
         number = workup.step_index[name]
-        p = p * table(number)[..., steps[number].outcome(value) or 0, :]
+        p = p * table(number)[..., steps[number].outcome(value), :]
     costs = follow(workup, tree, table)[..., :2, :].sum(axis=-2)
-    ends = [(1 - level) / 2, (1 + level) / 2]
-    low, high = np.quantile((p * costs).sum(axis=-1) / p.sum(axis=-1), ends).tolist()
+    means = (p * costs).sum(axis=-1) / p.sum(axis=-1)
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2]).tolist()
     return low, high
