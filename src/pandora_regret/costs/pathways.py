@@ -326,8 +326,7 @@ class Pathways:
                 "or state trials, or low and high, in the file"
             )
             raise InputError(f"no probability of {self!r} is uncertain", argument="trials", place="", fix=fix)
-        samples = np.stack([np.broadcast_to(cost, n_draws) for cost in costs], axis=1)
-        return Empirical(samples, labels=self.classes)
+        return Empirical(np.stack(np.broadcast_arrays(*costs), axis=1), labels=self.classes)
 
 
 def rounded(amount: float) -> float:
@@ -379,9 +378,7 @@ def load_costs(name_or_path: Place) -> Pathways:
     fix = f"pass the path of a pathway file, or one of {', '.join(available_costs())}"
     document = read_toml(shipped or name_or_path, fix)
     try:
-        check_version(document)
-        check_keys(PathwayFile, document, "")
-        return _checked(from_plain(PathwayFile, document, ""))
+        return _checked(read_version_1(PathwayFile, document))
     except InputError as error:
         raise error.within(str(name_or_path)) from None
 
@@ -408,10 +405,12 @@ class PathwayFile:
     year: Year | None = None
 
 
-def check_version(document: Fields) -> None:
-    """First of all: a file of another version may differ in everything else."""
+def read_version_1(kind: Any, document: Fields) -> Any:
+    """A document as a value of a dataclass; one of another format version may differ in everything else."""
     if (version := document.get("format_version", 1)) != 1:
         fail("format_version", f"is {version!r:.60}", "this release reads version 1 only", version)
+    check_keys(kind, document, "")
+    return from_plain(kind, document, "")
 
 
 def _checked(file: PathwayFile) -> Pathways:

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from msgspec import Meta
 
-from pandora_regret.costs.pathways import Item, Step, Year, check_payments, check_version, rounded
+from pandora_regret.costs.pathways import Item, Step, Year, check_payments, read_version_1, rounded
 from pandora_regret.inputs import Fields, FloatArray, InputError, Names, as_outcome, did_you_mean
-from pandora_regret.records import as_written, check_keys, check_one_of, fail, from_plain, path
+from pandora_regret.records import as_written, check_one_of, fail, from_plain, path
 from pandora_regret.text import unit_named
 
 REST, OTHERS, NONE = "otherwise", "others", "none of these"
@@ -183,9 +183,7 @@ class WorkupFile:
 def read_workup(document: Mapping[str, Any]) -> Fields:
     """The fields of a Workup, checked, from what its file says."""
     plain = as_written(document)
-    check_version(plain)
-    check_keys(WorkupFile, plain, "")
-    return _Reader(from_plain(WorkupFile, plain, "")).read() | {"document": plain}
+    return _Reader(read_version_1(WorkupFile, plain)).read() | {"document": plain}
 
 
 def _texts(value: Any) -> Any:

@@ -1,6 +1,10 @@
-"""The state graph as arrays, and its sweep in plain NumPy: the specification of the compiled loops.
+"""The state graph: what can have been observed, what can be done then, and where that leads; one for all rows.
 
-The graph holds all states that can be reached (states.py), each after those it leads to and the start last: one
+A state is what a case is known to be by now: the classes still possible, and the outcomes of those steps whose
+outcome the possible classes do not tell (noisy ones, ones that others require, and all under a budget). A class
+that is merely left over is not confirmed: its test is still to be made, unless the work-up says otherwise.
+
+As arrays, the graph holds all states that can be reached, each after those it leads to and the start last: one
 sweep gives every state its value. With ``q_k = p_k lik_k(s)`` it is
 
     V(s) = min( min_a sum_k q_k L(a, k),  min_t  c_t sum_k q_k + sum_o V(s, o) ).
@@ -8,18 +12,208 @@ sweep gives every state its value. With ``q_k = p_k lik_k(s)`` it is
 Options are numbered: edges from 0 up, ways to stop from -1 down. Ways to stop come first, and the first
 option is taken that costs no more than the best but for rounding.
 Where a forecast holds a state to be impossible, it acts there as if all classes still possible were alike.
+The sweep in plain NumPy is the specification of the compiled loops.
 """
 
+from collections.abc import Iterator, Mapping
+from itertools import chain, combinations, product
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from pandora_regret.inputs import FloatArray, IntArray
+from pandora_regret.inputs import FloatArray, InputError, IntArray
 from pandora_regret.kernels.horn import BETTER
+from pandora_regret.text import counted
 from pandora_regret.workup.description import Workup
-from pandora_regret.workup.states import Findings, State, StateSpace
 
+UNUSED = -1
 MOST_STATES = 200_000  # unless another limit is asked for
+MOST_TOGETHER = 8  # steps of one round: all their subsets are actions
+AFFORDABLE = 1 + 1e-12  # a budget is not exceeded by rounding
+
+Findings = Mapping[str, str | None]
+
+
+class State(NamedTuple):
+    """What is known of a case."""
+
+    possible: int  # one bit per class
+    outcomes: tuple[int, ...]  # (M,) of the steps that are kept track of: the outcome's number, or UNUSED
+    rounds: int = 0  # counted where they are paid out of a budget
+    done: bool = False  # only of a start: the findings have already ended the work-up
+
+
+class StateSpace:
+    """What can be done in each state, and where it leads.
+
+    Actions are steps, and sets of steps that can be ordered together. Their outcomes have rows: one for nothing,
+    then those of each action from `first[action]` on.
+    """
+
+    def __init__(self, workup: Workup) -> None:
+        self.workup, every = workup, range(len(workup.steps))
+        self.before = workup.before
+        self.after = [[other for other in every if step in dict(self.before[other])] for step in every]
+        self.tracked = [
+            workup.budget is not None or not step.is_certain or bool(after)
+            for step, after in zip(workup.steps, self.after, strict=True)
+        ]
+        self.counts_rounds = workup.budget is not None and workup.fee > 0
+        together = [workup.step_index[name] for name in workup.together]
+        if len(together) > MOST_TOGETHER:
+            problem = f"rounds.together lists {len(together)} steps"
+            raise InputError(problem, fix=f"at most {MOST_TOGETHER} fit into one round")
+        sets = (combinations(together, size) for size in range(2, len(together) + 1))
+        self.actions = [*((step,) for step in every), *chain(*sets)]  # steps by themselves come first
+        self.uses = np.array([np.isin(every, steps) for steps in self.actions], np.float64)  # (A, M)
+        self.action_costs = self.uses @ workup.costs + workup.fee
+        alone = [[(step, o) for o in range(len(workup.steps[step].outcomes))] for step in every]
+        results = [[*product(*(alone[step] for step in steps))] for steps in self.actions]
+        self.first = np.cumsum([1, *map(len, results)]).tolist()
+        self.results = [(), *chain(*results)]  # steps and their outcomes, of each row
+        self.rows = np.array([workup.likelihood(row) for row in self.results])
+        self.masks = [_bits(row > 0) for row in self.rows]
+        self.confirms = [self._confirms(row) for row in self.results]
+        self._tells: dict[int, list[bool]] = {}
+        self.losses = np.array([end.losses for end in workup.endings])  # (stops, K)
+        self.names_class = np.array([end.names_class for end in workup.endings], np.intp)
+
+    def action_name(self, action: int) -> str:
+        """The steps of an action, in words."""
+        return " + ".join(self.workup.steps[step].name for step in self.actions[action])
+
+    def outcome_name(self, row: int) -> str:
+        """What an action has shown, in words."""
+        return " + ".join(self.workup.steps[step].outcomes[outcome] for step, outcome in self.results[row])
+
+    def start(self, found: Findings | None = None) -> tuple[State, FloatArray]:
+        """The state after some findings, and how likely they are for each class.
+
+        What their steps require counts as made, and each step as a round of its own. A visit has the outcome None.
+        """
+        steps, index, findings = self.workup.steps, self.workup.step_index, dict[int, int]()
+        for name, outcome in (found or {}).items():
+            if name not in index:
+                raise InputError(f"found contains {name!r}, which is no step: choose from {', '.join(index)}.")
+            step = steps[index[name]]
+            number = step.outcome(outcome)
+            if number is None:
+                raise InputError(f"found says {name}={outcome}, but its outcomes are {', '.join(step.outcomes)}.")
+            findings[index[name]] = number
+        for made in tuple(findings):
+            for before, wanted in self.before[made]:
+                other = steps[before]
+                only = other.outcome(None) if wanted is None else wanted
+                if only is not None and findings.setdefault(before, only) != only:
+                    raise InputError(
+                        f"found says {other.name}={other.outcomes[findings[before]]}, but {steps[made].name} "
+                        f"requires {other.name}={other.outcomes[only]}: correct one of the two."
+                    )
+        outcomes = tuple(findings.get(s, UNUSED) if is_kept else UNUSED for s, is_kept in enumerate(self.tracked))
+        likelihood = self.workup.likelihood(findings.items())
+        if not likelihood.any():
+            raise InputError(f"found is {dict(found or {})}: no class can have all of these outcomes.")
+        possible = _bits(likelihood > 0)
+        done = self._ends(possible, self._confirms(findings.items()))
+        return State(possible, outcomes, len(findings) if self.counts_rounds else 0, done), likelihood
+
+    def open_actions(self, state: State) -> list[int]:
+        """Every action that is possible and of any use."""
+        can_end_well = (  # where there is no other way to end, a class may still be confirmed
+            any(k is not None and state.possible >> k & 1 for k in step.confirmed) and self.can_be_made(state, n)
+            for n, step in enumerate(self.workup.steps)
+        )
+        if state.done or not (self.workup.stops or not self.workup.confirm or any(can_end_well)):
+            return []
+        told = self.informative(state.possible)
+        ready = {  # and tell anything, or lead to a step that does
+            step
+            for step, after in enumerate(self.after)
+            if self.is_ready(state, step)
+            and (told[step] or any(told[other] and self.can_be_made(state, other) for other in after))
+        }
+        actions = [action for action, steps in enumerate(self.actions) if ready.issuperset(steps)]
+        return [action for action in actions if self._affordable(state, self.actions[action])]
+
+    def branches(self, state: State, action: int) -> Iterator[tuple[int, State | None]]:
+        """Where an action may lead, by the rows of its outcomes; to None where the work-up ends."""
+        for row in range(self.first[action], self.first[action + 1]):
+            if possible := state.possible & self.masks[row]:
+                outcomes = list(state.outcomes)
+                for step, outcome in self.results[row]:
+                    outcomes[step] = outcome if self.tracked[step] else UNUSED
+                ended = self._ends(possible, self.confirms[row])
+                yield row, None if ended else State(possible, tuple(outcomes), state.rounds + self.counts_rounds)
+
+    def can_be_made(self, state: State, step: int) -> bool:
+        """Whether a step has not been made, and all that it requires has come about or may still."""
+        if state.outcomes[step] != UNUSED:
+            return False
+        may_be = (
+            state.outcomes[b] == wanted
+            or (state.outcomes[b] == UNUSED and self.masks[self.first[b] + wanted] & state.possible)
+            for b, wanted in self.before[step]
+            if wanted is not None
+        )
+        return all(may_be) and self._affordable(state, (step, *self.missing(state, step)))
+
+    def missing(self, state: State, step: int) -> list[int]:
+        """What a step requires, directly or not, and has not been made."""
+        return [before for before in dict(self.before[step]) if state.outcomes[before] == UNUSED]
+
+    def is_ready(self, state: State, step: int) -> bool:
+        """Whether a step can be made now."""
+        return not self.missing(state, step) and self.can_be_made(state, step)
+
+    def informative(self, possible: int) -> list[bool]:
+        """Of each action whether an outcome confirms a class, or is likelier for one class than for another."""
+        if possible not in self._tells:
+            some = self.rows[:, [k for k in range(self.rows.shape[1]) if possible >> k & 1]]
+            tells = (some != some[:, :1]).any(axis=1) | (np.array(self.confirms) & some.any(axis=1))
+            self._tells[possible] = np.logical_or.reduceat(tells, self.first[:-1]).tolist()
+        return self._tells[possible]
+
+    def _affordable(self, state: State, steps: tuple[int, ...]) -> bool:
+        if self.workup.budget is None:
+            return True
+        made = [step for step, outcome in enumerate(state.outcomes) if outcome != UNUSED]
+        spent = self.workup.costs[[*made, *steps]].sum() + (state.rounds + 1) * self.workup.fee
+        return bool(spent <= self.workup.budget * AFFORDABLE)
+
+    def _confirms(self, results: Any) -> bool:
+        return any(self.workup.steps[step].confirmed[outcome] is not None for step, outcome in results)
+
+    def _ends(self, possible: int, confirms: bool) -> bool:
+        """Whether a class is confirmed, or is the only one left where that is enough."""
+        return confirms if self.workup.confirm else possible.bit_count() == 1
+
+    def most_states(self, start: State, limit: int) -> int:
+        """A bound on how many states can be reached, by counting; it is not counted on beyond a limit."""
+        states = {start}
+        for step in sorted(range(len(self.before)), key=lambda step: len(self.before[step])):
+            for state in states.copy():  # each set of steps in one order only
+                if self.is_ready(state, step):
+                    states.update(after for _, after in self.branches(state, step) if after is not None)
+                if len(states) > limit:
+                    return len(states)
+        return len(states)
+
+    def too_many(self, limit: int) -> InputError:
+        """What is wrong with a work-up that has more states than this, and what would help."""
+        kept = [step.name for step, is_kept in zip(self.workup.steps, self.tracked, strict=True) if is_kept]
+        why = f"{len(self.workup.classes)} classes can be ruled out in any combination"
+        if kept:
+            some = f"{', '.join(kept[:3])}{' and so on' * (len(kept) > 3)}"
+            why = f"each of {counted(len(kept), 'step')} ({some}) may have been made or not, with any outcome"
+        return InputError(
+            f"the work-up has more than {limit:,} states, too many for this: {why}. Use fewer noisy steps or "
+            "outcomes, definitive tests with one loss of giving up, or a hierarchy. One case can be planned all "
+            "the same, by plan_workup or pandora next."
+        )
+
+
+def _bits(possible: Any) -> int:
+    return sum(1 << k for k, value in enumerate(possible) if value)
 
 
 class GraphArrays(NamedTuple):
