@@ -68,12 +68,11 @@ def kind_of_texts(texts: Iterable[str | None], decimal: str = ".") -> Kind:
     """What cells of text hold: percentages, numbers, or text; nothing if there is none."""
     kind: Kind = "other"
     for text in texts:
-        cell = (text or "").strip()
-        if cell in MISSING_NUMBERS:
-            continue
-        if number_in(cell, decimal) is None:
+        number = number_in(text, decimal)
+        if number is None:
             return "text"
-        kind = "percent" if kind == "percent" or cell.endswith("%") else "number"
+        if number == number:  # else it is missing
+            kind = "percent" if kind == "percent" or "%" in str(text) else "number"
     return kind
 
 
