@@ -55,8 +55,8 @@ def test_the_line_that_tells_excel_the_separator_is_no_row(tmp_path):
 def test_options_overrule_what_would_be_recognised(tmp_path):
     path = text_file(tmp_path, "y_true;a,b\na;0.5,0.5\nb;0.5,0.5\n")
     assert "--separator comma or semicolon" in refused(path)
-    assert list(open_source(path, said=Dialect(separator=";")).kinds) == ["y_true", "a,b"]
-    assert list(open_source(path, said=Dialect(separator="comma")).kinds) == ["y_true;a", "b"]
+    assert list(open_source(path, dialect=Dialect(separator=";")).kinds) == ["y_true", "a,b"]
+    assert list(open_source(path, dialect=Dialect(separator="comma")).kinds) == ["y_true;a", "b"]
     latin = text_file(tmp_path, csv_text().encode("latin-1"))
     assert whole(latin, dialect=Dialect(encoding="mac-roman")).classes == ("Grippe", "Erk‰ltung")
     assert "cannot be read" in refused(latin, dialect=Dialect(encoding="ascii"))

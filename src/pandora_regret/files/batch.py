@@ -133,10 +133,17 @@ class Batch:
         """All rows, or some, as the kernels take them; `blamed` makes their errors name the file."""
         model, labels, some = self.model, list(self.classes), self if rows is None else self.take(rows)
         numbers = range(len(self)) if rows is None else rows
-        about: Fields = {"weights": some.weights, "order_only": model.order_only}
-        values = np.ascontiguousarray(some.values)
-        about["rescaled"] = self.changes.rescaled
-        forecast = Forecast(values, model.logits, labels, some.truth, numbers, self.tolerance, **about)
+        forecast = Forecast(
+            np.ascontiguousarray(some.values),
+            model.logits,
+            labels,
+            some.truth,
+            numbers,
+            self.tolerance,
+            weights=some.weights,
+            rescaled=self.changes.rescaled,
+            order_only=model.order_only,
+        )
         return forecast if some.votes is None else forecast.with_votes(some.votes)
 
     def take(self, rows: IntArray) -> Batch:
@@ -156,10 +163,9 @@ class Batch:
             return self
         place = {label: k for k, label in enumerate(self.classes)}
         order = np.array([place[label] for label in classes])
-        tables = {name: getattr(self, name) for name in ("values", "votes", "costs")}
-        tables = {name: None if of is None else of.take(order, axis=1) for name, of in tables.items()}
-        truth, columns = np.append(np.argsort(order), -1)[self.truth], tables.pop("values").T
-        return replace(self, classes=classes, truth=truth, columns=columns, **tables)
+        votes, costs = (None if of is None else of[:, order] for of in (self.votes, self.costs))
+        truth, columns = np.append(np.argsort(order), -1)[self.truth], self.values[:, order].T
+        return replace(self, classes=classes, truth=truth, columns=columns, votes=votes, costs=costs)
 
     def check(self) -> Batch:
         """The same; ids that occur twice, forecasts that cannot be scored, no weight at all are told."""

@@ -89,9 +89,9 @@ class ListedRows(TableInMemory):
         return truth, values.T
 
 
-def open_json(path: str, head: bytes, said: Dialect, classes: Sequence[str] | None, location: str) -> Source:
+def open_json(path: str, head: bytes, dialect: Dialect, classes: Sequence[str] | None, location: str) -> Source:
     """JSON lines: a table, or rows with lists of their own, as the first line tells."""
-    file, sample, _ = JsonLines.begun(path, head, said, location)
+    file, sample, _ = JsonLines.begun(path, head, dialect, location)
     file = replace(file, done=written_otherwise(path, file.encoding))
     rows = [values for _, values in file.objects(file.records(io.BytesIO(sample)))]
     names = list(dict.fromkeys(name for row in rows for name in row))
@@ -103,7 +103,7 @@ def open_json(path: str, head: bytes, said: Dialect, classes: Sequence[str] | No
         records = {f" line {line}": values for line, values in objects}
         if is_sample:
             return _read_samples(file, records, classes or ())
-        return read_lists(file, records, said.other, classes or ())
+        return read_lists(file, records, dialect.other, classes or ())
     check_names(names, path)
     return replace(file, kinds=kinds_of(table_of(rows, names)))
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from pandora_regret.files.layout import Layout
 from pandora_regret.files.roles import COSTS, ID, LABEL, MODEL, ROLES, SINGLE, VOTES, Role
 from pandora_regret.files.source import Collected, FileError, Source
 from pandora_regret.inputs import Fields, InputError, Names, did_you_mean, matched, quoted
-from pandora_regret.text import listed
+from pandora_regret.text import counted, listed
 
 if TYPE_CHECKING:
     from pandora_regret.files.predictions import Predictions
@@ -75,30 +76,20 @@ def find_columns(layout: Layout, source: Source, is_truth: bool = False) -> Colu
 
     Where the truth has a file of its own, that has no forecasts, and the others have only ids and forecasts.
     """
-    layout, roles, needed = source.in_layout(layout), {*SINGLE}, {LABEL}
-    if layout.truth is not None:
-        needed, roles = {ID, LABEL}, roles - {MODEL} if is_truth else {ID, MODEL}
-        nothing: Fields = dict.fromkeys(OF_FORECASTS if is_truth else OF_TRUTHS)
-        layout = replace(layout, **nothing)
-    if layout.votes_prefix is not None and layout.label is not None:
-        problem = f"is read with votes ({layout.votes_prefix!r}) and with the label {layout.label!r}"
-        fix = "say one of them (--votes-prefix, --label)"
-        raise FileError(problem, source.path, fix, argument=LABEL.option)
-    roles -= set() if layout.votes_prefix is None else {LABEL}
-    needed -= {LABEL} if layout.unlabelled and not is_truth else set()
+    layout, roles, needed = _of_file(source.in_layout(layout), source, is_truth)
     named, prefix = layout.columns or {}, layout.proba_prefix or ""
     written = {name: named.get(name, f"{prefix}{name}") for name in layout.classes or named}
-    said = {role: getattr(layout, role.option) for role in SINGLE if role in roles}
-    names = {role: role.usual if asked is None else (asked,) for role, asked in said.items()}
-    asked = dict.fromkeys(name for of in (layout.by or (), written.values(), *names.values()) for name in of)
-    meant, classes = matched(asked, source.kinds), {*written.values()}
-    single = Fields()
+    asked = {role: getattr(layout, role.option) for role in SINGLE if role in roles}
+    names = {role: role.usual if name is None else (name,) for role, name in asked.items()}
+    meant = matched([*(layout.by or ()), *written.values(), *chain(*names.values())], source.kinds)
+    single, of_classes = Fields(), {*written.values()}
     for role, usual in names.items():
-        there = [meant[name] for name in usual if name in meant and (said[role] or meant[name] not in classes)]
-        if there:
-            single[role.name] = there[0]
-        elif said[role] is not None or role in needed:
-            raise _no_column(role, said[role], source)
+        there = (meant[name] for name in usual if name in meant)
+        column = next((name for name in there if asked[role] or name not in of_classes), None)
+        if column is not None:
+            single[role.name] = column
+        elif asked[role] is not None or role in needed:
+            raise _no_column(role, asked[role], source)
     by = tuple(meant[name] for name in layout.by or () if name in meant)
     taken = {*single.values(), *by}
     column_of = _listed(layout, source, written, meant) if written else _unlisted(layout, source, taken, is_truth)
@@ -117,6 +108,24 @@ def find_columns(layout: Layout, source: Source, is_truth: bool = False) -> Colu
         fix = "write one number or text per row"
         raise FileError("holds lists or structures", source.path, fix, f": column {nested!r}", column=nested)
     return columns
+
+
+def _of_file(layout: Layout, source: Source, is_truth: bool) -> tuple[Layout, set[Role], set[Role]]:
+    """What a layout says of a file; the roles that single columns of it may have, and those that it must have."""
+    roles, needed = {*SINGLE}, {LABEL}
+    if layout.truth is not None:
+        needed, roles = {ID, LABEL}, roles - {MODEL} if is_truth else {ID, MODEL}
+        nothing: Fields = dict.fromkeys(OF_FORECASTS if is_truth else OF_TRUTHS)
+        layout = replace(layout, **nothing)
+    if layout.votes_prefix is not None:
+        roles -= {LABEL}
+        if layout.label is not None:
+            problem = f"is read with votes ({layout.votes_prefix!r}) and with the label {layout.label!r}"
+            fix = "say one of them (--votes-prefix, --label)"
+            raise FileError(problem, source.path, fix, argument=LABEL.option)
+    if layout.unlabelled and not is_truth:
+        needed -= {LABEL}
+    return layout, roles, needed
 
 
 def _of_each_class(role: Role, layout: Layout, classes: Iterable[str], source: Source) -> Names:
@@ -176,8 +185,7 @@ def _listed(
 def _check_several(names: Collection[Any], source: Source, condition: str = "") -> None:
     """There are forecasts of two classes at least."""
     if len(names) < 2:
-        columns = f"{len(names)} forecast column{'s' * (len(names) != 1)}"
-        problem = f"has {columns}{condition} among {quoted(source.kinds)}"
+        problem = f"has {counted(len(names), 'forecast column')}{condition} among {quoted(source.kinds)}"
         fix = "write one column per class, two at least, or say what their names begin with (--proba-prefix)"
         raise FileError(problem, source.path, fix, argument="proba_prefix")
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pandora_regret.files.batch import PADDED, WHOLE, Batch, ids_written_otherwise, with_numbers
 from pandora_regret.files.roles import KEPT
-from pandora_regret.files.source import FileError, Kind, Records, Source, Tables, unreadable
+from pandora_regret.files.source import FileError, Kind, Records, Source, Tables
 from pandora_regret.inputs import (
     LARGEST,
     SMALLEST,
@@ -83,14 +83,18 @@ def _kind_of(arrow_type: Any) -> Kind:
 
 
 @contextmanager
-def explained(path: str, format_name: str) -> Iterator[None]:
-    """A library's complaint about a file's bytes, as one sentence."""
+def explained(path: str, format_name: str, *further: type[Exception]) -> Iterator[None]:
+    """A library's complaint about a file's bytes, as one sentence; `further` errors are its own."""
     try:
         yield
-    except (pa.ArrowException, EOFError, UnicodeError, OSError) as error:
+    except (pa.ArrowException, EOFError, UnicodeError, OSError, *further) as error:
         if isinstance(error, OSError) and error.strerror:
             raise FileError(f"cannot be read: {error.strerror}", path) from None
-        raise unreadable(path, format_name, error) from None
+        reason = str(error).strip().split("\n")[0].rstrip(".")[:200]
+        advice = "It may be incomplete or damaged; write it again"
+        if isinstance(error, UnicodeError):
+            advice = "It may have another encoding, which --encoding names, or be damaged"
+        raise FileError(f"cannot be read as {format_name}: {reason}. {advice}", path) from None
 
 
 def plain_array(column: Any) -> NDArray[Any]:

@@ -14,7 +14,7 @@ import tempfile
 import zipfile
 import zlib
 from ast import literal_eval
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, reduce
@@ -43,7 +43,6 @@ from pandora_regret.files.source import (
     check_names,
     head_of,
     noted,
-    unreadable,
 )
 from pandora_regret.files.text import DelimitedFile, table_of
 from pandora_regret.inputs import Fields, matched, quoted
@@ -73,7 +72,7 @@ BUFFER_BYTES = 1 << 20  # of each Parquet column: a huge row group is not read a
 FORECASTS, CLASSES = "y_proba", "classes"
 USUAL_NAMES = frozenset(name for role in ROLES for name in role.usual)
 PLAIN = "USbiuf"  # kinds of arrays that are text or numbers
-BAD_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, lzma.LZMAError, OSError, RuntimeError, ValueError)
+BAD_ZIP = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, RuntimeError, ValueError)
 BAD_ARCHIVE = (*BAD_ZIP, SyntaxError, TokenError, MemoryError, KeyError, OverflowError)  # headers are literals
 CELL = re.compile(rb'\br="([A-Z]{1,3})([0-9]{1,7})"')
 SMALL, SPARSEST = 1 << 24, 100  # places in a sheet; places for each cell
@@ -81,7 +80,7 @@ WHOLE = 1 << 53  # up to here, a number of a sheet that has no fraction is exact
 
 
 def open_source(
-    path: AnyPath | Source, classes: Sequence[str] | None = None, said: Dialect = RECOGNISED
+    path: AnyPath | Source, classes: Sequence[str] | None = None, dialect: Dialect = RECOGNISED
 ) -> Source:
     """The table of a file; `classes` name the columns of an archive that does not, and `-` is standard input."""
     if isinstance(path, Source):
@@ -90,22 +89,20 @@ def open_source(
     if name == STANDARD_INPUT:
         name, location = NAME, _spooled(sys.stdin)
     head = head_of(location)
-    binary: Callable[..., Source] | None = next(
-        (opened for mark, opened in BEGINNINGS.items() if re.match(mark, head, re.DOTALL)), None
-    )
-    if binary is not None:
+    opening = next((opening for mark, opening in BEGINNINGS.items() if re.match(mark, head, re.DOTALL)), None)
+    if opening is not None:
         if name == NAME:
             raise FileError("is no text", NAME, "save it as a file, and pass that")
-        source = binary(name, head, said, classes)
+        source: Source = opening(name, head, dialect, classes)
     elif ".jsonl" in name.lower() or ".ndjson" in name.lower() or JSON.match(head):
-        source = open_json(name, head, said, classes, location)
+        source = open_json(name, head, dialect, classes, location)
     else:
-        source = DelimitedFile.open(name, head, said, "\t" if ".tsv" in name.lower() else ",", location)
+        source = DelimitedFile.open(name, head, dialect, "\t" if ".tsv" in name.lower() else ",", location)
     kinds = list(source.kinds.values())
-    return source if "nested" not in kinds and kinds.count("number") > 1 else _with_lists(source, said, classes)
+    return source if "nested" not in kinds and kinds.count("number") > 1 else _with_lists(source, dialect, classes)
 
 
-def _with_lists(source: Source, said: Dialect, classes: Sequence[str] | None) -> Source:
+def _with_lists(source: Source, dialect: Dialect, classes: Sequence[str] | None) -> Source:
     """The source; its rows as lists of candidates, where cells of a column are such lists, or the text of such."""
     with explained(source.path, "a table"):
         columns = list(source.kinds)
@@ -115,7 +112,7 @@ def _with_lists(source: Source, said: Dialect, classes: Sequence[str] | None) ->
         parts = source.read(columns, frozenset(), ROWS_AT_ONCE)
         rows = (_unwritten(row) for part in parts for row in part.to_pylist())
         records = {f" row {n}": row for n, row in enumerate(rows, 1)}
-    return read_lists(source, records, said.other, classes or ())
+    return read_lists(source, records, dialect.other, classes or ())
 
 
 def _unwritten(row: Fields) -> Fields:
@@ -154,13 +151,13 @@ def source_of(frame: Any, name: str) -> Source:
     return TableInMemory(name, kinds_of(table), table=table)
 
 
-def read_table(path: AnyPath, said: Dialect = RECOGNISED) -> Any:
+def read_table(path: AnyPath, dialect: Dialect = RECOGNISED) -> Any:
     """All rows and columns of a file of any format, as one Arrow table: numbers as numbers, all else as text.
 
     For whoever wants a table that holds no predictions, such as the features of a data set. Errors name the file
     and the line.
     """
-    source = open_source(path, said=said)
+    source = open_source(path, dialect=dialect)
     numbers = tuple(name for name, kind in source.kinds.items() if kind == "number")
     rows = Predictions(source.path, (source,), Columns(numbers, numbers)).walk(list(source.kinds))
     with explained(source.path, "a table"):
@@ -240,11 +237,12 @@ def open_archive(path: str, _: bytes, __: Dialect, classes: Sequence[str] | None
 
     The archive's `classes` name those of forecasts, or the `classes` that were asked for, else numbers do.
     """
-    try:
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
-            arrays = {key: np.asarray(array) for key, array in archive.items()}
-    except BAD_ARCHIVE as error:
-        raise unreadable(path, "NPZ", error) from None
+    with (
+        explained(path, "NPZ", *BAD_ARCHIVE),
+        open(path, "rb") as file,  # which NumPy would leave open after an error
+        np.load(file, allow_pickle=False) as archive,
+    ):
+        arrays = {key: np.asarray(array) for key, array in archive.items()}
     if FORECASTS not in arrays or arrays[FORECASTS].ndim != 2:
         problem = f"holds the arrays {quoted(sorted(arrays))}"
         raise FileError(problem, path, "save the forecasts as y_proba, shape (rows, classes)")
@@ -282,17 +280,14 @@ def _plain(array: NDArray[Any], path: str, key: str) -> NDArray[Any]:
     raise FileError(problem, path, "save UTF-8 text or numbers", f": array {key!r}", column=key)
 
 
-def open_sheet(path: str, _: bytes, said: Dialect, *__: Any) -> TableInMemory:
+def open_sheet(path: str, _: bytes, dialect: Dialect, *__: Any) -> TableInMemory:
     """One sheet: the names of the columns in its first row that names them all, and the rows below."""
     calamine = import_optional("python_calamine", extra="excel")
     _check_extent(path)
-    try:
-        with calamine.CalamineWorkbook.from_path(path) as book:
-            titles = book.sheet_names
-            number = _sheet_number(str(said.sheet or 1), titles, path)
-            cells = book.get_sheet_by_index(number).to_python(skip_empty_area=False)
-    except (calamine.CalamineError, OSError) as error:
-        raise unreadable(path, "Excel", error) from None
+    with explained(path, "Excel", calamine.CalamineError), calamine.CalamineWorkbook.from_path(path) as book:
+        titles = book.sheet_names
+        number = _sheet_number(str(dialect.sheet or 1), titles, path)
+        cells = book.get_sheet_by_index(number).to_python(skip_empty_area=False)
     rows = {at: [_value(cell) for cell in row] for at, row in enumerate(cells, 1) if any(map(str, row))}
     if not rows:
         raise FileError("has an empty sheet", path, "name another (--sheet), or fill it")
@@ -318,12 +313,9 @@ def _value(cell: Any) -> Any:
 
 def _check_extent(path: str) -> None:
     """No cell far away from all others: a sheet is held whole, from its first cell to its last."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = [name for name in archive.namelist() if re.fullmatch(r"xl/worksheets/.*\.xml", name)]
-            sheets = [CELL.findall(archive.read(name)) for name in names]
-    except BAD_ZIP as error:
-        raise unreadable(path, "Excel", error) from None
+    with explained(path, "Excel", *BAD_ZIP), zipfile.ZipFile(path) as archive:
+        names = [name for name in archive.namelist() if re.fullmatch(r"xl/worksheets/.*\.xml", name)]
+        sheets = [CELL.findall(archive.read(name)) for name in names]
     for cells in sheets:
         rows = max((int(row) for _, row in cells), default=0)
         last = max((letters.rjust(3, b"@") for letters, _ in cells), default=b"")

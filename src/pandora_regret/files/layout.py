@@ -181,10 +181,10 @@ class ModelEntry(Dialect):
 
     def files(self, defaults: Layout, folder: str) -> ModelFiles:
         """The same with what it leaves out, and the files that patterns name in order of their names."""
-        given = {name: value for name, value in vars(self).items() if value is not None}
-        of_text = {each.name: given.pop(each.name) for each in fields(Dialect) if each.name in given}
-        name, path = given.pop("name"), given.pop("path")
-        given = {"proba_prefix": None} | given if self.columns else given
+        settings = {name: value for name, value in vars(self).items() if value is not None}
+        of_text = {each.name: settings.pop(each.name) for each in fields(Dialect) if each.name in settings}
+        name, path = settings.pop("name"), settings.pop("path")
+        settings = {"proba_prefix": None} | settings if self.columns else settings
         paths = list[str]()
         for each in (path,) if isinstance(path, str) else path:
             whole = os.path.join(folder, each)
@@ -192,7 +192,7 @@ class ModelEntry(Dialect):
         if not paths:
             problem = f"of model {name!r} is {path!r}, and no file is called like that in {folder or '.'}"
             raise InputError(problem, argument="path", value=path, fix="correct it")
-        layout = replace(defaults, dialect=replace(defaults.dialect, **of_text), **given)
+        layout = replace(defaults, dialect=replace(defaults.dialect, **of_text), **settings)
         return ModelFiles(tuple(paths), layout, name)
 
 

@@ -125,16 +125,16 @@ class _Failed(Problems):
 def _understood(
     files: Sequence[ModelFiles], priced: Collection[str] | None, told: Sequence[Problems]
 ) -> list[Predictions]:
-    """The tables of files that go together; `told` are told what is wrong with them."""
-    tables, known, layout = list[Predictions](), list[Predictions](), files[0].layout if files else Layout()
+    """The tables of files that go together; each one of `told` is told what is wrong with its own."""
+    tables, understood, layout = list[Predictions](), list[Predictions](), files[0].layout if files else Layout()
     truth = None if layout.truth is None else read_truth(layout)
     for one, problems in zip(files, told, strict=True):
         with problems.noting():
             tables.append(replace(table_of(one), truth=truth, problems=problems))
     for table in with_known_classes(tables, priced):
         with table.problems.noting():
-            known.append(settled(table))
-    return over_all_options(known)
+            understood.append(settled(table))
+    return over_all_options(understood)
 
 
 def table_of(files: ModelFiles) -> Predictions:
@@ -168,7 +168,7 @@ def models_of(model: Predictions) -> list[Predictions]:
 
 def read_truth(layout: Layout, classes: Names | None = None) -> Batch:
     """The truth of a layout that names a file of its own for it; `classes` are all that may be true, if given."""
-    source = open_source(layout.truth or "", said=layout.dialect)
+    source = open_source(layout.truth or "", dialect=layout.dialect)
     columns = find_columns(layout, source, is_truth=True)
     model = Predictions(source.path, (source,), columns, layout)
     if not columns.votes:
@@ -380,28 +380,32 @@ def read_row(
     layout = replace(layout, unlabelled=True, truth=None)
     [table] = with_known_classes([table_of(ModelFiles((os.fspath(path),), layout))], priced)
     model, column = scaled(table), None if case is None else table.columns.id
-    for is_so, argument, problem, fix in (
-        (not model.classes, None, "has no columns of numbers", "write one per class, its probability"),
-        (row is None and case is None, "row", "is a file", "say which of its rows with --row (from 1) or --case"),
-        (model.order_only, None, "lists options in order only", "look in this order"),
-        (case is not None and not column, "ids", "has no column of ids", "say which one names the rows with --id"),
-    ):
-        if is_so:
-            raise FileError(problem, model.path, fix, argument=argument)
+    if not model.classes:
+        raise FileError("has no columns of numbers", model.path, "write one per class, its probability")
+    if row is None and case is None:
+        raise FileError(
+            "is a file", model.path, "say which of its rows with --row (from 1) or --case", argument="row"
+        )
+    if model.order_only:
+        raise FileError("lists options in order only", model.path, "look in this order")
+    if case is not None and not column:
+        raise FileError(
+            "has no column of ids", model.path, "say which one names the rows with --id", argument="ids"
+        )
     columns = Columns(model.classes, model.columns.forecasts, costs=model.columns.costs, id=column)
     wanted = str(row) if case is None else case
     rows = _rows_called(wanted, replace(model, columns=columns))
     if len(rows) != 1:
         problem = f"has {len(rows) or 'no'} row{'s' * (len(rows) > 1)} whose {column or 'number'} is {wanted!r}"
-        which = f"say which with --row: {' or '.join(str(1 + one.places[0]) for one in rows)}" if rows else None
-        raise FileError(problem, model.path, which, argument="row" if case is None else "ids", value=wanted)
+        fix = f"say which with --row: {' or '.join(str(1 + one.places[0]) for one in rows)}" if rows else None
+        raise FileError(problem, model.path, fix, argument="row" if case is None else "ids", value=wanted)
     [batch] = rows
-    forecast, costs, own = batch.values[0], batch.costs, np.arange(len(model.classes))
+    forecast, classes, place = batch.values[0], np.array(model.classes, dtype=object), batch.place(0)
+    own = slice(None)
     if isinstance(model.sources[0], ListedRows):  # the options that it has itself
-        own = np.flatnonzero(forecast > (-np.inf if model.logits else 0))
-    classes, costs = tuple(model.classes[k] for k in own), None if costs is None else costs[0, own]
-    place = batch.place(0)
-    return OneRow(classes, forecast[own], place, costs, (*model.done, *batch.changes.done(place)))
+        own = forecast > (-np.inf if model.logits else 0)
+    costs = None if batch.costs is None else batch.costs[0, own]
+    return OneRow((*classes[own],), forecast[own], place, costs, (*model.done, *batch.changes.done(place)))
 
 
 def _rows_called(wanted: str, model: Predictions) -> list[Batch]:

@@ -117,8 +117,7 @@ class Predictions:
             forecasts = np.asarray(forecasts) / 100
         fields["id_column"] = rows.column(self.watched) if self.watched else None
         file, spelled = self.sources.index(source), frozenset(rows.spelled.items())
-        places = rows.numbers + FILE * file if file else rows.numbers
-        batch = Batch(self, self.classes, truth, forecasts, first_row, places, **fields)
+        batch = Batch(self, self.classes, truth, forecasts, first_row, rows.numbers + FILE * file, **fields)
         outside = 0 if source.other is None else int(batch.outside.sum())
         batch = replace(batch, changes=Changes(spelled, outside, source.other or ""))
         rescaled = (self.layout.normalise or self.percent) and not self.logits and columns.forecasts
@@ -129,9 +128,9 @@ class Predictions:
         names, needed = {*columns} - {""}, self.columns.numbers
         rows = rows or min(ROWS, ELEMENTS // (1 + len(names)))
         for source in self.sources:
-            start, kinds = source.first, {name: kind for name, kind in source.kinds.items() if name in names}
-            numbers = frozenset(name for name, kind in kinds.items() if kind != "percent" and name in needed)
-            for records in regrouped(source.read(list(kinds), numbers, rows), rows):
+            start, present = source.first, [name for name in source.kinds if name in names]
+            numbers = needed - {name for name, kind in source.kinds.items() if kind == "percent"}
+            for records in regrouped(source.read(present, numbers, rows), rows):
                 yield Rows(self, source, np.arange(start, start + len(records)), records)
                 start += len(records)
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from pandora_regret.files.batch import MOST_NAMED, spelled_otherwise
 from pandora_regret.files.layout import Dialect
-from pandora_regret.files.source import ROWS_AT_ONCE, FileError, Source
+from pandora_regret.files.source import ROWS_AT_ONCE, AllDone, FileError, Source, noted
 from pandora_regret.files.written import named_twice, read_texts, read_written_number
-from pandora_regret.inputs import Done, FloatArray, InputError, check_costs, did_you_mean, folded, matched, quoted
+from pandora_regret.inputs import FloatArray, InputError, check_costs, did_you_mean, folded, matched, quoted
 from pandora_regret.optional import import_optional
 from pandora_regret.priors import Prior
 from pandora_regret.priors.names import FILE, PRIORS, spelled_priors
@@ -35,7 +35,7 @@ class Prices:
     costs: FloatArray  # (K,)
     currency: str  # or another unit; "" where there is none
     source: str  # where they come from
-    done: tuple[Done, ...] = ()  # prices that were not used
+    done: AllDone = ()  # prices that were not used
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class PriceList:
     unit: str  # "" where there is none
     source: str  # where they come from
     written_out: bool = False  # on the command line, rather than in a file
-    done: tuple[Done, ...] = ()
+    done: AllDone = ()
 
     @property
     def place(self) -> str:
@@ -64,7 +64,7 @@ class PriceList:
         in_order = np.array([costs[name] for name in names])
         return Prices(check_costs(in_order, f"{self.place}: the cost", names), self.unit, self.source, done)
 
-    def changes(self, classes: Sequence[str], unit: str) -> tuple[dict[str, float], tuple[Done, ...]]:
+    def changes(self, classes: Sequence[str], unit: str) -> tuple[dict[str, float], AllDone]:
         """What a scenario changes of prices in this unit; in a file, other names are counted and left out."""
         if self.unit and self.unit != unit:
             problem = f"is in {self.unit} but prices are {f'in {unit}' if unit else 'without a unit'}"
@@ -75,14 +75,14 @@ class PriceList:
             raise InputError(f"names {quoted(others)}", place=self.place, value=others, fix=fix)
         return costs, done
 
-    def match(self, classes: Iterable[str]) -> tuple[dict[str, float], tuple[Done, ...], list[str]]:
+    def match(self, classes: Iterable[str]) -> tuple[dict[str, float], AllDone, list[str]]:
         """Prices by class; what was done: names that are spelled otherwise, prices not used; and their names."""
         written = matched(map(str, classes), self.costs)
         used = set(written.values())
         done = self.done + spelled_otherwise([(a, b) for b, a in written.items() if a != b], "price", self.place)
-        if others := [name for name in self.costs if name not in used]:
-            sentence = f"price{'s' * (len(others) > 1)} of {listed(others, MOST_NAMED)} not used"
-            done = (*done, Done("prices not used", len(others), sentence, self.source))
+        others = [name for name in self.costs if name not in used]
+        sentence = f"price{'s' * (len(others) > 1)} of {listed(others, MOST_NAMED)} not used"
+        done += noted("prices not used", len(others), sentence, self.source)
         return {name: self.costs[price] for name, price in written.items()}, done, others
 
 
@@ -180,8 +180,8 @@ def _read_price_table(
     from pandora_regret.files.columns import texts_of
     from pandora_regret.files.formats import open_source
 
-    said = Dialect(decimal=".", sheet=sheet)  # commas stay: `read_amounts` tells what they mean
-    source = open_source(path, said=said)
+    dialect = Dialect(decimal=".", sheet=sheet)  # commas stay: `read_amounts` tells what they mean
+    source = open_source(path, dialect=dialect)
     columns = [_column(source, NAMES, name_column), _column(source, COSTS, cost_column)]
     columns += [name for name in matched(UNITS, source.kinds).values() if name not in columns][:1]
     parts = source.read(columns, frozenset(), ROWS_AT_ONCE)
@@ -268,8 +268,7 @@ def read_amounts(
         raise error.replace(place=place(error.column), value=texts[error.column]) from None
     n, costs = len(thousands), {name: price.readings[mark] for name, price in prices.items()}
     sentence = f"{counted(n, 'price')} such as {''.join(thousands[:1])} read as thousands"
-    done = (Done("prices in thousands", n, sentence, source),) if n else ()
-    return PriceList(costs, units.get(first, ""), source, done=done)
+    return PriceList(costs, units.get(first, ""), source, done=noted("prices in thousands", n, sentence, source))
 
 
 def _read(text: str, name: str) -> _Price:

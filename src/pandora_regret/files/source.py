@@ -236,12 +236,3 @@ def head_of(path: str, size: int = HEAD_BYTES) -> bytes:
 def check_readable(path: str) -> None:
     """A file that is there, may be read, and holds something."""
     head_of(path, 1)
-
-
-def unreadable(path: str, format_name: str, error: BaseException, where: str = "") -> FileError:
-    """The error for bytes that are not what they should be."""
-    reason = str(error).strip().split("\n")[0].rstrip(".")[:200]
-    advice = "It may be incomplete or damaged; write it again"
-    if isinstance(error, UnicodeError):
-        advice = "It may have another encoding, which --encoding names, or be damaged"
-    return FileError(f"cannot be read as {format_name}: {reason}. {advice}", path, where=where)

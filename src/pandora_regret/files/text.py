@@ -28,7 +28,6 @@ from pandora_regret.files.source import (
     Tables,
     check_names,
     noted,
-    unreadable,
 )
 from pandora_regret.inputs import Fields, InputError
 
@@ -69,7 +68,7 @@ class TextFile(Source):
     header_rows: ClassVar[int] = 0
 
     @classmethod
-    def begun(cls, path: str, head: bytes, said: Dialect, location: str) -> tuple[Self, bytes, bool]:
+    def begun(cls, path: str, head: bytes, dialect: Dialect, location: str) -> tuple[Self, bytes, bool]:
         """The file as far as its encoding tells, said or recognised.
 
         And whole lines from the beginning, a header and a row at least, and whether they are all there are.
@@ -79,7 +78,7 @@ class TextFile(Source):
         file = cls(path, {}, location=location, compression=codec, content=content)
         with explained(path, "text"):
             with file.stream() as stream:
-                encoding = said.encoding or recognise_encoding(stream.read(SAMPLE_BYTES), path)
+                encoding = dialect.encoding or recognise_encoding(stream.read(SAMPLE_BYTES), path)
             file = replace(file, encoding=encoding)
             with file.lines() as lines:
                 sample = lines.read(SAMPLE_BYTES) + lines.readline(LONGEST_LINE) + lines.readline(LONGEST_LINE)
@@ -132,13 +131,13 @@ class DelimitedFile(TextFile):
     header_rows: ClassVar[int] = 1
 
     @classmethod
-    def open(cls, path: str, head: bytes, said: Dialect, usual: str, location: str) -> Self:
+    def open(cls, path: str, head: bytes, dialect: Dialect, usual: str, location: str) -> Self:
         """Its head is read: how it is written, names, and from the first lines what the columns hold.
 
         `usual` is the separator that its name promises.
         """
-        file, sample, complete = cls.begun(path, head, said, location)
-        separator, decimal = recognise_marks(sample, said, usual, path)
+        file, sample, complete = cls.begun(path, head, dialect, location)
+        separator, decimal = recognise_marks(sample, dialect, usual, path)
         file = replace(file, delimiter=separator, decimal=decimal)
         lines = file.records(io.BytesIO(sample), complete)
         line, names = next(lines, (1, []))
@@ -156,7 +155,7 @@ class DelimitedFile(TextFile):
         return replace(
             file,
             kinds=kinds,
-            header_lines=line + sum(name.count("\n") for name in names),
+            header_lines=line + "".join(names).count("\n"),
             longest_line=max(map(len, sample.split(b"\n"))),
             n_rows=None if rows or not complete else 0,
             done=written_otherwise(path, file.encoding, separator if separator != usual else "", decimal),
@@ -194,15 +193,16 @@ class DelimitedFile(TextFile):
 
         From the first block on in which some are no numbers, they come as text: whoever reads it says where.
         """
-        try:
-            for records in valid_rows(self._parsed(columns, numbers, rows), skipped):
-                yield records
-                skipped += len(records)
-        except (pa.ArrowException, UnicodeError, OSError) as error:
-            self._check_lines()
-            if not numbers:
-                raise unreadable(self.path, "text", error) from None
-            yield from self.read(columns, frozenset(), rows, skipped)
+        with explained(self.path, "text"):
+            try:
+                for records in valid_rows(self._parsed(columns, numbers, rows), skipped):
+                    yield records
+                    skipped += len(records)
+            except (pa.ArrowException, UnicodeError, OSError):
+                self._check_lines()
+                if not numbers:
+                    raise
+                yield from self.read(columns, frozenset(), rows, skipped)
 
     def _parsed(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Tables:
         if self.n_rows == 0:
@@ -298,11 +298,9 @@ class JsonLines(TextFile):
         for number, line in records:
             values, problem, fix = None, "is no JSON object", ONE_PER_LINE
             try:
-                values = decode(line)
-                if each_once:
-                    json.loads(line, object_pairs_hook=_each_once)
+                values = json.loads(line, object_pairs_hook=_each_once) if each_once else decode(line)
             except InputError as error:
-                values, problem, fix = None, error.problem, "name each once"
+                problem, fix = error.problem, "name each once"
             except UnicodeDecodeError:
                 problem, fix = NOT_UTF_8
             except (ValueError, RecursionError):
@@ -357,17 +355,17 @@ def written_otherwise(path: str, encoding: str, separator: str = "", decimal: st
     return noted("dialect", int(bool(words)), f"{path} read with {' and '.join(words)}", path)
 
 
-def recognise_marks(sample: bytes, said: Dialect, usual: str, path: str) -> tuple[str, str]:
+def recognise_marks(sample: bytes, dialect: Dialect, usual: str, path: str) -> tuple[str, str]:
     """Separator and decimal sign of whole lines of UTF-8 text, as said or as recognised; `usual` for the name.
 
     The separator is one that the header holds; of several, the one by which most rows are as long as the header.
     """
     most = min(LINES_LOOKED_AT, 2 + CELLS_LOOKED_AT // (2 + sample.find(b"\n")))
     text = b"\n".join(sample.split(b"\n", most)[:most]).decode("utf-8", "replace")
-    tables = {mark: _values(text, mark) for mark in ([said.separator] if said.separator else SEPARATORS)}
+    tables = {mark: _values(text, mark) for mark in ([dialect.separator] if dialect.separator else SEPARATORS)}
     headed = {mark: rows for mark, rows in tables.items() if rows and len(rows[0]) > 1}
     fits = {mark: sum(len(row) == len(rows[0]) for row in rows[1:]) for mark, rows in headed.items()}
-    best = [mark for mark in fits if fits[mark] == max(fits.values())] or [said.separator or usual]
+    best = [mark for mark in fits if fits[mark] == max(fits.values())] or [dialect.separator or usual]
     if len(best) > 1 and any(len(rows) > 1 for rows in headed.values()):
         problem = f"fits {' and '.join(map(repr, best))} as separators equally well"
         fix = f"say which (--separator {' or '.join(SEPARATORS[mark] for mark in best)})"
@@ -375,8 +373,8 @@ def recognise_marks(sample: bytes, said: Dialect, usual: str, path: str) -> tupl
     separator = usual if usual in best else best[0]
     values = [value.strip() for row in tables[separator][1:] for value in row]
     comma, point = (next(filter(pattern.fullmatch, values), None) for pattern in (WITH_COMMA, WITH_POINT))
-    decimal = said.decimal or ("," if comma and (not point or separator != ",") else ".")
-    if said.decimal is None and decimal == "," and point:  # commas between values would settle it
+    decimal = dialect.decimal or ("," if comma and (not point or separator != ",") else ".")
+    if dialect.decimal is None and decimal == "," and point:  # commas between values would settle it
         problem, fix = f"has numbers such as {comma} and {point}", "say which is meant (--decimal comma or point)"
         raise FileError(problem, path, fix, argument="decimal")
     return separator, decimal
