@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, cast
+from typing import Annotated, Any, Literal, TypeAlias, cast
+
+from msgspec import Meta
 
 from pandora_regret.compare.embedded import EmbeddedSample
 from pandora_regret.inference.estimate import Estimate
@@ -16,6 +18,8 @@ SCHEMA = "pandora-comparison/3"
 TERMS = ("miscalibration", "discrimination", "uncertainty")  # of a decomposition
 MOST_MODELS = 20  # in a notebook
 Kind: TypeAlias = Literal["deploy", "level", "undecided", "single"]
+Price: TypeAlias = Annotated[float, Meta(gt=0)]
+Weight: TypeAlias = Annotated[float, Meta(ge=0)]
 KNOWN_COSTS = "known costs"  # instead of a prior, of a work-up
 
 
@@ -31,22 +35,22 @@ class MetricInfo:
 
 @dataclass(frozen=True)
 class Data:
-    """The instances."""
+    """The instances that models were compared on."""
 
     rows: int  # of positive weight
     weight: float
-    classes: Names
-    class_weights: tuple[float, ...]
+    classes: Annotated[Names, Meta(min_length=2)]
+    class_weights: tuple[Weight, ...]
     clusters: int | None
 
 
 @dataclass(frozen=True)
 class Costs:
-    """What tests cost."""
+    """What tests cost, and where that comes from."""
 
     currency: str | None  # or another unit; "" where costs were given without one, None where they are in tests
     prior: str  # as people write it: "uniform", "gamma:2"
-    typical: tuple[float, ...] | None  # None where every instance has its own
+    typical: tuple[Price, ...] | None  # None where every instance has its own
     source: str | None
 
     @property
@@ -63,7 +67,7 @@ STATED, ALIKE = "stated costs", "all tests cost the same"  # scenarios that are 
 class IntervalMethod:
     """How intervals were made."""
 
-    level: float
+    level: Annotated[float, Meta(gt=0, lt=1)]
     method: str  # "analytic" or "bootstrap"
     replicates: int
     seed: int
@@ -77,7 +81,7 @@ class Bin:
     observed: float
     low: float | None
     high: float | None
-    weight: float
+    weight: Weight
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,7 @@ class ClassResult:
     """Instances of one true class; None where there are none."""
 
     label: str
-    weight: float
+    weight: Weight
     pandora_regret: float | None
     expected_cost: float | None
     realised_cost: float | None
@@ -105,7 +109,7 @@ class Recalibrated:
 
 @dataclass(frozen=True)
 class ModelResult:
-    """One model."""
+    """One model: its scores, what they are made of, and what recalibrating it would change."""
 
     name: str
     scores: dict[str, Estimate]  # by the metrics' keys
@@ -162,10 +166,10 @@ class LargestPair:
 
 @dataclass(frozen=True)
 class Scenario:
-    """Other costs."""
+    """Other typical costs, under which all models are priced, too."""
 
     name: str
-    typical: tuple[float, ...] | None  # None where every instance has its own
+    typical: tuple[Price, ...] | None  # None where every instance has its own
 
 
 @dataclass(frozen=True)
@@ -199,7 +203,7 @@ class Decision:
     margin: float  # per case: differences below it are not worth acting on
     share: float | None  # of the lowest cost, where that is how the margin was given
     recalibrated: bool  # whether all models are compared recalibrated, as that changes who is the cheapest
-    sentences: Names  # the first is the verdict itself
+    sentences: Annotated[Names, Meta(min_length=1)]  # the first is the verdict itself
 
 
 def margin_in_words(margin: float, share: float | None, unit: str | None) -> str:
@@ -220,7 +224,7 @@ FURTHEST_PRICE = 10.0  # times the stated one, or that part of it: prices that a
 class Crossing:
     """A price at which another model becomes the cheapest; None ends lie outside the prices that were tried."""
 
-    price: float
+    price: Price
     low: float | None
     high: float | None
     leader: str  # who is cheapest beyond it
@@ -231,7 +235,7 @@ class BreakEven:
     """The prices of one test nearest to the stated one, from a tenth to ten times it, that change the leader."""
 
     test: str
-    stated: float
+    stated: Price
     below: Crossing | None
     above: Crossing | None
 
@@ -255,7 +259,7 @@ class Subgroup:
 
     name: str
     rows: int
-    weight: float
+    weight: Weight
     models: tuple[GroupModel, ...]  # in the order of `Comparison.models`
     leader: str  # the model that is cheapest here
     flags: Names  # what stands out beyond chance, in sentences
@@ -291,7 +295,7 @@ class Comparison(Shown):
     costs: Costs
     interval: IntervalMethod
     metrics: tuple[MetricInfo, ...]
-    models: tuple[ModelResult, ...]
+    models: Annotated[tuple[ModelResult, ...], Meta(min_length=1)]
     differences: tuple[Difference, ...]
     ranks: dict[str, tuple[float, ...]]
     disagreements: Names
@@ -409,26 +413,22 @@ class Comparison(Shown):
 
 
 def _expectations(whole: Comparison) -> Iterator[tuple[str, bool]]:
-    """Whether each part fits: as long as what it is about, positive where it must be, names that are there."""
+    """Whether each part fits the others: as long as what it is about, names that are there."""
     data, names, k = whole.data, [model.name for model in whole.models], len(whole.data.classes)
     keys, groups = {metric.key for metric in whole.metrics}, [group for part in whole.by for group in part.groups]
-    yield "list of models", len({*names}) == len(names) > 0
-    yield "data.classes", 2 <= k == len(data.class_weights)
-    yield "interval.level", 0 < whole.interval.level < 1
+    yield "list of models", len({*names}) == len(names)
+    yield "data.classes", k == len(data.class_weights)
     yield "metrics", "expected_cost" in keys and len(keys) == len(whole.metrics)
     for key in keys:
         yield f"ranks.{key}", len(whole.ranks.get(key, ())) == len(names)
     for typical in (whole.costs.typical, *(scenario.typical for scenario in whole.scenarios)):
-        yield "typical costs", typical is None or (len(typical) == k and min(typical) > 0)
+        yield "typical costs", typical is None or len(typical) == k
     yield "sample", whole.sample is None or (whole.costs.typical is not None and whole.sample.fits(names, k))
     yield "by", all([each.name for each in group.models] == names for group in groups)
     leaders = {whole.verdict.leader, *(group.leader for group in groups)}
     named = leaders.union(*((gap.model, gap.against) for gap in whole.differences))
-    yield "verdict or names of models", bool(whole.verdict.sentences) and named <= {*names}
-    for each in whole.break_even:
-        prices = [each.stated, *(side.price for side in (each.below, each.above) if side)]
-        yield "break_even", each.test in data.classes and min(prices) > 0
-    weights = [*data.class_weights, *(group.weight for group in groups)]
+    yield "verdict or names of models", named <= {*names}
+    yield "break_even", {each.test for each in whole.break_even} <= {*data.classes}
     for number, model in enumerate(whole.models):
         place, square = f"models[{number}].", {len(model.pair_costs), *map(len, model.pair_costs)}
         yield f"{place}scores", keys <= {*model.scores} and model.scores["expected_cost"].value is not None
@@ -436,5 +436,3 @@ def _expectations(whole: Comparison) -> Iterator[tuple[str, bool]]:
         yield f"{place}by_class", len(model.by_class) in (0, k)
         yield f"{place}scenarios", len(model.scenarios) == len(whole.scenarios)
         yield f"{place}decomposition", model.decomposition is None or {*TERMS} <= {*model.decomposition}
-        weights += [each.weight for parts in (model.by_class, model.calibration) for each in parts]
-    yield "weights", min(weights) >= 0
