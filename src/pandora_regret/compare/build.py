@@ -206,17 +206,14 @@ def compare(
     classes = tuple(str(label) for label in one.labels)
     forecasts = {name: forecast.with_costs(charge.base) for name, forecast in forecasts.items()}
     rows = {name: sample.of(forecast) for name, forecast in forecasts.items()}
-    measured, terms, again = [], {}, dict[str, Forecast]()
-    for name, forecast in rows.items():
-        under = (
-            sample.of(forecasts[name].with_costs(typical / charge.prior.mean))
-            for typical in charge.scenarios.values()
-        )
-        cases = forecasts[name].cases(sample.cases)
+    measured, terms, recalibrated = [], {}, dict[str, Forecast]()
+    for name, forecast in forecasts.items():
+        cases, others = forecast.cases(sample.cases), charge.scenarios.values()
         if method is not None:
             later, _ = recalibration.out_of_fold(cases, method, None, FOLDS, interval.seed, sample.groups)
-            again[name] = replace(later, cluster=None, shares=None)
-        measured.append(measure(name, forecast, charge, again.get(name), under))
+            recalibrated[name] = replace(later, cluster=None, shares=None)
+        under = (sample.of(forecast.with_costs(typical / charge.prior.mean)) for typical in others)
+        measured.append(measure(name, rows[name], charge, recalibrated.get(name), under))
         if decompose:
             parts = recalibration.decompose(
                 None,
@@ -234,7 +231,7 @@ def compare(
     margin, _ = worth_acting(measurements.figures[0][COST].value)
     basis, class_weights = measurements.basis(margin), measurements.class_weights
     embedded = None if workup else embed(rows, sample, charge.prior, charge.typical, interval.seed)
-    rows = again if basis.is_recalibrated else rows
+    rows = recalibrated if basis.is_recalibrated else rows
     weight, clusters = float(sample.weights.sum()), len(sample.keys) if sample.grouped else None
     result = conclude(
         measurements.results(terms),
