@@ -1,5 +1,6 @@
 """Numbers as people read them, and amounts in a unit: money, minutes, or tests where there are no prices."""
 
+import re
 from collections.abc import Iterable
 from math import floor, inf, log10
 from typing import Any
@@ -170,8 +171,7 @@ def is_currency(unit: str | None) -> bool:
     >>> [is_currency(unit) for unit in ("USD", "usd", "CHF", "A$", "min", "", None)]
     [True, True, True, True, False, False, False]
     """
-    letters = unit or ""
-    return affixes(unit)[0] != "" or (len(letters) == 3 and letters.isalpha() and letters.isupper())
+    return bool(affixes(unit)[0] or re.fullmatch("[A-Z]{3}", unit or ""))
 
 
 def affixes(unit: str | None) -> tuple[str, str]:
@@ -260,11 +260,9 @@ class Formats:
 
     def digits(self, kind: str, estimate: Any) -> int | None:
         """How many decimals an estimate of a kind is written with; None where it has no limits."""
-        if estimate.low is None or estimate.high is None:
-            return None
         factor, usual, *_ = self._kinds[kind]
-        unit = self.unit if kind == "money" else ""
-        return rounded_by(factor * estimate.low, factor * estimate.high, unit, usual)
+        low, high, unit = estimate.low, estimate.high, self.unit if kind == "money" else ""
+        return None if low is None or high is None else rounded_by(factor * low, factor * high, unit, usual)
 
     def estimate(self, kind: str, estimate: Any, least_digits: int | None = None) -> tuple[str, str]:
         """An `Estimate` of a kind: its value and its limits, rounded by their distance; no limits are empty text.
