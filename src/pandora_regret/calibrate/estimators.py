@@ -109,7 +109,7 @@ class ReadsForecasts(NamesLikeliest, BaseEstimator):  # type: ignore[misc]
         return with_truth(self._read(X, sample_weight), y, names)
 
     def _unlabelled(self, X: Any, sample_weight: Any = None) -> Forecast:
-        """Forecasts to recalibrate."""
+        """Forecasts without a truth, (N, K), to recalibrate."""
         check_is_fitted(self)
         if is_frame(X):
             X = np.stack(read_columns(X, self._columns, "X")[0], axis=1)
@@ -462,7 +462,7 @@ class CalibratedSearch(NamesLikeliest, _RoutingNotSupportedMixin, MetaEstimatorM
 
     @property
     def n_features_in_(self) -> int:
-        """What the classifier says."""
+        """How many features the classifier was fitted on."""
         check_is_fitted(self)
         return int(self.estimator_.n_features_in_)
 

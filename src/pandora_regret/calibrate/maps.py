@@ -140,7 +140,7 @@ def frequency_map(rows: Forecast) -> Map:
 
 
 def one_factor(inverse_temperature: float, n_classes: int) -> Map:
-    """The map of a temperature."""
+    """The map that multiplies all log-probabilities by 1 / T."""
     return Map(np.full(n_classes, inverse_temperature), np.zeros(n_classes))
 
 

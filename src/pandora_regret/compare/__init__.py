@@ -1,6 +1,7 @@
 """Several models on the same instances: scores with intervals, paired differences, ranks, and who pays for what.
 
     build.py        compare: models and instances -> forecasts in one order, and prices; then all the rest
+    charge.py       what models are charged for: the tests of a search, or a work-up; scenarios of other costs
     estimates.py    a number per row and metric of each model; every estimate with its interval, differences, ranks
     verdict.py      numbers, of rows or of sums, into a Comparison: warnings, what to do, how many more cases,
                     in sentences

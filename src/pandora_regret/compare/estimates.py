@@ -256,7 +256,7 @@ class Measurements:
 
     @cached_property
     def background(self) -> Background:
-        """What estimates are judged by."""
+        """What `Background.score` holds every estimate against."""
         return Background(
             self.classes,
             self.class_weights,

@@ -26,6 +26,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -62,9 +63,7 @@ MOST_CASES = 0.5  # of all weight
 MOST_NAMES = 3  # in one sentence
 IN_PERCENT = 1.1  # ratios below it are said in percent
 How: TypeAlias = str | int | list[float] | None  # a column is cut: "each" value, so many bins, edges, or as usual
-Cuts: TypeAlias = list[
-    tuple[str, How, NDArray[Any]]
-]  # of a breakdown: columns, how they are cut, and values, (N,)
+Cuts: TypeAlias = list[tuple[str, How, NDArray[Any]]]  # of a breakdown: columns, how each is cut, its values (N,)
 
 
 def read_cuts(text: str) -> list[tuple[str, How]]:
@@ -158,9 +157,8 @@ def _divide(column: str, how: How, values: list[Any]) -> tuple[IntArray, list[st
 
     Numbers come in their order, names by falling number of cases; values that read the same are the same.
     """
-    written = {value: _written(value) for value in set(values)}
-    texts = [written[value] for value in values]
-    times = Counter(text for text in texts if text)
+    texts = [*map(cache(_written), values)]
+    times = Counter(filter(None, texts))
     numbers = {text: number for text in times if (number := _number(text)) is not None}
     name, is_binned = next((text for text in times if text not in numbers), None), isinstance(how, int | list)
     if name and is_binned:
@@ -183,7 +181,7 @@ def _written(value: Any) -> str:
 
 
 def _number(text: str) -> float | None:
-    """What can be binned."""
+    """From text to the finite number that it spells; None where it spells none."""
     with suppress(ValueError):
         return number if np.isfinite(number := float(text)) else None
     return None
@@ -199,8 +197,9 @@ def _binned(how: How, numbers: FloatArray, times: Sequence[int]) -> tuple[list[i
     every, bins = np.repeat(numbers, times), how or USUAL_BINS
     edges = np.unique(np.quantile(every, np.arange(1, bins) / bins, method="higher"))
     codes = np.searchsorted(edges[edges > every.min()], numbers, side="right")
-    ends = [{numbers[codes == code].min(), numbers[codes == code].max()} for code in range(codes.max() + 1)]
-    short, exact = ([" to ".join(f"{end:.{n}g}" for end in sorted(each)) for each in ends] for n in (6, 17))
+    parts = [numbers[codes == code] for code in range(codes.max() + 1)]
+    ends = [sorted({part.min(), part.max()}) for part in parts]
+    short, exact = ([" to ".join(f"{end:.{n}g}" for end in each) for each in ends] for n in (6, 17))
     return codes.tolist(), short if len({*short}) == len(ends) else exact
 
 

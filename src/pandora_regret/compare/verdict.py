@@ -198,7 +198,7 @@ class Verdict:
 
     @property
     def unit(self) -> str | None:
-        """Of costs."""
+        """The unit of costs."""
         return self.result.costs.currency
 
     @cached_property

@@ -36,7 +36,7 @@ class Estimate:
 
     @property
     def is_above_zero(self) -> bool:
-        """Whether the data settle that."""
+        """Whether the data settle that it is above zero: the interval is, and can be trusted."""
         return self.is_trusted and self.low is not None and self.low > 0
 
     def exceeds(self, margin: float) -> bool:

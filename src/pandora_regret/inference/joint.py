@@ -73,7 +73,7 @@ class Figure:
 
     @property
     def acceleration(self) -> float:
-        """A sixth of the skewness."""
+        """A sixth of the skewness of the influences; 0 where there are so many that it no longer matters."""
         if len(self.influence) > MANY:
             return 0.0
         squares = self.influence**2

@@ -49,7 +49,7 @@ class Cases(NamedTuple):
     waited: bool = False  # whether later forecasts came before they were bet on
 
     def take(self, rows: IntArray) -> Cases:
-        """Some of them."""
+        """Some of the rows, in this order."""
         keys, times = (None if of is None else [of[row] for row in rows] for of in (self.keys, self.times))
         return Cases(self.possible[rows], self.truth[rows], keys, times)
 
@@ -161,7 +161,7 @@ class Queue:
 
 
 def as_columns(cases: list[Waiting]) -> Cases:
-    """Cases as arrays."""
+    """Cases from the queue as arrays, in their order."""
     times = None if cases[0].time is None else [case.time or "" for case in cases]
     possible, truth, keys = ([getattr(case, name) for case in cases] for name in ("possible", "truth", "key"))
     return Cases(np.array(possible), np.array(truth, np.intp), keys, times, any(case.files for case in cases))

@@ -408,7 +408,7 @@ def _shades() -> ScalarMappable:
 
 
 def _explain(panels: Sequence[Axes], **where: Any) -> None:
-    """What shades mean."""
+    """A colour bar beside the panels, which says what shades mean."""
     panels[0].figure.colorbar(_shades(), ax=panels, label="score $S_α$", ticks=LEVELS, format="%g", **where)
 
 

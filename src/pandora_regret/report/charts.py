@@ -154,12 +154,12 @@ class Plot:
 
     @property
     def right(self) -> int:
-        """Where the frame ends."""
+        """Where the frame ends, from the left."""
         return self.width - self.margin
 
     @property
     def bottom(self) -> int:
-        """Likewise."""
+        """Where it ends, from the top."""
         return self.height - self.below
 
     def x(self, value: float) -> float:

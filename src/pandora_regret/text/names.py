@@ -26,7 +26,7 @@ def class_name(label: str) -> str:
 
 
 def ruling_out(truth: str, tested: str) -> str:
-    """A wrong test."""
+    """A wrong test in a sentence: what it rules out, and what was true."""
     return f"ruling out {class_name(tested)} when it is {class_name(truth)}"
 
 
