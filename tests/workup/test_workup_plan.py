@@ -108,6 +108,18 @@ def test_what_was_found_changes_what_comes_next():
     assert (done.next, done.expected_cost, done.alternatives) == ("done", 0.0, ())
 
 
+def test_what_a_finding_required_was_made_though_its_outcome_is_not_reported():
+    steps = {
+        "blood": {"cost": 4, "positive_for": ["a"], "sensitivity": 0.6, "specificity": 0.7},
+        "scan": {"cost": 2, "positive_for": ["b"], "sensitivity": 0.7, "specificity": 0.8, "requires": "blood"},
+        "biopsy": {"cost": 3, "tells_apart": "all", "requires": "scan"},
+    }
+    workup = Workup(["a", "b"], steps, stops={"watch": {"loss": {"a": 50, "b": 40}}})
+    for method in ("graph", "planner"):
+        plan = plan_workup([0.5, 0.5], workup, {"scan": "positive"}, method=method)
+        assert (plan.next, plan.expected_cost) == ("biopsy", pytest.approx(3.0))
+
+
 @pytest.mark.parametrize(
     ("found", "said"),
     [

@@ -162,8 +162,14 @@ class StateSpace:
         return [before for before in dict(self.before[step]) if state.outcomes[before] == UNUSED]
 
     def is_ready(self, state: State, step: int) -> bool:
-        """Whether a step can be made now."""
-        return not self.missing(state, step) and self.can_be_made(state, step)
+        """Whether a step has not been made, and what it requires has, with the outcome that it asks for.
+
+        What that required in turn must have been made too, though its outcome may not have been reported.
+        """
+        return state.outcomes[step] == UNUSED and all(
+            state.outcomes[before] != UNUSED and wanted in (None, state.outcomes[before])
+            for before, wanted in self.workup.requires[step]
+        )
 
     def informative(self, possible: int) -> list[bool]:
         """Of each action whether an outcome confirms a class, or is likelier for one class than for another."""
@@ -192,7 +198,7 @@ class StateSpace:
         states = {start}
         for step in sorted(range(len(self.before)), key=lambda step: len(self.before[step])):
             for state in states.copy():  # each set of steps in one order only
-                if self.is_ready(state, step):
+                if self.is_ready(state, step) and self._affordable(state, (step,)):
                     states.update(after for _, after in self.branches(state, step) if after is not None)
                 if len(states) > limit:
                     return len(states)

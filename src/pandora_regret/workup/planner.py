@@ -80,23 +80,15 @@ class Planner(Solver):
     def _reach(self, state: State, weights: FloatArray, price: float = 0.0) -> Node:
         """The node of a state, made where it is new."""
         if state not in self.nodes:
-            self.nodes[state] = Node(state, weights, price)
-            if self.space.workup.stops:
-                self._stop(self.nodes[state])
+            self.nodes[state] = Node(state, weights, price, self.bounds)
         return self.nodes[state]
-
-    def _stop(self, node: Node) -> None:
-        lost = self.bounds.stops(node.w[:, None])[:, 0]
-        node.high, node.option = float(lost.min()), -1 - int(lost.argmin())
-        node.stop = node.high
 
     def _open(self, node: Node) -> None:
         if not node.is_open:
             self.n_opened += 1
             node.open(self.bounds)
-            if not node.actions:  # nothing is left but to stop
-                self._stop(node)
-                node.low = node.stop
+            if not node.actions:
+                node.low = node.high = node.stop = node.lost
 
     def _prove(self, node: Node) -> None:
         """Bound what must be paid from a state on, by every action."""
@@ -199,10 +191,13 @@ class Planner(Solver):
 class Node:
     """A state that has been reached: the bounds of its cost, times the chance of coming there."""
 
-    def __init__(self, state: State, w: FloatArray, price: float) -> None:
+    def __init__(self, state: State, w: FloatArray, price: float, bounds: Bounds) -> None:
         self.state, self.w, self.mass, self.price = state, w, float(w.sum()), price
-        self.low, self.high, self.stop = 0.0, inf, inf
-        self.option = -1  # of the best plan so far: an action, or a way to stop from -1 down
+        lost = bounds.stops(w[:, None])[:, 0]
+        self.lost = float(lost.min())  # if nothing is left to do; where there are ways to stop, at any time
+        self.low, self.high = 0.0, self.lost if bounds.space.workup.stops else inf
+        self.stop = self.high
+        self.option = -1 - int(lost.argmin())  # of the best plan so far: an action, or a way to stop from -1 down
         self.is_open = False
         self.leaves: FloatArray | None = None  # (rows,) what must be paid after each outcome, once that is proved
         self.children: dict[int, list[tuple[int, Node]]] = {}  # of each action: rows, and the states there
@@ -257,9 +252,10 @@ class Bounds:
         return np.add.reduceat(values, self.space.first[:-1])
 
     def least(self, node: Node) -> tuple[FloatArray, float]:
-        """What must be paid after every outcome, (rows,); and the price of a nat that shows it best.
+        """What must be paid after every outcome, (rows,): min(stop, max(A, B, C)); and the price best for B.
 
-        The price to begin with, the node's, is the one that suited the state before, or 0.
+        A are splits, B is priced information, and C what someone who knew the truth would pay. The price to begin
+        with, the node's, is the one that suited the state before, or 0.
         """
         left = np.flatnonzero(np.array(node.state.outcomes) == UNUSED)
         left = left[np.array(self.space.informative(node.state.possible))[left]]
@@ -272,7 +268,10 @@ class Bounds:
         return np.where(node.ended | (node.masses <= 0), 0.0, least), price
 
     def _by_price(self, node: Node, left: Any) -> tuple[FloatArray, float]:
-        """At any price of a nat: what entropy is worth, less what tests tell beyond their costs."""
+        """Bound B, priced information: what entropy is worth, less what tests tell beyond their costs.
+
+        ``lambda H(w) - sum_k w_k sum_t (lambda KL(q_tk || z_t) - c_t)_+ - room |w|`` at any price lambda of a nat.
+        """
         shares = np.where(node.masses > 0, node.masses / node.masses[0], 1.0)
         told = self.per_action(self.logs - np.log(shares)[:, None] * self.rows)[left]  # by each class, in nats
         costs, mean = self.step_costs[left], told @ node.w / node.masses[0]
@@ -293,10 +292,11 @@ class Bounds:
         return best
 
     def _by_splits(self, node: Node, left: Any) -> FloatArray:
-        """If any split of the classes cost the least that a test asks for one: Kraft's inequality.
+        """Bound A, splits: Kraft's inequality, if any split of the classes cost the least that a test asks.
 
-        The likeliest class is named after a whole number of splits, or not at all. One class alone is confirmed
-        without any.
+        The likeliest class, p1, is named after a whole number j of splits, or not at all; at the price c0 of one,
+        ``c0 (min_j {p1 j - (1 - p1) log2(room - 2^-j)} + sum_{k>1} p_k log2((1 - p1) / p_k)) |w|``.
+        One class alone is confirmed without any.
         """
         trivial = self.per_action(self.columns[node.w > 0].min(axis=0))
         splits = ((np.maximum(1 - trivial, 0.0) + ROUNDING) * self.bits)[left]
