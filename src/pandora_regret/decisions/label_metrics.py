@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -146,9 +146,8 @@ class ClassCounts:
     false_negatives: FloatArray
 
     def __post_init__(self) -> None:
-        for name in [field.name for field in fields(self)]:
-            counts = read_floats(getattr(self, name), name)
-            object.__setattr__(self, name, counts)
+        for name, values in vars(self).items():
+            counts = vars(self)[name] = read_floats(values, name)
             k = self.true_positives.size
             check_shape(counts, name, f"pass one count per class in each, shape ({k},)", (k,))
             fix = "a count is a finite number and not negative"

@@ -65,11 +65,11 @@ class Empirical(Prior):
         if table.ndim != 2 or len(table) == 0 or table.shape[1] < 2:
             fix = "pass observed cost vectors as (samples, classes), at least one sample and two classes"
             raise InputError(f"has shape {table.shape}", argument="samples", value=table.shape, fix=fix)
-        self.samples = check_costs(table, "samples", self.labels)
-        if self.labels is not None and len(self.labels) != self.samples.shape[1]:
-            problem = f"has {len(self.labels)} entries but samples has {self.samples.shape[1]} columns"
+        self.n_classes = table.shape[1]
+        if self.labels is not None and len(self.labels) != self.n_classes:
+            problem = f"has {len(self.labels)} entries but samples has {self.n_classes} columns"
             raise InputError(problem, argument="labels", value=len(self.labels), fix="name every column")
-        self.n_classes, self.mean = self.samples.shape[1], self.samples.mean(axis=0)
+        self.samples, self.mean = check_costs(table, "samples", self.labels), table.mean(axis=0)
         self._table_of = lru_cache(max(1, TABLE_BYTES // (16 * len(table))))(self._sorted_ratios)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -83,7 +83,7 @@ class Empirical(Prior):
         return self if order == sorted(order) else Empirical(self.samples[:, order], labels)
 
     def __repr__(self) -> str:
-        return f"Empirical({self.samples.shape[0]} samples of {self.samples.shape[1]} costs)"
+        return f"Empirical({len(self.samples)} samples of {self.n_classes} costs)"
 
     def share(
         self, log_odds: FloatArray, i: Class = 0, j: Class = 1, width: FloatArray | float = TIE
@@ -97,8 +97,8 @@ class Empirical(Prior):
         for of_i, of_j in np.unique(np.stack([truth.ravel(), distractor.ravel()]), axis=1).T.tolist():
             chosen = (truth == of_i) & (distractor == of_j)
             ratios, spent = self._table_of(of_i, of_j)
-            ours, size = odds[chosen], np.abs(odds[chosen])
-            around = reach[chosen] + TIE * np.where(np.isfinite(size), size, 0.0)  # logarithms are rounded, too
+            ours = odds[chosen]
+            around = reach[chosen] + TIE * np.nan_to_num(np.abs(ours), posinf=0.0)  # logarithms are rounded, too
             at_least = spent[np.searchsorted(ratios, ours - around, side="left")]  # where ties begin
             above = spent[np.searchsorted(ratios, ours + around, side="right")]  # and where they end
             shares[chosen] = (at_least + above) / (2 * spent[0])
