@@ -72,8 +72,8 @@ def beta_score(
     >>> float(beta_score(np.array([0]), np.array([[0.5, 0.5]]), max_costs=[1.0, 2.0]))
     0.5
     """
-    options = {"costs": max_costs, "logits": logits}
-    return _scored(read_alpha(alpha), y_true, y_proba, sample_weight, per_instance, **options)
+    about = y_true, y_proba, sample_weight, per_instance
+    return _scored(read_alpha(alpha), *about, costs=max_costs, logits=logits)
 
 
 def expected_search_cost(
@@ -127,9 +127,9 @@ def _scored(
         rows = total_loss(truth, values, xp, alpha, **options)
     else:
         rows = xp.zeros_like(values[:, 0])
-        first = xp.zeros(values.shape[0], dtype=xp.arange(1).dtype, device=device_of(values))
         for k in range(values.shape[1]):
-            of_class = total_loss(first + k, values, xp, alpha, **options)
+            every = xp.full(values.shape[0], k, device=device_of(values))
+            of_class = total_loss(every, values, xp, alpha, **options)
             rows = rows + truth[:, k] * xp.where(truth[:, k] == 0, 0.0, of_class)
     if per_instance:
         return rows

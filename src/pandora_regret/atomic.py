@@ -7,7 +7,7 @@ from contextlib import suppress
 from glob import escape
 from pathlib import Path
 from secrets import token_hex
-from stat import S_IMODE, S_ISREG
+from stat import S_IMODE
 from typing import BinaryIO, TypeAlias
 
 from pandora_regret.inputs import InputError
@@ -36,17 +36,15 @@ def write_atomically(path: Place, content: bytes | Callable[[BinaryIO], object])
         The file that was written.
     """
     target = Path(os.path.realpath(path))
-    mode = None
-    with suppress(FileNotFoundError):
-        mode = target.stat().st_mode
-    if mode is not None and not S_ISREG(mode):
+    replaced = target.exists()
+    if replaced and not target.is_file():
         raise InputError(f"{target} is not a regular file: name one, or a new one.")
     _remove_left_behind(target)
     temporary = target.with_name(f".{target.name}.{token_hex(8)}{SUFFIX}")
     try:
         with temporary.open("xb") as file:  # as readable to others as any new file; mkstemp's are not
-            if mode is not None:
-                os.chmod(temporary, S_IMODE(mode))
+            if replaced:
+                temporary.chmod(S_IMODE(target.stat().st_mode))
             file.write(content) if isinstance(content, bytes) else content(file)
             file.flush()
             os.fsync(file.fileno())

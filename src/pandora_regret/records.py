@@ -71,8 +71,8 @@ def from_plain(kind: type[T], value: Any, place: str) -> T:
     _check_numbers(value, place)
     try:
         return convert(value, kind)
-    except ValidationError:
-        raise _first_error(kind, value, place) from None
+    except ValidationError as error:
+        raise _first_error(kind, value, place, error) from None
 
 
 def check_keys(kind: Any, value: Any, place: str) -> None:
@@ -195,21 +195,18 @@ def _parts(kind: Any, value: Any) -> Iterator[tuple[str | int, Any, Any]]:
             yield from ((number, arguments[0], part) for number, part in enumerate(value))
 
 
-def _first_error(kind: Any, value: Any, place: str) -> InputError:
-    """The first thing that does not fit, as deep within a value as it is found."""
+def _first_error(kind: Any, value: Any, place: str, error: Exception) -> InputError:
+    """The first thing that does not fit, as deep within a value as it is found, where msgspec met an error."""
     from msgspec import ValidationError, convert
 
     for step, hint, part in _parts(kind, value):
         try:
             convert(part, hint)
-        except ValidationError:
-            return _first_error(hint, part, path(place, step))
-    try:
-        convert(value, kind)
-    except ValidationError as error:
-        if isinstance(cause := error.__cause__, InputError):
-            return cause.replace(place=path(place, cause.argument) if cause.argument else place)
-        message = str(error)
+        except ValidationError as deeper:
+            return _first_error(hint, part, path(place, step), deeper)
+    if isinstance(cause := error.__cause__, InputError):
+        return cause.replace(place=path(place, cause.argument) if cause.argument else place)
+    message = str(error)
     if message.startswith("Object missing"):
         return InputError(f"lacks {message.split('`')[1]!r}", place=place, fix="add it")
     literals = [option for option in _options(kind) if get_origin(option) is Literal]

@@ -160,7 +160,7 @@ class Tally:
     @property
     def pair_costs(self) -> FloatArray:
         """(K, K): mean spend per instance on testing j when the truth is i."""
-        return np.asarray(self.pairs.value / self.cost.weight.value)
+        return self.pairs.value / self.cost.weight.value
 
     def __repr__(self) -> str:
         if not self.cost.count:

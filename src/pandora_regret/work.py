@@ -161,10 +161,11 @@ def _result(future: Any) -> Any:
     except TimeoutError as late:
         return Death(f"it took longer than {late.args[1]:g} seconds, its timeout")
     except import_optional("pebble", extra="zoo").ProcessExpired as ended:
-        if ended.exitcode == -getattr(signal, "SIGKILL", 9):
-            return Death("its process was killed, perhaps for want of memory")
-        crash = f"crashed ({signal.Signals(-ended.exitcode).name})" if ended.exitcode < 0 else None
-        return Death(f"its process {crash or f'ended ({ended.exitcode})'}")
+        if ended.exitcode >= 0:
+            return Death(f"its process ended ({ended.exitcode})")
+        name = signal.Signals(-ended.exitcode).name
+        killed = "was killed, perhaps for want of memory"
+        return Death(f"its process {killed if name == 'SIGKILL' else f'crashed ({name})'}")
     except BrokenProcessPool:
         raise WorkError(
             "no worker process could be started: a script needs if __name__ == '__main__' before it begins."

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret._version import __version__
+from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import interval_around, percentiles
 from pandora_regret.inference.keyed import keyed_generator
 from pandora_regret.inputs import (
@@ -39,7 +40,6 @@ from pandora_regret.study.results import (
     Agreement,
     ConditionResult,
     ContestSize,
-    Figure,
     IntervalMethod,
     MetricResult,
     MetricTitle,
@@ -96,16 +96,16 @@ def replicate_taus(metrics: FloatArray, costs: FloatArray, counts: FloatArray) -
 
 
 def regrets_of_choosing(
-    metrics: Sequence[Metric], values: FloatArray, excess: FloatArray, drawn: FloatArray
+    losses: FloatArray, excess: FloatArray, drawn: FloatArray
 ) -> tuple[FloatArray, list[IntArray]]:
     """The excess cost of the models that each metric picks among those drawn, (R, Q); and who they are at first.
 
-    Values are (Q, M, R); where several models tie for best, it is their mean.
+    Losses, what metrics say of models, are (Q, M, R), lower is better. Where several tie, it is their mean.
     """
     regrets, picked = [], []
-    for metric, value in zip(metrics, values, strict=True):
-        losses = np.where(drawn > 0, value.T if metric.better == "lower" else -value.T, np.inf)
-        best = drawn * (losses == losses.min(axis=1, keepdims=True))
+    for loss in losses:
+        of_drawn = np.where(drawn > 0, loss.T, np.inf)
+        best = drawn * (of_drawn == of_drawn.min(axis=1, keepdims=True))
         spent = np.multiply(best, excess, out=np.zeros_like(excess), where=best > 0)  # not 0 times infinity
         regrets.append(spent.sum(axis=1) / best.sum(axis=1))
         picked.append(np.flatnonzero(best[0]))
@@ -367,11 +367,11 @@ def _findings(
     fresh = [metric for metric in metrics if metric.priced or (metric.key, look) not in seen]
     of_fresh, costs, rows = contest.measured(fresh, condition, weights)
     seen.update(zip(((metric.key, look) for metric in fresh), _rounded(of_fresh), strict=True))
-    values = np.stack([seen[metric.key, look] for metric in metrics])
-    taus = replicate_taus(values, _rounded(costs), drawn)
+    losses = np.stack([seen[metric.key, look] * (1 if metric.better == "lower" else -1) for metric in metrics])
+    taus = replicate_taus(losses, _rounded(costs), drawn)
     excess = excess_costs(rows, base, counts, drawn, contest.groups)
-    regrets, picked = regrets_of_choosing(metrics, values, excess, drawn)
-    constant = (values[:, :, 0] == values[:, :1, 0]).all(axis=1) | (costs[:, 0] == costs[0, 0]).all()
+    regrets, picked = regrets_of_choosing(losses, excess, drawn)
+    constant = (losses[:, :, 0] == losses[:, :1, 0]).all(axis=1) | (costs[:, 0] == costs[0, 0]).all()
     names = [tuple(contest.models[index] for index in models) for models in picked]
     return taus, regrets, constant, names
 
@@ -395,7 +395,6 @@ def _of_condition(
     if len(signed) == 1:  # nothing is known about intervals
         signed, regrets = (np.vstack([values, np.full_like(values, np.nan)]) for values in (signed, regrets))
     _, _, constant, picked = parts[0]
-    is_reversed = signed[0] * [1 if metric.better == "lower" else -1 for metric in metrics] < 0
     keys = [metric.key for metric in metrics]
     baseline = [keys.index(BASELINE)]
     taus = signed * np.where(signed[:1] < 0, -1, 1)  # the estimate's absolute value, and what is around it
@@ -411,12 +410,13 @@ def _of_condition(
     tau, gap, regret = (
         [kind(*map(number_of, ends)) for ends in zip(*columns, strict=True)]
         for kind, *columns in (
-            (Figure, taus[0], low, high),
-            (Figure, gaps[0], gap_low, gap_high),
+            (Estimate, taus[0], low, high),
+            (Estimate, gaps[0], gap_low, gap_high),
             (Regret, regrets[0], *percentiles(regrets[1:], level), mean),
         )
     )
-    cells = zip(keys, constant.tolist(), is_reversed.tolist(), tau, gap, regret, picked, strict=True)
+    is_reversed = (signed[0] < 0).tolist()
+    cells = zip(keys, constant.tolist(), is_reversed, tau, gap, regret, picked, strict=True)
     return ConditionResult(
         condition.name,
         condition.title,

@@ -27,18 +27,12 @@ Number: TypeAlias = float | Literal["inf", "-inf"] | None  # as JSON holds it: u
 
 
 @dataclass(frozen=True)
-class Figure:
-    """One figure and its interval."""
+class Regret:
+    """What choosing costs on the sample; mean, low and high: picked on a resample, paid on the cases left out."""
 
     value: Number
     low: Number
     high: Number
-
-
-@dataclass(frozen=True)
-class Regret(Figure):
-    """What choosing costs on the sample; mean, low and high: picked on a resample, paid on the cases left out."""
-
     mean: Number = None
 
 
@@ -49,8 +43,8 @@ class MetricResult:
     key: str
     constant: bool
     reversed: bool
-    tau: Figure
-    gap: Figure
+    tau: Estimate
+    gap: Estimate
     regret: Regret
     picked: Names
 
@@ -169,8 +163,8 @@ class Agreement:
                 raise InputError(f"has other metrics in condition {condition.name!r} than {keys}")
 
 
-def number_of(value: float) -> Number:
-    """As JSON holds it."""
+def number_of(value: float) -> Any:
+    """As JSON holds it, a `Number`."""
     if np.isnan(value):
         return None
     return float(value) if np.isfinite(value) else ("inf" if value > 0 else "-inf")
