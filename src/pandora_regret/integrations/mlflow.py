@@ -87,17 +87,13 @@ def make_metrics(
     """
     mlflow = import_optional("mlflow", extra="mlflow")
     each: Fields = {"labels": list(classes), "per_instance": True}
-    scores: Fields = {
-        "pandora_regret": partial(pandora_regret, alpha=alpha, **each),
-        "expected_search_cost": partial(expected_search_cost, prior=prior, costs=costs, **each),
-    }
     kind, level = Parameter.POSITIONAL_OR_KEYWORD, read_level(level)
     wanted = [Parameter(name, kind) for name in ("predictions", "targets")]
     wanted += [Parameter(name, kind, default=None) for name in column_mapping(classes)]
 
-    def metric(name: str) -> Any:
+    def metric(name: str, score: Any) -> Any:
         def evaluate(predictions: Any, targets: Any, *columns: Any) -> Any:
-            rows = scores[name](np.asarray(targets), _forecasts(predictions, columns))
+            rows = score(np.asarray(targets), _forecasts(predictions, columns))
             mean = Figure.of_mean(rows, np.ones(len(rows))).estimate(level)
             limits = {"low": mean.low, "high": mean.high} if mean.low is not None else {}
             return mlflow.metrics.MetricValue(
@@ -107,7 +103,10 @@ def make_metrics(
         evaluate.__signature__ = Signature(wanted)  # type: ignore[attr-defined]
         return mlflow.models.make_metric(eval_fn=evaluate, greater_is_better=False, name=name)
 
-    return [metric(name) for name in scores]
+    return [
+        metric("pandora_regret", partial(pandora_regret, alpha=alpha, **each)),
+        metric("expected_search_cost", partial(expected_search_cost, prior=prior, costs=costs, **each)),
+    ]
 
 
 def column_mapping(classes: Sequence[str]) -> dict[str, str]:

@@ -28,14 +28,14 @@ class ForecastScorer(_BaseScorer):  # type: ignore[misc]
         super().__init__(score, -1, options, "predict_proba")
 
     def _score(self, method_caller: Any, estimator: Any, X: Any, y_true: Any, **metadata: Any) -> float:
-        if len(estimator.classes_) <= 2:  # of two columns scikit-learn hands on one, and 1 - p loses a small other
+        known, y_true = estimator.classes_.tolist(), np.asarray(y_true)
+        if len(known) <= 2:  # of two columns scikit-learn hands on one, and 1 - p loses a small other
             table = np.asarray(estimator.predict_proba(X))
         else:
             table = np.asarray(method_caller(estimator, "predict_proba", X, pos_label=None))
-        options, known, y_true = dict(self._kwargs), estimator.classes_.tolist(), np.asarray(y_true)
-        labels = _every_class(options, known + y_true.tolist())
-        if options["labels"] is None:
-            check_named(labels, options.get("costs"))
+        labels = _every_class(self._kwargs, known + y_true.tolist())
+        if self._kwargs["labels"] is None:
+            check_named(labels, self._kwargs.get("costs"))
         position = {str(label): column for column, label in enumerate(labels)}
         if unknown := [label for label in known if str(label) not in position]:
             raise InputError(
@@ -43,7 +43,7 @@ class ForecastScorer(_BaseScorer):  # type: ignore[misc]
             )
         every = np.zeros((len(table), len(labels)), dtype=table.dtype)
         every[:, [position[str(label)] for label in known]] = table
-        return -float(self._score_func(y_true, every, **options | {"labels": labels} | metadata))
+        return -float(self._score_func(y_true, every, **self._kwargs | {"labels": labels} | metadata))
 
 
 def pandora_regret_scorer(*, alpha: float = 1.0, labels: Any = None) -> ForecastScorer:

@@ -70,10 +70,8 @@ class LinearPandoraLoss(torch.nn.Module):
         sample_weight: Tensor | None = None,
     ) -> Tensor:
         """The loss of a batch."""
-        loss: Tensor = linear_pandora_loss(
-            features, weight, target, bias, sample_weight=sample_weight, **self.options
-        )
-        return loss
+        layer = features, weight, target, bias
+        return linear_pandora_loss(*layer, sample_weight=sample_weight, **self.options)  # type: ignore[no-any-return]
 
     def extra_repr(self) -> str:
         """The arguments, for `print`."""

@@ -88,8 +88,7 @@ def reduced_loss(
     """The loss of a batch, () or (N,), and the gradient (N, K) of its sum, if it is wanted."""
     kernels, rows = _for_kernels(logits, target, rule)
     if kernels is not None:
-        loss_and_grad: LossAndGradient = kernels.reduced_loss(rows, reduction, want_grad=want_grad)
-        return loss_and_grad
+        return kernels.reduced_loss(rows, reduction, want_grad=want_grad)  # type: ignore[no-any-return]
     weight = torch.ones((), dtype=precision_of(logits), device=logits.device)
     if reduction == "mean":
         weight = weight / count_rows(target, rule.ignore_index)  # inf if all are ignored: their mean is NaN
@@ -220,10 +219,9 @@ def row_gradients(weights: Tensor, logits: Tensor, target: Tensor, *rule: Any) -
     """The gradient of every row's loss times the row's weight, (N, K)."""
     how = _rule_of(*rule)
     kernels, rows = _for_kernels(logits, target, how)
-    grad: Any = (
-        _by_torch(logits, target, how, weights)[1] if kernels is None else kernels.row_gradients(rows, weights)
-    )
-    return grad  # type: ignore[no-any-return]
+    if kernels is not None:
+        return kernels.row_gradients(rows, weights)  # type: ignore[no-any-return]
+    return _by_torch(logits, target, how, weights)[1]  # type: ignore[return-value]
 
 
 @row_losses.register_fake

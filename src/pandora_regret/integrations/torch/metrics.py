@@ -124,8 +124,7 @@ class PandoraRegret(Metric):
 
     def compute(self) -> Tensor:
         """The weighted mean so far."""
-        total: Tensor = getattr(self, self._total)
-        return total / self.weight
+        return getattr(self, self._total) / self.weight  # type: ignore[no-any-return]
 
 
 @renamed("typical_costs", "costs")
