@@ -106,8 +106,8 @@ class Commands(Group):
 def _explained(error: BaseException) -> tuple[str, int]:
     """What is wrong, and the exit code; a defect of the program is raised again."""
     if isinstance(error, click.UsageError):
-        said, where = error.format_message(), error.ctx.command_path if error.ctx else "pandora"
-        return said if said.startswith("Usage:") else f"{said} See {where} --help.", 2
+        message, where = error.format_message(), error.ctx.command_path if error.ctx else "pandora"
+        return message if message.startswith("Usage:") else f"{message} See {where} --help.", 2
     if isinstance(error, click.ClickException):
         return error.format_message(), 2
     if isinstance(error, KeyboardInterrupt | click.Abort):

@@ -229,9 +229,9 @@ class _Written:
         if any(model.calibration for model in models):
             parts = [self._calibration(model) for model in models]
             columns = {title: [*map(self.cell, of)] for title in parts[0] if any(of := [p[title] for p in parts])}
-            told = [f"{model.name}: {text}" for model in models if (text := recalibrating(model, self.unit))]
+            sentences = [f"{model.name}: {text}" for model in models if (text := recalibrating(model, self.unit))]
             note = "what forecasts predict of their own cost, and what recalibrating (cross-fitted) would save"
-            yield "Cost calibration", note, self.by_model(columns), told
+            yield "Cost calibration", note, self.by_model(columns), sentences
         if self.prices:
             yield "Prices", "", None, self.prices
 

@@ -113,8 +113,8 @@ class Asked(SimpleNamespace):
 
         dialect = files.Dialect(**self.only(*(each.name for each in fields(files.Dialect))))
         classes = None if self.classes is None else tuple(listed(self.classes))
-        said = self.only(*(each.name for each in fields(files.Layout) if hasattr(self, each.name)))
-        return files.Layout(**said | {"by": (), "classes": classes, "dialect": dialect} | changes)
+        stated = self.only(*(each.name for each in fields(files.Layout) if hasattr(self, each.name)))
+        return files.Layout(**stated | {"by": (), "classes": classes, "dialect": dialect} | changes)
 
     @cached_property
     def price_unit(self) -> str:

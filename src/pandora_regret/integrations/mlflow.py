@@ -86,7 +86,7 @@ def make_metrics(
         Metrics as MLflow takes them.
     """
     mlflow = import_optional("mlflow", extra="mlflow")
-    each: Fields = {"labels": list(classes), "per_instance": True}
+    labelled: Fields = {"labels": list(classes), "per_instance": True}
     kind, level = Parameter.POSITIONAL_OR_KEYWORD, read_level(level)
     wanted = [Parameter(name, kind) for name in ("predictions", "targets")]
     wanted += [Parameter(name, kind, default=None) for name in column_mapping(classes)]
@@ -104,8 +104,8 @@ def make_metrics(
         return mlflow.models.make_metric(eval_fn=evaluate, greater_is_better=False, name=name)
 
     return [
-        metric("pandora_regret", partial(pandora_regret, alpha=alpha, **each)),
-        metric("expected_search_cost", partial(expected_search_cost, prior=prior, costs=costs, **each)),
+        metric("pandora_regret", partial(pandora_regret, alpha=alpha, **labelled)),
+        metric("expected_search_cost", partial(expected_search_cost, prior=prior, costs=costs, **labelled)),
     ]
 
 
@@ -127,8 +127,8 @@ def column_mapping(classes: Sequence[str]) -> dict[str, str]:
 
 def _forecasts(predictions: Any, columns: Sequence[Any]) -> FloatArray:
     """(N, K), from columns if there are some, else from rows that are lists."""
-    if there := [np.asarray(column, dtype=np.float64) for column in columns if column is not None]:
-        return np.stack(there, axis=1)
+    if present := [np.asarray(column, dtype=np.float64) for column in columns if column is not None]:
+        return np.stack(present, axis=1)
     rows = list(predictions)
     if not rows or np.ndim(rows[0]) != 1:
         problem = "the evaluation data have no columns of probabilities, and predictions are not lists of them"

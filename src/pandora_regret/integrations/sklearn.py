@@ -28,21 +28,21 @@ class ForecastScorer(_BaseScorer):  # type: ignore[misc]
         super().__init__(score, -1, options, "predict_proba")
 
     def _score(self, method_caller: Any, estimator: Any, X: Any, y_true: Any, **metadata: Any) -> float:
-        known, y_true = estimator.classes_.tolist(), np.asarray(y_true)
-        if len(known) <= 2:  # of two columns scikit-learn hands on one, and 1 - p loses a small other
+        trained_on, y_true = estimator.classes_.tolist(), np.asarray(y_true)
+        if len(trained_on) <= 2:  # of two columns scikit-learn hands on one, and 1 - p loses a small other
             table = np.asarray(estimator.predict_proba(X))
         else:
             table = np.asarray(method_caller(estimator, "predict_proba", X, pos_label=None))
-        labels = _every_class(self._kwargs, known + y_true.tolist())
+        labels = _every_class(self._kwargs, trained_on + y_true.tolist())
         if self._kwargs["labels"] is None:
             check_named(labels, self._kwargs.get("costs"))
         position = {str(label): column for column, label in enumerate(labels)}
-        if unknown := [label for label in known if str(label) not in position]:
+        if unknown := [label for label in trained_on if str(label) not in position]:
             raise InputError(
                 f"the estimator knows the classes {unknown[:8]}, which are not among labels {labels[:8]}."
             )
         every = np.zeros((len(table), len(labels)), dtype=table.dtype)
-        every[:, [position[str(label)] for label in known]] = table
+        every[:, [position[str(label)] for label in trained_on]] = table
         return -float(self._score_func(y_true, every, **self._kwargs | {"labels": labels} | metadata))
 
 

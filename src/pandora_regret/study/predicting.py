@@ -181,10 +181,10 @@ def _predicted(zoo: Zoo, folder: Path | None, names: Sequence[str]) -> list[Outc
 
 def _keep(store: Store, outcome: Outcome) -> str:
     """Store the prediction, or the reason why there is none; the model's name."""
-    made, failure = outcome.prediction, outcome.failure
-    if made is not None:
+    prediction, failure = outcome.prediction, outcome.failure
+    if prediction is not None:
         try:
-            store.save(outcome.name, made.values, logits=made.logits, metadata=made.metadata)
+            store.save(outcome.name, **vars(prediction))
         except (InputError, InputTypeError) as error:  # such as a model that answers NaN
             failure = str(error)
     if failure is not None:

@@ -122,17 +122,17 @@ def excess_costs(
     which instances belong together, (N,): they are dealt into parts as a whole.
     """
     left_out, stacked = (counts == 0) * base, rows[:, :, None]
-    some = left_out.any(axis=1)
-    paid = weighted_means(stacked, np.where(some[:, None], left_out, base))[:, :, 0].T  # (R, M) or (1, M)
+    leaves_out = left_out.any(axis=1)
+    paid = weighted_means(stacked, np.where(leaves_out[:, None], left_out, base))[:, :, 0].T  # (R, M) or (1, M)
     best = np.where(drawn > 0, paid, np.inf).min(axis=1)
-    if some.any():
-        best[some] = 0.0
+    if leaves_out.any():
+        best[leaves_out] = 0.0
         for part in range(PARTS):
-            ours = left_out[some] * (groups % PARTS == part)
+            ours = left_out[leaves_out] * (groups % PARTS == part)
             others = weighted_means(stacked, base - ours)[:, :, 0].T
-            models = np.where(drawn[some] > 0, others, np.inf).argmin(axis=1)
-            best[some] += [rows[model, w > 0] @ w[w > 0] for model, w in zip(models, ours, strict=True)]
-        best[some] /= left_out[some].sum(axis=1)
+            models = np.where(drawn[leaves_out] > 0, others, np.inf).argmin(axis=1)
+            best[leaves_out] += [rows[model, w > 0] @ w[w > 0] for model, w in zip(models, ours, strict=True)]
+        best[leaves_out] /= left_out[leaves_out].sum(axis=1)
     differ = paid != best[:, None]  # infinite both: no excess
     return np.asarray(np.subtract(paid, best[:, None], out=np.zeros(drawn.shape), where=differ))
 

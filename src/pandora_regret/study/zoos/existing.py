@@ -115,8 +115,8 @@ def _read(zoo: FilesZoo) -> tuple[Target, list[Outcome]]:
     for (model, _), batch in zip(readable, batches, strict=True):
         try:
             *_, aligned = align([first, batch], [names[0], model.name])
-            made = Prediction(aligned.values, model.logits, {"file": model.path})
-            outcomes.append(Outcome(model.name, made))
+            prediction = Prediction(aligned.values, model.logits, {"file": model.path})
+            outcomes.append(Outcome(model.name, prediction))
         except InputError as error:
             failures[model.name] = str(error)
     outcomes += [Outcome(name, failure=reason) for name, reason in failures.items()]

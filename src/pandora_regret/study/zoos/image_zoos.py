@@ -364,11 +364,11 @@ def load_images(
 
 def _download(name: str, size: int, folder: str) -> Path:
     """The npz file of a MedMNIST data set, downloaded unless it is there."""
-    made = getattr(library("medmnist"), official(name)["python_class"])
+    data_class = getattr(library("medmnist"), official(name)["python_class"])
     place = {"root": str(Path(folder).resolve())} if folder else {}
     if folder:
         Path(folder).mkdir(parents=True, exist_ok=True)
-    root = made(split="val", download=True, size=size, **place).root  # the smallest split
+    root = data_class(split="val", download=True, size=size, **place).root  # the smallest split
     return Path(root) / (f"{name}.npz" if size == 28 else f"{name}_{size}.npz")
 
 

@@ -229,8 +229,8 @@ def _made(described: Plain) -> Any:
     """A scikit-learn object, after what changes the features first; other objects among its parameters, too."""
     options = {key: _made(value) if isinstance(value, dict) else value for key, value in described.items()}
     (module, name), first = options.pop("class").rsplit(".", 1), options.pop("first", None)
-    made = getattr(library(f"sklearn.{module}"), name)(**options)
-    return made if first is None else library("sklearn.pipeline").make_pipeline(first, made)
+    estimator = getattr(library(f"sklearn.{module}"), name)(**options)
+    return estimator if first is None else library("sklearn.pipeline").make_pipeline(first, estimator)
 
 
 def _forecast(estimator: Any, features: FloatArray, temperature: float) -> FloatArray:
