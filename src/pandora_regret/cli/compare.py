@@ -231,8 +231,7 @@ def _scored(asked: Asked) -> list[comparing.Comparison]:
     results = []
     with bars() as progress:
         for one in opened:
-            sharing = sum(other.sources == one.sources for other in opened)
-            progress.start(one.name, sum(source.expected_rows() for source in one.sources) // sharing)
+            progress.start(one.name, sum(source.expected_rows() for source in one.sources) // len(opened))
             result = score_stream(
                 one,
                 prior=asked.read_prior(),

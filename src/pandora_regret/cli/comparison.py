@@ -44,20 +44,16 @@ def print_comparison(comparison: Comparison, *, full: bool = False) -> None:
     for number, sentence in enumerate(comparison.headline):
         say(sentence, bold=number == 0)
     echo()
-    tables = _Written(comparison)
-    _print(*tables.about_models(), *tables.about_money(), *tables.by_group())
-    say(f"{tables.cases}. Costs: {comparison.costs.in_words}.", dim=True)
-    bullets(comparison.notes, mark="!")
-    print_done(comparison.done)
-
-
-def _print(*sections: Section) -> None:
-    for title, note, table, sentences in sections:
+    written = _Written(comparison)
+    for title, note, table, sentences in (*written.about_models(), *written.about_money(), *written.by_group()):
         heading(title, note, dim=True)
         if table is not None:
             echo(table.to_text(width(), BEST))
         bullets(sentences)
         echo()
+    say(f"{written.cases}. Costs: {comparison.costs.in_words}.", dim=True)
+    bullets(comparison.notes, mark="!")
+    print_done(comparison.done)
 
 
 def screen(comparison: Comparison, width: int = WIDTH) -> list[str]:
@@ -247,17 +243,18 @@ class _Written:
 
     def by_group(self) -> Iterator[Section]:
         """What each model costs in each group, beside its own prediction, and how that differs from the best."""
+        over = f"over {self.names[0]}"
         for part in self.result.by:
-            header, over = [part.column, "Cases"], f"over {self.names[0]}"
-            for index, name in enumerate(self.names):
-                header += [name, "predicted", *([over, "p (Holm)"] if index else [])]
-            rows = []
+            header, rows = [part.column, "Cases"], list[Any]()
+            for name in self.names:
+                header += [name, "predicted", over, "p (Holm)"]
             for group in part.groups:
-                row: list[Content] = [group.name, count(group.rows)]
-                for index, model in enumerate(group.models):
-                    row += [self.cell(model.cost), self.cell(model.predicted)]
-                    row += [self.cell(model.against_leader), self.formats.p_value(model.p_holm)] if index else []
-                rows.append(row)
+                rows.append([group.name, count(group.rows)])
+                for model in group.models:
+                    rows[-1] += map(self.cell, (model.cost, model.predicted, model.against_leader))
+                    rows[-1] += [self.formats.p_value(model.p_holm)]
+            for line in (header, *rows):
+                del line[4:6]  # by how much the first model costs more than itself
             pooled = f"; {count(part.pooled)} small groups pooled as the last" if part.pooled else ""
             note = f"found, predicted, {over}; p for all groups{pooled}"
             yield f"By {part.column}", note, Table(header, rows), part.all_flags

@@ -100,17 +100,16 @@ def recalibrate(asked: Asked) -> None:
         echo("\n".join(lines))
         print_done(done)
         return
-    facts = ("cost", "recalibrated", "saved", "worth_it")
     print_json(
         {
-            "files": list(asked.files),
+            "files": asked.files,
             "rows": len(batch),
             "method": map_.method,
             "objective": map_.objective,
             "level": asked.level,
             "unit": unit,
             "judged_on": None if result is None else "out of fold",
-            **{name: getattr(result, name, None) for name in facts},
+            **{name: getattr(result, name, None) for name in ("cost", "recalibrated", "saved", "worth_it")},
             "map": map_,
             "written": {"forecasts": asked.out, "map": asked.map, "rows": written},
             "sentences": lines,

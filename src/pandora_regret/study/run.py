@@ -203,7 +203,7 @@ def _official(name: str) -> Any:
     return *info["n_samples"].values(), info["n_channels"], len(info["label"])
 
 
-def _sizes(zoo: Any) -> tuple[int, int, int, int, int, dict[str, int], int]:
+def _sizes(zoo: Any) -> Any:
     """Models, images to learn from, instances to predict, classes.
 
     And of images: how often an encoder looks at one; bytes to download, of weights by encoder, and of images.

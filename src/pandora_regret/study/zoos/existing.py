@@ -151,7 +151,7 @@ def _files(paths: str | Names) -> dict[Path, str]:
         before = len(files)
         for match in map(Path, matching):
             if match.is_dir():
-                shown = (file for file in sorted(match.iterdir()) if not file.name.startswith("."))
+                shown = sorted(match.glob("[!.]*"))
                 files += [file for file in shown if ENDING.search(file.name) and file.is_file()]
             else:
                 files.append(match)

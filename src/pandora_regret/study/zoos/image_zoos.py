@@ -383,7 +383,7 @@ def official(name: str) -> Any:
 
 def _read_split(path: Path, split: str) -> tuple[Pixels, IntArray]:
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+        with path.open("rb") as file, np.load(file) as arrays:
             images, labels = arrays[f"{split}_images"], arrays[f"{split}_labels"]
     except FileNotFoundError:
         raise InputError(f"images is {str(path)!r}, and there is no such file.") from None
