@@ -60,10 +60,10 @@ class Commands(Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS or cmd_name in self.commands:
-            return super().get_command(ctx, cmd_name)
+        if cmd_name not in COMMANDS:
+            return None
         module = import_module(f"pandora_regret.cli.{'compare' if cmd_name == 'score' else cmd_name}")
-        return getattr(module, cmd_name, None)
+        return getattr(module, cmd_name)  # type: ignore[no-any-return]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
