@@ -147,9 +147,9 @@ def _updated(asked: Asked) -> tuple[watching.Monitor, watching.Taken, tuple[Done
             parts.append(watched.update(**new))
         if asked.labels is not None:
             labels = read_truth(asked.layout(truth=asked.labels, unlabelled=True), tuple(watched.labels))
-            is_known = labels.truth >= 0  # the others are not known yet
-            names = [watched.labels[k] for k in labels.truth[is_known]]
-            parts.append(watched.label(np.asarray(labels.ids)[is_known], names))
+            there = labels.truth >= 0  # the others are not known yet
+            names = [watched.labels[k] for k in labels.truth[there]]
+            parts.append(watched.label(np.asarray(labels.ids)[there], names))
     if asked.close:
         watched.close()
     taken = watching.Taken(*map(sum, zip(*parts, strict=True)))
