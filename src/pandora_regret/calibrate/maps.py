@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray, read_choice
+from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray, read_choice, row_slices
 from pandora_regret.kernels.engine import search_costs
 from pandora_regret.kernels.reference import probabilities
 from pandora_regret.priors import Prior
@@ -19,7 +19,6 @@ from pandora_regret.scores import mean_or_rows
 
 MOST_ITERATIONS = 500
 AT_ONCE = 4096  # rows, so that temporaries stay in the cache
-ELEMENTS_AT_ONCE, ROWS_AT_ONCE = 1 << 15, 128  # the same for derivatives: the least of each
 MANY_CLASSES = 30  # beyond so many a matrix is slow to fit, and has little to gain
 TOLERANCE, MOST_ROUNDS = 1e-8, 1000  # of EM
 COLDEST, HOTTEST = 1e-3, 1e3  # temperatures; separable data would ask for 0, useless forecasts for infinity
@@ -311,9 +310,8 @@ def _part(rows: Forecast) -> Forecast:
 
 def derivatives(rows: Forecast, inverse_temperature: float) -> FloatArray:
     """The first two derivatives in 1 / T of each row's log loss, (2, N): cumulants under the forecast."""
-    out, step = np.empty((2, len(rows))), max(ROWS_AT_ONCE, ELEMENTS_AT_ONCE // rows.n_classes)
-    for start in range(0, len(rows), step):
-        some = slice(start, start + step)
+    out = np.empty((2, len(rows)))
+    for some in row_slices(*rows.values.shape):
         scores, truth = rows.values.T[:, some], rows.truth[some]
         gaps = scores - scores.max(axis=0)
         odds = np.exp(inverse_temperature * gaps)
