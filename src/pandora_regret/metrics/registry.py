@@ -280,7 +280,7 @@ def _workup_costs(workup: Workup, prior: Prior | None, forecast: Forecast, _: Pr
     """Of each row, (N,); the comparison's own prior is about tests of a search."""
     from pandora_regret.workup.scores import WorkupRows
 
-    return np.concatenate([costs for _, costs in WorkupRows(workup, forecast, prior).costs()])
+    return _joined(WorkupRows(workup, forecast, prior).costs())
 
 
 def default_metrics(n_classes: int, *, priced: bool) -> tuple[Metric, ...]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pandora_regret.calibrate.maps import table_of
 from pandora_regret.inputs import FloatArray, Forecast, Labels, Table, read_choice, read_labelled
-from pandora_regret.kernels.reference import probabilities
 from pandora_regret.metrics import METRICS
 from pandora_regret.plots.decision_regions import LONGEST_CORNER, frame, three_classes, to_plane
 from pandora_regret.plots.style import (
@@ -417,7 +417,7 @@ def plot_ternary(
     forecast, scores, highest, title = scored(
         y_true, y_proba, alpha, labels=labels, logits=logits, normalise=normalise
     )
-    x, y = to_plane(np.concatenate([probabilities(block) for block in three_classes(forecast).blocks()])).T
+    x, y = to_plane(table_of(three_classes(forecast))).T
     style: Style = {"s": 14, "edgecolors": "0.3", "linewidths": 0.3, "rasterized": len(scores) > MOST_DRAWN}
     style |= {"cmap": "cividis_r", "norm": LogNorm(LEAST_SHOWN, highest)}  # all shades seen on white
     order, shown = np.argsort(scores, kind="stable"), np.clip(scores, LEAST_SHOWN, highest)
