@@ -240,8 +240,9 @@ class Verdict:
 
     def say(self, what: str, names: Sequence[str] = (), **words: Any) -> str:
         """A sentence of the table, filled in."""
-        one = len(names) == 1
-        words |= {"leader": self.leader, "cost": money(self.cost, self.unit)}
+        one, chance = len(names) == 1, self.chance
+        sure = "" if chance is None else VERDICT["sure"].format(leader=self.leader, chance=percent(chance))
+        words |= {"leader": self.leader, "cost": money(self.cost, self.unit), "sure": sure}
         words |= {"names": listed(names, MOST_NAMES - 1), "are": "is" if one else "are", "s": "s" * one}
         return VERDICT[what].format(n=len(self.result.models), what=self.result.what, **words)
 
@@ -259,7 +260,7 @@ class Verdict:
         first = self.say("recalibrated" if self.recalibrated else "deploy")
         if level:
             return [first, self.say("beside", level), self.say("next", **self.than_leader(other))]
-        return [first, self.say("runner_up", sure=self.sure(), **self.than_leader(other))]
+        return [first, self.say("runner_up", **self.than_leader(other))]
 
     def level(self) -> list[str]:
         """All of them, and what even the last costs more."""
@@ -280,7 +281,7 @@ class Verdict:
             sentences.append(f"{capitalised(doubts[0].removesuffix(f': {DO_NOT_TRUST}'))}.")
         else:
             little = "little" if stake <= LITTLE * self.margin else "stake"
-            sentences.append(self.say("ahead", other=first, gap=per_case(gap, self.unit), sure=self.sure()))
+            sentences.append(self.say("ahead", other=first, gap=per_case(gap, self.unit)))
             sentences.append(self.say(little, stake=money(stake, self.unit)))
             if cases := self.cases_needed:
                 size = 10 ** max(0, len(str(cases)) - 2)  # to two digits, upwards
@@ -294,10 +295,6 @@ class Verdict:
         gaps = (self.gaps[name] for name in self.by_status["open"])
         needed = [more_cases(self.result, gap, self.margin) for gap in gaps]
         return None if None in needed else max(number or 0 for number in needed) or None
-
-    def sure(self) -> str:
-        """How likely the leader is the cheapest."""
-        return "" if self.chance is None else self.say("sure", chance=percent(self.chance))
 
     def as_they_are(self) -> list[str]:
         """That models are compared recalibrated, and who is the cheapest otherwise."""
