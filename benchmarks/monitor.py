@@ -26,7 +26,7 @@ from pandora_regret import expected_search_cost, search_entropy
 from pandora_regret.inference.sequential import EProcess
 from pandora_regret.inputs import read_probabilities
 from pandora_regret.monitor import Monitor
-from pandora_regret.monitor.streams import overpaid, possible_costs
+from pandora_regret.monitor.streams import History, overpaid, possible_costs
 from pandora_regret.priors import Uniform
 
 PRICES = {
@@ -165,7 +165,10 @@ def delay_after_change(broken: Callable[..., Any], costs: np.ndarray, seed: int)
     at = bet_on(rows, truth).noticed_at(above=True)
     if at is None or at < QUIET:
         return LONGEST, LONGEST
-    return at + 1 - QUIET, abs(bet_on(rows[: at + 200], truth[: at + 200]).claim().likely - QUIET)
+    history = History()
+    for _ in history.add(None, None, overpaid(rows[: at + 200], truth[: at + 200])[:1], lambda: ()):
+        pass
+    return at + 1 - QUIET, abs(history.stretch(1, at)[0] - QUIET)
 
 
 def planned_test(broken: Callable[..., Any], costs: np.ndarray) -> float:

@@ -6,7 +6,7 @@ import subprocess
 
 import pandas as pd
 import pytest
-from cli_files import PROGRAM, run
+from cli_files import PROGRAM, refused, run
 from monitored import CLASSES, COSTS, write_week
 
 from pandora_regret.monitor import Monitor
@@ -107,7 +107,7 @@ def test_a_period_of_dependent_cases_is_one_bet(tmp_path, state):
             state, write_week(tmp_path / "w.csv", number, power=6.0), "--dependent", "week", "--costs", COSTS
         )
     assert "Every period is one bet: for the difference so far, an alarm takes " in result.stdout
-    assert "). 40 labelled cases wait until their period is complete (--close).\n" in result.stdout
+    assert "). 40 labelled cases not counted yet, until their period is complete (--close).\n" in result.stdout
     summary = json.loads(watch(state, "--json").stdout)["summary"]
     assert (summary["increments"], summary["dependent"]) == (3, True)  # week 4 may go on
     assert json.loads(watch(state, "--close", "--json").stdout)["summary"]["increments"] == 4
@@ -187,6 +187,16 @@ def test_a_price_list_names_the_classes_of_forecasts_without_labels(tmp_path, st
     assert "40 labels still missing" in result.stdout
 
 
+def test_a_week_without_cases_or_labels_is_no_mistake(tmp_path, state):
+    week, empty = write_week(tmp_path / "w.csv", 1), tmp_path / "empty.csv"
+    empty.write_text(week.read_text().splitlines()[0] + "\n")
+    assert "empty.csv has no rows: there is nothing to score" in refused("monitor", empty, "--state", state, *HOW)
+    watch(state, week, *HOW)
+    before = watch(state).stdout
+    for files in ([empty], ["--labels", empty]):
+        assert watch(state, *files).stdout == f"{before}Done to the files:\n- {empty} has no rows.\n"
+
+
 def test_labels_that_come_too_late_are_left_out_and_said(tmp_path, state):
     """Until the next file but two; how long would have been enough is said."""
     whole = pd.read_csv(write_week(tmp_path / "w1.csv", 1))
@@ -198,7 +208,7 @@ def test_labels_that_come_too_late_are_left_out_and_said(tmp_path, state):
         assert ("4 labels still missing" in result.stdout) == (number < 4)
     result = watch(state, "--labels", tmp_path / "labels.csv")
     assert "4 labels (2.5 %) came too late" in result.stdout
-    assert "a wait of 3 periods would have kept 99 % (--wait)" in result.stdout
+    assert "a wait of 3 periods would have kept 99 % (--wait, in a new state)" in result.stdout
     assert "- 4 labels too late: left out.\n- 36 rows seen before skipped.\n" in result.stdout
     assert watch(state, "--labels", tmp_path / "labels.csv").exit_code == 0
 

@@ -13,7 +13,7 @@ from cli_files import COSTS, wine_file
 
 EVERY = {"compare", "page", "score", "next", "recalibrate", "monitor", "validate"}
 NEEDED = {  # libraries, and by which commands
-    "msgspec": EVERY - {"score", "recalibrate", "validate"},
+    "msgspec": EVERY - {"recalibrate", "validate"},
     "pyarrow": EVERY,
     "jinja2": {"page"},
     "scipy numba narwhals sklearn safetensors matplotlib": set(),

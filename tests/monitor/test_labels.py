@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from monitored import as_text, cases
 
-from pandora_regret import expected_search_cost
+from pandora_regret import InputError, expected_search_cost
 from pandora_regret.monitor import Monitor
 from pandora_regret.monitor.summary import sentences
 
@@ -107,6 +107,17 @@ def test_a_row_with_its_label_finds_the_forecast_that_waited():
     paid = expected_search_cost(y, p)
     assert sum(monitor.paid.book.history.points[-1].totals) / 10 == pytest.approx(paid)
     assert monitor.label([3, "nobody"], [y[3], 0]) == type(monitor.label([3], [y[3]]))(skipped=1, unknown=1)
+
+
+@pytest.mark.parametrize("label", [0, None])
+def test_ids_that_begin_anew_every_week_are_refused(label):
+    """Labels of the second week would otherwise go to forecasts of the first."""
+    _, p = cases(10)
+    monitor = Monitor()
+    monitor.update([label] * 10, p, ids=range(10), time="week 1")
+    assert monitor.update([0] * 10, p, ids=range(10), time="week 1").unknown == 0
+    with pytest.raises(InputError, match="ids row 0 is '0' of week 2, and an earlier case has that id"):
+        monitor.update([0] * 10, p, ids=range(10), time="week 2")
 
 
 def test_rows_of_a_period_that_was_bet_on_are_late():

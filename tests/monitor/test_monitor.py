@@ -1,6 +1,7 @@
 """A monitor: what it counts, in which order, and that nothing depends on how rows are handed in."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,10 +22,11 @@ from pandora_regret import (
     workup_cost,
     workup_entropy,
 )
+from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inputs import read_probabilities
 from pandora_regret.monitor import Monitor
 from pandora_regret.monitor.streams import overpaid, possible_costs
-from pandora_regret.monitor.summary import sentences
+from pandora_regret.monitor.summary import Alarm, sentences
 
 COSTS = [100.0, 200.0, 40.0]
 
@@ -166,7 +168,28 @@ def test_a_model_that_keeps_its_promises_again_is_back_inside():
             assert alarm.stands == (overpaid.low > 0)
     assert alarm is not None
     assert not alarm.stands
-    assert f"ALARM in {alarm.noticed}: the model cost more than it promised. Back inside since" in headline
+    assert f"ALARM in {alarm.noticed}: the model cost more than it promised. It is back inside" in headline
+
+
+def test_a_difference_that_is_over_has_an_end():
+    monitor = Monitor(costs=COSTS)
+    for week in range(1, 21):
+        y, p = cases(100, seed=week, power=5.0 if 5 <= week < 9 else 1.0)
+        monitor.update(y, p, time=f"week {week}")
+    summary = monitor.summary()
+    assert summary.alarm.stands
+    assert (summary.likely, summary.until) == ("week 5", "week 8")
+    assert "most likely from about week 5 to week 8. Noticed" in sentences(summary, None)[0]
+
+
+def test_a_model_that_costs_less_after_an_alarm_is_not_back_inside():
+    monitor = Monitor(costs=COSTS)
+    monitor.update(*cases(100), time="week 1")
+    below, alarm = Estimate(-0.37, -0.57, -0.16), Alarm("week 3", above=True, stands=False)
+    summary = replace(monitor.summary(), overpaid=below, since="week 9", alarm=alarm)
+    [headline, *_] = sentences(summary, None)
+    assert headline.startswith("ALARM in week 3: the model cost more than it promised. Since about week 9 the ")
+    assert headline.endswith("model costs 0.37 tests per case less than it promises (0.16 to 0.57).")
 
 
 def test_costing_less_is_a_note_unless_both_sides_alarm():

@@ -48,19 +48,19 @@ ROLES, SETTINGS = ("champion", "challenger", "time", "dependent"), ("level", "tw
     Option("--state FILE", "What was seen so far.", required=True),
     Option("--champion NAME", "The model in use.  [default: the first]"),
     Option("--challenger NAME", "The model that might replace it."),
-    Option("--time COLUMN", "When forecasts were made, such as their week: orders cases, and names them."),
+    Option("--time COLUMN", "When forecasts were made, such as their week: sorts cases, and labels periods."),
     Option("--dependent COLUMN", "The same, where cases of one week share shocks: each week is one bet."),
     Option("--labels FILE", "Labels of earlier forecasts: columns id and label."),
     Option(
         "--wait N",
         "For how many later periods, or cases without --time, a label is waited for.  "
-        "[default: until the next file but two]",
+        "[default: until three more files have come]",
     ),
     Option("--level SHARE", "Probability that a false ALARM ever comes.  [default: 0.05]", type=float),
     Option("--two-sided", "ALARM too where it costs less than it promises, not only a note.", default=None),
     Option("--drift-alarm", "Exit with 3 on DRIFT too: forecasts promise other costs than before."),
     Option("--close", "With --dependent: the newest period is complete, count it now."),
-    Option("--period COLUMN", "Of the first version.", hidden=True),
+    Option("--period COLUMN", "Gone: --time or --dependent.", hidden=True),
     Option("--html FILE", "Write a page with the whole history; it is replaced."),
     *SEARCH,
     WORKUP,
@@ -81,7 +81,7 @@ def monitor(asked: Asked) -> int:
       pandora monitor "Deep net=net.csv" Forest=forest.csv --champion "Deep net" --state triage.json
       pandora monitor --labels outcomes.csv --state triage.json --html triage.html
 
-    Exit code 3 says ALARM: it costs more than it promises. DRIFT of promises alone is only said, unless
+    Exit code 3 says ALARM: it costs more than it promises. DRIFT alone is only reported, unless
     --drift-alarm is given. --dependent takes many more cases to notice anything: use it where a shock, such as an
     epidemic, moves all cases of a week.
     """
@@ -138,7 +138,10 @@ def _updated(asked: Asked) -> tuple[watching.Monitor, watching.Taken, tuple[Done
     watched, done, new = _restored(asked), tuple[Done, ...](), dict[str, Any]()
     late = 0 if watched is None else watched.queue.late
     if asked.files:
-        watched, new, done = _read_forecasts(asked, watched)
+        try:
+            watched, new, done = _read_forecasts(asked, watched)
+        except files.NoRowsError as nothing:
+            done = _nothing_new(watched, nothing)
     if watched is None:
         raise InputError(f"{asked.state} does not exist yet: give files of forecasts first.")
     parts = [watching.Taken()]
@@ -146,10 +149,13 @@ def _updated(asked: Asked) -> tuple[watching.Monitor, watching.Taken, tuple[Done
         if new:
             parts.append(watched.update(**new))
         if asked.labels is not None:
-            labels = read_truth(asked.layout(truth=asked.labels, unlabelled=True), tuple(watched.labels))
-            there = labels.truth >= 0  # the others are not known yet
-            names = [watched.labels[k] for k in labels.truth[there]]
-            parts.append(watched.label(np.asarray(labels.ids)[there], names))
+            try:
+                labels = read_truth(asked.layout(truth=asked.labels, unlabelled=True), tuple(watched.labels))
+                there = labels.truth >= 0  # the others are not known yet
+                names = [watched.labels[k] for k in labels.truth[there]]
+                parts.append(watched.label(np.asarray(labels.ids)[there], names))
+            except files.NoRowsError as nothing:
+                done += _nothing_new(watched, nothing)
     if asked.close:
         watched.close()
     taken = watching.Taken(*map(sum, zip(*parts, strict=True)))
@@ -161,6 +167,13 @@ def _updated(asked: Asked) -> tuple[watching.Monitor, watching.Taken, tuple[Done
     )
     done += tuple(Done(what, n, f"{counted(n, thing)} {became}") for what, n, thing, became in left_out if n)
     return watched, taken, done
+
+
+def _nothing_new(watched: watching.Monitor | None, nothing: files.NoRowsError) -> tuple[Done, ...]:
+    """What is said of a file without rows, as that of a week without cases is; the first file must have some."""
+    if watched is None:
+        raise nothing
+    return (Done("files without rows", 1, f"{nothing.place} {nothing.problem}"),)
 
 
 def _restored(asked: Asked) -> watching.Monitor | None:

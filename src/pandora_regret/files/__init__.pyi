@@ -21,4 +21,5 @@ from pandora_regret.files.prices import Prices as Prices
 from pandora_regret.files.prices import read_price_list as read_price_list
 from pandora_regret.files.prices import read_prior_argument as read_prior_argument
 from pandora_regret.files.source import FileError as FileError
+from pandora_regret.files.source import NoRowsError as NoRowsError
 from pandora_regret.files.source import Problem as Problem

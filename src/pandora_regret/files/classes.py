@@ -327,8 +327,8 @@ def _by_labels(model: Predictions) -> Predictions:
         where = repr(columns.label) if model.truth is None else model.truth.path
         problem = f"hold numbers but never occur as a label in {where}"
         fix = (
-            "if they are classes, list all classes (--classes); if not, say what the forecasts' names begin with "
-            "(--proba-prefix), or which column is what (--id, --weight, --group, --cost-prefix)"
+            "list the classes (--classes), and other columns are ignored; or say what the forecasts' names begin "
+            "with (--proba-prefix), or what such a column is for: see pandora help files"
         )
         raise FileError(problem, model.path, fix, f": columns {quoted(unseen)}", argument="classes")
     _check_several(class_of, source, " of numbers")

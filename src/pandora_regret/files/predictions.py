@@ -14,7 +14,7 @@ from pandora_regret.files.classes import Columns
 from pandora_regret.files.columns import Rows, coded, regrouped
 from pandora_regret.files.layout import Layout
 from pandora_regret.files.roles import KEPT
-from pandora_regret.files.source import RAISED, AllDone, FileError, Problems, Source, noted
+from pandora_regret.files.source import RAISED, AllDone, NoRowsError, Problems, Source, noted
 from pandora_regret.inputs import Fields, Names
 from pandora_regret.text import listed
 
@@ -88,10 +88,10 @@ class Predictions:
         """Whether forecasts say in which order to look, not how likely anything is."""
         return any(source.order_only for source in self.sources)
 
-    def no_rows(self) -> FileError:
+    def no_rows(self) -> NoRowsError:
         """The error for files without any row."""
         paths = " and ".join(source.path for source in self.sources[:3])
-        return FileError("has no rows", paths, "there is nothing to score")
+        return NoRowsError("has no rows", paths, "there is nothing to score")
 
     def batches(self, rows: int | None = None) -> Iterator[Batch]:
         """The rows in order, at most so many at a time; some tens of megabytes of them unless said."""

@@ -72,6 +72,10 @@ class FileError(InputError):
         return self.replace(place=self.where.lstrip(" :") or None, argument=None).sentence({})
 
 
+class NoRowsError(FileError):
+    """A file that has names of columns at most."""
+
+
 class Problems:
     """Who is told what is wrong with a file while it is read. This one raises the first problem."""
 

@@ -27,7 +27,6 @@ class Claim:
     """What an e-process says now of the mean of the increments since one of them."""
 
     began: int  # the number of the first
-    likely: int  # that of the increment with which a difference most likely began
     value: float  # their mean
     low: float
     high: float
@@ -127,8 +126,7 @@ class EProcess(Stored):
             * loops.end(sign * total / count, abs(end - total) / count, of_side, log_stakes, -np.log(self.level))
             for sign, end, of_side in zip((1, -1), furthest, bets[w], strict=True)
         )
-        likely = windows[int(odds.argmax()), loops.START]
-        return Claim(int(start), int(likely), total / count, *map(float, ends))
+        return Claim(int(start), total / count, *map(float, ends))
 
     def _folded(self) -> tuple[FloatArray, FloatArray]:
         """Bets and windows with the present block in all of these."""

@@ -27,7 +27,7 @@ from pandora_regret.inputs import (
     read_truth,
     renamed,
 )
-from pandora_regret.monitor.queue import Cases, Queue, as_columns, natural_key
+from pandora_regret.monitor.queue import Cases, Queue, as_columns, later, natural_key
 from pandora_regret.monitor.streams import Paid, possible_costs
 from pandora_regret.monitor.summary import MonitorSummary, Period, summarise
 from pandora_regret.priors import Prior
@@ -38,6 +38,7 @@ from pandora_regret.workup import Workup
 SCHEMA = "pandora-monitor/2"
 LABELS = 256  # labels of counted cases are told apart up to so many classes
 AT_ONCE = 256  # updates of cases without ids or times, which are worked off together, or when somebody looks
+OWN_ID = "each case needs an id of its own, in all files (--id)"
 ASKED = ("level", "two_sided", "wait", "dependent")
 SEEN = np.dtype([("key", "<u8"), ("label", "u1")])
 
@@ -155,6 +156,8 @@ class Monitor:
         if compares:
             tables.append(read_probabilities(challenger, labels=names, logits=logits, name="challenger").check())
         _check_lengths(n, ids=keys, time=times, challenger=tables[-1])
+        if keys is not None and times is not None and self.queue.newest is not None:
+            self._check_ids(ids, keys, times)
         truth = _read_known(y_true, names, n)
         if keys is None and (truth < 0).any():
             problem = "has cases without a label, which could never find it"
@@ -279,6 +282,13 @@ class Monitor:
                 problem = "is given now and was not before" if has else "was given before and is not now"
                 raise InputError(problem, argument=name, fix="give it always or never")
 
+    def _check_ids(self, ids: Any, keys: Sequence[int], times: Sequence[str]) -> None:
+        """That no id which was seen before comes again with a time that is later than all so far."""
+        for row, (key, time) in enumerate(zip(keys, times, strict=True)):
+            if (key in self.seen or self.queue.expects(key)) and later(time, self.queue.newest):
+                problem = f"is {str(ids[row])!r} of {time}, and an earlier case has that id"
+                raise InputError(problem, argument="ids", row=row, value=ids[row], fix=OWN_ID)
+
     compares = False  # whether there is a challenger
 
     def _prepare(self, labels: Sequence[Any], prior: Prior, costs: Any, compares: bool) -> None:
@@ -362,9 +372,8 @@ def _keys(ids: Any) -> list[int]:
     for row, each in enumerate(ids):
         key = int.from_bytes(blake2b(str(each).encode("utf-8", "replace"), digest_size=8).digest())
         if first.setdefault(key, row) != row:
-            fix = "each case needs its own id; drop the second row"
             problem = f"is {str(each)!r}, as is row {first[key]}"
-            raise InputError(problem, argument="ids", row=row, value=each, fix=fix)
+            raise InputError(problem, argument="ids", row=row, value=each, fix=OWN_ID)
     return list(first)
 
 

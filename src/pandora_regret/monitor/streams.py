@@ -26,6 +26,7 @@ from pandora_regret.workup.scores import WorkupRows
 OVERPAID, PROMISED = 0, 1  # rows of a history's totals
 MOST_POINTS = 256
 LEAST_EVIDENCE = 1e-300
+LOG_ODDS_OF_AN_END = 3.0  # about twenty to one
 CASES, PERIODS = (32, 1.0), (1, 4.0)  # after how many of them a change may begin, and how boldly to bet
 
 
@@ -119,6 +120,24 @@ class History:
                 starts.append(row)
                 newest = name
         return np.array(starts, np.int64)
+
+    def stretch(self, side: int, noticed: int) -> tuple[int, int | None]:
+        """The increments that most likely lay on a side of 0: the first, and the last if they seem to be over.
+
+        Of all stretches of points that begin before it was noticed, the one whose mean is the most standard errors
+        away from 0; one that lasts to the present, unless another is a good deal likelier.
+        """
+        counts = np.array([0, *(point.increments for point in self.points)])
+        sums = side * np.array([0.0, *(point.totals[OVERPAID] for point in self.points)])
+        noise = np.diff(sums) - np.diff(counts) * sums[-1] / counts[-1]
+        variance = (noise**2 / np.diff(counts)).sum() / max(len(noise) - 1, 1)
+        starts = counts[:-1] <= noticed
+        lengths, gains = (np.triu(each - each[:-1][starts, None]) for each in (counts, sums))
+        log_odds = np.maximum(gains, 0.0) ** 2 / np.maximum(lengths, 1) / (2 * variance or 1.0)
+        (start, end), lasting = np.unravel_index(log_odds.argmax(), log_odds.shape), log_odds[:, -1].argmax()
+        if log_odds[start, end] < log_odds[lasting, -1] + LOG_ODDS_OF_AN_END:
+            return int(counts[lasting]), None
+        return int(counts[start]), int(counts[end]) - 1
 
     def name_of(self, number: int) -> str:
         """The period of an increment, or about where it was, in words."""

@@ -57,7 +57,8 @@ class MonitorSummary:
     last: Period | None  # None before any label is known
     overpaid: Estimate | None  # paid beyond the promise, since
     since: str | None  # the period or case that it began with, by the best guess; None: from the first on
-    likely: str | None  # where it is from the first on: since when there seems to be a difference
+    likely: str | None  # with which period or case a difference seems to have begun, where there is one
+    until: str | None  # and with which it seems to have ended, if it has
     evidence: float  # of costing more than promised; 1 / level is an alarm
     alarm: Alarm | None  # costs more than it promises; or less, where that is an alarm
     note: Alarm | None  # costs less than it promises
@@ -88,6 +89,8 @@ def summarise(paid: Paid, queue: Queue, newest: Period, *, two_sided: bool) -> M
     alarm = next((each for each in alarms if each.above or two_sided), None)
     note = next((each for each in alarms if each is not alarm), None)
     saved = paid.saved.claim() if paid.saved is not None and paid.n else None
+    at = paid.overpaid.noticed_at(claim.side > 0)
+    begin, end = history.stretch(claim.side, at) if claim.side and at is not None else (None, None)
     higher, lower = paid.drift.noticed.tolist()
     rose = lower < 0 or 0 <= higher < lower  # first
     return MonitorSummary(
@@ -98,7 +101,8 @@ def summarise(paid: Paid, queue: Queue, newest: Period, *, two_sided: bool) -> M
         last=replace(newest) if newest.cases else None,
         overpaid=Estimate(claim.value, claim.low, claim.high) if paid.n else None,
         since=history.name_of(claim.began) if claim.began else None,
-        likely=history.name_of(claim.likely) if claim.likely and claim.side and not claim.began else None,
+        likely=None if begin is None else history.name_of(begin),
+        until=None if end is None else history.name_of(end),
         evidence=paid.overpaid.evidence[0],
         alarm=alarm,
         note=note,
@@ -125,7 +129,7 @@ def sentences(summary: MonitorSummary, unit: str | None, challenger: str | None 
         late = f"{counted(summary.late, 'label')} ({100 * summary.late_share:.1f} %)"
         wait = counted(summary.needed_wait or 0, "period" if summary.timed else "case")
         kept = f"; a wait of {wait} would have kept 99 %" if summary.needed_wait else ""
-        lines.append(f"{late} came too late and count for nothing{kept} (--wait).")
+        lines.append(f"{late} came too late and were not counted{kept} (--wait, in a new state).")
     if (saved := summary.saved) is not None:
         name, verdict = challenger or "the challenger", "Not settled."
         if saved.is_above_zero or saved.turned.is_above_zero:
@@ -141,31 +145,36 @@ def sentences(summary: MonitorSummary, unit: str | None, challenger: str | None 
 def _headline(summary: MonitorSummary, unit: str | None) -> str:
     if summary.overpaid is None:
         return "No alarm: nothing is known yet about what was paid."
+    first = "so far" if summary.first is None else f"since {_in_words(summary.first)}"
+    since = first if summary.since is None else f"since about {_in_words(summary.since)}"
     alarm, noted = summary.alarm, summary.alarm or summary.note
-    if summary.since is not None:
-        since = f"since about {_in_words(summary.since)}"
-    else:
-        since = "so far" if summary.first is None else f"since {_in_words(summary.first)}"
+    if noted is None or (alarm is None and not noted.stands):
+        cases = counted(summary.increments, "period" if summary.dependent else "case")
+        paid = _amount(summary.overpaid, unit, "{} per case more", "{} per case less", "than promised")
+        return f"No alarm: in {cases} {since}, paid {paid.removesuffix(')')}, {ALWAYS})."
     amount = _amount(summary.overpaid, unit, "{} per case more", "{} per case less", "than it promises")
     costs = f"{since} the model costs {amount}"
-    likely = "" if summary.likely is None else f", most likely from about {_in_words(summary.likely)} on"
-    if noted is None or (alarm is None and not noted.stands):
-        paid = _amount(summary.overpaid, unit, "{} per case more", "{} per case less", "than promised")
-        return f"No alarm: {since} paid {paid.removesuffix(')')}, {ALWAYS})."
-    noticed = f"Noticed {_at(noted.noticed)}."
     if noted.stands:
-        return (
-            f"ALARM: {costs}{likely}. {noticed}" if alarm else f"No alarm. {capitalised(costs)}{likely}. {noticed}"
-        )
-    left = "more" if noted.above else "less"
-    return f"ALARM {_at(noted.noticed)}: the model cost {left} than it promised. Back inside since: {costs}."
+        says = f"ALARM: {costs}" if alarm else f"No alarm. {capitalised(costs)}"
+        return f"{says}{_when(summary, first)}. Noticed {_at(noted.noticed)}."
+    left = f"ALARM {_at(noted.noticed)}: the model cost {'more' if noted.above else 'less'} than it promised."
+    is_outside = summary.overpaid.is_above_zero or summary.overpaid.turned.is_above_zero
+    return f"{left} {capitalised(costs) if is_outside else f'It is back inside its promise: {costs}'}."
+
+
+def _when(summary: MonitorSummary, first: str) -> str:
+    """Since when a difference seems to last, where that is not said already, or from when to when it lasted."""
+    begin = "" if summary.likely is None else _in_words(summary.likely)
+    if summary.until is not None:
+        return f", most likely from about {begin} to {_in_words(summary.until)}"
+    return f", most likely from about {begin} on" if summary.since is None and f"since {begin}" != first else ""
 
 
 def _newest(summary: MonitorSummary, unit: str | None) -> str:
-    held = f"{counted(summary.held, 'labelled case')} wait{'s' * (summary.held == 1)}"
-    missing = f" {held} until their period is complete (--close)." if summary.held else ""
+    not_yet = f"{counted(summary.held, 'labelled case')} not counted yet"
+    missing = f" {capitalised(not_yet)}, until their period is complete (--close)." if summary.held else ""
     if summary.waiting:
-        behind = f"; {held} for a turn behind them" if summary.held else ""
+        behind = f"; {not_yet}, because earlier labels are missing" if summary.held else ""
         missing = f" {counted(summary.waiting, 'label')} still missing{behind}."
     if (last := summary.last) is None:
         return f"No labels yet.{missing}"
@@ -180,7 +189,8 @@ def _in_words(period: str) -> str:
 
 
 def _at(name: str) -> str:
-    return f"{'at' if name.startswith('case ') else 'in'} {_in_words(name)}"
+    is_date = name.count("-") == 2 and name.replace("-", "").isdigit()
+    return f"{'at' if name.startswith('case ') else 'on' if is_date else 'in'} {_in_words(name)}"
 
 
 def _amount(estimate: Estimate, unit: str | None, more: str, less: str, than: str = "") -> str:
