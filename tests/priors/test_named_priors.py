@@ -27,7 +27,7 @@ def test_other_names_and_other_counts_are_refused():
             TRUTH, TABLE, prior=Empirical(SAMPLES, labels=["a", "b", "d"]), labels=["a", "b", "c"]
         )
     with pytest.raises(InputError, match="labels has 2 entries but samples has 3 columns"):
-        Empirical(SAMPLES, labels=["a", "b"])
+        Empirical([[1.0, 2.0, -3.0]], labels=["a", "b"])
     with pytest.raises(InputError, match="sigma has names"):
         LogNormal(pd.Series([1.0, 2.0], index=["b", "a"]))
 

@@ -178,7 +178,7 @@ class Pathways:
         check_costs(np.array(list(self.costs.values())), "costs", self.classes)
 
     def __repr__(self) -> str:
-        about = [repr(self.title)] * bool(self.title) + [f"{len(self.hypotheses)} classes", self.currency]
+        about = (self.title and repr(self.title), f"{len(self.hypotheses)} classes", self.currency)
         return f"Pathways({', '.join(filter(None, about))})"
 
     @property

@@ -203,10 +203,10 @@ def check_possible(workup: Workup) -> None:
         problem = f"requires itself ({' -> '.join(circle)}), so it can never be made"
         fail(f"{path('steps', circle[0])}.requires", problem, "take one of these out")
     for step, before in zip(steps, before_each, strict=True):
-        asked, place = [(b, outcome) for b, outcome in before if outcome is not None], path("steps", step.name)
+        required, place = [(b, outcome) for b, outcome in before if outcome is not None], path("steps", step.name)
         chances = workup.likelihood(before)
-        ended = workup.confirm and any(steps[b].confirmed[outcome] is not None for b, outcome in asked)
-        if ended or len(dict(asked)) < len(asked) or not chances.any():
+        ended = workup.confirm and any(steps[b].confirmed[outcome] is not None for b, outcome in required)
+        if ended or len(dict(required)) < len(required) or not chances.any():
             problem = "asks for outcomes that no case has at once, or that end the work-up"
             fail(f"{place}.requires", problem, "the step can never be made")
         least = step.cost + sum(steps[b].cost for b in dict(before)) + workup.fee

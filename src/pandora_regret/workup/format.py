@@ -219,13 +219,13 @@ class _Reader:
             tables[name] = (place, table)
         steps = {name: self._step(name, table, place) for name, (place, table) in tables.items()}
         alone: dict[str, Pair] = {name: (n, None) for n, name in enumerate(steps)}
-        asked = {
+        requirements = {
             f"{step.name}={outcome}": (n, o)
             for n, step in enumerate(steps.values())
             for o, outcome in enumerate(step.outcomes)
         } | alone
         requires = (
-            _chosen(table.requires, asked, f"{place}.requires", "step or outcome of one")
+            _chosen(table.requires, requirements, f"{place}.requires", "step or outcome of one")
             for place, table in tables.values()
         )
         _chosen(file.rounds.together, alone, "rounds.together", "step")
@@ -263,18 +263,20 @@ class _Reader:
             yield from below
 
     def _step(self, name: str, table: StepTable, place: str) -> WorkupStep:
-        told = self._told(table, place)
-        rest = 1 - sum(row for row in told.values() if row is not None)
+        outcomes = self._chances(table, place)
+        rest = 1 - sum(row for row in outcomes.values() if row is not None)
         rest[np.abs(rest) < ROUNDING] = 0.0  # rounding in the last digit is no probability
-        chances = np.array([rest if row is None else row for row in told.values()])
-        normal = self._combine(told, table, chances, place) if self.sets else -1
+        chances = np.array([rest if row is None else row for row in outcomes.values()])
+        normal = self._combine(outcomes, table, chances, place) if self.sets else -1
         for k in np.flatnonzero((chances < 0).any(axis=0) | (np.abs(chances.sum(axis=0) - 1) > ROUNDING)):
-            rates = ", ".join(f"{o} {rate:g}" for o, rate in zip(told, chances[:, k], strict=True))
+            rates = ", ".join(f"{o} {rate:g}" for o, rate in zip(outcomes, chances[:, k], strict=True))
             problem = f"have the probabilities {rates} if the truth is {self.classes[k]!r}"
             fix = f'they must lie in [0, 1] and sum to 1; one outcome may be "{REST}"'
             fail(f"{place}.outcomes", problem, fix)
-        of_one = {o: int(row.argmax()) for o, row in zip(told, chances, strict=True) if np.count_nonzero(row) == 1}
-        confirming: Iterable[str] = [o for o, row in told.items() if row is not None]
+        of_one = {
+            o: int(row.argmax()) for o, row in zip(outcomes, chances, strict=True) if np.count_nonzero(row) == 1
+        }
+        confirming: Iterable[str] = [o for o, row in outcomes.items() if row is not None]
         if table.confirming is not None:
             confirming = _texts(table.confirming)
             _chosen(table.confirming, of_one, f"{place}.confirming", "outcome that exactly one class can have")
@@ -284,21 +286,21 @@ class _Reader:
         return WorkupStep(
             name,
             rounded(fees) if table.cost is None else table.cost,
-            tuple(told),
+            tuple(outcomes),
             tuple(map(tuple, chances.tolist())),
-            tuple(of_one.get(o) if o in confirming else None for o in told),
+            tuple(of_one.get(o) if o in confirming else None for o in outcomes),
             _texts(table.requires),
             tuple(tuple(self._per_class(row, place).tolist()) for row in (table.counts or {}).values()),
             table.cuts,
             normal,
         )
 
-    def _combine(self, told: Mapping[str, Any], table: StepTable, chances: FloatArray, place: str) -> Any:
+    def _combine(self, outcomes: Mapping[str, Any], table: StepTable, chances: FloatArray, place: str) -> Any:
         """Fill in the chances of sets of causes that the step does not name; the number of its normal outcome."""
-        if table.tells_apart is not None or len(told) == 1:
+        if table.tells_apart is not None or len(outcomes) == 1:
             return -1
-        numbers = {name: number for number, name in enumerate(told)}
-        normal = table.normal or "".join(name for name, row in told.items() if row is None)
+        numbers = {name: number for number, name in enumerate(outcomes)}
+        normal = table.normal or "".join(name for name, row in outcomes.items() if row is None)
         [number] = _chosen(normal, numbers, f"{place}.normal", "outcome: name the one that no cause brings about")
         stated = {name for value in (table.outcomes or {}).values() if isinstance(value, dict) for name in value}
         for k, causes in self.sets.items():
@@ -306,7 +308,7 @@ class _Reader:
                 chances[:, k] = noisy_or(chances, number, causes)
         return number
 
-    def _told(self, table: StepTable, place: str) -> Fields:
+    def _chances(self, table: StepTable, place: str) -> Fields:
         """What a step may show, and how likely that is for each class; None for all that is left."""
         certain, everyone = np.eye(len(self.classes)), range(len(self.classes))
         if table.confirms is not None:

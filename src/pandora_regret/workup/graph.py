@@ -125,12 +125,12 @@ class StateSpace:
         )
         if state.done or not (self.workup.stops or not self.workup.confirm or any(can_end_well)):
             return []
-        told = self.informative(state.possible)
+        tells = self.informative(state.possible)
         ready = {  # and tell anything, or lead to a step that does
             step
             for step, after in enumerate(self.after)
             if self.is_ready(state, step)
-            and (told[step] or any(told[other] and self.can_be_made(state, other) for other in after))
+            and (tells[step] or any(tells[other] and self.can_be_made(state, other) for other in after))
         }
         actions = [action for action, steps in enumerate(self.actions) if ready.issuperset(steps)]
         return [action for action in actions if self._affordable(state, self.actions[action])]

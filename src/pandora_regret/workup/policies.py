@@ -68,10 +68,10 @@ class Nested(Policy):
 
     def paid(self, p: FloatArray, truths: IntArray, costs: FloatArray, prior: Prior | None = None) -> FloatArray:
         """The costs of tests up to the one that answers, on all levels; or their mean over a prior of costs."""
-        paid, alike = np.zeros(truths.shape), engine.WORTH_COMPILING if self.worth_loops(truths.size) else 1
+        paid, alike = np.zeros(truths.size), engine.WORTH_COMPILING if self.worth_loops(truths.size) else 1
         for steps, members in self.levels:
-            counts, below = members.sum(axis=1), np.nonzero(members.any(axis=0)[truths])
-            rows, truth = below[0], members.argmax(axis=0)[truths[below]]
+            counts, below = members.sum(axis=1), np.flatnonzero(members.any(axis=0)[truths])
+            rows, truth = below // truths.shape[1], members.argmax(axis=0)[truths.ravel()[below]]
             if not len(truth):
                 continue
             if counts.max() == 1:
@@ -86,7 +86,7 @@ class Nested(Policy):
             else:
                 of_rows = engine.search_costs(level, prior, steps)
             paid[below] += np.concatenate([values for _, values in of_rows])
-        return paid
+        return paid.reshape(truths.shape)
 
     def order(self, p: FloatArray, costs: FloatArray) -> list[int]:
         """Of one forecast, (K,), after some steps: every level's search, one after the other."""

@@ -81,9 +81,9 @@ class Solver:
             name, cost = self._ending(-1 - option, posterior)
             return PlanNode(name, "stop", cost, chance, cost, posterior, {})
         for row, after in self.space.branches(state, option):
-            given = likelihood * self.space.rows[row]
-            if (self.p * given).any():
-                nodes[self.space.outcome_name(row)] = self.grow(after, given)
+            likelihood_after = likelihood * self.space.rows[row]
+            if (self.p * likelihood_after).any():
+                nodes[self.space.outcome_name(row)] = self.grow(after, likelihood_after)
         cost = self.action_costs[option]
         expected = cost + sum(node.chance * node.expected_cost for node in nodes.values()) / chance
         return PlanNode(self.space.action_name(option), "step", cost, chance, expected, posterior, nodes)
