@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from monitored import as_text, cases
 
@@ -117,7 +118,7 @@ def test_ids_that_begin_anew_every_week_are_refused(label):
     monitor.update([label] * 10, p, ids=range(10), time="week 1")
     assert monitor.update([0] * 10, p, ids=range(10), time="week 1").unknown == 0
     with pytest.raises(InputError, match="ids row 0 is '0' of week 2, and an earlier case has that id"):
-        monitor.update([0] * 10, p, ids=range(10), time="week 2")
+        monitor.update([0] * 10, p, ids=pd.Series(range(10), index=range(5, 15)), time="week 2")
 
 
 def test_rows_of_a_period_that_was_bet_on_are_late():

@@ -284,10 +284,10 @@ class Monitor:
 
     def _check_ids(self, ids: Any, keys: Sequence[int], times: Sequence[str]) -> None:
         """That no id which was seen before comes again with a time that is later than all so far."""
-        for row, (key, time) in enumerate(zip(keys, times, strict=True)):
+        for row, (name, key, time) in enumerate(zip(ids, keys, times, strict=True)):
             if (key in self.seen or self.queue.expects(key)) and later(time, self.queue.newest):
-                problem = f"is {str(ids[row])!r} of {time}, and an earlier case has that id"
-                raise InputError(problem, argument="ids", row=row, value=ids[row], fix=OWN_ID)
+                problem = f"is {str(name)!r} of {time}, and an earlier case has that id"
+                raise InputError(problem, argument="ids", row=row, value=name, fix=OWN_ID)
 
     compares = False  # whether there is a challenger
 
