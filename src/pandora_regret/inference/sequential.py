@@ -44,7 +44,7 @@ class Stored:
     n: int
 
     def state(self) -> dict[str, Any]:
-        """Plain data."""
+        """As plain data, for JSON."""
         return {"n": self.n} | {name: getattr(self, name).tolist() for name in self.STATE}
 
     def restore(self, state: Mapping[str, Any]) -> Self:

@@ -345,7 +345,7 @@ class Monitor:
         return len(awaited), differing
 
     def _note(self, cases: Cases) -> None:
-        """Cases whose labels have come."""
+        """Remember the labels of cases that have them now, and count what these paid."""
         if cases.keys is not None:
             self.seen.update(zip(cases.keys, (cases.truth % LABELS).tolist(), strict=True))
         paid = cases.possible[np.arange(len(cases.truth)), cases.truth]
@@ -384,7 +384,7 @@ def _check_of(state: Mapping[str, Any]) -> str:
 
 
 def _read_prior_name(name: str) -> Prior:
-    """The prior of that name."""
+    """The prior that a state names; an error where a name is not enough to make it."""
     from pandora_regret.files.prices import read_prior_argument
 
     try:

@@ -235,7 +235,7 @@ class Paid:
         return (log10(max(self.overpaid.evidence[0], LEAST_EVIDENCE)), *ends)
 
     def state(self) -> dict[str, Any]:
-        """Plain data."""
+        """The book and all processes as plain data, for JSON."""
         return {"book": to_plain(self.book)} | {name: part.state() for name, part in self.parts.items()}
 
     def restore(self, state: Mapping[str, Any]) -> None:

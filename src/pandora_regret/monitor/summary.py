@@ -78,7 +78,7 @@ class MonitorSummary:
 
 
 def summarise(paid: Paid, queue: Queue, newest: Period, *, two_sided: bool) -> MonitorSummary:
-    """Where both streams stand."""
+    """Where what was paid, and the promises, stand now."""
     claim, history = paid.overpaid.claim(), paid.book.history
     alarms = [
         Alarm(noticed, above, claim.side == (1 if above else -1))
