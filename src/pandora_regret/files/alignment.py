@@ -8,8 +8,8 @@ import numpy as np
 
 from pandora_regret.files.batch import Batch, ids_written_otherwise
 from pandora_regret.files.roles import BY, ID, KEPT, LABEL
-from pandora_regret.files.source import RAISED, AllDone, FileError, Problems, noted
-from pandora_regret.inputs import IntArray, quoted
+from pandora_regret.files.source import RAISED, AllDone, FileError, Problems
+from pandora_regret.inputs import IntArray, noted, quoted
 from pandora_regret.text import count, counted
 
 SINGLE_PRECISION = 1e-6  # in which weights and costs of one file may have been written

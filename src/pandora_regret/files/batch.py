@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.files.roles import KEPT
-from pandora_regret.files.source import AllDone, FileError, Source, noted
+from pandora_regret.files.source import AllDone, FileError, Source
 from pandora_regret.inputs import (
     NOTHING_RESCALED,
     Fields,
@@ -23,6 +23,7 @@ from pandora_regret.inputs import (
     IntArray,
     Names,
     Rescaled,
+    noted,
     refusal,
     rescale_rows,
     row_sum_tolerance,

@@ -31,10 +31,19 @@ from pandora_regret.files.source import (
     Source,
     TableInMemory,
     check_names,
-    noted,
 )
 from pandora_regret.files.text import ONE_PER_LINE, JsonLines, table_of, written_otherwise
-from pandora_regret.inputs import LARGEST, LEAST_NORMAL, TOLERANCE, Fields, InputError, IntArray, Names, quoted
+from pandora_regret.inputs import (
+    LARGEST,
+    LEAST_NORMAL,
+    TOLERANCE,
+    Fields,
+    InputError,
+    IntArray,
+    Names,
+    noted,
+    quoted,
+)
 from pandora_regret.text import counted
 
 FORECAST, TRUTH = "forecast", "truth"

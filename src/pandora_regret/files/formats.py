@@ -42,10 +42,9 @@ from pandora_regret.files.source import (
     Tables,
     check_names,
     head_of,
-    noted,
 )
 from pandora_regret.files.text import DelimitedFile, table_of
-from pandora_regret.inputs import Fields, matched, quoted
+from pandora_regret.inputs import Fields, matched, noted, quoted
 from pandora_regret.optional import import_optional
 from pandora_regret.text import counted
 

@@ -25,11 +25,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from glob import glob, has_magic
-from pathlib import Path
 
-from pandora_regret.files.source import Source, check_readable
+from pandora_regret.files.source import Source
 from pandora_regret.inputs import InputError, Names
-from pandora_regret.records import check_keys, from_plain, parse_toml
+from pandora_regret.records import check_keys, from_plain, read_toml
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
 NO_LETTER = r"[^a-zA-Z0-9\"\n\r.\0\x80-\U0010ffff]"  # what can stand between values
@@ -239,11 +238,10 @@ def read_models_argument(texts: Sequence[str], layout: Layout) -> list[ModelFile
 
 def _read_models_file(path: str, layout: Layout) -> list[ModelFiles]:
     """The models that a TOML file describes."""
-    check_readable(path)
-    content, folder = parse_toml(Path(path).read_bytes(), path), os.path.dirname(path)
+    fix = "write one [[models]] table per model, with name and path"
+    content, folder = read_toml(path, fix), os.path.dirname(path)
     try:
         if not content.get("models"):
-            fix = "write one [[models]] table per model, with name and path"
             raise InputError("lists no models", fix=fix)
         check_keys(ModelsFile, content, "")
         listed = from_plain(ModelsFile, content, "")

@@ -36,9 +36,8 @@ from pandora_regret.files.source import (
     FileError,
     Problem,
     Problems,
-    noted,
 )
-from pandora_regret.inputs import FloatArray, Forecast, InputError, Names, quoted
+from pandora_regret.inputs import FloatArray, Forecast, InputError, Names, noted, quoted
 from pandora_regret.text import counted, listed
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from pandora_regret.files.classes import Columns
 from pandora_regret.files.columns import Rows, coded, regrouped
 from pandora_regret.files.layout import Layout
 from pandora_regret.files.roles import KEPT
-from pandora_regret.files.source import RAISED, AllDone, NoRowsError, Problems, Source, noted
-from pandora_regret.inputs import Fields, Names
+from pandora_regret.files.source import RAISED, AllDone, NoRowsError, Problems, Source
+from pandora_regret.inputs import Fields, Names, noted
 from pandora_regret.text import listed
 
 ROWS, ELEMENTS = 1 << 19, 12 << 19  # half a usual row group of Parquet: whole ones take 80 MB more

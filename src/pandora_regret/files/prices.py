@@ -12,9 +12,9 @@ import numpy as np
 
 from pandora_regret.files.batch import MOST_NAMED, spelled_otherwise
 from pandora_regret.files.layout import Dialect
-from pandora_regret.files.source import ROWS_AT_ONCE, AllDone, FileError, Source, noted
+from pandora_regret.files.source import ROWS_AT_ONCE, AllDone, FileError, Source
 from pandora_regret.files.written import named_twice, read_texts, read_written_number
-from pandora_regret.inputs import FloatArray, InputError, check_costs, did_you_mean, folded, matched, quoted
+from pandora_regret.inputs import FloatArray, InputError, check_costs, did_you_mean, folded, matched, noted, quoted
 from pandora_regret.optional import import_optional
 from pandora_regret.priors import Prior
 from pandora_regret.priors.names import FILE, PRIORS, spelled_priors

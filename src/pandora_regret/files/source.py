@@ -27,11 +27,6 @@ NAMED_ROWS = 3  # of each problem
 NAMED_COLUMNS = 20  # of each kind of problem
 
 
-def noted(what: str, count: int, sentence: str, model: str | None = None) -> AllDone:
-    """What was done, unless that is nothing."""
-    return (Done(what, count, sentence, model),) if count else ()
-
-
 class FileError(InputError):
     """What is wrong with a file.
 

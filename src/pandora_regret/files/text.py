@@ -27,9 +27,8 @@ from pandora_regret.files.source import (
     Source,
     Tables,
     check_names,
-    noted,
 )
-from pandora_regret.inputs import Fields, InputError
+from pandora_regret.inputs import Fields, InputError, noted
 
 SAMPLE_BYTES = 1 << 20  # from which the kinds of the columns are told
 LONGEST_LINE = 1 << 28

@@ -51,6 +51,7 @@ from pandora_regret.inputs.tables import by_name as by_name
 from pandora_regret.inputs.tables import check_rows as check_rows
 from pandora_regret.inputs.tables import is_frame as is_frame
 from pandora_regret.inputs.tables import match_names as match_names
+from pandora_regret.inputs.tables import noted as noted
 from pandora_regret.inputs.tables import read_columns as read_columns
 from pandora_regret.inputs.tables import refusal as refusal
 from pandora_regret.inputs.tables import rescale_rows as rescale_rows

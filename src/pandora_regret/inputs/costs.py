@@ -24,12 +24,12 @@ def read_costs(
 ) -> FloatArray:
     """What testing each class costs: (K,), or (N, K) where instances may have their own."""
     array = read_floats(by_name(costs, labels, argument), argument, copy=False)
-    k = len(labels)
-    fix, shapes = f"pass one cost per class, shape ({k},)", list[tuple[int, ...]]([(k,)])
-    if n_rows is not None:
+    k, fix = len(labels), f"pass one cost per class, shape ({len(labels)},)"
+    if n_rows is None:
+        check_shape(array, argument, fix, (k,))
+    else:
         fix += f", or one per class and instance, shape ({n_rows}, {k})"
-        shapes.append((n_rows, k))
-    check_shape(array, argument, fix, *shapes)
+        check_shape(array, argument, fix, (k,), (n_rows, k))
     return check_costs(array, argument, labels)
 
 

@@ -15,6 +15,7 @@ from pandora_regret.inputs.errors import InputError, InputTypeError
 from pandora_regret.inputs.labels import read_labels
 from pandora_regret.inputs.names import quoted
 from pandora_regret.inputs.numbers import FloatArray, IntArray, read_array
+from pandora_regret.text import counted
 
 Table: TypeAlias = Any  # array-like (N, K), or a pandas / polars / pyarrow frame
 
@@ -40,6 +41,11 @@ class Done:
     model: str | None = field(default=None, metadata={"optional": True})  # or file, where it is about one
 
 
+def noted(what: str, count: int, sentence: str, model: str | None = None) -> tuple[Done, ...]:
+    """What was done, unless that is nothing."""
+    return (Done(what, count, sentence, model),) if count else ()
+
+
 @dataclass(frozen=True)
 class Rescaled:
     """Rows that were divided by their sums: how many, and what the sums were."""
@@ -53,11 +59,9 @@ class Rescaled:
 
     def done(self, model: str) -> tuple[Done, ...]:
         """The same in words; nothing where no row was."""
-        if not self.rows:
-            return ()
-        rows, sums = f"{self.rows:,} row{'s' * (self.rows != 1)}", [f"{end:.4g}" for end in (self.low, self.high)]
-        sentence = f"{rows} of {model} rescaled (sums {' to '.join(dict.fromkeys(sums))})"
-        return (Done("rows rescaled", self.rows, sentence, model),)
+        sums = " to ".join(dict.fromkeys(f"{end:.4g}" for end in (self.low, self.high)))
+        sentence = f"{counted(self.rows, 'row')} of {model} rescaled (sums {sums})"
+        return noted("rows rescaled", self.rows, sentence, model)
 
 
 NOTHING_RESCALED = Rescaled()
