@@ -176,9 +176,10 @@ def read_lists(file: Source, records: Records, other: str | None, classes: Seque
     order_only = _pairs(first[key]) is None
     rows = _rows(path, records, partial(_row, key=key, order_only=order_only))
     lists = [row.options for row in rows.values()]
-    sentence = f"{path} lists options in order only: scored by that order, as at known costs (alpha = inf)"
-    done = noted("order only", len(rows) * order_only, sentence, path)
-    if not order_only:
+    if order_only:
+        sentence = f"{path} lists options in order only: scored by that order, as at known costs (alpha = inf)"
+        done = noted("order only", len(rows), sentence, path)
+    else:
         n = sum(math.fsum(options.values()) < 1 - TOLERANCE for options in lists)
         to = "spread evenly over the classes that they do not name" if other is None else f"given to {other!r}"
         done = noted("rest of lists", n, f"what {counted(n, 'list')} of {path} leave is {to}", path)

@@ -285,11 +285,12 @@ class Rows:
             return self.records
         return pa.table({name: apart[name] if name in apart else self.column(name) for name in self.source.kinds})
 
-    def weights(self, name: str, rule: str = "0, or a positive number") -> FloatArray:
-        """Numbers that are positive and of sensible size, or 0 where the rule says so."""
+    def weights(self, name: str, may_be_zero: bool = True) -> FloatArray:
+        """Numbers that are positive and of sensible size, or perhaps 0."""
         numbers = self._numbers(name).astype(np.float64, copy=False)
-        bad = ~in_range(numbers) & ~np.isnan(numbers) & ~((numbers == 0) & rule.startswith("0"))
-        self.tell("value", bad, name, "is {:g}", f"it must be {rule} from {SMALLEST:g} to {LARGEST:g}", numbers)
+        bad = ~(in_range(numbers) | np.isnan(numbers) | (may_be_zero & (numbers == 0)))
+        fix = f"it must be {'0, or ' * may_be_zero}a positive number from {SMALLEST:g} to {LARGEST:g}"
+        self.tell("value", bad, name, "is {:g}", fix, numbers)
         return numbers
 
     def votes(self, *names: str) -> FloatArray:
@@ -301,7 +302,7 @@ class Rows:
 
     def costs(self, *names: str) -> FloatArray:
         """What each row's tests cost, (n, K)."""
-        return np.stack([self.weights(name, "a positive number") for name in names], axis=1)
+        return np.stack([self.weights(name, may_be_zero=False) for name in names], axis=1)
 
     def ids(self, name: str) -> NDArray[Any]:
         """As `groups`; perhaps as numbers, however they are written."""

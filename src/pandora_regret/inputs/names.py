@@ -41,10 +41,12 @@ def matched(names: Iterable[str], among: Iterable[str]) -> dict[str, str]:
     >>> matched(["flu", "covid 19", "gout"], ["Flu", "flu", "COVID-19"])
     {'flu': 'flu', 'covid 19': 'COVID-19'}
     """
-    names, others, alike = list(names), dict.fromkeys(among), dict[str, list[str]]()
-    for other in others if any(name not in others for name in names) else ():
-        alike.setdefault(folded(other), []).append(other)
-    meant = {name: [name] if name in others else alike.get(folded(name), []) for name in names if others}
+    names, others = list(names), dict.fromkeys(among)
+    alike = {folded(name): list[str]() for name in names if name not in others}
+    for other in others if alike else ():
+        if (plain := folded(other)) in alike:
+            alike[plain].append(other)
+    meant = {name: [name] if name in others else alike[folded(name)] for name in names}
     return {name: of[0] for name, of in meant.items() if len(of) == 1}
 
 

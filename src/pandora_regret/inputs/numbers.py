@@ -69,8 +69,8 @@ def read_flag(value: Any, name: str) -> bool:
 def read_choice(value: Any, name: str, choices: Mapping[str, str]) -> str:
     """One of some words, each with what it means."""
     if not isinstance(value, str) or value not in choices:
-        said = ", ".join(f"{choice!r} ({meaning})" for choice, meaning in choices.items())
-        raise InputError(argument=name, value=value, fix=f"pass one of {said}")
+        options = ", ".join(f"{choice!r} ({meaning})" for choice, meaning in choices.items())
+        raise InputError(argument=name, value=value, fix=f"pass one of {options}")
     return value
 
 
