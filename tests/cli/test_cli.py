@@ -23,6 +23,7 @@ def test_every_command_has_examples_and_only_the_main_help_its_exit_codes(comman
     assert "Examples:\n" in page
     assert f"\n    pandora {command} " in page
     assert "\\b" not in page
+    assert "\n  \n" not in page  # where an option is hidden
     assert "Exit codes:" not in page
     assert "130  interrupted" in run("--help").stdout
 

@@ -55,7 +55,7 @@ class Command(click.Command):
                     more = f" and {len(options) - 4} more" if len(options) > 4 else ""
                     formatter.write_text(f"{names}{more}: pandora help files")
                 else:
-                    formatter.write_dl([each.get_help_record(ctx) or ("", "") for each in options])
+                    formatter.write_dl([*filter(None, (each.get_help_record(ctx) for each in options))])
         if isinstance(self, click.Group):
             self.format_commands(ctx, formatter)
 

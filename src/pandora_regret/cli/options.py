@@ -139,8 +139,7 @@ class Asked(SimpleNamespace):
             return {"costs": own, "currency": self.price_unit, "source": source}, ()
         if self.price_list is not None:
             prices = self.price_list.for_classes(classes)
-            about = {name: getattr(prices, name) for name in ("currency", "source")}
-            return {"costs": prices.costs} | about, prices.done
+            return {name: getattr(prices, name) for name in ("costs", "currency", "source")}, prices.done
         if self.price_unit and self.workup_read is None:
             raise click.UsageError(
                 "--currency and --unit say what --costs, or the steps of --workup, are in: add them."

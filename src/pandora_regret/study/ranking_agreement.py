@@ -149,7 +149,6 @@ TABLE_BYTES = 1 << 29  # of one condition's costs: of all models and draws, and 
 Findings: TypeAlias = tuple[FloatArray, FloatArray, NDArray[np.bool_], list[Names]]
 
 BATCH_ELEMENTS = 1 << 20  # forecasts, or bills, of as many models as fit are computed at once
-PUT_RIGHT = 1e-9  # rows whose sums are further from 1: scores of float64 ask for that much
 DIGITS = 40  # binary: values that agree in so many are ties, however their sums were rounded
 
 
@@ -167,14 +166,13 @@ class Contest(NamedTuple):
     def batches(self, condition: Condition, per_row: int) -> Iterator[tuple[slice, FloatArray]]:
         """Some models at a time, so many that `per_row` numbers for each row fit, and their forecasts, (B, N, K).
 
-        In float64; rows that lost digits of their sum to a shorter float are put right.
+        In float64, and rows sum to 1 again, where a shorter float took digits from them.
         """
         most = max(1, BATCH_ELEMENTS // (self.truth.size * per_row))
         for start in range(0, len(self.models), most):
             models = slice(start, start + most)
             table = self.forecasts[models].astype(np.float64)
-            sums = table.sum(axis=-1, keepdims=True)
-            np.divide(table, sums, out=table, where=np.abs(sums - 1) > PUT_RIGHT)
+            table /= table.sum(axis=-1, keepdims=True)
             yield models, condition.changed(self.truth, table, self.models[models], self.seed)
 
     def measured(

@@ -93,15 +93,14 @@ def read_labelled(data: str, label: str | int | None = None) -> LabelledTable:
         asked = f"pass the name of a column or its number below {len(columns)}"
         raise InputError(f"label is {label!r}: {asked}; the columns are {', '.join(map(repr, columns)):.300}.")
     target = wanted if isinstance(wanted, str) else list(columns)[wanted]
-    kept = {name: values for name, values in columns.items() if name != target}
-    if not kept:
+    codes, classes = _numbered(columns.pop(target))
+    if not columns:
         raise InputError(f"{data} has one column: there is nothing to predict from.")
-    named = np.array([values.dtype == object for values in kept.values()])
-    features = np.column_stack([_numbered(v)[0] if v.dtype == object else v for v in kept.values()])
+    named = np.array([values.dtype == object for values in columns.values()])
+    features = np.column_stack([_numbered(v)[0] if v.dtype == object else v for v in columns.values()])
     for row, column in np.argwhere(np.isinf(features)):
-        place = f"column {list(kept)[column]!r} is infinite in row {row}"
+        place = f"column {list(columns)[column]!r} is infinite in row {row}"
         raise InputError(f"{place}: correct it, or leave the cell empty.")
-    codes, classes = _numbered(columns[target])
     for row in np.flatnonzero(np.isnan(codes)):
         raise InputError(f"label column {target!r} is missing in row {row}: drop that row, or give it a class.")
     if len(classes) < 2:
@@ -371,7 +370,7 @@ def _prepared(zoo: TableZoo, digest: str | None) -> tuple[LabelledTable, list[Fo
     scale; each name has a column, a missing one being a name. Every model sees the same.
     """
     table = read_labelled(zoo.data, zoo.label)
-    if zoo.max_rows is not None and zoo.max_rows < len(table):
+    if zoo.max_rows is not None:
         table = sample_rows(table, zoo.max_rows, zoo.seed)
     if zoo.noise:
         table = add_noise(table, zoo.noise, zoo.seed)
