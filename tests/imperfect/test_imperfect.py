@@ -135,6 +135,8 @@ def test_adaptive_repeats_never_reach_an_impossible_class_that_perfect_tests_wou
     perfect = Tests(cost=[1.0, 2.0, 4.0], sensitivity=[1.0, 1.0, 0.5])
     assert bills(p, perfect, "adaptive") == pytest.approx([1, 3, 1 + 2 + 4 / 0.5], rel=1e-12)
     assert imperfect_order(p, perfect, search="adaptive", steps=5).tolist() == [0, 1, 2, 2, 2]
+    logits = [0.0, -np.inf, -3e5]  # all but impossible is possible
+    assert imperfect_order(logits, perfect, search="adaptive", steps=4, logits=True).tolist() == [0, 2, 2, 2]
     assert predicted_expenditure([p], Tests(cost=1.0, sensitivity=[0.9] * 3), search="adaptive") < np.inf
     with np.errstate(invalid="ignore"):
         assert (

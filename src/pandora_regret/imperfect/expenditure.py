@@ -67,7 +67,7 @@ SEARCHES = {
     "adaptive": "repeats where they are worth most",
 }
 TIE = 1e-10  # two tests whose indices agree to this are equally good: rounding must not make both the first
-FAR_BEHIND = -1e5  # indices of impossible classes: repeats of a possible one never come so far
+FAR_BEHIND = -1e9  # indices of impossible classes: repeats of a possible one never come so far
 LARGEST_TAIL = 1e-13  # what is left of a series when summing stops, as a share of what a test costs
 MOST_DRAWN = 1e18  # beyond as many tests of a class, false alarms no longer stray from their mean
 
