@@ -107,6 +107,12 @@ pathway = "scan"
 """
 
 
+def test_published_costs_may_be_tiny(load):
+    tiny = BARE.replace("amount = 75", "amount = 1e-5").replace('"look"\n', '"look"\npublished = 5e-5\n')
+    with pytest.raises(InputError, match="published is 5e-05, but the pathway costs 1e-05"):
+        load(text=tiny + "published = 300\n")
+
+
 def test_a_file_needs_only_fees_pathways_and_classes(load):
     pathways = load(text=BARE)
     assert pathways.costs == {"sprain": 75.0, "fracture": 375.0}

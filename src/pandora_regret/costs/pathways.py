@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from graphlib import CycleError, TopologicalSorter
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -434,8 +435,8 @@ def _checked(file: PathwayFile) -> Pathways:
     result = Pathways(file.title, file.setting, file.notes, file.currency, items, _in_order(file), file.classes)
     for number, (name, printed) in enumerate(result.published.items()):
         # half a unit in the last published digit, either way: publishers differ in how they round a tie
-        decimals, cost = len(typed(printed).partition(".")[2]), result.costs[name]
-        if abs(cost - printed) > 0.5 / 10**decimals * (1 + 1e-9):
+        digits, cost = min(0, int(Decimal(typed(printed)).as_tuple().exponent)), result.costs[name]
+        if abs(cost - printed) > 0.5 * 10.0**digits * (1 + 1e-9):
             differs = f"is {printed:.12g}, but the pathway costs {cost:.12g}"
             fail(f"{path('classes', number)}.published", differs, "correct the figure or the pathway")
     return result
