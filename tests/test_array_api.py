@@ -221,3 +221,5 @@ def test_shapes_and_kinds_are_checked(library):
         array_api.pandora_regret(*good, sample_weight=asarray(np.ones(2)))
     with pytest.raises(pr.InputError, match="alpha is -1"):
         array_api.pandora_regret(*good, alpha=-1.0)
+    with pytest.raises(pr.InputTypeError, match=r"prior must be of the Beta family, .* got Exponential"):
+        array_api.expected_search_cost(*good, prior=pr.Exponential())

@@ -8,7 +8,7 @@ from typing import Any
 
 from pandora_regret.inputs import InputError, InputTypeError, check_shape, read_alpha, renamed
 from pandora_regret.kernels.portable import Array, Namespace, device_of, total_loss
-from pandora_regret.priors import Beta
+from pandora_regret.priors import Beta, Uniform
 
 
 def pandora_regret(
@@ -104,10 +104,18 @@ def expected_search_cost(
     >>> round(float(expected_search_cost(np.array([0]), np.array([[0.5, 0.25, 0.25]]))), 6)
     0.583333
     """
-    prior = prior or Beta(1.0)
+    prior = read_beta(prior)
     options = {"costs": costs, "logits": logits, "share": prior.loss_to_share, "own": 1.0}
     paid = _scored(prior.alpha, y_true, y_proba, sample_weight, per_instance, **options)
     return paid * prior.mean if costs is None else paid  # in units of base costs, or of mean ones
+
+
+def read_beta(prior: Any) -> Beta:
+    """A prior whose closed form every library can compute; `Uniform()` if None."""
+    prior = Uniform() if prior is None else prior
+    if not isinstance(prior, Beta):
+        raise InputTypeError(f"prior must be of the Beta family, such as Beta(0.5), got {prior!r}.")
+    return prior
 
 
 def _scored(

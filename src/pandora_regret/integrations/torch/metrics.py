@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 from torchmetrics import Metric
 
+from pandora_regret.array_api import read_beta
 from pandora_regret.inputs import (
     InputError,
     InputTypeError,
@@ -26,7 +27,7 @@ from pandora_regret.integrations.torch.tensors import (
     read_rows,
 )
 from pandora_regret.kernels.portable import tie_of, total_loss
-from pandora_regret.priors import Beta, Uniform
+from pandora_regret.priors import Beta
 from pandora_regret.priors.names import read_prices
 
 
@@ -157,9 +158,7 @@ class ExpectedSearchCost(PandoraRegret):
         validate_args: bool = True,
         **kwargs: Any,
     ) -> None:
-        chosen = Uniform() if prior is None else prior
-        if not isinstance(chosen, Beta):
-            raise InputTypeError(f"prior must be of the Beta family, such as Beta(0.5), got {prior!r}.")
+        chosen = read_beta(prior)
         labels = range(read_count(num_classes, "num_classes", least=2))
         base = read_prices(chosen, costs, labels)[1]
         super().__init__(num_classes, chosen.alpha, base, logits, validate_args, **kwargs)
