@@ -22,7 +22,7 @@ Table: TypeAlias = Any  # array-like (N, K), or a pandas / polars / pyarrow fram
 TOLERANCE = float(np.sqrt(np.finfo(np.float32).eps))  # 3.5e-4: see `row_sum_tolerance`
 HALF_TOLERANCE = 1e-2  # of float16 and bfloat16
 RESCALED_WITHIN = 1e-2 + 1e-6  # how far a row's sum may be off 1 and be rescaled, where that is asked for: 1 %
-BLOCK_ELEMENTS = 1 << 17  # numbers in a block of rows: temporaries stay in the cache, and no (N, K) one exists
+BLOCK_ELEMENTS = 1 << 18  # rows are handled in blocks of about this many numbers, so no (N, K) temporary exists
 EVERY_ROW = range(sys.maxsize)  # a row's number is its position
 
 
