@@ -259,7 +259,7 @@ def over_all_options(models: Sequence[Predictions]) -> list[Predictions]:
             options = with_labels(options, labels_of(model))
         _check_lists(model, {name for other in models if other is not model for name in other.classes} - buckets)
     for model in models:
-        every = model.layout.missing_class_zero or isinstance(model.sources[0], ListedRows)
+        every = model.layout.missing_class_zero or model.is_list
         column_of = model.columns.column_of
         absent = (name for name in options if name not in column_of and (every or name in buckets))
         whole.append(_with_classes(model, column_of | dict.fromkeys(absent, "")))
@@ -300,8 +300,7 @@ def settled(model: Predictions) -> Predictions:
 
 def scaled(model: Predictions) -> Predictions:
     """The model, which knows whether its forecasts are percentages: most rows sum to 100, the others are wrong."""
-    is_list = isinstance(model.sources[0], ListedRows)
-    percent = not is_list and _sum_to(_first_rows(model), model.columns.forecasts, [100])
+    percent = not model.is_list and _sum_to(_first_rows(model), model.columns.forecasts, [100])
     if percent and model.logits:
         problem = "is read as logits, but holds numbers from 0 to 100 that sum to 100 in each row"
         raise FileError(problem, model.path, "are these percentages? Then leave --logits out", argument="logits")

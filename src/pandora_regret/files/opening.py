@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from pandora_regret.files.alignment import align, common_rows
 from pandora_regret.files.batch import Batch, blamed
-from pandora_regret.files.candidates import ListedRows
 from pandora_regret.files.classes import (
     Columns,
     find_columns,
@@ -327,9 +326,9 @@ def unique_names(opened: Sequence[Predictions]) -> list[str]:
 
 def _zeros(name: str, batch: Batch) -> AllDone:
     """The classes that were taken as probability 0 because a file lacks them, and how often they are true."""
-    is_list = isinstance(batch.model.sources[0], ListedRows)  # which may leave a rest
-    absent = [each for each, column in batch.model.columns.column_of.items() if not column and not is_list]
-    n = int(np.isin(batch.truth, [batch.classes.index(each) for each in absent]).sum())
+    model = batch.model
+    absent = [name for name, column in model.columns.column_of.items() if not column and not model.is_list]
+    n = int(np.isin(batch.truth, [batch.classes.index(label) for label in absent]).sum())
     sentence = f"{name} has no {listed(absent)}: taken as probability 0, the truth of {counted(n, 'case')}"
     return noted("classes taken as 0", len(absent), sentence, name)
 
@@ -401,7 +400,7 @@ def read_row(
     [batch] = rows
     forecast, classes, place = batch.values[0], np.array(model.classes, dtype=object), batch.place(0)
     own = slice(None)
-    if isinstance(model.sources[0], ListedRows):  # the options that it has itself
+    if model.is_list:  # the options that it has itself
         own = forecast > (-np.inf if model.logits else 0)
     costs = None if batch.costs is None else batch.costs[0, own]
     return OneRow((*classes[own],), forecast[own], place, costs, (*model.done, *batch.changes.done(place)))

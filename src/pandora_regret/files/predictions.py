@@ -84,6 +84,11 @@ class Predictions:
         )
 
     @property
+    def is_list(self) -> bool:
+        """Whether rows have lists of their own, which may leave a rest."""
+        return isinstance(self.sources[0], ListedRows)
+
+    @property
     def order_only(self) -> bool:
         """Whether forecasts say in which order to look, not how likely anything is."""
         return any(source.order_only for source in self.sources)
@@ -102,7 +107,7 @@ class Predictions:
 
     def batch(self, rows: Rows, first_row: int = 0) -> Batch:
         """Rows of a table as arrays, rescaled where that was asked for; what is missing or no label is told."""
-        columns, source, is_list = self.columns, rows.source, isinstance(rows.source, ListedRows)
+        columns, source = self.columns, rows.source
         named = ((role, columns.of(role)) for role in KEPT)
         fields: Fields = {role.field: getattr(rows, role.title)(*names) for role, names in named if names}
         if self.truth is not None:
@@ -110,7 +115,7 @@ class Predictions:
         elif columns.votes:
             fields["truth"] = fields["votes"].argmax(axis=1)
         truth = fields.pop("truth") if "truth" in fields else np.full(len(rows.numbers), -1)
-        forecasts = rows.forecasts(columns.forecasts, np.nan if is_list else -np.inf if self.logits else 0.0)
+        forecasts = rows.forecasts(columns.forecasts, np.nan if self.is_list else -np.inf if self.logits else 0.0)
         if isinstance(source, ListedRows):
             truth, forecasts = source.completed(truth, np.array(forecasts).T, rows)
         if self.percent:
