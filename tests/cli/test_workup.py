@@ -26,7 +26,7 @@ def learned(tmp_path):
     said = run("workup", "learn", path, "--class", "fault", "--costs", fees, "--out", workup, "--wrong", 60)
     assert said.exit_code == 0
     assert "2 tests learned from 300 cases: pump" in said.stdout
-    assert "No tests: remark." in said.stdout
+    assert "Not used as tests: remark." in said.stdout
     return workup
 
 

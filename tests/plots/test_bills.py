@@ -3,7 +3,7 @@ import pytest
 pytest.importorskip("matplotlib")
 from matplotlib.figure import Figure
 
-from pandora_regret import InputError, search_cost
+from pandora_regret import search_cost
 from pandora_regret.plots.single_case import plot_bills, plot_search_trace
 from pandora_regret.workup import plan_search
 
@@ -30,16 +30,3 @@ def test_the_staircase_rises_by_what_each_test_may_find():
     assert [text.get_text() for text in axes.texts] == ["b", "$5 to $10"]
     assert "$17.50" in axes.get_legend().get_texts()[0].get_text()
     figure.canvas.draw()  # a name is no formula
-
-
-def test_names_are_written_as_they_are_and_shortened_to_their_piece():
-    prices = {"$5 to $10": 100.0, "a very long name of a disease": 10.0, "x": 0.1}
-    axes = plot_bills({"$a and $b": dict.fromkeys(prices, 1 / 3)}, "$5 to $10", prices, ax=Figure().subplots())
-    written = [text.get_text() for text in axes.texts]
-    assert "$5 to $10" in written
-    assert "x" not in written  # no room
-    assert any("…" in word for word in written)
-    words = [*axes.texts, *axes.get_yticklabels(), axes.xaxis.label]
-    assert not any(word.get_parse_math() for word in words)
-    with pytest.raises(InputError, match="truth is 'flu', which forecast 'spread' does not know"):
-        plot_bills(FORECASTS, "flu", COSTS, ax=Figure().subplots())

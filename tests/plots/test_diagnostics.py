@@ -14,13 +14,11 @@ from pandora_regret.plots import (
     plot_pair_costs,
     plot_ranks,
     plot_score_histograms,
-    plot_tau_gaps,
     plot_ternary,
 )
 from pandora_regret.plots.compared_models import LEAST_SHOWN
 from pandora_regret.plots.decision_regions import to_plane
 from pandora_regret.plots.style import COLOURS, QUIET
-from pandora_regret.study.results import Cell, Grid
 
 CLASSES = ["melanoma", "nevus", "actinic keratoses and intraepithelial carcinoma"]
 rng = np.random.default_rng(0)
@@ -66,14 +64,6 @@ def test_the_heat_map_holds_the_pair_costs_and_writes_them(comparison):
         assert [label.get_text() for label in labels] == [names[k] for k in order]
 
 
-def test_many_classes_have_a_colour_bar_instead_of_numbers_and_perfect_forecasts_no_numbers():
-    many = compare(np.arange(12), {"all alike": np.full((12, 12), 1 / 12)}, currency="$")
-    drawn = plot_pair_costs(many, ax=axes())
-    assert [each.get_ylabel() for each in drawn.figure.axes] == ["truth", "cost per case ($)"]
-    perfect = plot_pair_costs(compare([0, 1], {"sure": np.eye(2)}), ax=axes())
-    assert texts(drawn) == texts(perfect) == []
-
-
 def test_curves_hold_the_scores_at_all_alphas_and_both_limits_have_a_place():
     drawn = plot_alpha_curve(TRUTH, MODELS, ax=axes())
     for line, table in zip(drawn.lines, MODELS.values(), strict=True):
@@ -83,14 +73,6 @@ def test_curves_hold_the_scores_at_all_alphas_and_both_limits_have_a_place():
     assert [label.get_text() for label in drawn.get_xticklabels()] == ["0", "0.1", "0.3", "1", "3", "10", "∞"]
     assert [line.get_color() for line in drawn.lines] == [*COLOURS, QUIET, QUIET]
     assert [text.get_text() for text in drawn.get_legend().get_texts()] == list(MODELS)[:6]
-
-
-def test_relative_curves_touch_one_and_infinite_scores_are_left_out():
-    models = {"sure": [[1.0, 0.0]] * 2, "vague": [[0.6, 0.4]] * 2}
-    drawn = plot_alpha_curve([0, 1], models, relative=True, ax=axes())
-    scores = np.array([line.get_ydata() for line in drawn.lines], dtype=float)
-    assert np.isnan(scores).sum() == 1  # the sure model's, as alpha tends to 0
-    np.testing.assert_allclose(np.nanmin(scores, axis=0), 1)
 
 
 @pytest.mark.parametrize("numbers", [(0, 6), (7, 0)])
@@ -129,14 +111,6 @@ def test_ranks_are_the_comparison_s_with_the_best_on_top(comparison):
         plot_ranks(comparison, ["luck"], ax=axes())
 
 
-def test_names_of_tied_models_do_not_lie_on_each_other_and_of_many_only_the_cheapest_are_named():
-    twins = compare([0, 1], {"one": [[0.7, 0.3]] * 2, "other": [[0.7, 0.3]] * 2})
-    places = [text.get_position() for text in plot_ranks(twins, ax=axes()).texts]
-    assert len(set(places)) == len(places)
-    crowd = compare([0, 1], {f"m{number}": [[0.5 + number / 99, 0.5 - number / 99]] * 2 for number in range(30)})
-    assert len(plot_ranks(crowd, ax=axes()).texts) == 2 * len(COLOURS)
-
-
 def ridges(drawn):
     """The heights of each ridge's steps, the ridges from top to bottom, and what they stand on."""
     return [
@@ -163,16 +137,6 @@ def test_histograms_are_of_each_class_s_own_scores(logits):
     assert drawn.get_xticklabels()[0].get_text() == "≤ 0.001"
 
 
-def test_histograms_say_what_they_cannot_show():
-    proba = [[0.9, 0.1, 0.0], [0.5, 0.25, 0.25], [0.5, 0.5, 0.0]]
-    drawn = plot_score_histograms(["a", "c", "c"], proba, labels=["a", "b", "c"], alpha=0, ax=axes())
-    assert texts(drawn) == ["no cases", "50 % infinite"]
-    mostly = plot_score_histograms([0] * 4, [[1.0, 0.0]] * 3 + [[0.5, 0.5]], ax=axes())
-    assert texts(mostly) == ["75 %", "no cases"]
-    perfect = plot_score_histograms([0, 1], np.eye(2), ax=axes())
-    assert [heights.argmax() for heights, _ in ridges(perfect)] == [0, 0]
-
-
 def test_the_ternary_plot_places_forecasts_and_shades_them_by_regret():
     proba = MODELS["model 4"]
     drawn = plot_ternary(np.array(CLASSES)[TRUTH], proba, labels=CLASSES, ax=axes())
@@ -197,12 +161,3 @@ def test_the_ternary_plot_takes_logits_and_three_classes_only():
     assert np.isfinite(infinite.collections[0].get_array()).all()
     with pytest.raises(InputError, match="y_proba has 2 classes: a triangle shows three"):
         plot_ternary([0], [[0.5, 0.5]], ax=axes())
-
-
-def test_metrics_that_rank_the_wrong_way_round_have_hollow_gaps():
-    cells = (Cell(0.0), Cell(-0.1, -0.2, 0.0), Cell(-0.3, -0.4, -0.2, reversed=True))
-    grid = Grid("gap", ("Pandora's Regret", "Log loss", "Accuracy"), (("Clinical", "Derm", cells),), ())
-    axes = plot_tau_gaps(grid, "Clinical", Figure().subplots())
-    [hollow] = [line for line in axes.lines if line.get_markerfacecolor() == "white"]
-    assert list(hollow.get_xdata()) == [-0.3]
-    assert axes.get_legend_handles_labels()[1] == ["Derm"]

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("matplotlib")
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from pandora_regret import Beta, InputError, expected_search_cost, pandora_regret, search_order
@@ -21,8 +20,7 @@ from pandora_regret.plots import (
     plot_gradient_profile,
     plot_pair_loss,
 )
-from pandora_regret.plots.decision_regions import LEVELS, RULES, Case, _shades, to_plane
-from pandora_regret.plots.style import COLOURS, tint
+from pandora_regret.plots.decision_regions import RULES, Case, _shades, to_plane
 
 costs_of_three = st.lists(st.floats(0.05, 0.9), min_size=3, max_size=3)
 forecasts_of_three = st.lists(st.floats(0.01, 1.0), min_size=3, max_size=3).map(lambda p: np.array(p) / sum(p))
@@ -68,15 +66,6 @@ def test_a_class_is_filled_in_the_plane_if_and_only_if_it_is_tested(rule, foreca
     if np.diff(np.sort(merit)).min() > 1e-9:  # no ties
         assert filled == set(classes_that(rule, forecast, np.array(costs), truth))
     assert [line.get_marker() == "*" for line in marks] == [k == truth for k in range(3)]
-
-
-def test_the_simplex_shows_one_class_in_its_colour_two_in_stripes_three_in_grey():
-    drawn = plot_decision_simplex("sequential", costs=[1, 1, 1], truth=0, ax=axes())
-    grounds = [patch.get_facecolor()[:3] for patch in drawn.patches if patch.get_linewidth() > 0]
-    assert sum(colour == to_rgb("0.75") for colour in grounds) == 2  # 2, 3, 1 and 3, 2, 1
-    assert len(grounds) == 5
-    stripes = {patch.get_edgecolor()[:3] for patch in drawn.patches if patch.get_hatch()}
-    assert stripes == {tint(COLOURS[0])}  # of the truth, on that of the class tested before it
 
 
 def test_names_of_classes_and_errors():
@@ -158,13 +147,3 @@ def test_surfaces_are_shaded_by_the_score_of_each_decision(forecast):
     for rule, score in scores.items():
         drawn = plot_decision_surface(rule, ax=axes())
         assert colours_at(drawn, forecast)[-1] == pytest.approx(shade(score)), rule
-
-
-def test_the_beta_simplex_says_what_shades_mean_and_means_the_same_at_every_alpha():
-    figure = Figure(layout="constrained")
-    left, right = figure.subplots(1, 2)
-    assert plot_beta_simplex(0, ax=left).get_title() == "α → 0"
-    plot_beta_simplex(inf, labels=["a", "b", "c"], ax=right)
-    bars = [panel for panel in figure.axes if panel not in (left, right)]
-    assert [bar.get_ylim() for bar in bars] == [(LEVELS[0], LEVELS[-1])] * 2
-    assert [text.get_text() for text in right.texts] == ["a", "b", "c"]

@@ -50,12 +50,6 @@ def grid_of(proba, **options):
     return result, study_grid({"data": [{"name": "d", "failures": {}, "agreement": result.to_dict()}]}, metrics=())
 
 
-def test_a_constant_metric_is_starred_and_explained():
-    _, grid = grid_of(np.repeat(forecasts(0)[1][:1], 3, axis=0), replicates=5)
-    assert "0.00*" in grid.render()
-    assert "ranks none" in grid.render()
-
-
 def test_a_metric_that_ranks_the_wrong_way_round_is_marked_and_never_best():
     from pandora_regret.metrics import Metric
 
@@ -65,23 +59,6 @@ def test_a_metric_that_ranks_the_wrong_way_round_is_marked_and_never_best():
     assert [cell.best for cell in grid.rows[0][2]][2] is False
     assert "†" in grid.render()
     assert "the wrong way round" in grid.render()
-
-
-def test_every_panel_of_the_figure_has_the_same_metrics(results, tmp_path):
-    pytest.importorskip("matplotlib")
-    from matplotlib.figure import Figure
-
-    from pandora_regret.plots.paper import draw_tau_gaps, plot_tau_gaps
-
-    grid = study_grid(results, "gap", ())
-    axes = plot_tau_gaps(grid, "Clinical", Figure().subplots())
-    assert [tick.get_text() for tick in axes.get_yticklabels()] == list(grid.metrics[1:])
-    gaps = next(line for line in axes.lines if line.get_label() == "Derm")
-    np.testing.assert_allclose(gaps.get_xdata(), [cell.value for cell in grid.rows[0][2][1:]])
-    first, second = (draw_tau_gaps(grid, tmp_path / f"{name}.svg").read_bytes() for name in ("gaps", "again"))
-    assert first == second
-    with pytest.raises(InputError, match=r"the ending of .*gaps.docx"):
-        draw_tau_gaps(grid, tmp_path / "gaps.docx")
 
 
 @pytest.fixture

@@ -209,8 +209,8 @@ def _restored(asked: Asked) -> watching.Monitor | None:
 def _check_same(asked: Asked, name: str, is_so: bool, before: Any) -> None:
     """That a state was begun with what is asked for again."""
     if not is_so:
-        begun = "begun without it" if before is None else f"begun with {before}"
-        is_now = f"--{name.replace('_', '-')} is {getattr(asked, name)}"
+        begun = f"begun with {before}" if before else "begun without it"
+        is_now = f"--{name.replace('_', '-')} is {'given' if before is False else getattr(asked, name)}"
         raise InputError(f"{is_now}, but {asked.state} was {begun}: leave the option out, or begin a new state.")
 
 

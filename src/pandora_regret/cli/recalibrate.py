@@ -181,7 +181,7 @@ def _verdict(result: calibrate.Recalibration | None, rows: int) -> str:
     """Whether it is worth it."""
     if result is None:
         return "What it saves cannot be told without labels: pandora compare says it of cases that have some."
-    worth_it, cost, cases = result.worth_it, result.cost.value, f"{rows:,} cases, each by a map that others fitted"
+    worth_it, cost, cases = result.worth_it, result.cost.value, f"{rows:,} cases, by maps fitted to other cases"
     saved = result.saved.turned if worth_it is False else result.saved
     if saved.value is None or saved.low is None or cost is None:
         return "What it saves cannot be told from so few cases."

@@ -158,9 +158,12 @@ def read_table(path: AnyPath, dialect: Dialect = RECOGNISED) -> Any:
     """
     source = open_source(path, dialect=dialect)
     numbers = tuple(name for name, kind in source.kinds.items() if kind == "number")
-    rows = Predictions(source.path, (source,), Columns(numbers, numbers)).walk(list(source.kinds))
+    model = Predictions(source.path, (source,), Columns(numbers, numbers))
     with explained(source.path, "a table"):
-        return pa.concat_tables(some.whole_table() for some in rows)
+        parts = [some.whole_table() for some in model.walk(list(source.kinds))]
+        if not parts:
+            raise model.no_rows()
+        return pa.concat_tables(parts)
 
 
 @dataclass(frozen=True)

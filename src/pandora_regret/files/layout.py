@@ -22,6 +22,7 @@ what it leaves out is as for all models::
 import codecs
 import os
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from glob import glob, has_magic
@@ -232,6 +233,9 @@ def read_models_argument(texts: Sequence[str], layout: Layout) -> list[ModelFile
             models += _read_models_file(text, layout)
         else:
             models.append(ModelFiles((text,), layout))
+    twice = next((name for name, n in Counter(each.name for each in models).items() if name and n > 1), None)
+    if twice is not None:
+        raise InputError(f"two files are called {twice}", place="", fix="give each model a name of its own")
     truth = next((each.layout.truth for each in models if each.layout.truth is not None), None)
     return [replace(each, layout=replace(each.layout, truth=truth)) for each in models]
 

@@ -228,7 +228,7 @@ def head_of(path: str, size: int = HEAD_BYTES) -> bytes:
         fix = "pipe it into the command and pass -, or save it as a file"
         raise FileError("is a pipe or a device", path, fix)
     if not head:
-        raise FileError("is empty (0 bytes)", path, "write the predictions again")
+        raise FileError("is empty (0 bytes)", path, "write the file again")
     return head
 
 

@@ -74,8 +74,8 @@ class Tests:
         arrays = {name: read_floats(by_name(values, labels, name), name) for name, values in described.items()}
         k = max(array.size for array in arrays.values()) if labels is None else len(labels)
         if k < 2:
-            fix = "give one number for each class, of two at least, in one of their arguments"
-            raise InputError(f"say of {k} class what it costs", argument="tests", fix=fix)
+            fix = "name two classes at least, each with its number, separated by commas"
+            raise InputError(f"are about {k} class", argument="tests", fix=fix)
         for name, array in arrays.items():
             check_shape(array, name, f"give one number, or one for each of {k} classes", (), (k,))
             object.__setattr__(self, name, np.broadcast_to(array, k))

@@ -21,6 +21,8 @@ from pandora_regret.priors import Beta, Prior
 from pandora_regret.priors.base import TIE, TIE_IN_SINGLE, log_quotient, settle_ties
 from pandora_regret.priors.beta import beta_loss, decay, power, rise
 
+SWEPT_AT_ONCE = 1 << 16  # numbers, of which there are many temporary copies: they stay in the cache,
+FEWEST_SWEPT = 512  # but of so many rows, as each step down a row takes some Python
 SMALLEST_COST = float(np.finfo(np.float64).tiny)  # where a product underflows: p / c stays finite
 
 Ties: TypeAlias = tuple[float, float]  # L_inf of a tie with a class of lower, and of higher number
@@ -366,7 +368,10 @@ def wasted_for_every_truth(block: Forecast, prior: Prior) -> FloatArray:
         Shape (n, K).
     """
     if isinstance(prior, Beta):
-        return prior.mean * (prior.loss_to_share * losses_for_every_truth(block, prior.alpha))
+        step = max(FEWEST_SWEPT, SWEPT_AT_ONCE // block.n_classes)
+        parts = (block.rows(slice(start, start + step)) for start in range(0, max(1, len(block)), step))
+        losses = np.concatenate([losses_for_every_truth(part, prior.alpha) for part in parts])
+        return prior.mean * (prior.loss_to_share * losses)
     each = (mean_waste(if_true(block, i), prior).sum(axis=1) for i in range(block.n_classes))
     return np.stack(list(each), axis=1)
 

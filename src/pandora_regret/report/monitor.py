@@ -19,7 +19,7 @@ from pandora_regret.text import Formats
 STYLES = ("page.css", "first.css", "tables.css", "monitor.css", "print.css")
 TITLE = "Promised against paid"
 MOST_NAMES = 8  # of periods below a chart
-LEAST_EVIDENCE = -3.0  # as a power of ten: wealth that is nearly gone is nearly gone
+LEAST_EVIDENCE, MOST_EVIDENCE = -3.0, 6.0  # as powers of ten: beyond, less is next to none and more beyond doubt
 EVIDENCE, VALUE, LOW, HIGH, SAVED_VALUE, SAVED_LOW, SAVED_HIGH = range(7)  # entries of a point's `after`
 READABLE = 10.0  # an interval is drawn from where it is at most so many times as wide as in the end
 
@@ -94,7 +94,9 @@ def _costs(point: Point) -> tuple[float, float]:
 
 
 def _power(value: float) -> str:
-    return f"{10**value:,.4g}" if -4 < value < 6 else f"10^{value:g}"
+    if not -4 < value <= MOST_EVIDENCE:
+        return f"10^{value:g}"
+    return f"{10**value:,.0f}" if value >= 2 else f"{10**value:.3g}"
 
 
 def _charts(
@@ -111,16 +113,16 @@ def _charts(
         return _chart(points, value, formats.tick, band=(low, high), level=0.0, start=start)
 
     paid, promised = zip(*map(_costs, points), strict=True)
-    yield {"title": "Cost per case", "note": "over time", **_chart(points, paid, formats.tick, other=promised)}
+    yield {"title": "Cost per case", "note": "paid", **_chart(points, paid, formats.tick, other=promised)}
     note = "mean and interval so far; after an alarm, since it seems to have begun"
     yield {"title": "Paid beyond the promise, per case", "note": note, **claimed(VALUE)}
     if compares:
         title = f"Saved by {challenger or 'the challenger'}, per case"
         yield {"title": title, "note": "mean and interval so far", **claimed(SAVED_VALUE)}
-    values = [max(point.after[EVIDENCE], LEAST_EVIDENCE) for point in points]
+    values = [min(max(point.after[EVIDENCE], LEAST_EVIDENCE), MOST_EVIDENCE) for point in points]
     chart = _chart(points, values, _power, level=-log10(level))
     chart["ticks"] = [tick for tick in chart["ticks"] if tick.is_integer()]
-    yield {"title": "Evidence that it costs more", "note": f"alarm at {1 / level:g}", **chart}
+    yield {"title": "Evidence that it costs more", "note": f"alarm at {1 / level:g}; cut at a million", **chart}
 
 
 def _chart(

@@ -212,8 +212,9 @@ def read_results(folder: Place) -> Plain:
     try:
         results = json.loads(path.read_bytes())
     except OSError as error:
-        why = f"has no results yet ({error.strerror or error})"
-        raise InputError(f"{str(folder)!r} {why}: pandora study resume {folder}.") from None
+        problem = f"{str(folder)!r} has no results ({error.strerror or error})"
+        fix = f"pandora study resume {folder}" if Path(folder).is_dir() else "name the folder of a study"
+        raise InputError(f"{problem}: {fix}.") from None
     except (ValueError, RecursionError):
         raise InputError(f"{str(path)!r} is corrupt: pandora study resume {folder} makes it again.") from None
     from_plain(StudyResults, results, str(path))
@@ -224,7 +225,7 @@ PAPER_METRICS = ("pandora_regret", "log_loss", "accuracy", "macro_f1")  # the co
 WHAT = {
     "tau": "how well each metric ranks models by what their searches cost, |Kendall's tau-b|",
     "gap": "the same minus that of Pandora's Regret",
-    "regret": "what a metric's pick on a resample costs more per case left out of it than one picked by bills",
+    "regret": "how much more the model picked by a metric costs per held-out case than the one picked by cost",
 }
 
 
@@ -379,4 +380,4 @@ def _notes(results: Plain, what: str, rows: Sequence[Row]) -> Iterator[str]:
     if any(cell.constant for cell in every):
         yield "* the same for all models, so that it ranks none: its tau is 0."
     if any(cell.reversed for cell in every):
-        yield "† the wrong way round: models that it holds to be better cost more."
+        yield "† the wrong way round: models that it ranks higher cost more."

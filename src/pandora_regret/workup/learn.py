@@ -24,6 +24,7 @@ from pandora_regret.inputs import (
     Names,
     Table,
     did_you_mean,
+    read_number,
     read_records,
 )
 from pandora_regret.text import count, counted, listed, money, money_between, percent, typed
@@ -118,13 +119,16 @@ def learn_workup(
         steps[name] = step
     loss = TIMES_ALL_TESTS * sum(step["cost"] for step in steps.values()) if not old and wrong is None else wrong
     causes = dict.fromkeys([*old.get("classes", ()), *chain(*combine), *sorted(set(truth))])
+    if len(causes) < 2:
+        problem = f"hold one class, {listed(list(causes))}"
+        raise InputError(problem, argument="records", fix="a work-up tells two at least apart")
     unused = [name for name in columns if name not in steps]
     document = {
         "classes": [name for name in causes if name not in sets.values()],
         "combine": combine,
         "cases": Counter(old.get("cases", {})) + Counter(truth),
         "unit": unit,
-        "notes": unused and f"No tests: {listed(unused, MOST_LISTED)}.",
+        "notes": unused and f"Not used as tests: {listed(unused, MOST_LISTED)}.",
         "stops": old.get("stops", {}) | ({"call it": {"wrong": loss}} if loss is not None else {}),
         "steps": steps,
     }
@@ -318,9 +322,12 @@ def find_stop_loss(
     from scipy.special import bdtr
 
     names, best = [stop.name for stop in workup.stops if stop.names_class], None
-    if len(names) != 1 or not 0 < at_most_wrong < 1:
-        fix = "describe one way to stop that names a class, and a share between 0 and 1"
-        raise InputError(f"there are {len(names)} such ways, and the share is {at_most_wrong:g}", fix=fix)
+    read_number(
+        at_most_wrong, "at_most_wrong", lambda share: 0 < share < 1, "it is a share between 0 and 1, such as 0.05"
+    )
+    if len(names) != 1:
+        fix = "describe one, such as [stops.'call it'] with the loss of a wrong name"
+        raise InputError(f"has {len(names)} ways to stop that name a class", argument="workup", fix=fix)
     for doublings in DOUBLINGS:
         stops = workup.document["stops"] | {names[0]: {"wrong": float(workup.costs.sum()) * 2.0**doublings}}
         tried = Workup(**workup.document | {"stops": stops})
