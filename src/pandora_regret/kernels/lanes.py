@@ -36,9 +36,9 @@ MOST_ODDS = 1e70  # the product of four must not overflow; an L_1 beyond this is
 FEW, FEW_WITH_POWERS = 12, 24  # classes: of more, rows that lie in one piece are faster one by one than in lanes
 FEWEST_LANES, NEAR = 16, 8192  # rows at a time are fewer where classes are many: so many numbers stay near
 SLOTS = range(0, N_SLOTS * SPACING, SPACING)  # where the numbers of the rows begin
-LABEL, OURS, OWN, MERIT, COST, THEIRS, PAIR, SURE = SLOTS[:8]
+LABEL, OURS, OWN, MERIT, PER_OURS, PER_MERIT, COST, THEIRS, PAIR, SURE = SLOTS[:10]
 SUM, LEAST, SQUARES, PLAIN, BEST, LIKELIEST, BEFORE, PRICED, TESTED, SPENT, TOTAL, TILE = SLOTS[
-    8:20
+    10:22
 ]  # sums, up to the tile
 LOSS, EXPECTED, REALISED, TESTS, LOG_LOSS, BRIER, RIGHT = SLOTS[-N_METRICS:]
 
@@ -164,6 +164,9 @@ def _begin(job, low, n, w):
         w[OWN + r] = 1.0 if job.costs == 0 else doubles(job.costs)[(row if job.of_each else 0) * job.k + label]
     for r in range(n):
         w[MERIT + r] = w[OURS + r] / (1.0 if job.logits else w[OWN + r])
+        w[PER_OURS + r] = 1 / w[OURS + r]
+    for r in range(n if job.costs != 0 else 0):
+        w[PER_MERIT + r] = 1 / w[MERIT + r]
     for place in range(SUM, TILE):
         w[place] = 0.0
 
@@ -192,8 +195,8 @@ def _copy(column, stride, low, n, w, to):
             w[to + r] = column[(low + r) * stride]
 
 
-def _adding(truth, losses, priced, wide):
-    """A step that adds four classes to what is summed, with the truth's p or p / C, to losses L_1.
+def _adding(per_truth, losses, priced, wide):
+    """A step that adds four classes to what is summed, with one over the truth's p or p / C, to losses L_1.
 
     With m and u a rival's odds against the truth, but at most and at least 1, L_1 is ``m^2 + 2 (u - 1) / u``; the
     second parts of all four are added as one fraction, so that there is one division. Costs are the same for all
@@ -204,7 +207,7 @@ def _adding(truth, losses, priced, wide):
     @step
     def add(job, first, n, w):
         for r in range(n):
-            label, inverse, total, least, squares = w[LABEL + r], 1 / w[truth + r], 0.0, 0.0, 0.0
+            label, inverse, total, least, squares = w[LABEL + r], w[per_truth + r], 0.0, 0.0, 0.0
             behind, above, below, tested, spent = 0.0, 0.0, 1.0, 0.0, 0.0
             best, likeliest = w[BEST + r], w[LIKELIEST + r]
             for q in range(AT_ONCE):
@@ -236,8 +239,8 @@ def _adding(truth, losses, priced, wide):
     return add
 
 
-_add_losses, _add_all = (_adding(OURS, PLAIN, False, wide) for wide in (False, True))
-_add_priced, _add_all_priced = (_adding(MERIT, PRICED, True, wide) for wide in (False, True))
+_add_losses, _add_all = (_adding(PER_OURS, PLAIN, False, wide) for wide in (False, True))
+_add_priced, _add_all_priced = (_adding(PER_MERIT, PRICED, True, wide) for wide in (False, True))
 
 
 @step
@@ -399,12 +402,14 @@ def _add_up(is_first, n, w, sums):
     sums[OF_ROWS + 2] += squares
     for m in range(N_METRICS):
         metric, total, drift, spread = LOSS + m * SPACING, 0.0, 0.0, 0.0
-        for r in range(n):
-            total += w[SURE + r] * w[metric + r]
         if is_first:
-            sums[N_METRICS + m] = total / weight if weight > 0 else 0.0
+            for r in range(n):
+                total += w[SURE + r] * w[metric + r]
+            sums[N_METRICS + m], total = total / weight if weight > 0 else 0.0, 0.0
+        centre = sums[N_METRICS + m]
         for r in range(n):
-            pull = w[SURE + r] * (w[metric + r] - sums[N_METRICS + m])
+            pull = w[SURE + r] * (w[metric + r] - centre)
+            total += w[SURE + r] * w[metric + r]
             drift += w[SURE + r] * pull
             spread += pull * pull
         sums[m] += total

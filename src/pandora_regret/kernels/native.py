@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 LANES, AT_ONCE = 256, 4  # rows and classes that are looked at together
 SPACING = LANES + 16  # numbers of the rows would share few places in the cache if they were a power of two apart
 N_METRICS = 7
-N_SLOTS = 23 + N_METRICS
+N_SLOTS = 25 + N_METRICS
 OF_ROWS = (
     4 * N_METRICS
 )  # sums of each metric: w x, centres, w^2 (x - centre), w^2 (x - centre)^2; then of 1, w, w^2
