@@ -19,6 +19,9 @@ SAME_CLASSES = {
 }
 SAME_ROWS = "files that are compared need the same rows"
 ONLY_ONE_HAS = {"fix": SAME_ROWS, "command_fix": f"{SAME_ROWS}; --common-rows keeps those that all have"}
+OTHER_CASES = {
+    "fix": "each file is a model of its own; parts of one model come one after the other, run by run"
+}
 Tell = Callable[..., None]
 
 
@@ -75,7 +78,7 @@ def _same_rows(first: Batch, other: Batch, tell: Tell) -> IntArray | None:
             if n := len(only):
                 name, others = np.asarray(one.ids).tolist()[only[0]], f", nor of {n - 1} others" * (n > 1)
                 problem = f"has no row of id {name!r} ({one.place(only[0])}){others}"
-                tell("ids", problem, n, lacking.path, **hint or ONLY_ONE_HAS)
+                tell("ids", problem, n, lacking.path, **hint or (OTHER_CASES if n == len(one) else ONLY_ONE_HAS))
         return rows
     if having.ids is not None:
         problem = f"has no ids but {having.path} has, so that rows cannot be matched"
