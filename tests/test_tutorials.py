@@ -17,7 +17,7 @@ RESULTS = {
     "clinic": ["Recalibrated, vendor is the cheapest of 3 models", "Market 367 .* stands out", "overconfident"],
     "language-models": ["base and tuned cannot be told apart", r"the chance of being wrong costs 0\.00"],
     "on-call": [
-        "No alarm: so far paid .* Newest 400 cases",
+        "No alarm: in 400 cases so far, paid .* Newest 400 cases",
         r"since about case [34]\d\d .* more than it promises",
     ],
     "researcher": [r"most wasted: 0.56 of a test", r"Pandora's Regret +0\.8\d .* Brier score +0\.8\d"],
