@@ -19,9 +19,7 @@ SAME_CLASSES = {
 }
 SAME_ROWS = "files that are compared need the same rows"
 ONLY_ONE_HAS = {"fix": SAME_ROWS, "command_fix": f"{SAME_ROWS}; --common-rows keeps those that all have"}
-OTHER_CASES = {
-    "fix": "each file is a model of its own; parts of one model come one after the other, run by run"
-}
+OTHER_CASES = {"fix": "each file is a model of its own; parts of one model come one after the other, run by run"}
 Tell = Callable[..., None]
 
 
