@@ -251,7 +251,7 @@ def test_another_mix_of_cases_is_a_reweighting(browser, report):
 
 @pytest.fixture(scope="module")
 def flipping(tmp_path_factory):
-    """A pair of models of which each knows one class well: the dearer its test, the better to know it."""
+    """A pair of models of which each knows one class well: the more expensive its test, the better to know it."""
     rng = np.random.default_rng(0)
     truth = rng.integers(3, size=6000)
     models = {

@@ -154,7 +154,7 @@ def test_where_nothing_differs_hardly_anything_is_flagged(units, rows_each):
 
 
 def test_a_group_whose_cases_are_all_alike_says_little_of_others():
-    """30 cases of one class, of which both models say the same every time, a little dearer than elsewhere."""
+    """30 cases of one class, of which both models say the same every time, a bit more costly than elsewhere."""
     truth, models = simulated(600, noise=(0.4, 0.5))
     site, east = np.r_[np.full(30, "East"), np.full(570, "West")], slice(0, 30)
     truth[east] = 1

@@ -245,16 +245,15 @@ class _Written:
         """What each model costs in each group, beside its own prediction, and how that differs from the best."""
         over = f"over {self.names[0]}"
         for part in self.result.by:
-            header, rows = [part.column, "Cases"], list[Any]()
-            for name in self.names:
-                header += [name, "predicted", over, "p (Holm)"]
+            header, rows = [part.column, "Cases"], []
+            for index, name in enumerate(self.names):
+                header += [name, "predicted", *([over, "p (Holm)"] if index else [])]
             for group in part.groups:
-                rows.append([group.name, count(group.rows)])
-                for model in group.models:
-                    rows[-1] += map(self.cell, (model.cost, model.predicted, model.against_leader))
-                    rows[-1] += [self.formats.p_value(model.p_holm)]
-            for line in (header, *rows):
-                del line[4:6]  # by how much the first model costs more than itself
+                row: list[Content] = [group.name, count(group.rows)]
+                for index, model in enumerate(group.models):
+                    row += [self.cell(model.cost), self.cell(model.predicted)]
+                    row += [self.cell(model.against_leader), self.formats.p_value(model.p_holm)] if index else []
+                rows.append(row)
             pooled = f"; {count(part.pooled)} small groups pooled as the last" if part.pooled else ""
             note = f"found, predicted, {over}; p for all groups{pooled}"
             yield f"By {part.column}", note, Table(header, rows), part.all_flags

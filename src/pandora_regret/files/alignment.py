@@ -9,7 +9,7 @@ import numpy as np
 from pandora_regret.files.batch import Batch, ids_written_otherwise
 from pandora_regret.files.roles import BY, ID, KEPT, LABEL
 from pandora_regret.files.source import RAISED, AllDone, FileError, Problems
-from pandora_regret.inputs import IntArray, noted, quoted
+from pandora_regret.inputs import Fields, IntArray, noted, quoted
 from pandora_regret.text import count, counted
 
 SINGLE_PRECISION = 1e-6  # in which weights and costs of one file may have been written
@@ -70,13 +70,15 @@ def _same_rows(first: Batch, other: Batch, tell: Tell) -> IntArray | None:
     without, having = (first, other) if first.ids is None else (other, first)
     if without.ids is not None:
         rows = other.rows_of(first.ids)
-        hint = {} if rows.max(initial=-1) >= 0 else ids_written_otherwise(other.ids, first.ids, other.path)
+        about: Fields = ONLY_ONE_HAS
+        if rows.max(initial=-1) < 0:  # no id is in both
+            about = ids_written_otherwise(other.ids, first.ids, other.path) or OTHER_CASES
         for one, lacking, there in ((first, other, rows), (other, first, first.rows_of(other.ids))):
             only = np.flatnonzero(there < 0).tolist()
             if n := len(only):
                 name, others = np.asarray(one.ids).tolist()[only[0]], f", nor of {n - 1} others" * (n > 1)
                 problem = f"has no row of id {name!r} ({one.place(only[0])}){others}"
-                tell("ids", problem, n, lacking.path, **hint or (OTHER_CASES if n == len(one) else ONLY_ONE_HAS))
+                tell("ids", problem, n, lacking.path, **about)
         return rows
     if having.ids is not None:
         problem = f"has no ids but {having.path} has, so that rows cannot be matched"

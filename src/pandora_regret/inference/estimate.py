@@ -39,6 +39,11 @@ class Estimate:
         """Whether the data settle that it is above zero: the interval is, and can be trusted."""
         return self.is_trusted and self.low is not None and self.low > 0
 
+    @property
+    def is_not_zero(self) -> bool:
+        """Whether the data settle that it is above or below zero."""
+        return self.is_above_zero or self.turned.is_above_zero
+
     def exceeds(self, margin: float) -> bool:
         """Whether the data settle that it is above zero, and it is more than the margin."""
         return self.is_above_zero and (self.value or 0.0) > margin

@@ -67,9 +67,9 @@ class Rescaled:
 NOTHING_RESCALED = Rescaled()
 
 
-def row_slices(n_rows: int, n_columns: int) -> Iterator[slice]:
+def row_slices(n_rows: int, n_columns: int, elements: int | None = None) -> Iterator[slice]:
     """Consecutive row ranges that cover a table in blocks of bounded size."""
-    step = max(1, BLOCK_ELEMENTS // n_columns)
+    step = max(1, (elements or BLOCK_ELEMENTS) // n_columns)
     yield from (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
 
 

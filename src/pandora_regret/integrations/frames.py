@@ -303,10 +303,13 @@ class _Scores:
         theirs, ours = nw.col(name).cast(nw.Float64), truth.probability
         ratio, inverse, impossible = ours / theirs, theirs * truth.inverse, nw.lit(1.0)  # a tie is worth 1
         if cost is not None:
-            cheaper, dearer = truth.inverse_cost * cost, truth.cost * (1 / cost)  # C_j / C_i and C_i / C_j
-            ratio, inverse = ratio * cheaper, inverse * dearer
+            per_ours, per_theirs = (
+                truth.inverse_cost * cost,
+                truth.cost * (1 / cost),
+            )  # C_j / C_i and C_i / C_j
+            ratio, inverse = ratio * per_ours, inverse * per_theirs
             theirs, ours = theirs * (1 / cost), ours * truth.inverse_cost
-            impossible = self._choose(dearer, nw.lit(1.0), self._behind(cheaper), self._ahead(dearer))
+            impossible = self._choose(per_theirs, nw.lit(1.0), self._behind(per_ours), self._ahead(per_theirs))
         ahead = nw.when(truth.inverse > 0).then(self._ahead(inverse)).otherwise(impossible)
         return self._choose(theirs, ours, self._behind(ratio), ahead)
 

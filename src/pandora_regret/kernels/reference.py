@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.inputs import FloatArray, Forecast, IntArray
+from pandora_regret.inputs import FloatArray, Forecast, IntArray, row_slices
 from pandora_regret.priors import Beta, Prior
 from pandora_regret.priors.base import TIE, TIE_IN_SINGLE, log_quotient, settle_ties
 from pandora_regret.priors.beta import beta_loss, decay, power, rise
@@ -368,8 +368,8 @@ def wasted_for_every_truth(block: Forecast, prior: Prior) -> FloatArray:
         Shape (n, K).
     """
     if isinstance(prior, Beta):
-        step = max(FEWEST_SWEPT, SWEPT_AT_ONCE // block.n_classes)
-        parts = (block.rows(slice(start, start + step)) for start in range(0, max(1, len(block)), step))
+        elements = max(SWEPT_AT_ONCE, FEWEST_SWEPT * block.n_classes)
+        parts = map(block.rows, row_slices(len(block), block.n_classes, elements))
         losses = np.concatenate([losses_for_every_truth(part, prior.alpha) for part in parts])
         return prior.mean * (prior.loss_to_share * losses)
     each = (mean_waste(if_true(block, i), prior).sum(axis=1) for i in range(block.n_classes))

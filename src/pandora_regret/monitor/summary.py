@@ -132,7 +132,7 @@ def sentences(summary: MonitorSummary, unit: str | None, challenger: str | None 
         lines.append(f"{late} came too late and were not counted{kept} (--wait, in a new state).")
     if (saved := summary.saved) is not None:
         name, verdict = challenger or "the challenger", "Not settled."
-        if saved.is_above_zero or saved.turned.is_above_zero:
+        if saved.is_not_zero:
             verdict = f"Settled: {name} is {'cheaper' if saved.is_above_zero else 'more expensive'}."
         amount = _amount(saved, unit, "saves {} per case", "costs {} per case more")
         lines.append(f"Challenger {name}: {amount}. {verdict}")
@@ -158,8 +158,8 @@ def _headline(summary: MonitorSummary, unit: str | None) -> str:
         says = f"ALARM: {costs}" if alarm else f"No alarm. {capitalised(costs)}"
         return f"{says}{_when(summary, first)}. Noticed {_at(noted.noticed)}."
     left = f"ALARM {_at(noted.noticed)}: the model cost {'more' if noted.above else 'less'} than it promised."
-    is_outside = summary.overpaid.is_above_zero or summary.overpaid.turned.is_above_zero
-    return f"{left} {capitalised(costs) if is_outside else f'It is back inside its promise: {costs}'}."
+    now = capitalised(costs) if summary.overpaid.is_not_zero else f"It is back inside its promise: {costs}"
+    return f"{left} {now}."
 
 
 def _when(summary: MonitorSummary, first: str) -> str:

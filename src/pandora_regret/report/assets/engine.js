@@ -31,7 +31,7 @@ function readCases(comparison) {
     models: models.map((model) => ({
       name: model.name,
       odds: oddsOf(sample.odds[model.name]),
-      bolder: sample.inverse_temperatures[model.name],
+      inverseTemperature: sample.inverse_temperatures[model.name],
       factors: new Float64Array(data.classes.length).fill(1),
     })),
   };
@@ -61,8 +61,8 @@ function shareAt(table, odds) {
   return table[cell] + (place - cell) * (table[cell + 1] - table[cell]);
 }
 
-// What every row spends on wrong tests; `bolder` is what odds are multiplied by, 1 for the model as it is.
-function wasteOf(cases, model, state, bolder) {
+// What every row spends on wrong tests; `inverseTemperature` is what odds are multiplied by, 1 for the model as it is.
+function wasteOf(cases, model, state, inverseTemperature) {
   const { k, rows, truth } = cases, table = cases.priors[state.prior];
   const logs = state.prices.map((price) => Math.log(price));
   const waste = new Float64Array(rows);
@@ -71,7 +71,7 @@ function wasteOf(cases, model, state, bolder) {
     let sum = 0;
     for (let j = 0; j < k; j += 1) {
       if (j === i) continue;
-      sum += state.prices[j] * shareAt(table, bolder * model.odds[at] + logs[j] - logs[i]);
+      sum += state.prices[j] * shareAt(table, inverseTemperature * model.odds[at] + logs[j] - logs[i]);
       at += 1;
     }
     waste[row] = sum * model.factors[i];
@@ -107,7 +107,7 @@ function costsAt(cases, state) {
   const models = cases.models.map((model) => {
     const waste = wasteOf(cases, model, state, 1);
     const rows = waste.map((each, row) => each + own[row]);
-    const later = wasteOf(cases, model, state, model.bolder).map((each, row) => each + own[row]);
+    const later = wasteOf(cases, model, state, model.inverseTemperature).map((each, row) => each + own[row]);
     return { rows, later, cost: meanOf(shares, rows), error: errorOf(shares, rows), saved: meanOf(shares, rows) - meanOf(shares, later) };
   });
   return { shares, models, unavoidable: meanOf(shares, own) };
