@@ -303,10 +303,7 @@ class _Scores:
         theirs, ours = nw.col(name).cast(nw.Float64), truth.probability
         ratio, inverse, impossible = ours / theirs, theirs * truth.inverse, nw.lit(1.0)  # a tie is worth 1
         if cost is not None:
-            per_ours, per_theirs = (
-                truth.inverse_cost * cost,
-                truth.cost * (1 / cost),
-            )  # C_j / C_i and C_i / C_j
+            per_ours, per_theirs = truth.inverse_cost * cost, truth.cost * (1 / cost)  # C_j / C_i and C_i / C_j
             ratio, inverse = ratio * per_ours, inverse * per_theirs
             theirs, ours = theirs * (1 / cost), ours * truth.inverse_cost
             impossible = self._choose(per_theirs, nw.lit(1.0), self._behind(per_ours), self._ahead(per_theirs))
