@@ -51,7 +51,7 @@ def write_files(folder: Path, models: int, rows: int, classes: int) -> tuple[lis
 
 
 def main() -> int:
-    process_seconds(["-c", "from pandora_regret.kernels import native; native.loop()"], repeats=1)
+    process_seconds(["-c", "from pandora_regret.core.kernels import native; native.loop()"], repeats=1)
     for what, shape in SHAPES.items():
         with TemporaryDirectory() as folder:
             paths, prices = write_files(Path(folder), *shape)

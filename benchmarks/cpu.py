@@ -18,8 +18,8 @@ from sklearn.metrics import log_loss
 from yardstick import best, claim, finish, in_turn, processor_seconds, record
 
 import pandora_regret as pr
-from pandora_regret.inputs import read_probabilities
-from pandora_regret.kernels import reference
+from pandora_regret.core.inputs import read_probabilities
+from pandora_regret.core.kernels import reference
 
 SHAPES = [(1_000_000, 7), (200_000, 100), (20_000, 1000)]
 FEW_CLASSES = (3, 7, 10, 20)  # of a million rows: at most one sum of each row
@@ -152,7 +152,7 @@ def _memory(what: str, work: Callable[[], Any], table: np.ndarray) -> None:
 def threads() -> None:
     truth, table = forecasts(200_000, 100)
     logits = np.log(table)
-    from pandora_regret.kernels import engine
+    from pandora_regret.core.kernels import engine
 
     every = best(lambda: pr.pandora_regret(truth, logits, alpha=0.37, logits=True))
     cores, engine._n_threads = engine._n_threads(), lambda: 1

@@ -19,8 +19,8 @@ from sklearn.preprocessing import StandardScaler
 
 from pandora_regret import expected_search_cost
 from pandora_regret.calibrate import TemperatureScaling, VectorScaling
+from pandora_regret.core.priors.beta import beta_loss, beta_loss_slope
 from pandora_regret.integrations.boosting import SearchObjective, probabilities
-from pandora_regret.priors.beta import beta_loss, beta_loss_slope
 
 Setting = tuple[float, ...]
 Forecasts = dict[Setting, np.ndarray]

@@ -27,8 +27,8 @@ import triton
 from torch.nn.functional import cross_entropy, linear
 from triton.testing import do_bench_cudagraph
 
+from pandora_regret.core.kernels import gpu
 from pandora_regret.integrations.torch import PandoraLoss, linear_pandora_loss, pandora_loss
-from pandora_regret.kernels import gpu
 
 Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 

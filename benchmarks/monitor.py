@@ -23,11 +23,11 @@ import numpy as np
 from yardstick import finish, record
 
 from pandora_regret import expected_search_cost, search_entropy
+from pandora_regret.core.inputs import read_probabilities
+from pandora_regret.core.priors import Uniform
 from pandora_regret.inference.sequential import EProcess
-from pandora_regret.inputs import read_probabilities
 from pandora_regret.monitor import Monitor
 from pandora_regret.monitor.streams import History, overpaid, possible_costs
-from pandora_regret.priors import Uniform
 
 PRICES = {
     "3 classes": np.array([100.0, 300.0, 40.0]),

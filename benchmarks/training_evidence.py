@@ -32,8 +32,8 @@ from scipy.stats import t as student
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 
 from pandora_regret import expected_search_cost, pandora_regret, search_cost
-from pandora_regret.atomic import write_atomically
-from pandora_regret.costs import load_costs
+from pandora_regret.core.atomic import write_atomically
+from pandora_regret.core.costs import load_costs
 from pandora_regret.study import LabelledTable, VariantsZoo, read_labelled
 from pandora_regret.study.zoos.image_zoos import extract, load_images
 from pandora_regret.work import run_all

@@ -20,8 +20,8 @@ from numba import njit
 from yardstick import best, claim, finish, record
 
 import pandora_regret as pr
-from pandora_regret.kernels import engine
-from pandora_regret.kernels.engine import in_threads
+from pandora_regret.core.kernels import engine
+from pandora_regret.core.kernels.engine import in_threads
 from pandora_regret.workup.planner import Node, Planner
 from pandora_regret.workup.policies import exact_policy
 

@@ -26,7 +26,7 @@ def site(tmp_path_factory):
 @pytest.fixture
 def load(tmp_path):
     """Loads the pathway file of two faults with one piece of it replaced by another."""
-    from pandora_regret.costs import load_costs
+    from pandora_regret.core.costs import load_costs
 
     two_faults = (Path(__file__).parent / "data" / "two_faults.toml").read_text(encoding="utf-8")
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pandora_regret as pr
-from pandora_regret.decisions import single_shot_cost
-from pandora_regret.imperfect import Tests, expected_expenditure
-from pandora_regret.inputs import InputError
+from pandora_regret.core.decisions import single_shot_cost
+from pandora_regret.core.imperfect import Tests, expected_expenditure
+from pandora_regret.core.inputs import InputError
 from pandora_regret.metrics import METRICS
 from pandora_regret.workup import Workup, workup_cost, workup_regret
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pandora_regret import work
-from pandora_regret.inputs import InputError, InputTypeError
+from pandora_regret.core.inputs import InputError, InputTypeError
 from pandora_regret.work import Death, WorkError, run_all
 
 pytest.importorskip("cloudpickle")

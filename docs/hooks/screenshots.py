@@ -21,8 +21,8 @@ from rich.console import Console
 from rich.text import Text
 from selenium import webdriver
 
-from pandora_regret.atomic import write_atomically
 from pandora_regret.cli.commands import pandora
+from pandora_regret.core.atomic import write_atomically
 
 PAGE = Path(__file__).parents[1] / "how-to/subgroups.md"
 MODELS = ["net.csv", "forest.csv", "vendor.csv", "--by", "site"]

@@ -18,7 +18,7 @@ from multiprocessing import current_process, get_context, parent_process
 from threading import Thread, get_ident
 from typing import Any, TypeVar
 
-from pandora_regret.inputs import read_count
+from pandora_regret.core.inputs import read_count
 from pandora_regret.optional import import_optional
 
 Item = TypeVar("Item")

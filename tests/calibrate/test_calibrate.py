@@ -21,7 +21,7 @@ from pandora_regret.calibrate.maps import (
     some_of,
 )
 from pandora_regret.calibrate.recalibration import deal
-from pandora_regret.inputs import read_forecast
+from pandora_regret.core.inputs import read_forecast
 
 pytest.importorskip("sklearn")
 
@@ -58,7 +58,7 @@ def test_derivatives_along_the_temperature(seed, at):
 def test_derivatives_are_the_same_in_blocks(monkeypatch):
     some = rows(700)
     whole = derivatives(some, 0.7)
-    monkeypatch.setattr("pandora_regret.inputs.tables.BLOCK_ELEMENTS", 1)
+    monkeypatch.setattr("pandora_regret.core.inputs.tables.BLOCK_ELEMENTS", 1)
     np.testing.assert_array_equal(derivatives(some, 0.7), whole)
 
 

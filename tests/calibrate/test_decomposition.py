@@ -15,8 +15,8 @@ from pandora_regret.calibrate import decompose, recalibrate
 from pandora_regret.calibrate.maps import fitted_map, log_probabilities, probabilities_of
 from pandora_regret.calibrate.recalibration import cross_fit, deal, folds_of_cases
 from pandora_regret.compare import compare
+from pandora_regret.core.inputs import read_forecast
 from pandora_regret.inference.joint import Figure
-from pandora_regret.inputs import read_forecast
 
 COSTS = [100.0, 250.0, 80.0, 120.0]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from cli_files import refused, run, run_json, write_csv
 
-from pandora_regret.inputs.tests import Tests
+from pandora_regret.core.inputs.tests import Tests
 from pandora_regret.workup import plan_search
 
 CASE, DOLLARS = "melanoma=0.2,nevus=0.7,keratosis=0.1", "melanoma=384,nevus=75,keratosis=75"

@@ -10,7 +10,7 @@ from simulated_models import simulated
 
 from pandora_regret.cli.comparison import MOST_LINES, WIDTH, screen
 from pandora_regret.compare import compare
-from pandora_regret.inputs import Done
+from pandora_regret.core.inputs import Done
 from pandora_regret.text import cell_width
 
 ROWS = 400

@@ -9,8 +9,8 @@ from simulated_models import calibrated, sharpened
 from pandora_regret import Beta, Empirical, Fixed, Gamma, LogNormal, expected_search_cost
 from pandora_regret.compare import compare
 from pandora_regret.compare.break_even import PriceCurve
-from pandora_regret.inputs import read_forecast
-from pandora_regret.scores import priced
+from pandora_regret.core.inputs import read_forecast
+from pandora_regret.core.scores import priced
 
 PRICES = np.array([380.0, 120.0, 90.0])
 PRIORS = {

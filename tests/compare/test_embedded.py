@@ -6,9 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pandora_regret import InputError, expected_search_cost, priors
+from pandora_regret import InputError, expected_search_cost
 from pandora_regret.compare import Comparison, compare
 from pandora_regret.compare.embedded import BEND, CELLS, MOST_ROWS
+from pandora_regret.core import priors
 
 PRICES = [10.0, 40.0, 20.0, 5.0]
 

@@ -7,7 +7,7 @@ from simulated_models import simulated, softmax
 
 from pandora_regret import InputError
 from pandora_regret.compare import compare
-from pandora_regret.scores import expected_search_cost
+from pandora_regret.core.scores import expected_search_cost
 
 ROWS = 900
 PRICES = [90.0, 60.0, 30.0]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pandora_regret.atomic import write_atomically
+from pandora_regret.core.atomic import write_atomically
 
 pytest.importorskip("safetensors")
 pytest.importorskip("jinja2")

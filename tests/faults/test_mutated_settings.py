@@ -35,7 +35,7 @@ def read_models(path):
 
 READERS = {
     "tests/data/models.toml": read_models,
-    "src/pandora_regret/costs/data/*.toml": load_costs,
+    "src/pandora_regret/core/costs/data/*.toml": load_costs,
     "examples/studies/*.toml": read_study,
     "examples/studies/workups/*.toml": Workup.load,
 }

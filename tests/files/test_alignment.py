@@ -6,8 +6,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from prediction_files import whole, write
 
+from pandora_regret.core.inputs import InputError
 from pandora_regret.files import align, common_rows
-from pandora_regret.inputs import InputError
 
 CLASSES = ("cat", "dog", "owl")
 

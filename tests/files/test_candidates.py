@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from prediction_files import inspect_file, opened, refused, whole
 
 from pandora_regret import expected_search_cost
+from pandora_regret.core.kernels import engine
+from pandora_regret.core.priors import Beta, Uniform
 from pandora_regret.files import (
     Layout,
     ModelFiles,
@@ -22,9 +24,7 @@ from pandora_regret.files import (
     read_together,
 )
 from pandora_regret.files.layout import Dialect
-from pandora_regret.kernels import engine
 from pandora_regret.metrics import METRICS
-from pandora_regret.priors import Beta, Uniform
 
 ROWS = [
     {"id": 1, "truth": "flu", "forecast": {"flu": 0.5, "cold": 0.3, "covid": 0.2}, "site": "North"},

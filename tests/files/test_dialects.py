@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from prediction_files import CLASSES, inspect_file, opened, refused, table, text_file, whole, write_xlsx
 
+from pandora_regret.core.inputs import InputError
 from pandora_regret.files import Layout, open_predictions
 from pandora_regret.files.formats import open_source
 from pandora_regret.files.layout import Dialect
-from pandora_regret.inputs import InputError
 
 ROWS = [("id", "y_true", "Grippe", "Erkältung"), (1, "Grippe", 0.25, 0.75), (2, "Erkältung", 0.125, 0.875)]
 

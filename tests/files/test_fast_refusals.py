@@ -7,8 +7,8 @@ import sys
 import pytest
 from prediction_files import inspect_file, prices_of, refused, text_file
 
+from pandora_regret.core.inputs import InputError
 from pandora_regret.files.layout import Layout
-from pandora_regret.inputs import InputError
 
 
 @pytest.mark.slow

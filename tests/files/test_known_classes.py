@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from prediction_files import CLASSES, table, write
 
+from pandora_regret.core.inputs import InputError
 from pandora_regret.files import Layout, ModelFiles, open_models
-from pandora_regret.inputs import InputError
 
 EXTRA = {"age": np.arange(20), "confidence": np.linspace(0, 1, 20)}
 LOGITS = {name: values if name == "y_true" else np.log(values) for name, values in table().items()}

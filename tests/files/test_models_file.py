@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from prediction_files import CLASSES, table, write
 
+from pandora_regret.core.inputs import InputError
 from pandora_regret.files import Layout, open_models, read_models, read_models_argument
-from pandora_regret.inputs import InputError
 
 
 def described(tmp_path, text, **layout):

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from prediction_files import prices_of
 
 from pandora_regret import Empirical
+from pandora_regret.core.inputs import InputError
 from pandora_regret.files import read_price_list, read_prior_argument
 from pandora_regret.files.prices import read_amounts
-from pandora_regret.inputs import InputError
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

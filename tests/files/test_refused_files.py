@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from prediction_files import pa, pq, refused, text_file, write
 
+from pandora_regret.core.inputs import InputError
 from pandora_regret.files import Layout, open_predictions
 from pandora_regret.files.opening import read_truth
-from pandora_regret.inputs import InputError
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pytest
 
+from pandora_regret.core.inputs import InputError
 from pandora_regret.files import Layout, ModelFiles, inspect_models, open_predictions, read_all, read_price_list
-from pandora_regret.inputs import InputError
 
 pa = pytest.importorskip("pyarrow")
 feather = pytest.importorskip("pyarrow.feather")

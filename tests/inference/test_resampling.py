@@ -11,9 +11,9 @@ from numpy.testing import assert_array_equal
 from scipy import stats
 
 from pandora_regret import InputError
+from pandora_regret.core.kernels import engine
 from pandora_regret.inference.keyed import keys_of
 from pandora_regret.inference.resampling import poisson_weights
-from pandora_regret.kernels import engine
 
 ROWS, REPLICATES = 20_000, 50
 KEYS = {

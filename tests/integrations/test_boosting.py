@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pandora_regret import Beta, beta_score, expected_search_cost
-from pandora_regret.inputs import InputError
+from pandora_regret.core.inputs import InputError
 from pandora_regret.integrations.boosting import (
     LightGBMMetric,
     SearchObjective,

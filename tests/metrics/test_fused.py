@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from pandora_regret.inputs import Forecast
-from pandora_regret.inputs.tables import row_sum_tolerance
+from pandora_regret.core.inputs import Forecast
+from pandora_regret.core.inputs.tables import row_sum_tolerance
+from pandora_regret.core.priors import Beta
+from pandora_regret.core.tally import Means
 from pandora_regret.metrics import METRICS
 from pandora_regret.metrics.fused import LANE_OF, score_columns
-from pandora_regret.priors import Beta
-from pandora_regret.tally import Means
 
 pytest.importorskip("numba", reason="numba is not installed: the definitions do all the work")
 

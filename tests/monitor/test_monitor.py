@@ -22,8 +22,8 @@ from pandora_regret import (
     workup_cost,
     workup_entropy,
 )
+from pandora_regret.core.inputs import read_probabilities
 from pandora_regret.inference.estimate import Estimate
-from pandora_regret.inputs import read_probabilities
 from pandora_regret.monitor import Monitor
 from pandora_regret.monitor.streams import overpaid, possible_costs
 from pandora_regret.monitor.summary import Alarm, sentences

@@ -8,9 +8,9 @@ import pytest
 import pandora_regret as pr
 from pandora_regret.compare import Comparison, compare
 from pandora_regret.compare.verdict import read_interval
+from pandora_regret.core.inputs import InputError
+from pandora_regret.core.kernels import engine
 from pandora_regret.files import Layout, open_predictions, read_all
-from pandora_regret.inputs import InputError
-from pandora_regret.kernels import engine
 from pandora_regret.metrics import METRICS, Metric
 from pandora_regret.stream import StreamSums, score, score_stream
 

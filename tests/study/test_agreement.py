@@ -11,8 +11,8 @@ from scipy.stats import kendalltau
 from scipy.stats import t as student
 
 from pandora_regret import InputError, Uniform, search_cost
+from pandora_regret.core.kernels import engine
 from pandora_regret.inference.intervals import BIAS_WEIGHT, percentiles
-from pandora_regret.kernels import engine
 from pandora_regret.metrics import METRICS, Metric
 from pandora_regret.study import Agreement, agreement
 from pandora_regret.study import ranking_agreement as module

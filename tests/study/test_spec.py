@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pandora_regret import InputError
-from pandora_regret.costs import load_costs
+from pandora_regret.core.costs import load_costs
 from pandora_regret.study import read_study
 from pandora_regret.study.zoos.existing import StoreZoo
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from workups import search_workup
 
 from pandora_regret import InputError, search_cost
-from pandora_regret.costs import available_costs, load_costs
-from pandora_regret.records import parse_toml
+from pandora_regret.core.costs import available_costs, load_costs
+from pandora_regret.core.records import parse_toml
 from pandora_regret.workup import Workup, workup_cost
 
 SKIN = """

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from pandora_regret.inputs import InputError
+from pandora_regret.core.inputs import InputError
 from pandora_regret.workup import Workup, find_stop_loss, learn_workup, plan_workup, replay_workup
 from pandora_regret.workup.format import noisy_or
 from pandora_regret.workup.learn import what_was_learned

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from workups import random_workup
 
-from pandora_regret.inputs import InputError
+from pandora_regret.core.inputs import InputError
 from pandora_regret.workup import Workup, plan_workup, workup_cost
 
 seeds = st.integers(0, 10**6)

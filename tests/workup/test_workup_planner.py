@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from workups import names, noisy_test, random_workup
 
-from pandora_regret.inputs import InputError
+from pandora_regret.core.inputs import InputError
 from pandora_regret.workup import PlanNode, Workup, plan_workup, summarise
 
 ENOUGH = 1e9  # seconds: only states are counted, so that no test depends on the machine

@@ -37,7 +37,7 @@ def test_logits_weights_and_blocks_change_nothing(case, monkeypatch):
         how = {"prior": prior, "draws": 32}
         plain = score(y, p, workup, per_instance=True, **how)
         assert score(y, np.log(p) + 3, workup, logits=True, per_instance=True, **how) == pytest.approx(plain)
-        monkeypatch.setattr("pandora_regret.inputs.tables.BLOCK_ELEMENTS", 30)
+        monkeypatch.setattr("pandora_regret.core.inputs.tables.BLOCK_ELEMENTS", 30)
         assert score(y, p, workup, sample_weight=weights, **how) == pytest.approx(weights @ plain / weights.sum())
         monkeypatch.undo()
 

@@ -44,7 +44,7 @@ from pandora_regret.calibrate.maps import (
     table_of,
 )
 from pandora_regret.calibrate.recalibration import deal, read_groups
-from pandora_regret.inputs import (
+from pandora_regret.core.inputs import (
     Fields,
     FloatArray,
     Forecast,
@@ -64,8 +64,8 @@ from pandora_regret.inputs import (
     renamed,
     with_truth,
 )
-from pandora_regret.priors import Prior
-from pandora_regret.scores import priced
+from pandora_regret.core.priors import Prior
+from pandora_regret.core.scores import priced
 
 FLOATS = (np.float64, np.float32, np.float16)
 

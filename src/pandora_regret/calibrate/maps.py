@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray, read_choice, row_slices
-from pandora_regret.kernels.engine import search_costs
-from pandora_regret.kernels.reference import probabilities
-from pandora_regret.priors import Prior
-from pandora_regret.scores import mean_or_rows
+from pandora_regret.core.inputs import FloatArray, Forecast, InputError, IntArray, read_choice, row_slices
+from pandora_regret.core.kernels.engine import search_costs
+from pandora_regret.core.kernels.reference import probabilities
+from pandora_regret.core.priors import Prior
+from pandora_regret.core.scores import mean_or_rows
 
 MOST_ITERATIONS = 500
 AT_ONCE = 4096  # rows, so that temporaries stay in the cache

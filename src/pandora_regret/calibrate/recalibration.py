@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pandora_regret._version import __version__
-from pandora_regret.atomic import write_atomically
 from pandora_regret.calibrate.maps import (
     METHODS,
     Map,
@@ -35,11 +34,8 @@ from pandora_regret.calibrate.maps import (
     table_of,
     warranted_map,
 )
-from pandora_regret.inference.estimate import Estimate
-from pandora_regret.inference.intervals import hull
-from pandora_regret.inference.joint import Figure, effective_number, within
-from pandora_regret.inference.keyed import keys_of
-from pandora_regret.inputs import (
+from pandora_regret.core.atomic import write_atomically
+from pandora_regret.core.inputs import (
     FloatArray,
     Forecast,
     InputError,
@@ -54,9 +50,13 @@ from pandora_regret.inputs import (
     read_probabilities,
     renamed,
 )
-from pandora_regret.priors import Prior
-from pandora_regret.records import from_plain, to_plain
-from pandora_regret.scores import priced, row_costs
+from pandora_regret.core.priors import Prior
+from pandora_regret.core.records import from_plain, to_plain
+from pandora_regret.core.scores import priced, row_costs
+from pandora_regret.inference.estimate import Estimate
+from pandora_regret.inference.intervals import hull
+from pandora_regret.inference.joint import Figure, effective_number, within
+from pandora_regret.inference.keyed import keys_of
 
 SCHEMA = "pandora-map/1"
 SMALLEST_FREQUENCY = 1e-12  # a class that has gone keeps this much, so that its logarithm is a number

@@ -121,7 +121,7 @@ def _explained(error: BaseException) -> tuple[str, int]:
     if isinstance(error, ImportError | OSError):
         reason = getattr(error, "strerror", None)
         return f"{getattr(error, 'filename', None) or 'output'}: {reason}." if reason else str(error), 1
-    from pandora_regret.inputs import InputError, InputTypeError
+    from pandora_regret.core.inputs import InputError, InputTypeError
 
     if isinstance(error, InputError | InputTypeError):
         return error.sentence(OPTION_OF), 2

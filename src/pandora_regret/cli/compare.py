@@ -15,7 +15,7 @@ import click
 from click.core import ParameterSource
 
 from pandora_regret import compare as comparing
-from pandora_regret import files, inputs
+from pandora_regret import files
 from pandora_regret.cli.headings import INTERVALS, OUTPUT, PRICES, Option
 from pandora_regret.cli.options import (
     COMMON_ROWS,
@@ -33,6 +33,7 @@ from pandora_regret.cli.options import (
     read_saved,
 )
 from pandora_regret.cli.output import all_done, bars, echo, print_csv, print_json
+from pandora_regret.core import inputs
 from pandora_regret.files.roles import BY
 
 

@@ -39,8 +39,8 @@ def _listed(topic: str) -> Iterator[tuple[str, str]]:
         context = click.get_current_context()
         yield from (each.get_help_record(context) or ("", "") for each in LAYOUT)
     elif topic == "prices":
-        from pandora_regret.costs import available_costs
-        from pandora_regret.priors.names import spelled_priors
+        from pandora_regret.core.costs import available_costs
+        from pandora_regret.core.priors.names import spelled_priors
 
         yield "--costs", f"shipped: {', '.join(available_costs())}"
         yield "--prior", spelled_priors()

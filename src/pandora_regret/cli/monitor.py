@@ -21,7 +21,6 @@ import numpy as np
 
 from pandora_regret import files
 from pandora_regret import monitor as watching
-from pandora_regret.atomic import write_atomically
 from pandora_regret.cli.headings import Option, path_argument
 from pandora_regret.cli.options import (
     JSON,
@@ -34,7 +33,8 @@ from pandora_regret.cli.options import (
     read_saved,
 )
 from pandora_regret.cli.output import echo, print_done, print_json
-from pandora_regret.inputs import Done, InputError
+from pandora_regret.core.atomic import write_atomically
+from pandora_regret.core.inputs import Done, InputError
 from pandora_regret.text import counted
 
 ALARM = 3

@@ -34,7 +34,7 @@ from pandora_regret.cli.options import (
     command,
 )
 from pandora_regret.cli.output import echo, print_done, print_json, width
-from pandora_regret.inputs import Done, InputError
+from pandora_regret.core.inputs import Done, InputError
 from pandora_regret.text import listed, money
 
 USUAL_STEPS = 10  # in a table for people
@@ -120,8 +120,8 @@ def _plan_workup(path: str, forecast: str | None, asked: Asked) -> None:
 
 
 def _plan_search(forecast: str, asked: Asked) -> None:
+    from pandora_regret.core.inputs.tests import Tests
     from pandora_regret.files.written import read_pairs
-    from pandora_regret.inputs.tests import Tests
 
     case = read_case(forecast, asked, asked.priced())
     charged, unused = asked.charged(case.classes, case.costs, "the row's own")
@@ -158,8 +158,8 @@ def read_case(
     forecast: str, asked: Asked, priced: Collection[str] | None, classes: Sequence[str] = ()
 ) -> files.OneRow:
     """A forecast that is written out, perhaps over these classes, or a row of a file: by its number, or its id."""
+    from pandora_regret.core.inputs.names import matched
     from pandora_regret.files.written import read_pairs
-    from pandora_regret.inputs.names import matched
 
     if os.path.exists(forecast) or asked.row is not None or asked.case is not None:
         return files.read_row(forecast, asked.row, asked.layout(), priced, asked.case)

@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 
 import click
 
-from pandora_regret import files, inputs, priors, text, workup  # whose names load when they are asked for
+from pandora_regret import files, text, workup  # whose names load when they are asked for
 from pandora_regret.cli.headings import FILES, INTERVALS, OUTPUT, PRICES, Command, Option, path_argument
+from pandora_regret.core import inputs, priors
 from pandora_regret.files.roles import BY, GROUP, ROLES, WEIGHT, Role
 
 T = TypeVar("T")

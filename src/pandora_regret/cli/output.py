@@ -19,7 +19,7 @@ from pandora_regret._version import __version__
 from pandora_regret.text import cell_width, without_controls, wrapped
 
 if TYPE_CHECKING:
-    from pandora_regret.inputs import Done
+    from pandora_regret.core.inputs import Done
 
 WIDEST = 200  # columns of a table that goes to a file or a pipe, which have no width of their own
 SILENT_SECONDS = 1.0  # of work without progress bars
@@ -84,7 +84,7 @@ def print_json(value: Any, schema: str | None = None) -> None:
     """
     import json
 
-    from pandora_regret.records import to_plain
+    from pandora_regret.core.records import to_plain
 
     about = {} if schema is None else {"schema": schema, "library": f"pandora-regret {__version__}"}
     click.echo(json.dumps(about | to_plain(value), indent=1, allow_nan=False))

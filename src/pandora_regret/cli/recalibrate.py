@@ -31,7 +31,7 @@ from pandora_regret.cli.options import (
     command,
 )
 from pandora_regret.cli.output import all_done, echo, print_done, print_json
-from pandora_regret.inputs import FloatArray, InputError
+from pandora_regret.core.inputs import FloatArray, InputError
 from pandora_regret.text import listed, money, money_between
 
 HARDLY_ANY = 0.01  # of what there was of a class

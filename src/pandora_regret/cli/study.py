@@ -93,7 +93,7 @@ def figures(asked: Asked) -> None:
     Decision regions of four rules, the Beta family on the simplex, the pair loss, its gradient in logits, and
     with --study the intervals of the gaps to Pandora's Regret.
     """
-    from pandora_regret.inputs import InputError
+    from pandora_regret.core.inputs import InputError
     from pandora_regret.plots.paper import FIGURES, draw_paper_figures
 
     out = Path(asked.out)

@@ -25,9 +25,9 @@ from typing import Any
 from pandora_regret import files, workup
 from pandora_regret.cli.options import COMMON_ROWS, COSTS, FILE_ARGUMENTS, JSON, LAYOUT, Asked, command
 from pandora_regret.cli.output import all_done, bars, bullets, echo, heading, print_done, print_json
+from pandora_regret.core.inputs import InputError
+from pandora_regret.core.records import read_toml
 from pandora_regret.files.roles import LABEL, MODEL, ROLES
-from pandora_regret.inputs import InputError
-from pandora_regret.records import read_toml
 from pandora_regret.text import count, counted, listed
 
 MOST_NAMES = 12  # of columns or classes in a line

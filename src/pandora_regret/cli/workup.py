@@ -24,7 +24,7 @@ from pandora_regret.cli.options import (
     command,
 )
 from pandora_regret.cli.output import echo, print_json, say
-from pandora_regret.inputs import InputError
+from pandora_regret.core.inputs import InputError
 from pandora_regret.text import money
 
 DIALECT = ("separator", "decimal", "encoding", "sheet")

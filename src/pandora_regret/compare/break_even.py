@@ -16,11 +16,11 @@ import numpy as np
 
 from pandora_regret.compare.estimates import COST, Measurements, Sample
 from pandora_regret.compare.result import FURTHEST_PRICE, BreakEven, Crossing
+from pandora_regret.core.inputs import FloatArray, Forecast
+from pandora_regret.core.kernels.reference import costs_of, log_ratio, tie_widths
+from pandora_regret.core.priors import Beta, Fixed, Prior
 from pandora_regret.inference.intervals import ROUNDING
 from pandora_regret.inference.joint import Figure
-from pandora_regret.inputs import FloatArray, Forecast
-from pandora_regret.kernels.reference import costs_of, log_ratio, tie_widths
-from pandora_regret.priors import Beta, Fixed, Prior
 
 FEWEST_STEPS, MOST_STEPS = 9, 27  # to the furthest price, between which a crossing is sought
 ROWS_TRIED = 100_000  # the more rows, the smoother are their mean costs, and the fewer steps are tried

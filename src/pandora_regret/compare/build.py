@@ -35,7 +35,7 @@ from pandora_regret.compare.verdict import (
     read_worth,
     without_verdict,
 )
-from pandora_regret.inputs import (
+from pandora_regret.core.inputs import (
     Fields,
     Forecast,
     InputError,
@@ -49,8 +49,8 @@ from pandora_regret.inputs import (
     read_forecast,
     renamed,
 )
+from pandora_regret.core.priors import Prior
 from pandora_regret.optional import import_optional
-from pandora_regret.priors import Prior
 from pandora_regret.workup import Workup
 
 COLUMNS_OF_FRAMES = {  # arguments that name columns or say how to read them, and what files call them

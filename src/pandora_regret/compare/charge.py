@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pandora_regret.compare.result import ALIKE, KNOWN_COSTS, STATED, Costs
-from pandora_regret.inputs import (
+from pandora_regret.core.inputs import (
     FloatArray,
     Forecast,
     InputError,
@@ -18,9 +18,9 @@ from pandora_regret.inputs import (
     is_frame,
     read_costs,
 )
+from pandora_regret.core.priors import Prior, Uniform
+from pandora_regret.core.priors.names import prior_of_orders, read_prior, spelled_prior
 from pandora_regret.metrics import Metric, comparison_metrics, workup_metrics
-from pandora_regret.priors import Prior, Uniform
-from pandora_regret.priors.names import prior_of_orders, read_prior, spelled_prior
 
 if TYPE_CHECKING:
     from pandora_regret.workup import Workup

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pandora_regret.calibrate.maps import best_inverse_temperature, log_probabilities, probabilities_of
-from pandora_regret.inputs import FloatArray, Forecast, IntArray
-from pandora_regret.kernels.reference import log_odds
-from pandora_regret.priors import Exponential, Fixed, Prior, Uniform
+from pandora_regret.core.inputs import FloatArray, Forecast, IntArray
+from pandora_regret.core.kernels.reference import log_odds
+from pandora_regret.core.priors import Exponential, Fixed, Prior, Uniform
 
 if TYPE_CHECKING:
     from pandora_regret.compare.estimates import Sample

@@ -25,19 +25,19 @@ from pandora_regret.compare.result import (
     WorkupPart,
 )
 from pandora_regret.compare.verdict import DO_NOT_TRUST, UNSEEN, Background, few_carriers
-from pandora_regret.entropy import costs_for_every_truth
+from pandora_regret.core.entropy import costs_for_every_truth
+from pandora_regret.core.inputs import Fields, FloatArray, Forecast, InputError, IntArray
+from pandora_regret.core.kernels.engine import search_costs, wasted_pairs
+from pandora_regret.core.kernels.reference import probabilities, unavoidable_costs
+from pandora_regret.core.priors import Prior
+from pandora_regret.core.scores import mean_or_rows
+from pandora_regret.core.tally import Means, Sum
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import ROUNDING, hull, interval_by_forecast
 from pandora_regret.inference.joint import Figure, chances_of_least, holm, within
 from pandora_regret.inference.keyed import Keys, keys_of
 from pandora_regret.inference.resampling import weighted_sums, weights_in_parts
-from pandora_regret.inputs import Fields, FloatArray, Forecast, InputError, IntArray
-from pandora_regret.kernels.engine import search_costs, wasted_pairs
-from pandora_regret.kernels.reference import probabilities, unavoidable_costs
 from pandora_regret.metrics import METRICS
-from pandora_regret.priors import Prior
-from pandora_regret.scores import mean_or_rows
-from pandora_regret.tally import Means, Sum
 from pandora_regret.workup import Workup, plan_workup
 from pandora_regret.workup.scores import WorkupRows
 

@@ -36,8 +36,7 @@ from numpy.typing import NDArray
 from pandora_regret.compare.estimates import COST, NO_PREDICTION, Measurements, Sample
 from pandora_regret.compare.result import Breakdown, Comparison, GroupModel, Subgroup
 from pandora_regret.compare.verdict import few_carriers
-from pandora_regret.inference.joint import Figure, contrast, holm
-from pandora_regret.inputs import (
+from pandora_regret.core.inputs import (
     Fields,
     FloatArray,
     InputError,
@@ -51,6 +50,7 @@ from pandora_regret.inputs import (
     read_array,
     read_columns,
 )
+from pandora_regret.inference.joint import Figure, contrast, holm
 from pandora_regret.text import count, counted, listed, money
 
 SMALLEST_GROUP = 30  # cases: costs are skewed, and below this size Student's intervals of their means fall short

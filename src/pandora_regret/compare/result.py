@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal, TypeAlias, cast
 from msgspec import Meta
 
 from pandora_regret.compare.embedded import EmbeddedSample
+from pandora_regret.core.inputs import Done, Fields, InputError, Names
+from pandora_regret.core.records import from_plain, to_plain
 from pandora_regret.inference.estimate import Estimate
-from pandora_regret.inputs import Done, Fields, InputError, Names
-from pandora_regret.records import from_plain, to_plain
 from pandora_regret.text import Cell, Formats, Shown, Table, count, counted, money
 
 SCHEMA = "pandora-comparison/3"

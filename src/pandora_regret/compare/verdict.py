@@ -30,11 +30,11 @@ from pandora_regret.compare.result import (
     ModelResult,
     margin_in_words,
 )
+from pandora_regret.core.inputs import FloatArray, InputError, Names, read_count, read_level, read_number
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import MOST_CLASSES, Limits, hull, interval_by_classes
 from pandora_regret.inference.joint import Carriers
 from pandora_regret.inference.student import NORMAL, student_quantile
-from pandora_regret.inputs import FloatArray, InputError, Names, read_count, read_level, read_number
 from pandora_regret.metrics import METRICS, Metric
 from pandora_regret.text import (
     capitalised,

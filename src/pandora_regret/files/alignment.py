@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from pandora_regret.core.inputs import Fields, IntArray, noted, quoted
 from pandora_regret.files.batch import Batch, ids_written_otherwise
 from pandora_regret.files.roles import BY, ID, KEPT, LABEL
 from pandora_regret.files.source import RAISED, AllDone, FileError, Problems
-from pandora_regret.inputs import Fields, IntArray, noted, quoted
 from pandora_regret.text import count, counted
 
 SINGLE_PRECISION = 1e-6  # in which weights and costs of one file may have been written

@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.files.roles import KEPT
-from pandora_regret.files.source import AllDone, FileError, Source
-from pandora_regret.inputs import (
+from pandora_regret.core.inputs import (
     NOTHING_RESCALED,
     Fields,
     FloatArray,
@@ -28,6 +26,8 @@ from pandora_regret.inputs import (
     rescale_rows,
     row_sum_tolerance,
 )
+from pandora_regret.files.roles import KEPT
+from pandora_regret.files.source import AllDone, FileError, Source
 from pandora_regret.text import counted, listed
 
 if TYPE_CHECKING:

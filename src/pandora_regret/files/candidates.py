@@ -22,6 +22,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pandora_regret.core.inputs import (
+    LARGEST,
+    LEAST_NORMAL,
+    TOLERANCE,
+    Fields,
+    InputError,
+    IntArray,
+    Names,
+    noted,
+    quoted,
+)
 from pandora_regret.files.columns import Rows, kinds_of, with_labels
 from pandora_regret.files.layout import Dialect
 from pandora_regret.files.roles import LABEL
@@ -33,17 +44,6 @@ from pandora_regret.files.source import (
     check_names,
 )
 from pandora_regret.files.text import ONE_PER_LINE, JsonLines, table_of, written_otherwise
-from pandora_regret.inputs import (
-    LARGEST,
-    LEAST_NORMAL,
-    TOLERANCE,
-    Fields,
-    InputError,
-    IntArray,
-    Names,
-    noted,
-    quoted,
-)
 from pandora_regret.text import counted
 
 FORECAST, TRUTH = "forecast", "truth"

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pandora_regret.core.inputs import Fields, InputError, Names, did_you_mean, matched, quoted
 from pandora_regret.files.candidates import ListedRows
 from pandora_regret.files.columns import Rows, any_number, coded, numbers_of, texts_of, with_labels
 from pandora_regret.files.layout import Layout
 from pandora_regret.files.roles import COSTS, ID, LABEL, MODEL, ROLES, SINGLE, VOTES, Role
 from pandora_regret.files.source import Collected, FileError, Source
-from pandora_regret.inputs import Fields, InputError, Names, did_you_mean, matched, quoted
 from pandora_regret.text import counted, listed
 
 if TYPE_CHECKING:

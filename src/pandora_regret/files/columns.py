@@ -16,10 +16,7 @@ import pyarrow.csv as arrow_csv
 import pyarrow.types as types
 from numpy.typing import NDArray
 
-from pandora_regret.files.batch import PADDED, WHOLE, Batch, ids_written_otherwise, with_numbers
-from pandora_regret.files.roles import KEPT
-from pandora_regret.files.source import FileError, Kind, Records, Source, Tables
-from pandora_regret.inputs import (
+from pandora_regret.core.inputs import (
     LARGEST,
     SMALLEST,
     Fields,
@@ -31,6 +28,9 @@ from pandora_regret.inputs import (
     in_range,
     matched,
 )
+from pandora_regret.files.batch import PADDED, WHOLE, Batch, ids_written_otherwise, with_numbers
+from pandora_regret.files.roles import KEPT
+from pandora_regret.files.source import FileError, Kind, Records, Source, Tables
 
 if TYPE_CHECKING:
     from pandora_regret.files.predictions import Predictions

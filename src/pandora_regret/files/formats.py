@@ -27,6 +27,7 @@ import pyarrow as pa
 import pyarrow.ipc as ipc
 from numpy.typing import NDArray
 
+from pandora_regret.core.inputs import Fields, matched, noted, quoted
 from pandora_regret.files.candidates import field_of_lists, open_json, read_lists
 from pandora_regret.files.classes import Columns
 from pandora_regret.files.columns import explained, kinds_of, valid_rows
@@ -44,7 +45,6 @@ from pandora_regret.files.source import (
     head_of,
 )
 from pandora_regret.files.text import DelimitedFile, table_of
-from pandora_regret.inputs import Fields, matched, noted, quoted
 from pandora_regret.optional import import_optional
 from pandora_regret.text import counted
 

@@ -27,9 +27,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from glob import glob, has_magic
 
+from pandora_regret.core.inputs import InputError, Names
+from pandora_regret.core.records import check_keys, from_plain, read_toml
 from pandora_regret.files.source import Source
-from pandora_regret.inputs import InputError, Names
-from pandora_regret.records import check_keys, from_plain, read_toml
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
 NO_LETTER = r"[^a-zA-Z0-9\"\n\r.\0\x80-\U0010ffff]"  # what can stand between values

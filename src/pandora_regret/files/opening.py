@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pandora_regret.core.inputs import FloatArray, Forecast, InputError, Names, noted, quoted
 from pandora_regret.files.alignment import align, common_rows
 from pandora_regret.files.batch import Batch, blamed
 from pandora_regret.files.classes import (
@@ -36,7 +37,6 @@ from pandora_regret.files.source import (
     Problem,
     Problems,
 )
-from pandora_regret.inputs import FloatArray, Forecast, InputError, Names, noted, quoted
 from pandora_regret.text import counted, listed
 
 if TYPE_CHECKING:

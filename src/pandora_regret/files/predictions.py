@@ -8,6 +8,7 @@ from itertools import accumulate, groupby
 
 import numpy as np
 
+from pandora_regret.core.inputs import Fields, Names, noted
 from pandora_regret.files.batch import FILE, MOST_NAMED, Batch, Changes, concatenated, spelled_otherwise
 from pandora_regret.files.candidates import ListedRows
 from pandora_regret.files.classes import Columns
@@ -15,7 +16,6 @@ from pandora_regret.files.columns import Rows, coded, regrouped
 from pandora_regret.files.layout import Layout
 from pandora_regret.files.roles import KEPT
 from pandora_regret.files.source import RAISED, AllDone, NoRowsError, Problems, Source
-from pandora_regret.inputs import Fields, Names, noted
 from pandora_regret.text import listed
 
 ROWS, ELEMENTS = 1 << 19, 12 << 19  # half a usual row group of Parquet: whole ones take 80 MB more

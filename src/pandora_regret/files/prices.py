@@ -10,14 +10,23 @@ from unicodedata import category
 
 import numpy as np
 
+from pandora_regret.core.inputs import (
+    FloatArray,
+    InputError,
+    check_costs,
+    did_you_mean,
+    folded,
+    matched,
+    noted,
+    quoted,
+)
+from pandora_regret.core.priors import Prior
+from pandora_regret.core.priors.names import FILE, PRIORS, spelled_priors
 from pandora_regret.files.batch import MOST_NAMED, spelled_otherwise
 from pandora_regret.files.layout import Dialect
 from pandora_regret.files.source import ROWS_AT_ONCE, AllDone, FileError, Source
 from pandora_regret.files.written import named_twice, read_texts, read_written_number
-from pandora_regret.inputs import FloatArray, InputError, check_costs, did_you_mean, folded, matched, noted, quoted
 from pandora_regret.optional import import_optional
-from pandora_regret.priors import Prior
-from pandora_regret.priors.names import FILE, PRIORS, spelled_priors
 from pandora_regret.text import SYMBOLS, counted, listed, typed, unit_named
 
 SEPARATED = "commas separate entries, so write such as flu=$1250.00,cold=$95, or use a file"
@@ -125,7 +134,7 @@ def read_price_list(text: str, unit: str = "", sheet: str | None = None) -> Pric
     elif columns or os.path.splitext(path)[1].lower() not in ("", ".toml"):  # those are pathways
         prices = _read_price_table(path, of_path or sheet, *columns)
     else:
-        from pandora_regret.costs import load_costs
+        from pandora_regret.core.costs import load_costs
 
         pathways = load_costs(path)
         prices = PriceList(pathways.costs, pathways.currency, path)
@@ -253,7 +262,7 @@ def read_amounts(
     ({'CT': 1250.0, 'X-ray': 300.0}, 'EUR', '1 price such as 1.250 read as thousands')
     >>> read_amounts({"CT": "1,250"}, "prices.csv")
     Traceback (most recent call last):
-    pandora_regret.inputs.errors.InputError: is '1,250', which may be 1250 or 1.25: write it so.
+    pandora_regret.core.inputs.errors.InputError: is '1,250', which may be 1250 or 1.25: write it so.
     """
     try:
         prices = {name: _read(text, name) for name, text in texts.items()}

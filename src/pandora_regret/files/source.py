@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from pandora_regret.inputs import Done, Fields, InputError, Names
+from pandora_regret.core.inputs import Done, Fields, InputError, Names
 
 if TYPE_CHECKING:
     from pandora_regret.files.layout import Layout

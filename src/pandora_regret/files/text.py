@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
+from pandora_regret.core.inputs import Fields, InputError, noted
 from pandora_regret.files.columns import explained, kind_of_texts, valid_rows
 from pandora_regret.files.layout import SEPARATORS, Dialect
 from pandora_regret.files.source import (
@@ -28,7 +29,6 @@ from pandora_regret.files.source import (
     Tables,
     check_names,
 )
-from pandora_regret.inputs import Fields, InputError, noted
 
 SAMPLE_BYTES = 1 << 20  # from which the kinds of the columns are told
 LONGEST_LINE = 1 << 28

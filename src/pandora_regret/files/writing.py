@@ -13,11 +13,11 @@ import pyarrow.csv as arrow_csv
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 
-from pandora_regret.atomic import write_atomically
+from pandora_regret.core.atomic import write_atomically
+from pandora_regret.core.inputs import FloatArray, InputError
 from pandora_regret.files.batch import Batch, blamed
 from pandora_regret.files.predictions import Predictions
 from pandora_regret.files.source import AnyPath, Tables
-from pandora_regret.inputs import FloatArray, InputError
 
 Rewrite: TypeAlias = Callable[[Batch], FloatArray]  # from some rows to their new forecasts, (n, K)
 

@@ -2,7 +2,7 @@
 
 import csv
 
-from pandora_regret.inputs import InputError
+from pandora_regret.core.inputs import InputError
 
 
 def listed(text: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pandora_regret.inputs import FloatArray
+from pandora_regret.core.inputs import FloatArray
 
 BEYOND = 10.0  # standard deviations of chi-squared
 

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from pandora_regret.core.inputs import FloatArray
 from pandora_regret.inference.student import NORMAL, student_quantile, student_tail
-from pandora_regret.inputs import FloatArray
 
 Limits: TypeAlias = tuple[float | None, float | None]
 OfCounts: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]

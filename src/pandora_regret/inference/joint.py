@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pandora_regret.core.inputs import FloatArray, IntArray
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import (
     FEWEST,
@@ -22,7 +23,6 @@ from pandora_regret.inference.intervals import (
     student_p_value,
     suitable_interval,
 )
-from pandora_regret.inputs import FloatArray, IntArray
 
 NORMAL_DRAWS = 20_000  # for the probability of being best: its own error stays under 0.4 %
 MANY = 1 << 16  # units whose mean is no longer skewed; streams remember no more

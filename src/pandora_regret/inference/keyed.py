@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.inputs import FloatArray, InputError, InputTypeError, check_shape, is_missing, read_array
+from pandora_regret.core.inputs import FloatArray, InputError, InputTypeError, check_shape, is_missing, read_array
 
 Keys: TypeAlias = NDArray[np.uint64]
 

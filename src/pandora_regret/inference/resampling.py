@@ -13,9 +13,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from pandora_regret.core.inputs import FloatArray, read_count
+from pandora_regret.core.kernels.engine import worth_compiling
 from pandora_regret.inference.keyed import GOLDEN, Keys, mixed
-from pandora_regret.inputs import FloatArray, read_count
-from pandora_regret.kernels.engine import worth_compiling
 
 Counts: TypeAlias = NDArray[np.uint8]
 
@@ -102,7 +102,7 @@ def _fill_by_loops(states: Any, streams: Any, limits: Any, weights: Any) -> None
 def _compiled() -> Any:
     import numba
 
-    from pandora_regret.kernels.jit import njit
+    from pandora_regret.core.kernels.jit import njit
 
     numba.extending.register_jitable(mixed)
     return njit(nogil=True, cache=True)(_fill_by_loops)

@@ -11,9 +11,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from pandora_regret.core.inputs import FloatArray
 from pandora_regret.inference import sequential_loops as loops
 from pandora_regret.inference.keyed import uniforms
-from pandora_regret.inputs import FloatArray
 
 FRACTIONS = np.array([0.01, 0.05, 0.12, 0.25, 0.5, 1.0])  # bets, per unit of scale
 STAKES = np.array([0.03, 0.07, 0.2, 0.3, 0.26, 0.14])  # how wealth is shared out among them

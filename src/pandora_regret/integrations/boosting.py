@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from pandora_regret.inputs import (
+from pandora_regret.core.inputs import (
     FloatArray,
     Forecast,
     InputError,
@@ -23,13 +23,13 @@ from pandora_regret.inputs import (
     read_truth,
     renamed,
 )
-from pandora_regret.kernels.engine import search_costs
-from pandora_regret.kernels.reference import costs_of, log_odds
+from pandora_regret.core.kernels.engine import search_costs
+from pandora_regret.core.kernels.reference import costs_of, log_odds
+from pandora_regret.core.priors import Prior
+from pandora_regret.core.priors.beta import beta_loss_slope
+from pandora_regret.core.priors.names import read_prices
+from pandora_regret.core.scores import mean_or_rows, priced
 from pandora_regret.optional import import_optional
-from pandora_regret.priors import Prior
-from pandora_regret.priors.beta import beta_loss_slope
-from pandora_regret.priors.names import read_prices
-from pandora_regret.scores import mean_or_rows, priced
 
 # Both libraries divide by curvatures in float32. XGBoost floors its own softmax at the same number.
 LEAST_CURVATURE = 1e-16

@@ -17,11 +17,11 @@ import narwhals as nw
 import numpy as np
 from narwhals import Expr
 
-from pandora_regret.inputs import TOLERANCE, InputError, renamed
+from pandora_regret.core.inputs import TOLERANCE, InputError, renamed
+from pandora_regret.core.priors import Beta
+from pandora_regret.core.priors.base import TIE
+from pandora_regret.core.priors.names import read_prices
 from pandora_regret.optional import import_optional
-from pandora_regret.priors import Beta
-from pandora_regret.priors.base import TIE
-from pandora_regret.priors.names import read_prices
 
 SMALLEST = 1e-300  # two probabilities below it are compared as if both were 0
 METRICS = ("pandora_regret", "expected_search_cost", "log_loss")

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from pandora_regret.compare.result import Comparison
+from pandora_regret.core.inputs import Fields, FloatArray, InputError, read_level, renamed
+from pandora_regret.core.priors import Prior
+from pandora_regret.core.scores import expected_search_cost, pandora_regret
 from pandora_regret.inference.joint import Figure
-from pandora_regret.inputs import Fields, FloatArray, InputError, read_level, renamed
 from pandora_regret.optional import import_optional
-from pandora_regret.priors import Prior
 from pandora_regret.report import render_report
-from pandora_regret.scores import expected_search_cost, pandora_regret
 
 NOT_ALLOWED = re.compile(r"[^\w\-. :/]", re.ASCII)  # in the name of a metric
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from river import base, metrics
 
-from pandora_regret.inputs import FloatArray, InputError, read_labels, renamed
+from pandora_regret.core.inputs import FloatArray, InputError, read_labels, renamed
+from pandora_regret.core.priors import Prior
+from pandora_regret.core.scores import expected_search_cost
 from pandora_regret.monitor import Monitor
-from pandora_regret.priors import Prior
-from pandora_regret.scores import expected_search_cost
 
 
 @renamed("typical_costs", "costs")

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from pandora_regret.inputs import InputError, check_named, read_alpha, read_labels, renamed
+from pandora_regret.core.inputs import InputError, check_named, read_alpha, read_labels, renamed
+from pandora_regret.core.priors import Prior
+from pandora_regret.core.scores import expected_search_cost, pandora_regret
 from pandora_regret.optional import import_optional
-from pandora_regret.priors import Prior
-from pandora_regret.scores import expected_search_cost, pandora_regret
 
 import_optional("sklearn", extra="zoo")
 

@@ -14,13 +14,13 @@ import pyarrow as pa
 
 from pandora_regret.compare.result import Comparison
 from pandora_regret.compare.verdict import read_interval
+from pandora_regret.core.inputs import InputError, renamed
+from pandora_regret.core.priors import Prior
 from pandora_regret.files import Layout, Predictions
 from pandora_regret.files.classes import find_columns
 from pandora_regret.files.columns import kinds_of
 from pandora_regret.files.source import Records, Source
-from pandora_regret.inputs import InputError, renamed
 from pandora_regret.optional import import_optional
-from pandora_regret.priors import Prior
 from pandora_regret.stream.score import concluded, read_settings, tally
 
 TALLIES = "partition int, tally binary"

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pandora_regret.inputs import (
+from pandora_regret.core.inputs import (
     FloatArray,
     Forecast,
     InputError,
@@ -21,8 +21,8 @@ from pandora_regret.inputs import (
     read_forecast,
     read_labelled,
 )
-from pandora_regret.kernels.reference import probabilities
-from pandora_regret.priors import Prior, Uniform
+from pandora_regret.core.kernels.reference import probabilities
+from pandora_regret.core.priors import Prior, Uniform
 
 BETTER = {"lower": "the smaller, the better the model", "higher": "the larger, the better the model"}
 UNITS = {

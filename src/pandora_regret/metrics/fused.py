@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.inputs import FloatArray, IntArray
-from pandora_regret.kernels import native
-from pandora_regret.kernels.engine import in_threads
-from pandora_regret.priors.base import TIE, TIE_IN_SINGLE
-from pandora_regret.tally import Means, moved
+from pandora_regret.core.inputs import FloatArray, IntArray
+from pandora_regret.core.kernels import native
+from pandora_regret.core.kernels.engine import in_threads
+from pandora_regret.core.priors.base import TIE, TIE_IN_SINGLE
+from pandora_regret.core.tally import Means, moved
 
 LANE_OF = {  # the order of `kernels.lanes`; the first is the loss, of which two metrics are parts
     "pandora_regret": 0,

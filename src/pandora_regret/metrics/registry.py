@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pandora_regret.decisions.label_metrics import place_of_truth
-from pandora_regret.inputs import (
+from pandora_regret.core.decisions.label_metrics import place_of_truth
+from pandora_regret.core.inputs import (
     FloatArray,
     Forecast,
     InputError,
@@ -26,10 +26,16 @@ from pandora_regret.inputs import (
     read_alpha,
     read_labels,
 )
-from pandora_regret.kernels.engine import in_threads, realised_costs, search_costs, total_losses, worth_compiling
-from pandora_regret.kernels.reference import BROKEN_BY_INDEX, at_mean_costs, at_truth, rank_odds
+from pandora_regret.core.kernels.engine import (
+    in_threads,
+    realised_costs,
+    search_costs,
+    total_losses,
+    worth_compiling,
+)
+from pandora_regret.core.kernels.reference import BROKEN_BY_INDEX, at_mean_costs, at_truth, rank_odds
+from pandora_regret.core.priors import Exponential, Prior
 from pandora_regret.metrics.base import FORMS, Metric
-from pandora_regret.priors import Exponential, Prior
 
 if TYPE_CHECKING:
     from pandora_regret.workup import Workup
@@ -333,7 +339,7 @@ def read_metric(metric: Any) -> Metric:
     'Beta score, α = 0.5'
     >>> read_metric({"key": "mine", "title": "Mine", "better": "lower", "rows": "my_package.metrics:rows"})
     Traceback (most recent call last):
-    pandora_regret.inputs.errors.InputError: rows is 'my_package.metrics:rows': No module named 'my_package'.
+    pandora_regret.core.inputs.errors.InputError: rows is 'my_package.metrics:rows': No module named 'my_package'.
     """
     if isinstance(metric, Mapping):
         table = dict(metric)

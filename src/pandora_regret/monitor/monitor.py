@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from pandora_regret._version import __version__
-from pandora_regret.inputs import (
+from pandora_regret.core.inputs import (
     Forecast,
     InputError,
     InputTypeError,
@@ -27,12 +27,12 @@ from pandora_regret.inputs import (
     read_truth,
     renamed,
 )
+from pandora_regret.core.priors import Prior
+from pandora_regret.core.priors.names import read_prices, spelled_prior
+from pandora_regret.core.records import from_plain, to_plain
 from pandora_regret.monitor.queue import Cases, Queue, as_columns, later, natural_key
 from pandora_regret.monitor.streams import Paid, possible_costs
 from pandora_regret.monitor.summary import MonitorSummary, Period, summarise
-from pandora_regret.priors import Prior
-from pandora_regret.priors.names import read_prices, spelled_prior
-from pandora_regret.records import from_plain, to_plain
 from pandora_regret.workup import Workup
 
 SCHEMA = "pandora-monitor/2"

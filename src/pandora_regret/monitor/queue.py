@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pandora_regret.inputs import FloatArray, IntArray
+from pandora_regret.core.inputs import FloatArray, IntArray
 
 FILES = 3  # how many later files a case waits for its label, unless something else is asked for
 KEPT = 0.99  # of labels, by the wait that is suggested

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from pandora_regret.entropy import costs_for_every_truth
+from pandora_regret.core.entropy import costs_for_every_truth
+from pandora_regret.core.inputs import FloatArray, Forecast, IntArray
+from pandora_regret.core.kernels.reference import probabilities
+from pandora_regret.core.priors import Prior
+from pandora_regret.core.records import from_plain, to_plain
 from pandora_regret.inference.sequential import EProcess, Ranks, Stored
-from pandora_regret.inputs import FloatArray, Forecast, IntArray
-from pandora_regret.kernels.reference import probabilities
 from pandora_regret.monitor.queue import Cases, later, natural_key
-from pandora_regret.priors import Prior
-from pandora_regret.records import from_plain, to_plain
 from pandora_regret.workup import Workup
 from pandora_regret.workup.scores import WorkupRows
 

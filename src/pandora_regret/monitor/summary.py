@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pandora_regret.core.inputs import FloatArray
 from pandora_regret.inference.estimate import Estimate
-from pandora_regret.inputs import FloatArray
 from pandora_regret.monitor.queue import Queue, later, natural_key
 from pandora_regret.monitor.streams import Paid
 from pandora_regret.text import capitalised, counted, money, money_between

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pandora_regret.calibrate.maps import table_of
-from pandora_regret.inputs import FloatArray, Forecast, Labels, Table, read_choice, read_labelled
+from pandora_regret.core.inputs import FloatArray, Forecast, Labels, Table, read_choice, read_labelled
+from pandora_regret.core.scores import pandora_regret
 from pandora_regret.metrics import METRICS
 from pandora_regret.plots.decision_regions import LONGEST_CORNER, frame, three_classes, to_plane
 from pandora_regret.plots.style import (
@@ -26,7 +27,6 @@ from pandora_regret.plots.style import (
     tint,
     with_unit,
 )
-from pandora_regret.scores import pandora_regret
 from pandora_regret.text import alpha_name, decimals_for, fixed, shortened
 
 if TYPE_CHECKING:

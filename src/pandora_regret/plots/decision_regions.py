@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pandora_regret.inputs import (
+from pandora_regret.core.inputs import (
     FloatArray,
     Forecast,
     InputError,
@@ -19,6 +19,8 @@ from pandora_regret.inputs import (
     read_probabilities,
     read_truth,
 )
+from pandora_regret.core.priors.beta import beta_loss
+from pandora_regret.core.scores import beta_score, pandora_regret
 from pandora_regret.plots.style import (
     COLOURS,
     QUIET,
@@ -29,8 +31,6 @@ from pandora_regret.plots.style import (
     open_frame,
     tint,
 )
-from pandora_regret.priors.beta import beta_loss
-from pandora_regret.scores import beta_score, pandora_regret
 from pandora_regret.text import alpha_name, shortened
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pandora_regret.atomic import Place
-from pandora_regret.inputs import FloatArray, read_alpha, read_choice
+from pandora_regret.core.atomic import Place
+from pandora_regret.core.inputs import FloatArray, read_alpha, read_choice
+from pandora_regret.core.priors.beta import beta_loss, beta_loss_slope
 from pandora_regret.metrics import BASELINE, METRICS
 from pandora_regret.plots.decision_regions import ALPHAS, draw_beta_simplex, draw_decision_regions
 from pandora_regret.plots.style import (
@@ -24,7 +25,6 @@ from pandora_regret.plots.style import (
     open_frame,
     sheet,
 )
-from pandora_regret.priors.beta import beta_loss, beta_loss_slope
 from pandora_regret.study import Cell, Grid, read_results, study_grid
 from pandora_regret.text import alpha_name
 

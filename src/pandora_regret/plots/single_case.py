@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pandora_regret.atomic import Place
-from pandora_regret.inputs import InputError
+from pandora_regret.core.atomic import Place
+from pandora_regret.core.inputs import InputError
 from pandora_regret.plots.style import COLOURS, Style, axes_of, beside, open_frame, sheet, with_unit
 from pandora_regret.text import money, shortened
 from pandora_regret.workup import Plan, PlanStep, plan_search

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pandora_regret.atomic import Place, write_atomically
-from pandora_regret.inputs import read_choice
+from pandora_regret.core.atomic import Place, write_atomically
+from pandora_regret.core.inputs import read_choice
 from pandora_regret.optional import import_optional
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from itertools import accumulate
 from math import log10
 from pathlib import Path
 
-from pandora_regret.inputs import Fields
+from pandora_regret.core.inputs import Fields
 from pandora_regret.monitor import Monitor
 from pandora_regret.monitor.streams import OVERPAID, PROMISED, Paid, Point
 from pandora_regret.monitor.summary import sentences

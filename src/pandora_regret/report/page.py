@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from pandora_regret._version import __version__
-from pandora_regret.atomic import write_atomically
 from pandora_regret.compare import Comparison
 from pandora_regret.compare.result import BreakEven
 from pandora_regret.compare.verdict import (
@@ -28,8 +27,10 @@ from pandora_regret.compare.verdict import (
     price_between,
     recalibrating,
 )
+from pandora_regret.core.atomic import write_atomically
+from pandora_regret.core.inputs import Fields, InputError, InputTypeError, did_you_mean
+from pandora_regret.core.search import search_order
 from pandora_regret.inference.estimate import Estimate
-from pandora_regret.inputs import Fields, InputError, InputTypeError, did_you_mean
 from pandora_regret.optional import import_optional
 from pandora_regret.report.charts import (
     Axis,
@@ -40,7 +41,6 @@ from pandora_regret.report.charts import (
     group_strips,
     wrong_tests,
 )
-from pandora_regret.search import search_order
 from pandora_regret.text import (
     Formats,
     capitalised,

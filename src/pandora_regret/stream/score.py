@@ -14,20 +14,20 @@ import numpy as np
 from pandora_regret.compare.charge import Charge, charge_for_search, charge_for_workup
 from pandora_regret.compare.result import Comparison, Costs, Data, IntervalMethod, ModelResult
 from pandora_regret.compare.verdict import Background, conclude, read_interval
+from pandora_regret.core.inputs import FloatArray, Forecast, InputError, IntArray, read_probabilities, renamed
+from pandora_regret.core.kernels import native
+from pandora_regret.core.kernels.engine import wasted_pairs, worth_compiling
+from pandora_regret.core.kernels.reference import unavoidable_costs
+from pandora_regret.core.priors import Beta, Prior
+from pandora_regret.core.tally import Means, Sum
 from pandora_regret.files.batch import FILE, NO_CHANGES, Batch, blamed, twice
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import MOST_CLASSES, ROUNDING, effective_of_sums, suitable_interval
 from pandora_regret.inference.joint import MANY, Figure
 from pandora_regret.inference.keyed import keys_of
 from pandora_regret.inference.resampling import weighted_sums, weights_in_parts
-from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray, read_probabilities, renamed
-from pandora_regret.kernels import native
-from pandora_regret.kernels.engine import wasted_pairs, worth_compiling
-from pandora_regret.kernels.reference import unavoidable_costs
 from pandora_regret.metrics import Metric
 from pandora_regret.metrics.fused import LANE_OF, FusedScores, score_columns
-from pandora_regret.priors import Beta, Prior
-from pandora_regret.tally import Means, Sum
 
 if TYPE_CHECKING:
     from pandora_regret.files import Predictions

@@ -14,10 +14,9 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from pandora_regret.costs import available_costs
-from pandora_regret.imperfect import Tests, expected_expenditure
-from pandora_regret.inference.keyed import keyed_generator
-from pandora_regret.inputs import (
+from pandora_regret.core.costs import available_costs
+from pandora_regret.core.imperfect import Tests, expected_expenditure
+from pandora_regret.core.inputs import (
     LARGEST,
     SMALLEST,
     Fields,
@@ -34,11 +33,12 @@ from pandora_regret.inputs import (
     read_labels,
     read_positive,
 )
-from pandora_regret.kernels.engine import in_threads, realised_costs
-from pandora_regret.kernels.reference import BROKEN_BY_INDEX
-from pandora_regret.priors import Exponential, LogNormal, Prior, Uniform
-from pandora_regret.priors.names import check_prior
-from pandora_regret.records import check_keys
+from pandora_regret.core.kernels.engine import in_threads, realised_costs
+from pandora_regret.core.kernels.reference import BROKEN_BY_INDEX
+from pandora_regret.core.priors import Exponential, LogNormal, Prior, Uniform
+from pandora_regret.core.priors.names import check_prior
+from pandora_regret.core.records import check_keys
+from pandora_regret.inference.keyed import keyed_generator
 from pandora_regret.workup import Workup, workup_cost
 
 Classes: TypeAlias = tuple[Any, ...]
@@ -117,7 +117,7 @@ class Condition:
     'cool'
     >>> Condition("warm", temperature="some")
     Traceback (most recent call last):
-    pandora_regret.inputs.errors.InputError: temperature is 'some': pass one of 'all' (of all classes), ...
+    pandora_regret.core.inputs.errors.InputError: temperature is 'some': pass one of 'all' (of all classes), ...
     """
 
     name: str

@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from pandora_regret.inputs import InputError, InputTypeError
+from pandora_regret.core.inputs import InputError, InputTypeError
 from pandora_regret.study.store import Plain, Prediction, Store, Target
 from pandora_regret.work import Death, run_all
 

@@ -14,10 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret._version import __version__
-from pandora_regret.inference.estimate import Estimate
-from pandora_regret.inference.intervals import interval_around, percentiles
-from pandora_regret.inference.keyed import keyed_generator
-from pandora_regret.inputs import (
+from pandora_regret.core.inputs import (
     FloatArray,
     InputError,
     IntArray,
@@ -32,7 +29,10 @@ from pandora_regret.inputs import (
     read_probabilities,
     read_truth,
 )
-from pandora_regret.kernels.engine import in_threads, worth_compiling
+from pandora_regret.core.kernels.engine import in_threads, worth_compiling
+from pandora_regret.inference.estimate import Estimate
+from pandora_regret.inference.intervals import interval_around, percentiles
+from pandora_regret.inference.keyed import keyed_generator
 from pandora_regret.metrics import BASELINE, Metric, default_metrics, read_metrics, weighted_means
 from pandora_regret.study.conditions import PAPER_CONDITIONS, Condition, read_conditions
 from pandora_regret.study.results import (

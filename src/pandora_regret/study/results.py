@@ -11,10 +11,10 @@ from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
-from pandora_regret.atomic import Place
+from pandora_regret.core.atomic import Place
+from pandora_regret.core.inputs import InputError, Names, read_choice
+from pandora_regret.core.records import from_plain, to_plain
 from pandora_regret.inference.estimate import Estimate
-from pandora_regret.inputs import InputError, Names, read_choice
-from pandora_regret.records import from_plain, to_plain
 from pandora_regret.study.store import Plain
 from pandora_regret.text import Cell as TableCell
 from pandora_regret.text import Content, Shown, Table, capitalised

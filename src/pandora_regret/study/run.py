@@ -16,11 +16,11 @@ import numpy as np
 from msgspec import Meta
 
 from pandora_regret._version import __version__
-from pandora_regret.atomic import Place, write_atomically
-from pandora_regret.costs import load_costs
-from pandora_regret.inputs import FloatArray, InputError, Names, did_you_mean, read_costs, read_labels
+from pandora_regret.core.atomic import Place, write_atomically
+from pandora_regret.core.costs import load_costs
+from pandora_regret.core.inputs import FloatArray, InputError, Names, did_you_mean, read_costs, read_labels
+from pandora_regret.core.records import check_keys, from_plain, read_toml
 from pandora_regret.metrics import read_metrics
-from pandora_regret.records import check_keys, from_plain, read_toml
 from pandora_regret.study.conditions import PAPER_CONDITIONS, read_conditions
 from pandora_regret.study.predicting import NOBODY, Watcher, Zoo, kept_models, predict_all
 from pandora_regret.study.ranking_agreement import Resample, agreement

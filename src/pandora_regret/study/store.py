@@ -18,8 +18,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pandora_regret.atomic import Place, write_atomically
-from pandora_regret.inputs import (
+from pandora_regret.core.atomic import Place, write_atomically
+from pandora_regret.core.inputs import (
     FloatArray,
     InputError,
     InputTypeError,

@@ -16,11 +16,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pandora_regret.atomic import Place, write_atomically
-from pandora_regret.costs import Pathways
-from pandora_regret.costs.pathways import shared_steps
-from pandora_regret.inputs import FloatArray, InputError, Names
-from pandora_regret.records import fail, path, read_toml, to_toml
+from pandora_regret.core.atomic import Place, write_atomically
+from pandora_regret.core.costs import Pathways
+from pandora_regret.core.costs.pathways import shared_steps
+from pandora_regret.core.inputs import FloatArray, InputError, Names
+from pandora_regret.core.records import fail, path, read_toml, to_toml
 from pandora_regret.text import counted
 from pandora_regret.workup.format import Pair, Stop, WorkupStep, read_workup
 

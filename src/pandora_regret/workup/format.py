@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from msgspec import Meta
 
-from pandora_regret.costs.pathways import Item, Step, Year, check_payments, read_version_1, rounded
-from pandora_regret.inputs import Fields, FloatArray, InputError, Names, as_outcome, did_you_mean
-from pandora_regret.records import as_written, check_one_of, fail, from_plain, path
+from pandora_regret.core.costs.pathways import Item, Step, Year, check_payments, read_version_1, rounded
+from pandora_regret.core.inputs import Fields, FloatArray, InputError, Names, as_outcome, did_you_mean
+from pandora_regret.core.records import as_written, check_one_of, fail, from_plain, path
 from pandora_regret.text import unit_named
 
 REST, OTHERS, NONE = "otherwise", "others", "none of these"

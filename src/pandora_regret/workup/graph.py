@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pandora_regret.inputs import FloatArray, InputError, IntArray
-from pandora_regret.kernels.horn import BETTER
+from pandora_regret.core.inputs import FloatArray, InputError, IntArray
+from pandora_regret.core.kernels.horn import BETTER
 from pandora_regret.text import counted
 from pandora_regret.workup.description import Workup
 

@@ -13,10 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pandora_regret.inference.dependence import displaced
-from pandora_regret.inference.estimate import Estimate
-from pandora_regret.inference.joint import Figure
-from pandora_regret.inputs import (
+from pandora_regret.core.inputs import (
     Fields,
     FloatArray,
     InputError,
@@ -27,6 +24,9 @@ from pandora_regret.inputs import (
     read_number,
     read_records,
 )
+from pandora_regret.inference.dependence import displaced
+from pandora_regret.inference.estimate import Estimate
+from pandora_regret.inference.joint import Figure
 from pandora_regret.text import count, counted, listed, money, money_between, percent, typed
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.format import WorkupStep

@@ -11,8 +11,8 @@ Rows of lanes are addressed by two indices throughout: a view of a row would be 
 
 import numpy as np
 
-from pandora_regret.kernels.horn import BETTER
-from pandora_regret.kernels.jit import FAST, njit
+from pandora_regret.core.kernels.horn import BETTER
+from pandora_regret.core.kernels.jit import FAST, njit
 
 ALIKE = 31  # the last lane
 LANES = ALIKE + 1

@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pandora_regret.atomic import Place, write_atomically
-from pandora_regret.imperfect.expenditure import order_of_tests, predicted_bills, searched
-from pandora_regret.inputs import (
+from pandora_regret.core.atomic import Place, write_atomically
+from pandora_regret.core.imperfect.expenditure import order_of_tests, predicted_bills, searched
+from pandora_regret.core.inputs import (
     Fields,
     InputError,
     SearchName,
@@ -22,7 +22,7 @@ from pandora_regret.inputs import (
     read_number,
     read_tests,
 )
-from pandora_regret.kernels.reference import probabilities
+from pandora_regret.core.kernels.reference import probabilities
 from pandora_regret.text import Formats, Shown, Table, decimals_for, fixed, money, money_between, percent
 from pandora_regret.text.amounts import affixes, is_currency
 from pandora_regret.workup.description import Workup

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from pandora_regret.inputs import FloatArray
-from pandora_regret.kernels.horn import BETTER
+from pandora_regret.core.inputs import FloatArray
+from pandora_regret.core.kernels.horn import BETTER
 from pandora_regret.workup.graph import UNUSED, State, StateSpace
 from pandora_regret.workup.solver import Solver
 

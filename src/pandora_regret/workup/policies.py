@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from pandora_regret.inputs import FloatArray, Forecast, IntArray, row_slices
-from pandora_regret.kernels import engine
-from pandora_regret.kernels.horn import FIRST, compiled_forest, forest_costs
-from pandora_regret.kernels.reference import BROKEN_BY_INDEX, search_order
-from pandora_regret.priors import Prior
+from pandora_regret.core.inputs import FloatArray, Forecast, IntArray, row_slices
+from pandora_regret.core.kernels import engine
+from pandora_regret.core.kernels.horn import FIRST, compiled_forest, forest_costs
+from pandora_regret.core.kernels.reference import BROKEN_BY_INDEX, search_order
+from pandora_regret.core.priors import Prior
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.graph import compile_graph, sweep
 

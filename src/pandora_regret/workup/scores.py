@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pandora_regret.inputs import (
+from pandora_regret.core.inputs import (
     FloatArray,
     Forecast,
     InputError,
@@ -19,12 +19,12 @@ from pandora_regret.inputs import (
     read_forecast,
     read_probabilities,
 )
-from pandora_regret.kernels.engine import Rows
-from pandora_regret.kernels.reference import probabilities
-from pandora_regret.priors import Prior
-from pandora_regret.priors.names import read_prior
-from pandora_regret.priors.shared_draws import shared_draws
-from pandora_regret.scores import Score, mean_or_rows
+from pandora_regret.core.kernels.engine import Rows
+from pandora_regret.core.kernels.reference import probabilities
+from pandora_regret.core.priors import Prior
+from pandora_regret.core.priors.names import read_prior
+from pandora_regret.core.priors.shared_draws import shared_draws
+from pandora_regret.core.scores import Score, mean_or_rows
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.policies import Nested, exact_policy
 

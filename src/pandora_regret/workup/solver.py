@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pandora_regret.inputs import FloatArray, InputError
+from pandora_regret.core.inputs import FloatArray, InputError
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.graph import MOST_STATES, UNUSED, Findings, State, StateSpace, compile_graph, sweep
 from pandora_regret.workup.policies import FREE, exact_policy

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pandora_regret.inputs import InputError, Names
+from pandora_regret.core.inputs import InputError, Names
 from pandora_regret.text import listed, money
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.plan import plan_workup

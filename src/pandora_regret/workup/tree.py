@@ -12,9 +12,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pandora_regret.atomic import Place
-from pandora_regret.inputs import FloatArray, InputError
-from pandora_regret.records import from_plain
+from pandora_regret.core.atomic import Place
+from pandora_regret.core.inputs import FloatArray, InputError
+from pandora_regret.core.records import from_plain
 from pandora_regret.text import Table, counted, money, percent
 from pandora_regret.text.outline import Box, outline_svg
 from pandora_regret.workup.description import Workup

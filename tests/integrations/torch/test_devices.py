@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.fixture
 def by_kernels(monkeypatch):
     """A function that runs its argument on the Triton kernels, and one that runs it on plain PyTorch."""
-    from pandora_regret.kernels import gpu
+    from pandora_regret.core.kernels import gpu
 
     def run(kernels, loss_of):
         with monkeypatch.context() as patch:

@@ -96,7 +96,9 @@ def test_tokens_of_sequences_an_impossible_class_and_autocast():
 @pytest.mark.parametrize("alpha", ALPHAS[:-1])
 @pytest.mark.parametrize("priced", [False, True])
 def test_the_kernel_does_what_plain_torch_does(alpha, priced):
-    gpu = pytest.importorskip("pandora_regret.kernels.gpu", reason="triton is not installed", exc_type=ImportError)
+    gpu = pytest.importorskip(
+        "pandora_regret.core.kernels.gpu", reason="triton is not installed", exc_type=ImportError
+    )
     device, generator = "cuda" if torch.cuda.is_available() else "cpu", torch.Generator().manual_seed(1)
     logits, ours, slopes = (torch.randn(*s, generator=generator).to(device) for s in ((5, 2500), (5,), (5,)))
     own = torch.tensor([3, -7, 2499, 9000, 0], device=device)

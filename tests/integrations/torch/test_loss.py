@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pandora_regret import beta_score
-from pandora_regret.priors.beta import beta_loss_slope
+from pandora_regret.core.priors.beta import beta_loss_slope
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 

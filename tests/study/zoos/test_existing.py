@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pandora_regret.inputs import InputError
+from pandora_regret.core.inputs import InputError
 from pandora_regret.study import DataSet, FilesZoo, Store, predict_all
 from pandora_regret.study.zoos import existing
 

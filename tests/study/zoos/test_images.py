@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pandora_regret.costs import load_costs
-from pandora_regret.inputs import InputError
+from pandora_regret.core.costs import load_costs
+from pandora_regret.core.inputs import InputError
 from pandora_regret.study.zoos.image_zoos import Encoder, extract, load_images, probe_logits
 
 pytest.importorskip("safetensors")

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pandora_regret import pandora_regret
-from pandora_regret.inputs import InputError
+from pandora_regret.core.inputs import InputError
 from pandora_regret.study.zoos.tables import (
     TableZoo,
     add_noise,

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from pandora_regret.inputs import InputError
+from pandora_regret.core.inputs import InputError
 from pandora_regret.study import begin, read_study, run_study, study_grid, study_plan
 from pandora_regret.study.zoos import image_zoos
 from pandora_regret.study.zoos.image_zoos import (

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pandora_regret.inputs import InputError, check_shape, read_alpha
+from pandora_regret.core.inputs import InputError, check_shape, read_alpha
 from pandora_regret.integrations.torch.loss import (
     kernels_for,
     pair_loss,

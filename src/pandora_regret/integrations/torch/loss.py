@@ -15,7 +15,8 @@ from typing import Any, NamedTuple, TypeAlias
 import torch
 from torch import Tensor
 
-from pandora_regret.inputs import InputError, read_alpha
+from pandora_regret.core.inputs import InputError, read_alpha
+from pandora_regret.core.kernels.portable import finite_size, limit_of, settle_ties, tie_of
 from pandora_regret.integrations.torch.tensors import (
     Reduction,
     beside,
@@ -27,7 +28,6 @@ from pandora_regret.integrations.torch.tensors import (
     read_smoothing,
     refuse_gradient,
 )
-from pandora_regret.kernels.portable import finite_size, limit_of, settle_ties, tie_of
 
 LossAndGradient: TypeAlias = tuple[Tensor, Tensor | None]  # (n,), and (n, K) if it is wanted
 
@@ -109,7 +109,7 @@ def kernels_for(tensor: Tensor) -> ModuleType | None:
     """The Triton kernels, where the device runs them and the precision is theirs."""
     if not HAS_TRITON or not tensor.is_cuda or tensor.dtype == torch.float64:
         return None
-    from pandora_regret.kernels import gpu
+    from pandora_regret.core.kernels import gpu
 
     return gpu
 
@@ -183,7 +183,7 @@ def loss_of_one_truth(logits: Tensor, truth: Tensor, alpha: float, costs: Tensor
 
 
 def pair_loss(odds: Tensor, alpha: float) -> tuple[Tensor, Tensor]:
-    """L_alpha and ``-dL_alpha / d ln r`` at ``ln r``, which is overwritten; see `pandora_regret.priors.beta`."""
+    """L_alpha and ``-dL_alpha / d ln r`` at ``ln r``, overwritten; see `pandora_regret.core.priors.beta`."""
     if alpha == torch.inf:
         return 1 - odds.sign(), torch.zeros_like(odds)
     behind = odds.clamp(max=0.0)
@@ -238,7 +238,7 @@ def refuse_second_derivative(*_args: Any) -> Any:
     """The backward of a gradient."""
     raise RuntimeError(
         "PandoraLoss has no second derivative: its gradient is computed by a kernel of its own, which cannot be "
-        "differentiated; use pandora_regret.array_api.pandora_regret where you need one."
+        "differentiated; use pandora_regret.core.array_api.pandora_regret where you need one."
     )
 
 

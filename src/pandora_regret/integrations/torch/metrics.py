@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 from torchmetrics import Metric
 
-from pandora_regret.array_api import read_beta
-from pandora_regret.inputs import (
+from pandora_regret.core.array_api import read_beta
+from pandora_regret.core.inputs import (
     InputError,
     InputTypeError,
     check_rows,
@@ -19,6 +19,9 @@ from pandora_regret.inputs import (
     renamed,
     row_sum_tolerance,
 )
+from pandora_regret.core.kernels.portable import tie_of, total_loss
+from pandora_regret.core.priors import Beta
+from pandora_regret.core.priors.names import read_prices
 from pandora_regret.integrations.torch.tensors import (
     beside,
     blocks_of,
@@ -26,9 +29,6 @@ from pandora_regret.integrations.torch.tensors import (
     read_class_costs,
     read_rows,
 )
-from pandora_regret.kernels.portable import tie_of, total_loss
-from pandora_regret.priors import Beta
-from pandora_regret.priors.names import read_prices
 
 
 class PandoraRegret(Metric):

@@ -7,7 +7,14 @@ import torch
 from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
-from pandora_regret.inputs import InputError, InputTypeError, check_costs, check_shape, read_floats, read_number
+from pandora_regret.core.inputs import (
+    InputError,
+    InputTypeError,
+    check_costs,
+    check_shape,
+    read_floats,
+    read_number,
+)
 
 Reduction = Literal["mean", "sum", "none"]
 

@@ -11,6 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import ClassVar
 
+from pandora_regret.core.inputs import InputError, Names
 from pandora_regret.files import (
     Batch,
     Layout,
@@ -22,7 +23,6 @@ from pandora_regret.files import (
     read_models,
 )
 from pandora_regret.files.formats import ENDING, FORMATS, stem_of
-from pandora_regret.inputs import InputError, Names
 from pandora_regret.study.predicting import Outcome, matches
 from pandora_regret.study.store import Plain, Prediction, Store, Target, read_groups
 

@@ -31,8 +31,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.costs import available_costs, load_costs
-from pandora_regret.inputs import InputError, IntArray, Names
+from pandora_regret.core.costs import available_costs, load_costs
+from pandora_regret.core.inputs import InputError, IntArray, Names
 from pandora_regret.optional import MissingLibraryError, import_optional
 from pandora_regret.study.predicting import Outcome, matches
 from pandora_regret.study.store import Plain, Prediction, Target

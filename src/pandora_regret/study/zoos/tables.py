@@ -22,10 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from pandora_regret.files import read_table
-from pandora_regret.files.layout import RECOGNISED
-from pandora_regret.files.text import recognise_encoding, recognise_marks
-from pandora_regret.inputs import (
+from pandora_regret.core.inputs import (
     FloatArray,
     InputError,
     IntArray,
@@ -34,6 +31,9 @@ from pandora_regret.inputs import (
     read_number,
     read_probabilities,
 )
+from pandora_regret.files import read_table
+from pandora_regret.files.layout import RECOGNISED
+from pandora_regret.files.text import recognise_encoding, recognise_marks
 from pandora_regret.optional import import_optional
 from pandora_regret.study.conditions import tempered
 from pandora_regret.study.predicting import Outcome, matches

@@ -1,0 +1,16 @@
+from pandora_regret.core.decisions.checks import Desiderata as Desiderata
+from pandora_regret.core.decisions.checks import Verdict as Verdict
+from pandora_regret.core.decisions.checks import Violation as Violation
+from pandora_regret.core.decisions.checks import desiderata as desiderata
+from pandora_regret.core.decisions.label_metrics import ClassCounts as ClassCounts
+from pandora_regret.core.decisions.label_metrics import instance_f1 as instance_f1
+from pandora_regret.core.decisions.label_metrics import instance_f1_decision as instance_f1_decision
+from pandora_regret.core.decisions.label_metrics import macro_f1_decision as macro_f1_decision
+from pandora_regret.core.decisions.label_metrics import macro_f1_gains as macro_f1_gains
+from pandora_regret.core.decisions.label_metrics import ranking_cost as ranking_cost
+from pandora_regret.core.decisions.label_metrics import single_shot_cost as single_shot_cost
+from pandora_regret.core.decisions.log_loss import fixed_order_baseline as fixed_order_baseline
+from pandora_regret.core.decisions.log_loss import fixed_order_costs as fixed_order_costs
+from pandora_regret.core.decisions.log_loss import fixed_order_regrets as fixed_order_regrets
+from pandora_regret.core.decisions.log_loss import fixed_order_residuals as fixed_order_residuals
+from pandora_regret.core.decisions.log_loss import parallel_costs as parallel_costs

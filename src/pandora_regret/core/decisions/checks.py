@@ -1,0 +1,283 @@
+"""Whether a metric meets the paper's desiderata, by a numerical search for violations.
+
+A metric is a black box, so every probe hands it a whole population in which each class occurs. Forecasts are
+whole thousandths and never zero: what is printed is the violation itself, not a rounded picture of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.random import Generator
+
+from pandora_regret.core.inputs import FloatArray, InputError, InputTypeError, IntArray, read_count, read_number
+from pandora_regret.core.priors import Prior
+from pandora_regret.core.scores import expected_search_cost
+from pandora_regret.text import Table
+
+MetricFunction: TypeAlias = Callable[[Any, Any], Any]  # (y_true, y_proba) -> a number
+
+GRID = 1000  # forecasts are multiples of 1/GRID
+MOST_CLASSES = 10  # with more, forecasts without ties become rare among multiples of 1/GRID
+CLEARLY_MORE = 1.01  # searches whose costs differ by less are not held against a metric
+CLEARLY_OTHER = 0.05  # a rival forecast differs from the truth by at least this much somewhere
+ROUNDING = 1e-7  # relative: scores that differ by less are equal, also for metrics in single precision
+
+
+def desiderata(
+    metric: MetricFunction,
+    *,
+    greater_is_better: bool = False,
+    n_classes: int = 4,
+    trials: int = 300,
+    seed: int | Generator = 0,
+    prior: Prior | None = None,
+) -> Desiderata:
+    """Decision alignment, propriety and order sensitivity of any metric, each with a violation if one is found.
+
+    - **Decision alignment**: of two forecasters for the same instances, the metric prefers the one whose search
+      costs less. A violation prefers, or cannot tell from the other, a forecaster whose `expected_search_cost`
+      is clearly higher. Every pair among `trials` random forecasters is compared.
+    - **Propriety**: a population of groups, each with its own label frequencies; no forecast scores better than
+      these frequencies. **Strict propriety**: none that is clearly different scores as well, either.
+    - **Within-instance order sensitivity**: the truth keeps its probability while one distractor gives some of
+      its own to another. If the receiver thereby passes the truth, the score gets worse, and worse than if
+      a receiver of the same amount had passed nobody. Wherever in the order the truth stands.
+
+    Parameters
+    ----------
+    metric
+        Called as ``metric(y_true, y_proba)`` with column numbers (N,) and probabilities (N, K).
+    greater_is_better
+        Whether a higher value is a better one, as for accuracy.
+    n_classes
+        K, from 4 (order sensitivity needs the truth and three others) to 10.
+    trials
+        How many forecasts each search tries, about.
+    seed
+        The same seed gives the same verdicts and examples.
+    prior
+        Of the costs in decision alignment; `Uniform()` unless given, as in Pandora's Regret.
+
+    Returns
+    -------
+    Desiderata
+        A verdict for each, with a counterexample where one was found; `print` shows them.
+
+    References
+    ----------
+    Flores et al. (2026), Section 2.3 [flores26]_.
+
+    Examples
+    --------
+    >>> from pandora_regret import pandora_regret
+    >>> print(desiderata(pandora_regret))
+    pandora_regret
+      decision alignment: holds (no violation in 44850 trials)
+      propriety: holds (no violation in 300 trials)
+      strict propriety: holds (no violation in 300 trials)
+      within-instance order sensitivity: holds (no violation in 300 trials)
+    >>> def confidence(y_true, y_proba):
+    ...     return -y_proba.max(axis=1).mean()
+    >>> bool(desiderata(confidence).propriety)
+    False
+    """
+    if not callable(metric):
+        raise InputTypeError(
+            argument="metric", value=metric, fix="pass a function of (y_true, y_proba) that returns a number"
+        )
+    k, trials = read_count(n_classes, "n_classes", least=4), read_count(trials, "trials", least=2)
+    if k > MOST_CLASSES:
+        fix = f"violations are searched for with {MOST_CLASSES} classes at most"
+        raise InputError(argument="n_classes", value=k, fix=fix)
+    search = _Search(metric, 1 if greater_is_better else -1, k, trials, np.random.default_rng(seed))
+    verdicts = (search.alignment(prior), *search.propriety(), search.order_sensitivity())
+    return Desiderata(getattr(metric, "__name__", type(metric).__name__), *verdicts)
+
+
+def _same(a: Any, b: Any) -> Any:
+    return np.isclose(a, b, rtol=ROUNDING, atol=1e-12)
+
+
+def _parts(rows: FloatArray) -> FloatArray:
+    """Positive whole numbers that sum to GRID in every row, near GRID times the given probabilities."""
+    edges = np.rint(np.cumsum(rows, axis=1) * (GRID - rows.shape[1]))
+    return np.asarray(1 + np.diff(edges, axis=1, prepend=0))
+
+
+@dataclass(frozen=True)
+class _Search:
+    """The search for violations: a metric, +1 if higher values of it are better or else -1, and how to look."""
+
+    metric: MetricFunction
+    sign: int
+    k: int
+    trials: int
+    rng: Generator
+
+    def score(self, y_true: IntArray, y_proba: FloatArray) -> float:
+        """What the metric says; it may change what it is handed."""
+        return read_number(self.metric(y_true.copy(), y_proba.copy()), "what metric returned")
+
+    def gain(self, y: IntArray, this: FloatArray, that: FloatArray) -> float:
+        """How much better that forecast scores than this one; 0 if rounding explains it."""
+        a, b = self.score(y, this), self.score(y, that)
+        return 0.0 if _same(a, b) else self.sign * (b - a)
+
+    def violation(self, why: str, y: IntArray, **forecasts: FloatArray) -> Violation:
+        """Forecasts with their scores."""
+        return Violation(why, y, forecasts, {name: self.score(y, table) for name, table in forecasts.items()})
+
+    def random_rows(self, n: int) -> FloatArray:
+        """Forecasts from vague to nearly certain."""
+        draw = self.rng.dirichlet
+        return np.vstack([draw(np.full(self.k, self.rng.choice([0.3, 1.0, 3.0]))) for _ in range(n)])
+
+    def untied_parts(self) -> FloatArray:
+        """A forecast in GRID parts, no two of them equal: how a metric breaks ties is not at issue."""
+        while True:
+            parts = _parts(self.random_rows(1))
+            if len(np.unique(parts)) == self.k:
+                return parts.ravel()
+
+    def alignment(self, prior: Prior | None) -> Verdict:
+        """Whether the metric prefers the forecaster whose search costs less."""
+        y, violation = np.arange(self.k), None
+        tables = [_parts(self.random_rows(self.k)) / GRID for _ in range(self.trials)]
+        losses = np.array([-self.sign * self.score(y, table) for table in tables])
+        costs = np.array([expected_search_cost(y, table, prior=prior) for table in tables])
+        tied = _same(losses[:, None], losses)
+        preferred = (losses[:, None] < losses) & ~tied
+        # a reversal is worse than a tie, so it comes last and replaces it
+        for judged, says in ((tied, "A and B are not told apart"), (preferred, "A is preferred")):
+            worst = costs[:, None] / costs * judged
+            a, b = np.unravel_index(np.argmax(worst), worst.shape)
+            if worst[a, b] > CLEARLY_MORE:
+                why = f"{says}, but A's search costs {costs[a]:.3f} and B's {costs[b]:.3f}"
+                violation = self.violation(why, y, A=tables[a], B=tables[b])
+        return Verdict("decision alignment", self.trials * (self.trials - 1) // 2, violation)
+
+    def propriety(self) -> tuple[Verdict, Verdict]:
+        """Whether no forecast beats the true frequencies, and whether none does as well."""
+        rivalries = list(islice(self.rivalries(), self.trials))
+        gains = np.array([self.gain(*rivalry) for rivalry in rivalries])
+        (y, honest, other), most, violation = rivalries[gains.argmax()], gains.max(), None
+        if most >= 0:
+            why = f"another forecast {'beats' if most > 0 else 'scores the same as'} the true frequencies"
+            violation = self.violation(why, y, honest=honest, other=other)
+        better = violation if most > 0 else None
+        return Verdict("propriety", self.trials, better), Verdict("strict propriety", self.trials, violation)
+
+    def rivalries(self) -> Iterator[tuple[IntArray, FloatArray, FloatArray]]:
+        """Three groups of GRID instances, each with its label frequencies, forecast honestly and not: without end.
+
+        One would not do: macro-F1 is honest about a single group, but lies about one for the sake of another.
+        """
+        while True:
+            counts = np.vstack([self.untied_parts() for _ in range(3)])
+            y, truth = np.repeat(np.tile(np.arange(self.k), 3), counts.ravel().astype(np.intp)), counts / GRID
+            noise, everybody = self.random_rows(len(truth)), truth.mean(axis=0)
+            one_group_off = np.vstack([noise[:1], truth[1:]])
+            shifted, base_rates = 0.8 * truth + 0.2 * noise, np.broadcast_to(everybody, truth.shape)
+            for odd in (noise, one_group_off, shifted, truth**2, np.sqrt(truth), truth / everybody, base_rates):
+                rival = _parts(odd / odd.sum(axis=1, keepdims=True)) / GRID
+                if np.abs(rival - truth).max() >= CLEARLY_OTHER:
+                    yield y, np.repeat(truth, GRID, axis=0), np.repeat(rival, GRID, axis=0)
+
+    def order_sensitivity(self) -> Verdict:
+        """Whether a truth that falls behind scores worse, and worse than if nothing but its rivals had changed."""
+        name, y, unweighed = "within-instance order sensitivity", np.arange(self.k), None
+        for place, before, demoted, kept in islice(self.demotions(), self.trials):
+            why = f"the truth falls from place {place + 1} to {place + 2}, its probability unchanged, "
+            if self.gain(y, demoted, before) <= 0:
+                why += "and the score gets no worse"
+                return Verdict(name, self.trials, self.violation(why, y, before=before, demoted=demoted))
+            if unweighed is None and self.gain(y, demoted, kept) <= 0:
+                why += "and a shift of the same size that changes no order is no better"
+                unweighed = self.violation(why, y, before=before, demoted=demoted, kept=kept)
+        return Verdict(name, self.trials, unweighed)
+
+    def demotions(self) -> Iterator[tuple[int, FloatArray, FloatArray, FloatArray]]:
+        """The truth's place in one instance's forecast, and three tables that differ there only: without end.
+
+        It has its forecast; the class next behind its truth passes it, from as far behind as it ends up ahead; or
+        another class receives as much from the same donor and passes nobody.
+        """
+        unit = np.eye(self.k)
+        while True:
+            parts = self.untied_parts()
+            order, place = np.argsort(-parts), int(self.rng.integers(self.k - 2))
+            truth, rival, *behind = order[place:]
+            donor = self.rng.choice(behind)
+            bystander = self.rng.choice(np.setdiff1d(order, [truth, rival, donor]))
+            step = 2 * (parts[truth] - parts[rival])
+            demoted, kept = (parts + step * (unit[to] - unit[donor]) for to in (rival, bystander))
+            falling = kept[order], demoted[[*order[:place], rival, truth, *behind]]
+            if all((np.diff(row) < 0).all() and row[-1] > 0 for row in falling):
+                tables = np.repeat(_parts(self.random_rows(self.k))[None], 3, axis=0)
+                tables[:, truth] = parts, demoted, kept
+                yield place, *(tables / GRID)
+
+
+@dataclass(frozen=True)
+class Violation:
+    """Forecasts of the same instances that a metric judges wrongly."""
+
+    why: str
+    y_true: IntArray  # (N,)
+    forecasts: Mapping[str, FloatArray]  # by name, (N, K)
+    scores: Mapping[str, float]  # by the same names: what the metric says
+
+    def __str__(self) -> str:
+        header = ["truth", *(f"{name}: {self.scores[name]:.4g}" for name in self.forecasts)]
+        truths = defaultdict[Any, Counter[int]](Counter)  # instances that every forecast treats alike share a line
+        for truth, *rows in zip(self.y_true.tolist(), *self.forecasts.values(), strict=True):
+            truths[tuple(" ".join(f"{p:.3f}" for p in row) for row in rows)][truth] += 1
+        lines = []
+        for shown, counts in truths.items():
+            tally = ", ".join(f"{n} of {truth}" for truth, n in sorted(counts.items()))
+            lines.append([tally if counts.total() > 1 else str(*counts), *shown])
+        return Table(header, lines, [self.why], words=len(header)).to_text()
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a desideratum survived the search for violations: true or false in an `if`.
+
+    Surviving is evidence, not proof; a violation is proof.
+    """
+
+    desideratum: str
+    trials: int
+    violation: Violation | None = None
+
+    def __bool__(self) -> bool:
+        return self.violation is None
+
+    def __str__(self) -> str:
+        if self.violation is None:
+            return f"{self.desideratum}: holds (no violation in {self.trials} trials)"
+        example = str(self.violation).replace("\n", "\n    ")
+        return f"{self.desideratum}: FAILS\n    {example}"
+
+
+@dataclass(frozen=True)
+class Desiderata:
+    """The paper's three demands on a metric, and plain propriety, each with its verdict."""
+
+    metric: str
+    decision_alignment: Verdict
+    propriety: Verdict
+    strict_propriety: Verdict
+    order_sensitivity: Verdict
+
+    def __iter__(self) -> Iterator[Verdict]:
+        yield from list(vars(self).values())[1:]
+
+    def __str__(self) -> str:
+        return "\n".join([self.metric, *(f"  {verdict}".replace("\n", "\n  ") for verdict in self)])

@@ -1,0 +1,8 @@
+from pandora_regret.core.imperfect.expenditure import effective_costs as effective_costs
+from pandora_regret.core.imperfect.expenditure import expected_expenditure as expected_expenditure
+from pandora_regret.core.imperfect.expenditure import imperfect_order as imperfect_order
+from pandora_regret.core.imperfect.expenditure import keeps_strict_propriety as keeps_strict_propriety
+from pandora_regret.core.imperfect.expenditure import predicted_expenditure as predicted_expenditure
+from pandora_regret.core.imperfect.expenditure import simulate_expenditure as simulate_expenditure
+from pandora_regret.core.imperfect.expenditure import treatment_payoff as treatment_payoff
+from pandora_regret.core.inputs.tests import Tests as Tests

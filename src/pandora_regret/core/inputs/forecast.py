@@ -1,0 +1,220 @@
+"""Forecasts and the labels they are scored on, past the door: plain arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pandora_regret.core.inputs.errors import InputError
+from pandora_regret.core.inputs.labels import (
+    Labels,
+    are_votes,
+    check_row_order,
+    read_labels,
+    read_truth,
+    read_votes,
+)
+from pandora_regret.core.inputs.numbers import FloatArray, IntArray, read_flag, read_floats, read_weights
+from pandora_regret.core.inputs.tables import (
+    NOTHING_RESCALED,
+    Rescaled,
+    Table,
+    by_name,
+    check_rows,
+    read_table,
+    rescale_rows,
+    row_slices,
+)
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Forecasts of N rows over K classes; some of its rows are a Forecast too.
+
+    A row is an instance, or where several classes are true of one to some extent, as annotators' votes say, one
+    of these: the rows of a case stand together, and share its weight.
+
+    Everything has been checked at the door but the numbers themselves, which are checked as they are read: by
+    `blocks`, or by a compiled kernel on its one pass over them.
+    """
+
+    values: NDArray[Any]  # (N, K) float16, float32 or float64: probabilities, or logits
+    logits: bool
+    labels: Sequence[Any]  # (K,) what each column stands for
+    truth: IntArray  # (N,) the true class as a column number; empty where no truth is known
+    numbers: Sequence[int] | IntArray  # (N,) the rows' numbers in the table that was handed in
+    tolerance: float  # how far a row of probabilities may be off 1
+    name: str = "y_proba"
+    weights: FloatArray | None = None  # (N,)
+    costs: FloatArray | None = None  # (K,) or (N, K); None means that every test costs 1
+    checked: bool = False
+    read_as: np.dtype[Any] | None = None  # the type in which the values came, where they were converted
+    cluster: IntArray | None = None  # (N,) the number of each row's case; None: every row is a case of its own
+    shares: FloatArray | None = None  # (N,) of its case, beside `cluster`: they sum to 1 over the rows of a case
+    rescaled: Rescaled = NOTHING_RESCALED  # rows that were divided by their sums, as was asked for
+    order_only: bool = False  # whether only the order of the options is known, not how likely they are
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return int(self.values.shape[1])
+
+    @cached_property
+    def _starts(self) -> IntArray:
+        """Where each case begins, beside `cluster`."""
+        assert self.cluster is not None
+        return np.flatnonzero(np.diff(self.cluster, prepend=-1))
+
+    @property
+    def n_cases(self) -> int:
+        """How many instances there are."""
+        return len(self) if self.cluster is None else len(self._starts)
+
+    @property
+    def each_weight(self) -> FloatArray:
+        """The weight of each row, (N,): 1 unless there are others."""
+        return np.ones(len(self)) if self.weights is None else self.weights
+
+    @property
+    def case_weights(self) -> FloatArray | None:
+        """The weight of each instance, (n_cases,)."""
+        if self.weights is None or self.shares is None:
+            return self.weights
+        return self.weights[self._starts] / self.shares[self._starts]
+
+    def per_case(self, values: FloatArray) -> FloatArray:
+        """From one value per row, or several, (N, ...), to their mean over each case's rows, (n_cases, ...)."""
+        if self.shares is None:
+            return values
+        shares = self.shares.reshape(-1, *(1,) * (values.ndim - 1))
+        return np.add.reduceat(shares * values, self._starts, axis=0)
+
+    def per_row(self, values: NDArray[Any]) -> NDArray[Any]:
+        """From one value per case, or several, (n_cases, ...), to the same for each of its rows, (N, ...)."""
+        if self.cluster is None:
+            return values
+        return np.repeat(values, np.diff(self._starts, append=len(self)), axis=0)
+
+    def cases(self, index: slice | IntArray) -> Forecast:
+        """All rows of some of the cases, in this order."""
+        if self.cluster is None:
+            return self.rows(index)
+        starts, sizes = self._starts[index], np.diff(self._starts, append=len(self))[index]
+        place = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # of each row in its case
+        rows = self.rows(np.repeat(starts, sizes) + place)
+        return replace(rows, cluster=np.repeat(np.arange(len(starts)), sizes))
+
+    def with_costs(self, costs: FloatArray | None) -> Forecast:
+        """The same forecasts under other costs: (K,), or (N, K) of all rows, or (n_cases, K)."""
+        if costs is not None and costs.ndim == 2 and len(costs) == self.n_cases:
+            costs = self.per_row(costs)
+        return replace(self, costs=costs)
+
+    def with_votes(self, shares: FloatArray) -> Forecast:
+        """One row for each class that has votes, weighted by its share of them, (N, K), in each case.
+
+        Votes that are all for one class in every row are labels.
+        """
+        case, truth = np.nonzero(shares)
+        if len(case) == len(self):
+            return replace(self, truth=truth)
+        share = shares[case, truth]
+        rows = replace(self.rows(case), truth=truth, cluster=case, shares=share)
+        return replace(rows, weights=share if rows.weights is None else share * rows.weights)
+
+    def rows(self, index: slice | IntArray) -> Forecast:
+        """Some of the rows, their numbers not yet checked."""
+        numbers: Any = self.numbers if isinstance(index, slice) else np.asarray(self.numbers)
+        by_row = ["values", "truth", "weights", "cluster", "shares"]
+        if self.costs is not None and self.costs.ndim == 2:
+            by_row.append("costs")
+        parts = {name: getattr(self, name) for name in by_row}
+        some = {name: part if part is None or not len(part) else part[index] for name, part in parts.items()}
+        return replace(self, numbers=numbers[index], **some)
+
+    def blocks(self) -> Iterator[Forecast]:
+        """Consecutive rows in float64, checked, few enough at a time that temporaries stay small."""
+        for index in row_slices(*self.values.shape):
+            rows = self.rows(index)
+            values = rows.values.astype(np.float64, copy=False)
+            if not self.checked:
+                check_rows(values, self.name, self.tolerance, self.logits, rows.numbers)
+            yield replace(rows, values=values, read_as=self.read_as or self.values.dtype, checked=True)
+
+    def check(self) -> Forecast:
+        """The same forecasts, all numbers checked, for whoever reads them more than once."""
+        for _ in self.blocks():
+            pass
+        return replace(self, checked=True)
+
+
+def read_forecast(
+    y_true: Labels,
+    y_proba: Table,
+    labels: Any = None,
+    sample_weight: ArrayLike | None = None,
+    logits: bool = False,
+    normalise: bool = False,
+    votes: bool = True,
+) -> Forecast:
+    """Forecasts and the truth of the same instances, checked: labels, (N,), or perhaps votes, (N, K).
+
+    A Forecast was read before, with its truth and all else.
+    """
+    if isinstance(y_proba, Forecast):
+        return y_proba
+    check_row_order(y_proba=y_proba, y_true=y_true, sample_weight=sample_weight)
+    forecast = read_probabilities(y_proba, labels, sample_weight, logits, normalise)
+    return with_truth(forecast, y_true, forecast.labels, votes)
+
+
+read_labelled = partial(read_forecast, votes=False)  # one label of each instance
+
+
+def with_truth(forecast: Forecast, y_true: Labels, labels: Sequence[Any], votes: bool = True) -> Forecast:
+    """The forecasts with the truth of the same instances: labels, (N,), or perhaps votes, (N, K).
+
+    `labels` say what the truth calls the columns; those of a frame of votes are matched by name.
+    """
+    if votes and are_votes(y_true):
+        return forecast.with_votes(read_votes(by_name(y_true, labels, "y_true"), labels, len(forecast)))
+    return replace(forecast, truth=read_truth(y_true, labels, len(forecast)))
+
+
+def read_probabilities(
+    y_proba: Table,
+    labels: Any = None,
+    sample_weight: ArrayLike | None = None,
+    logits: bool = False,
+    normalise: bool = False,
+    name: str = "y_proba",
+) -> Forecast:
+    """Forecasts whose labels are not known, checked; `normalise` rescales rows that are off by at most 1 %."""
+    if read_flag(logits, "logits") & read_flag(normalise, "normalise"):
+        fix = "leave one of them out: logits have no sum to be made 1"
+        raise InputError("is True and logits is too", argument="normalise", value=True, fix=fix)
+    values, columns, tolerance = read_table(y_proba, None if labels is None else read_labels(labels), name)
+    values, rescaled = rescale_rows(values, tolerance) if normalise else (values, NOTHING_RESCALED)
+    weights = None if sample_weight is None else read_weights(sample_weight, len(values))
+    truth, numbers = np.empty(0, np.intp), range(len(values))
+    return Forecast(values, logits, columns, truth, numbers, tolerance, name, weights, rescaled=rescaled)
+
+
+def read_case(y_proba: Any, labels: Any, logits: bool, normalise: bool) -> Forecast:
+    """One forecast, checked."""
+    if hasattr(y_proba, "keys") and np.ndim(y_proba) < 2:  # a mapping, or a row of a pandas frame
+        labels = list(y_proba.keys()) if labels is None else labels
+        y_proba = read_floats(by_name(y_proba, labels, "y_proba"), "y_proba")
+    if np.ndim(y_proba) != 1:
+        shape, fix = np.shape(y_proba), "pass one forecast, shape (K,), such as y_proba[0]"
+        raise InputError(f"has shape {shape}", argument="y_proba", value=shape, fix=fix)
+    table = np.asarray(y_proba)[None]
+    return read_probabilities(table, labels=labels, logits=logits, normalise=normalise).check()

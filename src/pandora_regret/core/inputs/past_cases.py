@@ -1,0 +1,33 @@
+"""Records of past cases: what each was, and what tests have shown, as texts."""
+
+from itertools import compress
+from typing import Any
+
+import numpy as np
+
+from pandora_regret.core.inputs.errors import InputError
+from pandora_regret.core.inputs.labels import is_missing
+from pandora_regret.core.inputs.names import did_you_mean
+from pandora_regret.core.inputs.tables import is_frame, read_columns
+from pandora_regret.text import typed
+
+
+def as_outcome(value: Any) -> str:
+    """A value as the name of an outcome or a class: texts as they are, 1.0 as "1", and "" where it is blank."""
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    return "" if is_missing(value) else typed(float(value)) if is_number else str(value).strip()
+
+
+def read_records(records: Any, label: str) -> tuple[dict[str, list[str]], list[str]]:
+    """The columns but for that of classes, as texts, and the classes; cases without a class are left out."""
+    if is_frame(records):
+        arrays, names = read_columns(records, None, "records")
+        records = dict(zip(names, arrays, strict=True))
+    table = {str(name): list(map(as_outcome, values)) for name, values in records.items()}
+    if label not in table:
+        raise InputError("is no column of the records", place=repr(label), fix=did_you_mean(label, table))
+    truth = table.pop(label)
+    if not any(truth) or any(len(values) != len(truth) for values in table.values()):
+        problem, fix = "have no class, or not one value each", "give each case one row, and say what it was"
+        raise InputError(problem, place="the cases of the records", fix=fix)
+    return {name: list(compress(values, truth)) for name, values in table.items()}, list(filter(None, truth))

@@ -1,0 +1,95 @@
+"""The search whose tests share steps, and may be given up: Horn's blocks, written for lists and for numba."""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+FIRST = 1e200  # so much likelier is what is possible than what is not
+POSSIBLE = 1e10  # less than this is the mass of what is not
+TIE = 1 + 1e-13  # blocks of steps that rounding cannot tell apart are equally good
+WAITING, EMITTED = -1, -2  # a block that has joined another has the number of that one instead
+BETTER = 1 - 1e-13  # what costs less than this times the best so far is better by more than rounding
+
+
+def forest_costs(masses: Any, parents: Any, costs: Any, loss: float, finished: Any, scratch: Any) -> None:
+    """What has been spent when each step of one forecast is done or given up, into `finished`, (M + 1,).
+
+    Masses of steps, and last the mass that nothing finds. Of the forests, (orders, M), the cheapest counts. With R
+    the mass that is still open, ``V_s = min(R_s loss, cost_s R_s + V_{s+1})``: a best prefix ends with a block.
+    """
+    least, least_rest = np.inf, np.inf
+    for number in range(len(parents)):
+        order = _order(masses, parents[number], costs, scratch)
+        left, made = masses[len(costs)], len(order)
+        value = left * loss
+        rest = value if left < POSSIBLE else 0.0  # the impossible part
+        for place in range(len(order) - 1, -1, -1):
+            left += masses[order[place]]
+            go_on = costs[order[place]] * left + value
+            value = left * loss
+            if go_on < value * BETTER:
+                value = go_on
+            else:
+                made = place
+            rest = value if left < POSSIBLE else rest
+        if value < least * BETTER or (value * BETTER <= least and rest < least_rest * BETTER):
+            least, least_rest, spent = value, rest, 0.0
+            finished[:] = -1.0
+            for step in order[:made]:
+                spent += costs[step]
+                finished[step] = spent
+            for step in range(len(finished)):
+                if finished[step] < 0:
+                    finished[step] = spent + loss
+
+
+def _order(masses: Any, parents: Any, costs: Any, scratch: Any) -> Any:
+    """Horn's algorithm (1972): steps in blocks that stick together.
+
+    The block with the most probability per cost comes first: if the step it needs has not been made, it joins the
+    block of that step, for nothing better can stand between the two; otherwise it is next. A block has the number
+    of its first step.
+    """
+    n, size = len(costs), 0
+    order, following, last, joined, mass, cost = scratch
+    for step in range(n):
+        following[step], last[step], joined[step] = -1, step, WAITING
+        mass[step], cost[step] = masses[step], costs[step]
+    for _ in range(n):
+        best = -1
+        for step in range(n):
+            if joined[step] == WAITING and (best < 0 or mass[step] * cost[best] > mass[best] * cost[step] * TIE):
+                best = step
+        into = parents[best]
+        while into >= 0 and joined[into] >= 0:
+            into = joined[into]
+        if into >= 0 and joined[into] == WAITING:
+            joined[best], following[last[into]], last[into] = into, best, last[best]
+            mass[into] += mass[best]
+            cost[into] += cost[best]
+            continue
+        joined[best] = EMITTED
+        while best >= 0:
+            order[size], size, best = best, size + 1, following[best]
+    return order
+
+
+def _rows(masses: Any, parents: Any, costs: Any, loss: float, finished: Any) -> None:
+    n = len(costs)
+    numbers = (np.empty(n, np.intp), np.empty(n, np.intp), np.empty(n, np.intp), np.empty(n, np.intp))
+    scratch = (*numbers, np.empty(n), np.empty(n))
+    for row in range(len(masses)):
+        forest_costs(masses[row], parents, costs, loss, finished[row], scratch)
+
+
+@cache
+def compiled_forest() -> Any:
+    """`forest_costs` of many forecasts, compiled."""
+    from numba.extending import register_jitable
+
+    from pandora_regret.core.kernels.jit import FAST, njit
+
+    for part in (_order, forest_costs):
+        register_jitable(part)
+    return njit(**FAST)(_rows)

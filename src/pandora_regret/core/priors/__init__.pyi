@@ -1,0 +1,9 @@
+from pandora_regret.core.priors.base import Prior as Prior
+from pandora_regret.core.priors.beta import Beta as Beta
+from pandora_regret.core.priors.beta import Fixed as Fixed
+from pandora_regret.core.priors.beta import Uniform as Uniform
+from pandora_regret.core.priors.empirical import Empirical as Empirical
+from pandora_regret.core.priors.positive import Exponential as Exponential
+from pandora_regret.core.priors.positive import Gamma as Gamma
+from pandora_regret.core.priors.positive import LogNormal as LogNormal
+from pandora_regret.core.priors.tabulated import FromScipy as FromScipy

@@ -1,0 +1,183 @@
+"""Unit costs from any positive scipy.stats distribution: the pair loss by quadrature, tabulated once.
+
+With f the density of u and t = ln u, independent costs have, at e = -ln r,
+
+    share(e)  = int_-inf^e share'(x) dx,
+    share'(e) = 1/E[u] * int e^(2t) f(e^t) e^(t-e) f(e^(t-e)) dt.
+
+Only densities enter, all terms are positive, and sums begin where the share is smallest, so it keeps its digits;
+scipy's distribution and survival functions lose theirs in one tail or the other. The axis of t is cut, once, into
+cells in which the density is as good as a polynomial; at every e these cells, and the same moved by e, serve for
+the integral. The axis of e is cut in the same way, into the pieces of the table.
+"""
+
+from collections.abc import Callable
+from functools import cache, cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.polynomial import legendre
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from pandora_regret.core.inputs import FloatArray, InputError, InputTypeError
+from pandora_regret.core.priors.base import Class, Prior
+
+CELL_TOLERANCE = 1e-8  # of the last terms of a cell's polynomial, relative to all that lies beyond it
+WORST_ERROR = 8e-9  # of the whole, which is known; beyond it the promised 1e-8 cannot be kept
+LEAST_BEYOND = 1e-44  # probability, or share of the mean cost: where less lies beyond a cell, its digits are moot
+FLOOR = 1e-34  # share below which the table follows a power law
+LARGEST_LOG = 690.0  # e^-690 to e^690 fit a float64
+FARTHEST = 600.0  # how far out the table reaches
+SMALLEST_CELL = 1e-9  # where a density jumps or is infinite, relative to the width of the bulk
+POINTS = 16  # of a cell
+MOST_CELLS = 1_000
+
+
+class FromScipy(Prior):
+    """Independent unit costs that follow any positive continuous scipy.stats distribution.
+
+    The pair loss is found by adaptive quadrature of densities, tabulated on first use (mostly well within a
+    second) and interpolated, to 1e-8 relative. The score is strictly proper if costs can come arbitrarily near to
+    zero or to infinity; a support is taken to have no gaps.
+
+    Parameters
+    ----------
+    dist
+        A frozen distribution such as ``scipy.stats.weibull_min(1.5)``, with support within [0, inf) and a
+        finite mean.
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> prior = FromScipy(stats.gamma(1.0, scale=2.0))
+    >>> prior
+    FromScipy(gamma(1.0, scale=2.0))
+    >>> prior.pair_loss([0.0, 1.0, 3.0]).round(8)
+    array([2.   , 0.5  , 0.125])
+    """
+
+    mean = 0.0  # the distribution's, as is what follows
+    strictly_proper = False  # unless the support (a, b) reaches zero or infinity: odds beyond b/a change no order
+
+    def __init__(self, dist: Any) -> None:
+        from scipy.stats import rv_continuous
+
+        if not isinstance(getattr(dist, "dist", None), rv_continuous):
+            problem = f"must be a frozen scipy.stats distribution such as gamma(2.0), got {dist!r:.200}"
+            raise InputTypeError(problem, argument="dist", value=dist)
+        self.dist = dist
+        with np.errstate(all="ignore"):  # a mean that overflows is infinite, and refused below
+            low, high, mean = (np.asarray(value, dtype=np.float64) for value in (*dist.support(), dist.mean()))
+            self._ends = np.log([low, high])
+        if mean.ndim or not (low >= 0 and mean < np.inf):
+            fix = "pass one number for each parameter; costs are positive, and their mean is finite"
+            raise self._refused(f", which starts at {low} and has mean {mean}", fix)
+        self.mean, self.unbounded = float(mean), bool(high == np.inf)
+        self._reach = float(self._ends[1] - self._ends[0])
+        self.strictly_proper = self._reach == np.inf
+
+    def __repr__(self) -> str:
+        arguments = [*map(repr, self.dist.args), *(f"{name}={value!r}" for name, value in self.dist.kwds.items())]
+        return f"FromScipy({self.dist.dist.name}({', '.join(arguments)}))"
+
+    def _refused(self, why: str, fix: str) -> InputError:
+        problem = f"is {repr(self).removeprefix('FromScipy(')[:-1]}{why}"
+        return InputError(problem, argument="dist", value=self.dist, fix=fix)
+
+    def share(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
+        """From the table, at -ln r; below it along a power law, up to the end of the support."""
+        curve, first, rate = self._table
+        place, last = -np.asarray(log_odds, dtype=np.float64), curve.x[-1]
+        share = np.minimum(curve(np.clip(place, first, last)), 1) * np.exp(rate * np.minimum(place - first, 0))
+        return np.where(place >= last, 1.0, np.where(place <= -self._reach, 0.0, share))
+
+    def draw(self, n_draws: int, n_classes: int, rng: Generator) -> FloatArray:
+        """The distribution's own ``rvs``."""
+        return np.asarray(self.dist.rvs(size=(n_draws, n_classes), random_state=rng), dtype=np.float64)
+
+    @cached_property
+    def _table(self) -> tuple[Any, ...]:
+        """The share over -ln r, a piecewise polynomial; from where on it is used, and how fast it grows there."""
+        try:
+            with np.errstate(all="ignore"):  # densities may be zero, infinite or undefined where a support ends
+                return self._tabulated()
+        except ArithmeticError:
+            why = "cannot be tabulated to 1e-8 relative: its density is too rough or its tail too heavy"
+            fix = "pass a smoother one, or use Empirical on a sample of it"
+            raise self._refused(f", whose pair loss {why}", fix) from None
+
+    def _tabulated(self) -> tuple[Any, ...]:
+        from scipy.interpolate import PPoly
+
+        left, centre, right = np.clip(np.log(self.dist.ppf([0.16, 0.5, 0.84])), -LARGEST_LOG, LARGEST_LOG)
+        width = min((right - left) / 2, 20.0)  # of the bulk of ln u
+        mesh, ends = width * np.sinh(np.linspace(-7, 7, 33)), np.clip(self._ends, -LARGEST_LOG, LARGEST_LOG)
+        of_costs, _ = _cells(self._densities, np.clip([*ends, *centre + mesh], *ends), width)
+        v, weights, _ = _rule()
+        dense, pace = v**2 * (3 - 2 * v), 6 * v * (1 - v)  # many points near ends, where densities may be infinite
+
+        def slopes(places: FloatArray) -> FloatArray:
+            """The derivative of the share at these places, (1, POINTS)."""
+            place = places[:, None]
+            edges = np.sort(np.hstack([of_costs + 0 * place, of_costs + place]), axis=1)
+            size = np.diff(edges)
+            t = edges[:, :-1, None] + size[:, :, None] * dense
+            cost, rival = self._densities(t)[1], self._densities(t - place[:, :, None])[0]
+            return np.asarray((cost * rival @ (weights * pace) * size).sum(axis=1)[None])
+
+        reach = min(self._reach, FARTHEST)
+        cuts, values = _cells(slopes, np.clip([-reach, *mesh, reach], -reach, reach), width, from_left=True)
+        powers = np.linalg.solve(np.vander(v), values[0]) / np.diff(cuts) ** np.arange(POINTS)[::-1, None]
+        curve = PPoly(powers, cuts).antiderivative()
+        if not abs(curve(cuts[-1]) - 1) < WORST_ERROR:
+            raise ArithmeticError
+        first = cuts[np.searchsorted(curve(cuts), FLOOR)]
+        return curve, first, curve(first, 1) / curve(first)
+
+    def _densities(self, t: FloatArray) -> FloatArray:
+        """Of t = ln u, and of it weighted by cost, (2, ...); what scipy cannot state is zero."""
+        logs = self.dist.logpdf(np.exp(t))
+        logs = np.where(np.maximum(np.abs(logs), np.abs(t)) < LARGEST_LOG, logs, -np.inf) + t
+        return np.exp([logs, logs + t - np.log(self.mean)])
+
+
+def _cells(
+    function: Callable[[FloatArray], FloatArray], mesh: FloatArray, width: float, from_left: bool = False
+) -> tuple[FloatArray, FloatArray]:
+    """Where an axis is cut, (n + 1,), and the function's values in the cells, (rows, POINTS, n).
+
+    A cell is halved as long as the last terms of the polynomial through its points matter beside the integral of
+    all that lies beyond, on the side where less does; or, from the left, of all that lies before.
+    """
+    v, _, to_legendre = _rule()
+    cuts = np.unique(mesh)
+
+    @cache
+    def of_cell(start: float, stop: float) -> FloatArray:
+        return function(start + (stop - start) * v)
+
+    while 1 < len(cuts) <= MOST_CELLS:
+        values = np.stack([of_cell(*ends) for ends in pairwise(cuts.tolist())], axis=2)
+        size, terms = np.diff(cuts), to_legendre @ values
+        sums = terms[:, 0] * size
+        below, above = np.cumsum(sums, axis=1), np.cumsum(sums[:, ::-1], axis=1)[:, ::-1]
+        beyond = below - sums if from_left else np.minimum(below, above)
+        matters = beyond + sums > LEAST_BEYOND
+        if not matters.any():
+            break
+        unsure = np.abs(terms[:, -2:]).max(axis=1) * size > CELL_TOLERANCE * beyond
+        split = (unsure & matters).any(axis=0) & (size > SMALLEST_CELL * width)
+        if not split.any():
+            used = matters.any(axis=0)
+            return cuts[np.append(used, False) | np.append(False, used)], values[:, :, used]
+        cuts = np.sort(np.append(cuts, (cuts[:-1] + size / 2)[split]))
+    raise ArithmeticError
+
+
+@cache
+def _rule() -> tuple[NDArray[Any], ...]:
+    """Of a cell from 0 to 1: Gauss's points, their weights, and what turns values there into Legendre's series."""
+    x, weights = legendre.leggauss(POINTS)
+    return (x + 1) / 2, weights / 2, legendre.legfit(x, np.eye(POINTS), POINTS - 1)

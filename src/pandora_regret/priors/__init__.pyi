@@ -1,9 +1,0 @@
-from pandora_regret.priors.base import Prior as Prior
-from pandora_regret.priors.beta import Beta as Beta
-from pandora_regret.priors.beta import Fixed as Fixed
-from pandora_regret.priors.beta import Uniform as Uniform
-from pandora_regret.priors.empirical import Empirical as Empirical
-from pandora_regret.priors.positive import Exponential as Exponential
-from pandora_regret.priors.positive import Gamma as Gamma
-from pandora_regret.priors.positive import LogNormal as LogNormal
-from pandora_regret.priors.tabulated import FromScipy as FromScipy
