@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 from math import floor, inf, log10
-from typing import Any
+from typing import Protocol
 from unicodedata import category
 
 UNDEFINED = "–"
@@ -33,8 +33,10 @@ def percent(share: float, *, short: bool = False) -> str:
     ('97 %', 'more than 99 %', 'less than 1 %', '< 1 %')
     """
     if share < 0.01:
-        return f"{'<' if short else 'less than'} 1 %"
-    return f"{'>' if short else 'more than'} 99 %" if share > 0.99 else f"{100 * share:.0f} %"
+        return "< 1 %" if short else "less than 1 %"
+    if share > 0.99:
+        return "> 99 %" if short else "more than 99 %"
+    return f"{100 * share:.0f} %"
 
 
 def alpha_name(alpha: float) -> str:
@@ -53,15 +55,15 @@ def count(value: float) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
 
 
-def counted(n: float, what: str) -> str:
-    """So many of something, in the singular or the plural.
+def counted(n: float, noun: str) -> str:
+    """A number and what it counts, in the singular or the plural.
 
     Examples
     --------
     >>> counted(1, "row"), counted(1200, "row")
     ('1 row', '1,200 rows')
     """
-    return f"{count(n)} {what}{'s' * (n != 1)}"
+    return f"{count(n)} {noun}" if n == 1 else f"{count(n)} {noun}s"
 
 
 def typed(value: float) -> str:
@@ -93,17 +95,23 @@ def rounded_by(low: float, high: float, unit: str | None = "", most: int | None 
     >>> rounded_by(0.00026, 0.00194, most=3), rounded_by(-0.00026, 0.00194, most=3)
     (4, 3)
     """
-    half, largest = (high - low) / 2, max(-low, high)
+    half = (high - low) / 2
     if not 0 < half < inf:
         return None
-    rounded = float(f"{half:.{DIGITS}g}")  # 0.996 counts as 1.0
-    decimals = DIGITS - 1 - floor(log10(rounded))
+    rounded_half = float(f"{half:.{DIGITS}g}")  # 0.996 counts as 1.0
+    decimals = DIGITS - 1 - floor(log10(rounded_half))
+    largest = max(-low, high)
     in_cents = is_currency(unit) and largest >= 1
-    if in_cents:
-        decimals = min(decimals, 2) if decimals != 1 else 0 if largest >= TENS else 2
-    decimals = decimals if most is None else min(decimals, most)
-    if low * high > 0:
-        decimals = max(decimals, 1 + floor(-log10(2 * min(abs(low), abs(high)))))
+    if in_cents and decimals == 1:
+        decimals = 0 if largest >= TENS else 2
+    elif in_cents:
+        decimals = min(decimals, 2)
+    if most is not None:
+        decimals = min(decimals, most)
+    excludes_zero = low * high > 0
+    if excludes_zero:
+        nearest_to_zero = min(abs(low), abs(high))
+        decimals = max(decimals, 1 + floor(-log10(2 * nearest_to_zero)))
     return 2 if in_cents and decimals == 1 else decimals
 
 
@@ -130,8 +138,10 @@ def money(amount: float, unit: str | None = None) -> str:
         number = f"{size:,.{min(12, decimals_for(size))}f}"
         number = number.rstrip("0").rstrip(".") if "." in number else number
     prefix, suffix = affixes(unit)
+    if unit is None and number == "1":
+        suffix = " test"
     sign = "−" if amount < 0 and number != "0" else ""
-    return f"{sign}{prefix}{number}{' test' if unit is None and number == '1' else suffix}"
+    return f"{sign}{prefix}{number}{suffix}"
 
 
 def money_between(
@@ -152,15 +162,19 @@ def money_between(
     >>> money_between(2.345, 2.1, 2.52, per="per case")
     '2.35 tests per case (2.10 to 2.52)'
     """
-    if low is None or high is None or (decimals := rounded_by(low, high, unit)) is None:
+    decimals = None if low is None or high is None else rounded_by(low, high, unit)
+    if low is None or high is None or decimals is None:
         return f"{money(value, unit)} {per}".rstrip()
     largest = max(abs(value), abs(low), abs(high))
     scale, word = _scale_of(largest)
     places = max(0, min(decimals + round(log10(scale)), decimals_for(largest / scale, MOST_DIGITS)))
     prefix, suffix = affixes(unit)
-    ends = [fixed(round(end, decimals) / scale, places) for end in (low, high)]
+    lowest = fixed(round(low, decimals) / scale, places)
+    highest = fixed(round(high, decimals) / scale, places)
     amount = fixed(round(value, decimals) / scale, places, prefix, word + suffix)
-    return f"{f'{amount} {per}'.rstrip()} ({' to '.join(ends)})"
+    if per:
+        amount = f"{amount} {per}"
+    return f"{amount} ({lowest} to {highest})"
 
 
 def is_currency(unit: str | None) -> bool:
@@ -182,9 +196,12 @@ def affixes(unit: str | None) -> tuple[str, str]:
     >>> affixes("USD"), affixes("CHF"), affixes("min"), affixes(""), affixes(None)
     (('$', ''), ('', ' CHF'), ('', ' min'), ('', ''), ('', ' tests'))
     """
+    if unit == "":
+        return "", ""
     symbol = "tests" if unit is None else SYMBOLS.get(unit.upper(), unit)
-    is_sign = any(category(letter) == "Sc" for letter in symbol)
-    return (symbol, "") if is_sign else ("", f" {symbol}" if symbol else "")
+    if any(category(letter) == "Sc" for letter in symbol):
+        return symbol, ""
+    return "", f" {symbol}"
 
 
 def unit_named(text: str) -> str:
@@ -201,7 +218,26 @@ def unit_named(text: str) -> str:
 
 def _scale_of(size: float) -> tuple[float, str]:
     """What a large amount is counted in, and its name."""
-    return next(((scale, word) for scale, word in LARGE if size >= scale), (1.0, ""))
+    for scale, word in LARGE:
+        if size >= scale:
+            return scale, word
+    return 1.0, ""
+
+
+class Limits(Protocol):
+    """What an estimate says: a value and, where there are any, the limits of its interval."""
+
+    @property
+    def value(self) -> float | None:
+        """The estimate itself."""
+
+    @property
+    def low(self) -> float | None:
+        """The lower limit."""
+
+    @property
+    def high(self) -> float | None:
+        """The upper limit."""
 
 
 class Formats:
@@ -226,10 +262,15 @@ class Formats:
     """
 
     def __init__(self, costs: Iterable[float | None], unit: str | None) -> None:
-        self.unit, (self.prefix, self.suffix) = unit, affixes(unit)
+        self.unit = unit
+        self.prefix, self.suffix = affixes(unit)
         largest = max((abs(cost) for cost in costs if cost), default=1.0)
-        in_cents = is_currency(unit) and largest >= 1  # else enough digits to tell models apart
-        self.money_digits = (2 if largest < 1e5 else 0) if in_cents else decimals_for(largest, digits=4)
+        if not is_currency(unit) or largest < 1:
+            self.money_digits = decimals_for(largest, digits=4)  # enough to tell models apart
+        elif largest < 1e5:
+            self.money_digits = 2
+        else:
+            self.money_digits = 0
         self._kinds = {  # what a number is multiplied by, its decimals, and what stands before and after it
             "money": (1, self.money_digits, self.prefix, self.suffix),
             "share": (100, 1, "", " %"),
@@ -258,20 +299,25 @@ class Formats:
             return UNDEFINED
         return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
-    def digits(self, kind: str, estimate: Any) -> int | None:
+    def digits(self, kind: str, estimate: Limits) -> int | None:
         """How many decimals an estimate of a kind is written with; None where it has no limits."""
+        if estimate.low is None or estimate.high is None:
+            return None
         factor, usual, *_ = self._kinds[kind]
-        low, high, unit = estimate.low, estimate.high, self.unit if kind == "money" else ""
-        return None if low is None or high is None else rounded_by(factor * low, factor * high, unit, usual)
+        unit = self.unit if kind == "money" else ""
+        return rounded_by(factor * estimate.low, factor * estimate.high, unit, usual)
 
-    def estimate(self, kind: str, estimate: Any, least_digits: int | None = None) -> tuple[str, str]:
+    def estimate(self, kind: str, estimate: Limits, least_digits: int | None = None) -> tuple[str, str]:
         """An `Estimate` of a kind: its value and its limits, rounded by their distance; no limits are empty text.
 
         `least_digits` are those of numbers that a reader will hold this one, not its limits, against.
         """
-        digits, factor = self.digits(kind, estimate), self._kinds[kind][0]
-        if digits is None:
+        digits = self.digits(kind, estimate)
+        if digits is None or estimate.low is None or estimate.high is None:
             return self.write(kind, estimate.value), ""
-        ends = [fixed(factor * limit, digits) for limit in (estimate.low, estimate.high)]
+        factor = self._kinds[kind][0]
+        lowest = fixed(factor * estimate.low, digits)
+        highest = fixed(factor * estimate.high, digits)
+        between = " to " if estimate.low < 0 else UNDEFINED  # a dash beside a minus sign would be misread
         finer = digits if least_digits is None else max(digits, least_digits)
-        return self.write(kind, estimate.value, finer), (" to " if estimate.low < 0 else UNDEFINED).join(ends)
+        return self.write(kind, estimate.value, finer), f"{lowest}{between}{highest}"

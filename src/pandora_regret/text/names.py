@@ -11,8 +11,9 @@ def listed(words: Iterable[str], most: int | None = None) -> str:
     words = list(words)
     if most is not None and len(words) > most + 1:
         words = [*words[:most], f"{len(words) - most} others"]
-    *before, last = words or [""]
-    return f"{', '.join(before)} and {last}" if before else last
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def capitalised(text: str) -> str:
@@ -38,8 +39,11 @@ def shortened(name: str, length: int) -> str:
     >>> shortened("random forest (seed 17)", 15)
     'random …eed 17)'
     """
-    head = length // 2
-    return name if len(name) <= length else f"{name[:head]}…{name[len(name) - length + head + 1 :]}"
+    if len(name) <= length:
+        return name
+    n_first = length // 2
+    n_last = length - n_first - 1  # one place is the ellipsis
+    return f"{name[:n_first]}…{name[len(name) - n_last :]}"
 
 
 def without_direction_marks(sentence: str) -> str:

@@ -23,11 +23,13 @@ from pandora_regret.text.terminal import cell_width, without_controls, wrapped
 FRAMES = ("pandas", "polars", "pyarrow")  # the libraries that a frame may be of, the likeliest first
 CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 FORMULA_SIGNS = ("=", "+", "-", "@")
-NARROWEST_NAMES, NARROWEST_TITLES = 16, 14  # of columns, where the width is short
-LATEX: dict[str, Any] = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"} | {
-    **{mark: f"\\{mark}" for mark in "&%$#_{}"},
-    **{"α": r"$\alpha$", "†": r"$^\dagger$", "–": "--", "−": "$-$"},
-}
+NARROWEST_NAMES = 16  # of columns, where the width is short
+NARROWEST_TITLES = 14
+LATEX = str.maketrans(
+    {mark: f"\\{mark}" for mark in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"α": r"$\alpha$", "†": r"$^\dagger$", "–": "--", "−": "$-$"}
+)
 
 
 @dataclass(frozen=True)
@@ -90,10 +92,7 @@ class Table:
             lines = _aligned(self._rendered(without_controls, f"{best}{{}}"), self.words)
             return "\n".join([*self.above, *lines, *self.below])
         parts = "\n\n".join("\n".join(part) for part in self._parts(width, best))
-        above, below = (
-            [line for text in texts for line in wrapped(text, width)] for texts in (self.above, self.below)
-        )
-        return "\n".join([*above, parts, *below])
+        return "\n".join([*_paragraphs(self.above, width), parts, *_paragraphs(self.below, width)])
 
     def _parts(self, width: int, best: str) -> list[list[str]]:
         """As few tables as the columns take, of about as many columns each; titles broken where that helps."""
@@ -115,7 +114,8 @@ class Table:
         for row in self.rows:
             block = []
             for n in numbers:
-                cell, widest = _cell(row[n]), max(NARROWEST_NAMES, width // 4) if n < self.words else width
+                cell = _cell(row[n])
+                widest = max(NARROWEST_NAMES, width // 4) if n < self.words else width
                 lines = wrapped(f"{best if cell.best else ''}{cell.text}", widest)
                 block.append([*lines, cell.interval] if cell.interval else lines)
             blocks.append(block)
@@ -123,8 +123,13 @@ class Table:
 
     def _rendered(self, escaped: Callable[[str], str], bold: str) -> list[list[str]]:
         """Header and rows as escaped text; `bold` is a format for the best cells."""
-        rows = [[_cell(content) for content in row] for row in (self.header, *self.rows)]
-        return [[(bold if cell.best else "{}").format(escaped(str(cell))) for cell in row] for row in rows]
+
+        def rendered(content: Content) -> str:
+            cell = _cell(content)
+            text = escaped(str(cell))
+            return bold.format(text) if cell.best else text
+
+        return [list(map(rendered, row)) for row in (self.header, *self.rows)]
 
     def to_html(self) -> str:
         """HTML for notebooks and pages, every text escaped, best cells bold."""
@@ -132,11 +137,12 @@ class Table:
         def safe(text: str) -> str:
             return escape(CONTROLS.sub("\ufffd", without_direction_marks(text)))
 
-        above, below = ("".join(f"<p>{safe(line)}</p>" for line in lines) for lines in (self.above, self.below))
+        above = "".join(f"<p>{safe(sentence)}</p>" for sentence in self.above)
+        below = "".join(f"<p>{safe(note)}</p>" for note in self.below)
+        sides = ["left"] * self.words + ["right"] * (len(self.header) - self.words)
         lines = []
         for number, row in enumerate(self._rendered(safe, "<strong>{}</strong>")):
             tag = "td" if number else "th"
-            sides = ["left"] * self.words + ["right"] * (len(row) - self.words)
             cells = (
                 f'<{tag} style="text-align: {side}">{text}</{tag}>' for side, text in zip(sides, row, strict=True)
             )
@@ -156,7 +162,7 @@ class Table:
         Where several columns hold words, rows of the same first word stand together between rules.
         """
         columns = "l" * self.words + "c" * (len(self.header) - self.words)
-        header, *rows = self._rendered(lambda text: text.translate(str.maketrans(LATEX)), r"\textbf{{{}}}")
+        header, *rows = self._rendered(lambda text: text.translate(LATEX), r"\textbf{{{}}}")
         lines = [f"\\begin{{tabular}}{{{columns}}}", r"\toprule", " & ".join(header) + r" \\"]
         for _, alike in groupby(rows, key=lambda row: self.words > 1 and row[0]):
             lines.append(r"\midrule")
@@ -172,20 +178,37 @@ class Table:
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         for row in (self.header, *self.rows):
-            texts = (x if isinstance(x, (int, float)) else without_controls(str(_cell(x))) for x in row)
-            writer.writerow([f"'{x}" if isinstance(x, str) and x.startswith(FORMULA_SIGNS) else x for x in texts])
+            writer.writerow([_csv_field(content) for content in row])
         return text.getvalue()
 
 
 def _cell(content: Content) -> Cell:
-    return content if isinstance(content, Cell) else Cell("" if content is None else str(content))
+    if isinstance(content, Cell):
+        return content
+    if content is None:
+        return Cell("")
+    return Cell(str(content))
+
+
+def _csv_field(content: Content) -> str | float:
+    """A number as it is; text without controls, and with an apostrophe where a spreadsheet would run it."""
+    if isinstance(content, (int, float)):
+        return content
+    text = without_controls(str(_cell(content)))
+    return f"'{text}" if text.startswith(FORMULA_SIGNS) else text
+
+
+def _paragraphs(sentences: Sequence[str], width: int) -> list[str]:
+    """The lines of sentences, each wrapped by itself."""
+    return [line for sentence in sentences for line in wrapped(sentence, width)]
 
 
 def _aligned(lines: Sequence[Sequence[str]], words: int) -> list[str]:
     """Lines of cells as text, the first `words` columns to the left."""
     columns = []
     for number, column in enumerate(zip(*lines, strict=True)):
-        width, align = max(map(cell_width, column)), str.ljust if number < words else str.rjust
+        width = max(map(cell_width, column))
+        align = str.ljust if number < words else str.rjust
         columns.append([align(text, width + len(text) - cell_width(text)) for text in column])
     return ["  ".join(line).rstrip() for line in zip(*columns, strict=True)]
 
@@ -214,6 +237,9 @@ class Shown(ABC):
         installed = sorted(filter(find_spec, FRAMES), key=lambda name: name not in sys.modules)
         if backend is None and not installed:
             raise ImportError(f"a frame needs one of {', '.join(FRAMES)}: install one of them.")
-        rows, library = self._frame(), backend or installed[0]
-        columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
+        columns: dict[str, list[Any]] = {}
+        for row in self._frame():
+            for name, value in row.items():
+                columns.setdefault(name, []).append(value)
+        library = backend or installed[0]
         return nw.from_dict(columns, backend=library).to_native()  # type: ignore[arg-type]

@@ -12,7 +12,9 @@ def cell_width(text: str) -> int:
 
 def without_controls(text: str) -> str:
     """The text without characters that command a terminal, which a file's names may hold; ends of lines stay."""
-    return "".join(each if each.isprintable() or each in "\n\u00a0" else f"\\x{ord(each):02x}" for each in text)
+    return "".join(
+        letter if letter.isprintable() or letter in "\n\u00a0" else f"\\x{ord(letter):02x}" for letter in text
+    )
 
 
 def wrapped(text: str, width: int) -> list[str]:

@@ -90,11 +90,11 @@ def _fill(
     """
     more = f"; from here {money(node.expected_cost, currency)}" if node.kind == "step" else ""
     number, branches = len(boxes), [pair for pair in node.branches.items() if pair[1].chance >= RARE]
-    boxes.append((depth, parent, FILLS[node.kind], f"{label}{node.in_words(currency)}{more}"))
+    boxes.append(Box(depth, parent, FILLS[node.kind], f"{label}{node.in_words(currency)}{more}"))
     going_on = [child for _, child in branches if child.kind == "step"]
     if rarer := len(node.branches) - len(branches):
         words = f"{counted(rarer, 'outcome')} more, in less than 1 % of cases"
-        boxes.append((depth + 1, number, FILLS["rare"], words))
+        boxes.append(Box(depth + 1, number, FILLS["rare"], words))
     for outcome, child in sorted(branches, key=lambda pair: pair[1].kind == "step"):
         label = f"{outcome} ({percent(child.chance / node.chance)}): " if len(node.branches) > 1 else ""
         _fill(child, currency, boxes, depth + (going_on != [child]), number, label)
