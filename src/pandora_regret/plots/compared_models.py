@@ -68,21 +68,25 @@ def plot_ranks(comparison: Comparison, metrics: Sequence[str] | None = None, *, 
     >>> [text.get_text() for text in axes.texts]
     ['sharp', 'sharp', 'vague', 'vague']
     """
-    axes, titles = axes_of(ax), {metric.key: metric.title for metric in comparison.metrics}
+    axes = axes_of(ax)
+    titles = {metric.key: metric.title for metric in comparison.metrics}
     if metrics is None:
         repeated = {key for key, metric in METRICS.items() if metric.ranks_as}
         scores = [metric.key for metric in comparison.metrics if metric.unit in ("score", "share")]
         metrics = ["expected_cost", *(key for key in scores if key not in repeated)]
     ranks = [comparison.ranks[read_choice(key, "metric", titles)] for key in metrics]
-    n_models, shown = len(comparison.models), [titles[key] for key in metrics]
-    ends = [(-APART, "right", places(ranks[0])), (len(ranks) - 1 + APART, "left", places(ranks[-1]))]
+    n_models = len(comparison.models)
     for number, model in enumerate(comparison.models):
         style = model_line(number, linewidth=1.6, markersize=4, zorder=3 - number / 10)  # the cheaper on top
-        axes.plot([each[number] for each in ranks], clip_on=False, **style)
-        words: Style = {"color": style["color"], "va": "center", "fontsize": "small", "parse_math": False}
-        for x, side, rows in ends if number < len(COLOURS) or n_models <= MOST_NAMED else ():
-            axes.text(x, rows[number], shortened(model.name, LONGEST_NAME), ha=side, **words)
-    axes.set_xticks(range(len(shown)), shown, rotation=40, ha="left", rotation_mode="anchor")
+        axes.plot([by_metric[number] for by_metric in ranks], clip_on=False, **style)
+        if number < len(COLOURS) or n_models <= MOST_NAMED:
+            words: Style = {"color": style["color"], "va": "center", "fontsize": "small", "parse_math": False}
+            name = shortened(model.name, LONGEST_NAME)
+            axes.text(-APART, places(ranks[0])[number], name, ha="right", **words)
+            axes.text(len(ranks) - 1 + APART, places(ranks[-1])[number], name, ha="left", **words)
+    axes.set_xticks(
+        range(len(metrics)), [titles[key] for key in metrics], rotation=40, ha="left", rotation_mode="anchor"
+    )
     axes.tick_params(axis="x", top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
     axes.grid(axis="x", color="0.9", linewidth=0.6)
     axes.set(ylim=(n_models + 0.5, 0.5), yticks=[], axisbelow=True)
@@ -133,14 +137,17 @@ def plot_alpha_curve(
     2
     """
     axes = axes_of(ax)
-    scores = np.array(
-        [[pandora_regret(y_true, table, alpha=alpha) for alpha in ALPHAS] for table in models.values()]
-    )
+
+    def curve(table: Table) -> list[float]:
+        return [pandora_regret(y_true, table, alpha=alpha) for alpha in ALPHAS]
+
+    scores = np.array([curve(table) for table in models.values()])
     scores[np.isinf(scores)] = np.nan
     if relative:
         scores = scores / np.fmin.reduce(scores, axis=0)
     with np.errstate(divide="ignore"):
-        across, ticks = (1 / (1 + 1 / np.array(alphas)) for alphas in (ALPHAS, TICKS))
+        across = 1 / (1 + 1 / np.array(ALPHAS))
+        ticks = 1 / (1 + 1 / np.array(TICKS))
     style = {"markersize": 3, "linewidth": 1.2, "clip_on": False}
     lines = [axes.plot(across, row, **model_line(n, **style))[0] for n, row in enumerate(scores)]
     axes.set_xticks(ticks, ["∞" if tick == np.inf else f"{tick:g}" for tick in TICKS])
@@ -181,26 +188,40 @@ def plot_cost_calibration(comparison: Comparison, model: str | None = None, *, a
     >>> plot_cost_calibration(comparison, ax=Figure().subplots()).get_xlabel()
     'predicted cost (EUR)'
     """
-    shown, axes = model_of(comparison, model), axes_of(ax)
-    bins = [(each.predicted, each.observed, each.low, each.high) for each in shown.calibration]
-    predicted, observed, *limits = np.array(bins, np.float64).T
-    bars = np.nan_to_num(np.abs(limits - observed))  # undefined: none
-    cycle, colour = divmod(comparison.models.index(shown), 6)  # every six, markers and dashes change
-    style: Style = {"color": COLOURS[colour], "marker": MARKERS[(colour + cycle) % 6], "markersize": 4}
-    style |= {"linestyle": ("-", *DASHES)[cycle % 7], "linewidth": 1.0, "elinewidth": 0.6, "label": shown.name}
-    style |= {"markerfacecolor": "white"} if cycle else {}
+    shown = model_of(comparison, model)
+    axes = axes_of(ax)
     if not axes.containers:  # both axes reach as far, so the diagonal is theirs
         axes.plot([0, 1], [0, 1], transform=axes.transAxes, color=QUIET, linewidth=0.8, zorder=0)
-    axes.errorbar(predicted, observed, yerr=bars, **style)
+    bins = [(part.predicted, part.observed, part.low, part.high) for part in shown.calibration]
+    predicted, observed, *limits = np.array(bins, np.float64).T
+    bars = np.nan_to_num(np.abs(limits - observed))  # undefined: none
+    axes.errorbar(predicted, observed, yerr=bars, **_calibration_line(comparison.models.index(shown), shown.name))
     axes.autoscale()  # to all models on these axes
-    reach = *axes.get_xlim(), *axes.get_ylim()
-    ends = max(0.0, min(reach)), max(reach)
+    reach = [*axes.get_xlim(), *axes.get_ylim()]
+    ends = (max(0.0, min(reach)), max(reach))
     axes.set(xlim=ends, ylim=ends, aspect="equal")
-    for set_label, cost in ((axes.set_xlabel, "predicted cost"), (axes.set_ylabel, "cost of the search")):
-        set_label(with_unit(cost, comparison.costs.currency), parse_math=False)
+    axes.set_xlabel(with_unit("predicted cost", comparison.costs.currency), parse_math=False)
+    axes.set_ylabel(with_unit("cost of the search", comparison.costs.currency), parse_math=False)
     names = [shortened(str(drawn.get_label()), LONGEST_LINE) for drawn in axes.containers]
     name_lines(axes, axes.containers, names, loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small")
     return open_frame(axes)
+
+
+def _calibration_line(number: int, name: str) -> Style:
+    """How one of several models is drawn: after every six colours, markers and dashes change."""
+    cycle, colour = divmod(number, len(COLOURS))
+    style: Style = {
+        "color": COLOURS[colour],
+        "marker": MARKERS[(colour + cycle) % len(MARKERS)],
+        "markersize": 4,
+        "linestyle": ("-", *DASHES)[cycle % 7],
+        "linewidth": 1.0,
+        "elinewidth": 0.6,
+        "label": name,
+    }
+    if cycle:
+        style["markerfacecolor"] = "white"
+    return style
 
 
 MOST_WRITTEN = 10  # classes whose numbers fit into their cells
@@ -237,21 +258,20 @@ def plot_pair_costs(comparison: Comparison, model: str | None = None, *, ax: Axe
     >>> [text.get_text() for text in axes.texts]
     ['10.0', '2.5']
     """
-    shown, axes = model_of(comparison, model), axes_of(ax)
-    spent, measured = np.array(shown.pair_costs), with_unit("cost per case", comparison.costs.currency)
+    shown = model_of(comparison, model)
+    axes = axes_of(ax)
+    spent = np.array(shown.pair_costs)
     order = np.argsort(-(spent.sum(axis=0) + spent.sum(axis=1)), kind="stable")
-    costs, n, title = spent[np.ix_(order, order)], len(order), shortened(shown.name, LONGEST_LINE)
+    costs = spent[np.ix_(order, order)]
+    n = len(order)
     cells = axes.pcolormesh(costs, cmap=SHADES, vmin=0, edgecolors="white", linewidth=0.5)
+    title = shortened(shown.name, LONGEST_LINE)
+    measured = with_unit("cost per case", comparison.costs.currency)
     if n > MOST_WRITTEN:
         axes.figure.colorbar(cells, ax=axes).set_label(measured, parse_math=False)
-    else:  # three digits of the largest, as many decimals for all; what rounds to nothing stays blank
+    else:
         title += f"\n{measured}"
-        decimals, size = decimals_for(costs.max()), "small" if n <= 4 else "x-small" if n <= 7 else "xx-small"
-        for (i, j), cost in np.ndenumerate(costs):
-            if round(cost, decimals) > 0:
-                colour = "white" if cost > DARK * costs.max() else "black"
-                text = fixed(float(cost), decimals)
-                axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=size, color=colour)
+        _write_costs(axes, costs)
     axes.set_title(title, parse_math=False)
     names = [shortened(comparison.data.classes[k], LONGEST_NAME) for k in order]
     oblique: Style = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if max(map(len, names)) > 3 else {}
@@ -261,6 +281,21 @@ def plot_pair_costs(comparison: Comparison, model: str | None = None, *, ax: Axe
     axes.set(xlabel="tested", ylabel="truth", ylim=(n, 0))
     axes.spines[:].set_visible(False)
     return axes
+
+
+def _write_costs(axes: Axes, costs: FloatArray) -> None:
+    """Costs in their cells, with as many decimals as show three digits of the largest; 0.0 stays blank."""
+    decimals = decimals_for(costs.max())
+    size = "xx-small"
+    if len(costs) <= 4:
+        size = "small"
+    elif len(costs) <= 7:
+        size = "x-small"
+    for (row, column), cost in np.ndenumerate(costs):
+        if round(cost, decimals) > 0:
+            colour = "white" if cost > DARK * costs.max() else "black"
+            text = fixed(float(cost), decimals)
+            axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=size, color=colour)
 
 
 def model_line(number: int, **emphasis: Any) -> Style:
@@ -339,8 +374,8 @@ def plot_score_histograms(
     )
     edges = np.geomspace(LEAST_SHOWN, highest, BINS + 1)
     for k in range(forecast.n_classes):
-        ours = forecast.truth == k
-        _draw_ridge(axes, k, scores[ours], forecast.each_weight[ours], edges)
+        is_truth = forecast.truth == k
+        _draw_ridge(axes, k, scores[is_truth], forecast.each_weight[is_truth], edges)
     names = [shortened(str(label), LONGEST_ROW) for label in forecast.labels]
     axes.set_yticks(np.arange(len(names)) - HIGHEST / 2, names, parse_math=False)
     axes.tick_params(axis="y", length=0)
@@ -353,19 +388,22 @@ def plot_score_histograms(
 
 
 def _draw_ridge(axes: Axes, k: int, scores: FloatArray, weights: FloatArray, edges: FloatArray) -> None:
-    finite, colour = np.isfinite(scores), COLOURS[k % len(COLOURS)]
+    """The histogram of class k, standing on the line at k, its mean, and the share of infinite scores."""
+    finite = np.isfinite(scores)
+    colour = COLOURS[k % len(COLOURS)]
     shown = np.clip(scores[finite], edges[0], edges[-1])  # rounding may have moved the last edge
     heights = np.histogram(shown, edges, weights=weights[finite])[0]
     if heights.sum() > 0:
         if heights[0] > heights[1:].max() > 0:  # and is cut off: its share says how high it is
-            share, place = f"{100 * heights[0] / heights.sum():.0f} %", (2, 0, "left", "top")
-            beside(axes, share, (edges[1], k - HIGHEST), place, fontsize="x-small", color="0.4")
+            share = f"{100 * heights[0] / heights.sum():.0f} %"
+            beside(axes, share, (edges[1], k - HIGHEST), (2, 0, "left", "top"), fontsize="x-small", color="0.4")
         heights = np.minimum(heights * HIGHEST / (heights[1:].max() or heights[0]), HIGHEST)
         axes.stairs(k - heights, edges, baseline=k, fill=True, facecolor=tint(colour), edgecolor=colour)
         mean = max(np.average(scores[finite], weights=weights[finite]), edges[0])
         axes.plot([mean, mean], [k, k - HIGHEST], color="black", linewidth=1.0)
     axes.axhline(k, color=QUIET, linewidth=0.6, zorder=1)
-    infinite, total = weights[~finite].sum(), weights.sum()
+    infinite = weights[~finite].sum()
+    total = weights.sum()
     if infinite or not total:
         remark = f"{100 * infinite / total:.2g} % infinite" if total else "no cases"
         beside(axes, remark, (edges[-1], k), (0, 1, "right", "bottom"), fontsize="small", color="0.4")
@@ -418,18 +456,30 @@ def plot_ternary(
         y_true, y_proba, alpha, labels=labels, logits=logits, normalise=normalise
     )
     x, y = to_plane(table_of(three_classes(forecast))).T
-    style: Style = {"s": 14, "edgecolors": "0.3", "linewidths": 0.3, "rasterized": len(scores) > MOST_DRAWN}
-    style |= {"cmap": "cividis_r", "norm": LogNorm(LEAST_SHOWN, highest)}  # all shades seen on white
-    order, shown = np.argsort(scores, kind="stable"), np.clip(scores, LEAST_SHOWN, highest)
+    style: Style = {
+        "s": 14,
+        "edgecolors": "0.3",
+        "linewidths": 0.3,
+        "rasterized": len(scores) > MOST_DRAWN,
+        "cmap": "cividis_r",  # all shades seen on white
+        "norm": LogNorm(LEAST_SHOWN, highest),
+    }
+    order = np.argsort(scores, kind="stable")
+    shown = np.clip(scores, LEAST_SHOWN, highest)
     for k in np.unique(forecast.truth):
         rows = order[forecast.truth[order] == k]  # the most expensive on top
         points = axes.scatter(x[rows], y[rows], c=shown[rows], marker=MARKERS[k], **style)
-    middle = to_plane(np.full(3, 1 / 3))
-    for side in to_plane((1 - np.eye(3)) / 2):
-        axes.plot(*np.stack([middle, side]).T, color=QUIET, linewidth=0.6, zorder=0)
+    _draw_argmax_lines(axes)
     signs = zip(SIGNS, forecast.labels, strict=True)
     frame(axes, [f"{sign} {shortened(str(label), LONGEST_CORNER)}" for sign, label in signs])
     axes.text(0, 0.75, "marker: truth", fontsize="x-small", color="0.4", transform=axes.transAxes)
     bar = axes.figure.colorbar(points, ax=axes, label=title, shrink=0.8, extend="min")
     bar.ax.yaxis.set_major_formatter("{x:g}")
     return axes
+
+
+def _draw_argmax_lines(axes: Axes) -> None:
+    """From the middle of the triangle to the middle of each side: on both sides another class is the likeliest."""
+    middle = to_plane(np.full(3, 1 / 3))
+    for side in to_plane((1 - np.eye(3)) / 2):
+        axes.plot(*np.stack([middle, side]).T, color=QUIET, linewidth=0.6, zorder=0)

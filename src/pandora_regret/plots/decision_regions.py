@@ -73,7 +73,8 @@ RULES = {
     "top1": "tests the class of largest p / c, and no other",
     "sequential": "tests by falling p / c until it finds the truth",
 }
-COSTS, FORECAST = (0.25, 0.2, 0.35), (0.35, 0.5, 0.15)  # of the paper's figure as it is drawn here
+COSTS = (0.25, 0.2, 0.35)  # of the paper's figure as it is drawn here
+FORECAST = (0.35, 0.5, 0.15)
 NOTHING = 1e-9  # rounding
 
 Tested: TypeAlias = tuple[int, ...]  # classes, in the order of the tests, where there is one
@@ -96,7 +97,8 @@ class Case(NamedTuple):
         if self.rule == "simultaneous":
             return tuple(k for k in range(3) if forecast[k] > self.costs[k])
         order = sorted(self.compared, key=lambda k: -forecast[k] / self.costs[k])
-        return tuple(order[: order.index(self.truth) + 1 if self.rule == "sequential" else 1])
+        n_tested = order.index(self.truth) + 1 if self.rule == "sequential" else 1
+        return tuple(order[:n_tested])
 
     def regions(self) -> Iterator[tuple[Tested, FloatArray]]:
         """What is tested, and the corners, (n, 3), of all convex parts of the simplex that the rule tells apart.
@@ -116,8 +118,8 @@ class Case(NamedTuple):
             corners = points[(signs * (points @ sides.T) > -NOTHING).all(axis=1)]
             if len(corners) and np.linalg.matrix_rank(corners, NOTHING) == 3:  # no mere line or point
                 parts.setdefault(self.tested(corners.mean(axis=0)), []).extend(corners)
-        for tested, together in parts.items():
-            corners = np.array(together)
+        for tested, corners_of_parts in parts.items():
+            corners = np.array(corners_of_parts)
             x, y = to_plane(corners - corners.mean(axis=0)).T
             yield tested, corners[np.argsort(np.arctan2(y, x))]
 
@@ -136,7 +138,9 @@ def read_case(
 TITLES = ("A  Simultaneous", "B  Pairwise", "C  Top-1", "D  Sequential")
 OTHER: Style = {"linestyle": "", "marker": "o", "markersize": 5}
 TRUTH: Style = {"linestyle": "", "marker": "*", "markersize": 8}
-ALL_THREE, BEYOND, STRIPES = "0.75", "0.93", "/////"
+ALL_THREE = "0.75"
+BEYOND = "0.93"
+STRIPES = "/////"
 
 
 def plot_decision_simplex(
@@ -180,7 +184,8 @@ def plot_decision_simplex(
     >>> [text.get_text() for text in axes.texts]
     ['1', '2', '3']
     """
-    (case, mark, names), axes = read_case(rule, forecast, costs, truth, labels), axes_of(ax)
+    case, mark, names = read_case(rule, forecast, costs, truth, labels)
+    axes = axes_of(ax)
     for tested, corners in case.regions():
         colours = [tint(COLOURS[k]) for k in tested]
         ground: Any = {0: "white", 3: ALL_THREE}.get(len(tested)) or colours[0]
@@ -189,8 +194,8 @@ def plot_decision_simplex(
             ground = "none"
         axes.fill(*to_plane(corners).T, facecolor=ground, edgecolor="black", linewidth=0.5)
     if rule == "pairwise":  # forecasts that give the truth as much lie on both sides of the comparison
-        share, corner = mark[case.truth], WHOLE[case.truth]
-        ends = share * corner + (1 - share) * np.delete(WHOLE, case.truth, axis=0)
+        share = mark[case.truth]
+        ends = share * WHOLE[case.truth] + (1 - share) * np.delete(WHOLE, case.truth, axis=0)
         axes.plot(*to_plane(ends).T, color="black", linestyle=(0, (2, 2)), linewidth=0.8)
     axes.plot(*to_plane(mark), "o", color="black", markersize=3, zorder=4)
     frame(axes, names, COLOURS[:3])
@@ -227,31 +232,50 @@ def plot_decision_plane(
     >>> plot_decision_plane("simultaneous", ax=Figure().subplots()).get_xlabel()
     'probability p'
     """
-    (case, chances, names), axes = read_case(rule, forecast, costs, truth, labels), axes_of(ax)
-    points, tested = np.stack([chances, case.costs]), case.tested(chances)
-    wide, high = 1.3 * points.max(axis=1)
-    axes.set(xlim=(0, wide), ylim=(0, high), xlabel="probability p", ylabel="cost c")
-
-    rays = [(*points[:, k], COLOURS[k]) for k in (case.compared if rule == "pairwise" else tested)]
-    for p, c, colour in [(1.0, 1.0, "black")] if rule == "simultaneous" else rays:
-        axes.axline((0, 0), (p, c), color=colour, linewidth=0.8, zorder=1)
-    p, c = (1.0, 1.0) if rule == "simultaneous" else points[:, tested[-1]]
-    axes.fill_between([0, wide], [0, wide * c / max(p, NOTHING)], color=BEYOND, linewidth=0, zorder=0)
-    if rule == "sequential":  # nearly a circle's arc, from the lower right to the ray of the truth
-        end = np.arctan2(c / high, p / wide)
-        arrow: Style = {"color": "black", "linewidth": 0.8, "shrinkB": 0, "arrowstyle": "-|>"}
-        arrow["connectionstyle"] = f"arc3,rad={np.tan(end / 2) / 2}"
-        tip = 0.97 * np.cos(end), 0.97 * np.sin(end)
-        axes.annotate("", tip, (0.97, 0), "axes fraction", "axes fraction", arrow)
-    for k, (p, c) in enumerate(points.T):
+    case, chances, names = read_case(rule, forecast, costs, truth, labels)
+    axes = axes_of(ax)
+    tested = case.tested(chances)
+    axes.set(xlim=(0, 1.3 * chances.max()), ylim=(0, 1.3 * case.costs.max()))
+    axes.set(xlabel="probability p", ylabel="cost c")
+    if rule == "simultaneous":
+        last_ray = (1.0, 1.0)
+        axes.axline((0, 0), last_ray, color="black", linewidth=0.8, zorder=1)
+    else:
+        last_ray = (chances[tested[-1]], case.costs[tested[-1]])
+        for k in case.compared if rule == "pairwise" else tested:
+            axes.axline((0, 0), (chances[k], case.costs[k]), color=COLOURS[k], linewidth=0.8, zorder=1)
+    _shade_below(axes, last_ray)
+    if rule == "sequential":
+        _draw_turning_search(axes, last_ray)
+    for k in range(3):
         colour = COLOURS[k] if k in case.compared else QUIET
+        marker = TRUTH if k == case.truth else OTHER
         face = colour if k in tested else "white"
-        style = (TRUTH if k == case.truth else OTHER) | {"color": colour, "markerfacecolor": face}
-        axes.plot(p, c, clip_on=False, zorder=3, **style)
-        left = len(names[k]) > 1 and k == chances.argmax()
-        place = (-4, -3, "right", "top") if left else (4, -3, "left", "top")
-        beside(axes, names[k], (p, c), place, color=colour, in_layout=False)
+        point = (chances[k], case.costs[k])
+        axes.plot(*point, clip_on=False, zorder=3, **marker | {"color": colour, "markerfacecolor": face})
+        is_left = len(names[k]) > 1 and k == chances.argmax()  # a name at the right end would be cut off
+        place = (-4, -3, "right", "top") if is_left else (4, -3, "left", "top")
+        beside(axes, names[k], point, place, color=colour, in_layout=False)
     return open_frame(axes)
+
+
+def _shade_below(axes: Axes, point: tuple[float, float]) -> None:
+    """What lies below the ray from the origin through a point (p, c)."""
+    probability, cost = point
+    widest = axes.get_xlim()[1]
+    axes.fill_between(
+        [0, widest], [0, widest * cost / max(probability, NOTHING)], color=BEYOND, linewidth=0, zorder=0
+    )
+
+
+def _draw_turning_search(axes: Axes, point: tuple[float, float]) -> None:
+    """An arrow, nearly a circle's arc, from the lower right to the ray through the point (p, c) of the truth."""
+    probability, cost = point
+    end = np.arctan2(cost / axes.get_ylim()[1], probability / axes.get_xlim()[1])
+    arrow: Style = {"color": "black", "linewidth": 0.8, "shrinkB": 0, "arrowstyle": "-|>"}
+    arrow["connectionstyle"] = f"arc3,rad={np.tan(end / 2) / 2}"
+    tip = (0.97 * np.cos(end), 0.97 * np.sin(end))
+    axes.annotate("", tip, (0.97, 0), "axes fraction", "axes fraction", arrow)
 
 
 def draw_decision_regions(figure: Figure, narrow: bool) -> None:
@@ -322,7 +346,8 @@ def plot_beta_simplex(
     >>> plot_beta_simplex(alpha=1, costs=[1, 2, 1], ax=Figure().subplots()).get_title()
     'α = 1'
     """
-    alpha, axes = read_alpha(alpha), axes_of(ax)
+    alpha = read_alpha(alpha)
+    axes = axes_of(ax)
     prices = read_costs(costs, range(3))
 
     def scores(forecasts: FloatArray) -> Any:

@@ -143,7 +143,8 @@ def plot_tau_gaps(grid: Grid, condition: str, ax: Axes | None = None) -> Axes:
     Axes
         The axes that were drawn on.
     """
-    axes, (rows, lines) = axes_of(ax), _rows_and_lines(grid, condition)
+    axes = axes_of(ax)
+    rows, lines = _rows_and_lines(grid, condition)
     for number, (name, cells) in enumerate(lines.items()):
         heights = np.arange(len(rows)) + (number - (len(lines) - 1) / 2) * 0.7 / len(lines)
         low, high = _mark(axes, cells, number, name, heights, linestyle="", markersize=4.5)
@@ -156,12 +157,12 @@ def plot_tau_gaps(grid: Grid, condition: str, ax: Axes | None = None) -> Axes:
 
 def _rows_and_lines(grid: Grid, condition: str) -> tuple[Sequence[str], Mapping[str, Sequence[Cell]]]:
     """The names of the rows, and the cells in each colour; empty ones where there is no ranking."""
-    others = [index for index, title in enumerate(grid.metrics) if title != METRICS[BASELINE].title]
-    table = {name: [Cell(None)] * len(others) for _, name, _ in grid.rows}
+    compared = [index for index, title in enumerate(grid.metrics) if title != METRICS[BASELINE].title]
+    table = {name: [Cell(None)] * len(compared) for _, name, _ in grid.rows}
     for title, name, cells in grid.rows:
         if title == condition:
-            table[name] = [Cell(None) if cells[index].constant else cells[index] for index in others]
-    metrics = [grid.metrics[index] for index in others]
+            table[name] = [Cell(None) if cells[index].constant else cells[index] for index in compared]
+    metrics = [grid.metrics[index] for index in compared]
     if len(table) <= len(metrics):
         return metrics, table
     return list(table), dict(zip(metrics, zip(*table.values(), strict=True), strict=True))
@@ -230,7 +231,8 @@ def plot_sensitivity(numbers: Sequence[Any], lines: Mapping[str, Sequence[Cell]]
     Axes
         The axes that were drawn on.
     """
-    axes, places = axes_of(ax), np.arange(len(numbers), dtype=np.float64)
+    axes = axes_of(ax)
+    places = np.arange(len(numbers), dtype=np.float64)
     for number, (label, cells) in enumerate(lines.items()):
         low, high = _mark(axes, cells, number, label, places, across=True, markersize=3.5, linewidth=1.2)
         axes.fill_between(places, low, high, color=COLOURS[number % 6], alpha=0.12, linewidth=0)

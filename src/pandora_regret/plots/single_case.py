@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,12 +44,14 @@ def plot_search_trace(plan: Plan, ax: Axes | None = None, currency: str | None =
     axes.plot(costs[1:], done[1:], "o", color=COLOUR, markersize=4)
     total = f"expected total {money(plan.expected_cost, currency)}"
     axes.axvline(plan.expected_cost, color=EXPECTED, linestyle="--", linewidth=1.2, label=total)
-    named, behind = 0.0, {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5}
+    background = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5}
+    done_at_last_name = 0.0
     for step in plan.steps:
-        if step.done - named >= LEAST_STEP:
-            named, place = step.done, (step.total_cost, 100 * step.done)
+        if step.done - done_at_last_name >= LEAST_STEP:
+            done_at_last_name = step.done
             name = shortened(str(step.test), LONGEST_NAME)
-            beside(axes, name, place, (5, -4, "left", "top"), fontsize="small", bbox=behind)
+            point = (step.total_cost, 100 * step.done)
+            beside(axes, name, point, (5, -4, "left", "top"), fontsize="small", bbox=background)
     axes.set_xlim(0, 1.3 * max(*costs, plan.expected_cost))  # room for the last name
     axes.set(ylim=(0, 105), ylabel="found by now (%)")
     axes.set_xlabel(with_unit("spent so far", currency), parse_math=False)
@@ -64,7 +66,8 @@ def draw_search_trace(plan: Plan, path: Place, currency: str | None = "") -> Pat
     return Path(path)
 
 
-RIGHT, WRONG = COLOURS[0], COLOURS[4]
+RIGHT = COLOURS[0]
+WRONG = COLOURS[4]
 LETTER = 0.65  # its width, of the size of print
 FEWEST_LETTERS = 3  # of a name that is still worth writing
 
@@ -108,25 +111,14 @@ def plot_bills(
     ['cold', 'flu', '40']
     """
     axes = axes_of(ax)
-    bills: list[list[PlanStep]] = []
-    for name, forecast in forecasts.items():
-        if truth not in forecast:
-            fix = f"name one of {list(forecast)}"
-            raise InputError(f"truth is {truth!r}, which forecast {name!r} does not know: {fix}.")
-        steps = plan_search(forecast, costs).steps
-        bills.append(list(steps[: [step.test for step in steps].index(truth) + 1]))
-    letters = 72 * axes.bbox.width / axes.figure.dpi / (LETTER * float(axes.xaxis.label.get_fontsize()))  # across
+    bills = [_bill(name, forecast, truth, costs) for name, forecast in forecasts.items()]
     longest = max((bill[-1].total_cost for bill in bills), default=0.0)
+    points_across = 72 * axes.bbox.width / axes.figure.dpi
+    letters_across = points_across / (LETTER * float(axes.xaxis.label.get_fontsize()))
     for row, bill in enumerate(bills):
         for step in bill:
-            start, is_truth = step.total_cost - step.cost, step is bill[-1]
-            colour, ink = (RIGHT, "white") if is_truth else (WRONG, "black")
-            [piece] = axes.barh(row, step.cost, left=start, height=0.55, color=colour, edgecolor="white")
-            if (room := int(letters / longest * step.cost)) >= FEWEST_LETTERS:
-                words: Style = {"ha": "center", "va": "center", "color": ink, "parse_math": False}
-                name = shortened(str(step.test), room)
-                text = axes.text(start + step.cost / 2, row, name, clip_on=True, **words)
-                text.set_clip_path(piece)  # widths are estimates
+            room = int(letters_across / longest * step.cost)
+            _draw_step(axes, row, step, room, is_truth=step is bill[-1])
         paid = bill[-1].total_cost
         beside(axes, money(paid, currency), (paid, row), (4, 0, "left", "center"), weight="bold")
     axes.set_yticks(range(len(forecasts)), list(forecasts), parse_math=False)
@@ -134,3 +126,25 @@ def plot_bills(
     axes.margins(x=0.12)
     axes.set_xlabel(f"paid until the truth, {truth}, is found", parse_math=False)
     return open_frame(axes)
+
+
+def _bill(name: str, forecast: Mapping[Any, float], truth: Any, costs: Mapping[Any, float]) -> Sequence[PlanStep]:
+    """The tests that the forecast's search makes, up to that of the truth."""
+    if truth not in forecast:
+        fix = f"name one of {list(forecast)}"
+        raise InputError(f"truth is {truth!r}, which forecast {name!r} does not know: {fix}.")
+    steps = plan_search(forecast, costs).steps
+    n_tested = [step.test for step in steps].index(truth) + 1
+    return steps[:n_tested]
+
+
+def _draw_step(axes: Axes, row: int, step: PlanStep, room: int, *, is_truth: bool) -> None:
+    """One test as a piece of its row's bar, and its name, shortened to the letters that it has room for."""
+    colour = RIGHT if is_truth else WRONG
+    start = step.total_cost - step.cost
+    [piece] = axes.barh(row, step.cost, left=start, height=0.55, color=colour, edgecolor="white")
+    if room >= FEWEST_LETTERS:
+        name = shortened(str(step.test), room)
+        style: Style = {"ha": "center", "va": "center", "color": "white" if is_truth else "black"}
+        text = axes.text(start + step.cost / 2, row, name, clip_on=True, parse_math=False, **style)
+        text.set_clip_path(piece)  # widths are estimates
