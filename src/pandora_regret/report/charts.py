@@ -24,7 +24,10 @@ MOST_TICKS = 6
 MOST_COLUMNS = 4  # models side by side
 MOST_PAIRS = 10  # of wrong tests
 
-BUMP_ROW, BUMP_TOP, BUMP_GUTTER, BUMP_COLUMN = 26, 56, 216, 88
+BUMP_ROW = 26
+BUMP_TOP = 56
+BUMP_GUTTER = 216
+BUMP_COLUMN = 88
 TITLE_LETTERS = 13
 
 
@@ -47,12 +50,16 @@ class Axis:
     def around(cls, values: Iterable[float | None], padding: float = 0.05) -> Axis:
         """An axis a little wider than the values; undefined ones are left out."""
         shown = [value for value in values if value is not None and isfinite(value)] or [0.0, 1.0]
-        low, high = min(shown), max(shown)
-        largest = max(abs(low), abs(high))
+        least = min(shown)
+        most = max(shown)
+        largest = max(abs(least), abs(most))
         if largest < SMALLEST:  # whose parts no floating-point number could tell apart
-            low, high, largest = 0.0, 0.0, 2.0
-        room = padding * (high - low) if high - low > ALIKE * largest else 0.5 * largest
-        low, high = low - room, high + room
+            least = 0.0
+            most = 0.0
+            largest = 2.0
+        room = padding * (most - least) if most - least > ALIKE * largest else 0.5 * largest
+        low = least - room
+        high = most + room
         unit = 10.0 ** floor(log10((high - low) / MOST_TICKS))
         step = next(unit * factor for factor in (1, 2, 5, 10) if (high - low) / (unit * factor) <= MOST_TICKS)
         numbers = range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)
@@ -67,30 +74,36 @@ def cost_bars(models: Sequence[ModelResult]) -> list[dict[str, Any]]:
     """One bar per model, from zero: what nobody could save, what recalibrating would, what else is wasted."""
     costs = [model.scores["expected_cost"] for model in models]
     reach = max(end or 0.0 for cost in costs for end in (cost.value, cost.high)) or 1.0
+
+    def place(amount: float | None) -> float | None:
+        return None if amount is None else round(100 * amount / reach, 3)
+
     bars = []
     for model, cost in zip(models, costs, strict=True):
         least = min(model.unavoidable, model.cost)
-        again = model.recalibrated and model.recalibrated.saved.value
-        saved = min(max(again or 0.0, 0.0), model.cost - least)
-        parts, x = [], 0.0
-        for kind, amount in (("unavoidable", least), ("recal", saved), ("waste", model.cost - least - saved)):
+        saving = model.recalibrated.saved.value if model.recalibrated else None
+        saved = min(max(saving or 0.0, 0.0), model.cost - least)
+        amounts = {"unavoidable": least, "recal": saved, "waste": model.cost - least - saved}
+        parts = []
+        x = 0.0
+        for kind, amount in amounts.items():
             width = 100 * amount / reach
             parts.append({"kind": kind, "amount": amount, "x": round(x, 3), "width": round(width, 3)})
             x += width
-        low, high = (None if end is None else round(100 * end / reach, 3) for end in (cost.low, cost.high))
-        bars.append({"cost": cost, "parts": parts, "x": round(x, 3), "low": low, "high": high})
+        end = round(x, 3)
+        bars.append({"cost": cost, "parts": parts, "x": end, "low": place(cost.low), "high": place(cost.high)})
     return bars
 
 
 def group_strips(breakdown: Breakdown, models: Sequence[ModelResult]) -> Facts:
     """Groups as rows of a chart, on one axis: costs under the cheapest models and those that a flag is about."""
-    named = [m for m, model in enumerate(models) if any(model.name in flag for flag in breakdown.all_flags)]
-    named = named[: MOST_COLUMNS + 1]
-    others = [m for m in range(len(models)) if m not in named]
-    shown = sorted([*named, *others][: max(MOST_COLUMNS, len(named))])
+    flagged = [m for m, model in enumerate(models) if any(model.name in flag for flag in breakdown.all_flags)]
+    flagged = flagged[: MOST_COLUMNS + 1]
+    unflagged = [m for m in range(len(models)) if m not in flagged]
+    shown = sorted([*flagged, *unflagged][: max(MOST_COLUMNS, len(flagged))])
     costs = (group.models[m].cost for group in breakdown.groups for m in shown)
     axis = Axis.around(end for cost in costs for end in (cost.low, cost.value, cost.high))
-    return {**vars(breakdown), "shown": shown, "axis": axis}
+    return {"breakdown": breakdown, "shown": shown, "axis": axis}
 
 
 def wrong_tests(models: Sequence[ModelResult], classes: Sequence[str]) -> Facts:
@@ -112,10 +125,7 @@ def wrong_tests(models: Sequence[ModelResult], classes: Sequence[str]) -> Facts:
 
 def bump_chart(models: Sequence[ModelResult], metrics: Sequence[MetricInfo], ranks: Facts) -> Facts:
     """Ranks among these models by every metric: one column per metric, one line per model."""
-    columns = []
-    for metric in metrics:
-        of_all = np.array(ranks[metric.key])[:, None]
-        columns.append(((of_all > of_all.T).sum(axis=1) + ((of_all == of_all.T).sum(axis=1) + 1) / 2).tolist())
+    columns = [_ranks_among(ranks[metric.key]) for metric in metrics]
     across = [BUMP_GUTTER + BUMP_COLUMN * k for k in range(len(metrics))]
     titles = [wrap(metric.title, TITLE_LETTERS)[:3] for metric in metrics]
     ends = [places(columns[0]), places(columns[-1])]
@@ -123,14 +133,10 @@ def bump_chart(models: Sequence[ModelResult], metrics: Sequence[MetricInfo], ran
     def row(rank: float) -> float:
         return round(BUMP_TOP + BUMP_ROW * (rank - 0.5), 2)
 
-    lines = [
-        {
-            "name": model.name,
-            "points": [(x, row(column[i])) for x, column in zip(across, columns, strict=True)],
-            "ends": [row(end[i]) for end in ends],
-        }
-        for i, model in enumerate(models)
-    ]
+    lines = []
+    for number, model in enumerate(models):
+        points = [(x, row(column[number])) for x, column in zip(across, columns, strict=True)]
+        lines.append({"name": model.name, "points": points, "ends": [row(end[number]) for end in ends]})
     height = BUMP_TOP + BUMP_ROW * len(models)
     return {
         "columns": list(zip(across, titles, strict=True)),
@@ -138,6 +144,14 @@ def bump_chart(models: Sequence[ModelResult], metrics: Sequence[MetricInfo], ran
         "height": height,
         "gutter": BUMP_GUTTER,
     }
+
+
+def _ranks_among(ranks: Sequence[float]) -> list[float]:
+    """Ranks 1, 2, ... of the models that are shown, by their ranks among all; ties share the mean rank."""
+    column = np.array(ranks)[:, None]
+    n_before = (column > column.T).sum(axis=1)
+    n_tied = (column == column.T).sum(axis=1)  # itself included
+    return list((n_before + (n_tied + 1) / 2).tolist())
 
 
 @dataclass(frozen=True)

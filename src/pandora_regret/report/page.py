@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import date
 from functools import cache
 from hashlib import sha256
-from importlib.resources import files
+from importlib import resources
 from math import log10
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import numpy as np
 
 from pandora_regret._version import __version__
 from pandora_regret.compare import Comparison
-from pandora_regret.compare.result import BreakEven
+from pandora_regret.compare.result import Breakdown, BreakEven
 from pandora_regret.compare.verdict import (
     FEW_CLUSTERS,
     KINDS,
@@ -147,35 +147,68 @@ def render_report(
         raise InputTypeError(f"comparison is {kind}: pass what compare() returns, or its to_dict().")
     shown, left_out = _select_models(whole if cases else replace(whole, sample=None), show)
     unit = shown.costs.currency
-    return render_page(
-        "page.html.j2",
-        STYLES,
-        SCRIPTS,
-        title=title,
-        formats=Formats((model.cost for model in shown.models), unit),
-        n_models=len(whole.models),
-        left_out=left_out,
-        rough=lambda amount: money(amount, unit),
-        byline=list(_byline(whole)),
-        rules={"sentences": VERDICT, "kinds": list(KINDS.items()), "unseen": UNSEEN, "few": FEW_CLUSTERS}
-        | {"most_names": MOST_NAMES, "what": whole.what},
-        **vars(replace(shown)) | _views(shown),  # with fields that a file did not have
-    )
+    rules = {
+        "sentences": VERDICT,
+        "kinds": list(KINDS.items()),
+        "unseen": UNSEEN,
+        "few": FEW_CLUSTERS,
+        "most_names": MOST_NAMES,
+        "what": whole.what,
+    }
+    values: Fields = {
+        "library": shown.library,
+        "data": shown.data,
+        "costs": shown.costs,
+        "interval": shown.interval,
+        "metrics": shown.metrics,
+        "models": shown.models,
+        "differences": shown.differences,
+        "ranks": shown.ranks,
+        "disagreements": shown.disagreements,
+        "largest_pairs": shown.largest_pairs,
+        "scenarios": shown.scenarios,
+        "verdict": shown.verdict,
+        "notes": shown.notes,
+        "files": shown.files,
+        "done": shown.done,
+        "sample": shown.sample,
+        **_views(shown),
+        "title": title,
+        "formats": Formats((model.cost for model in shown.models), unit),
+        "n_models": len(whole.models),
+        "left_out": left_out,
+        "rough": lambda amount: money(amount, unit),
+        "byline": list(_byline(whole)),
+        "rules": rules,
+    }
+    return render_page("page.html.j2", STYLES, SCRIPTS, **values)
 
 
 def render_page(template: str, styles: tuple[str, ...], scripts: tuple[str, ...] = (), **values: Any) -> str:
     """A template with its values, and with its own style and scripts, beside which nothing runs or is loaded."""
-    assets = files("pandora_regret.report") / "assets"
-    style, script = (
-        "\n".join((assets / name).read_text(encoding="utf-8") for name in names) for names in (styles, scripts)
-    )
-    style_hash, script_hash = (b64encode(sha256(text.encode()).digest()).decode() for text in (style, script))
-    own = f"style-src 'sha256-{style_hash}'; script-src 'sha256-{script_hash}'; img-src data:"
-    policy = f"default-src 'none'; {own}; base-uri 'none'; form-action 'none'"
-    about = {"library": f"pandora-regret {__version__}", "style": style, "script": script, "policy": policy}
+    style = _joined_assets(styles)
+    script = _joined_assets(scripts)
+    allowed = f"style-src 'sha256-{_hash(style)}'; script-src 'sha256-{_hash(script)}'; img-src data:"
+    frame = {
+        "library": f"pandora-regret {__version__}",
+        "style": style,
+        "script": script,
+        "policy": f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'",
+    }
     environment = _environment(import_optional("jinja2", extra="report"))
-    page: str = environment.get_template(template).render(about | values)
+    page: str = environment.get_template(template).render(frame | values)
     return page
+
+
+def _joined_assets(names: Sequence[str]) -> str:
+    """The package's own style sheets, or scripts, as one text."""
+    assets = resources.files("pandora_regret.report") / "assets"
+    return "\n".join((assets / name).read_text(encoding="utf-8") for name in names)
+
+
+def _hash(text: str) -> str:
+    """As a content security policy names a text that a browser may run."""
+    return b64encode(sha256(text.encode()).digest()).decode()
 
 
 @cache
@@ -193,8 +226,13 @@ def _environment(jinja2: Any) -> Any:
         lstrip_blocks=True,
     )
     environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
-    filters = (count, shortened, typed, without_direction_marks)
-    environment.filters |= {each.__name__: each for each in filters} | {"capital": capitalised}
+    environment.filters |= {
+        "count": count,
+        "shortened": shortened,
+        "typed": typed,
+        "without_direction_marks": without_direction_marks,
+        "capital": capitalised,
+    }
     return environment
 
 
@@ -203,46 +241,54 @@ def _select_models(comparison: Comparison, asked: Sequence[str]) -> tuple[Compar
 
     Ranks, chances and sentences stay those of all models.
     """
-    every = [model.name for model in comparison.models]
-    for unknown in (name for name in asked if name not in every):
-        raise InputError(argument="show", value=unknown, fix=did_you_mean(unknown, every))
-    if len(every) <= MOST_MODELS:
+    all_names = [model.name for model in comparison.models]
+    for name in asked:
+        if name not in all_names:
+            raise InputError(argument="show", value=name, fix=did_you_mean(name, all_names))
+    if len(all_names) <= MOST_MODELS:
         return comparison, None
     leaders = {group.leader for part in comparison.by for group in part.groups}
-    names = {*every[:CHEAPEST], *every[-COSTLIEST:], *asked, *leaders}
-    numbers = [number for number, name in enumerate(every) if name in names]
+    names = {*all_names[:CHEAPEST], *all_names[-COSTLIEST:], *asked, *leaders}
+    numbers = [number for number, name in enumerate(all_names) if name in names]
 
     def only(of_all: Sequence[Any]) -> tuple[Any, ...]:
         return tuple(of_all[number] for number in numbers)
 
-    breakdowns = (
-        replace(part, groups=tuple(replace(group, models=only(group.models)) for group in part.groups))
-        for part in comparison.by
-    )
+    def of_shown_models(breakdown: Breakdown) -> Breakdown:
+        groups = [replace(group, models=only(group.models)) for group in breakdown.groups]
+        return replace(breakdown, groups=tuple(groups))
+
     shown = replace(
         comparison,
         models=only(comparison.models),
         differences=tuple(gap for gap in comparison.differences if {gap.model, gap.against} <= names),
         ranks={key: only(ranks) for key, ranks in comparison.ranks.items()},
-        by=tuple(breakdowns),
+        by=tuple(map(of_shown_models, comparison.by)),
     )
+    parts = [f"the {CHEAPEST} cheapest", f"the {COSTLIEST} most expensive"]
     more = len(names) - CHEAPEST - COSTLIEST
-    others = f"{more} that {'was' if more == 1 else 'were'} asked for, or cheapest in a group"
-    parts = listed([f"the {CHEAPEST} cheapest", f"the {COSTLIEST} most expensive", others][: 2 + (more > 0)])
-    return shown, f"Of {count(len(every))} models this page shows {parts}; pandora compare --json tells of all."
+    if more > 0:
+        parts.append(f"{more} that {'was' if more == 1 else 'were'} asked for, or cheapest in a group")
+    n_models = count(len(all_names))
+    return shown, f"Of {n_models} models this page shows {listed(parts)}; pandora compare --json tells of all."
 
 
 def _byline(comparison: Comparison) -> Iterator[str]:
     """What stands below the heading: when, what was compared, on how many cases, at which prices, with what."""
-    data, costs, today = comparison.data, comparison.costs, date.today()
+    data = comparison.data
+    costs = comparison.costs
+    today = date.today()
     yield f"{today.day} {today:%B %Y}"
     models = counted(len(comparison.models), "model")
     yield f"{counted(data.rows, 'case')}, {count(len(data.classes))} classes, {models}"
     if comparison.files:
         yield listed(comparison.files, MOST_NAMED)
-    stated = zip(data.classes, costs.typical or (), strict=False) if costs.currency is not None else ()
-    prices = [f"{class_name(name)} {money(price, costs.currency)}" for name, price in stated]
-    prices[MOST_NAMED:] = [f"{more} more"] if (more := len(prices) - MOST_NAMED) > 0 else []
+    prices: list[str] = []
+    if costs.currency is not None and costs.typical is not None:
+        stated = zip(data.classes, costs.typical, strict=False)
+        prices = [f"{class_name(name)} {money(price, costs.currency)}" for name, price in stated]
+    if len(prices) > MOST_NAMED:
+        prices = [*prices[:MOST_NAMED], f"{len(prices) - MOST_NAMED} more"]
     source = f"prices from {costs.source}" if costs.source else "prices"
     yield f"{source}: {', '.join(prices)}" if prices else source
     yield comparison.library
@@ -250,31 +296,25 @@ def _byline(comparison: Comparison) -> Iterator[str]:
 
 def _views(comparison: Comparison) -> Fields:
     """What the templates show that the comparison does not say in so many words."""
-    models, classes, gaps = comparison.models, comparison.data.classes, comparison.gaps
-    close = {comparison.verdict.leader, *comparison.verdict.level, *comparison.verdict.undecided}
-    apart = (number for number, model in enumerate(models) if model.name not in close)
+    models = comparison.models
+    classes = comparison.data.classes
+    gaps = comparison.gaps
     ranked = sorted(
         (metric for metric in comparison.metrics if metric.key not in LIKE_COST),
         key=lambda metric: metric.key != "expected_cost",
     )
-    prices = {each.test: _flips(each, comparison.costs.currency) for each in comparison.break_even}
-    flips, table = [prices.get(name) for name in classes], models[0].pair_costs
-    spent = np.nan_to_num(np.array(table, dtype=np.float64)).sum(axis=0) if table else np.zeros(len(classes))
-    changes = [flip is not None and len(flip) > 1 for flip in flips]
-    facts = comparison.to_dict()
-    too_large: Fields = {"pair_costs": []} if len(classes) > MOST_CLASSES else {}
-    too_large |= {"by_class": []} if len(classes) > MOST_CLASSES_LISTED and comparison.sample is None else {}
+    flip_of_test = {test.test: _flips(test, comparison.costs.currency) for test in comparison.break_even}
+    flips = [flip_of_test.get(name) for name in classes]
     workup = comparison.workup
     if workup and workup.picture:  # as an image nothing can run in it, whoever wrote the comparison
         encoded = b64encode(workup.picture.encode("utf-8", errors="replace")).decode()
         workup = replace(workup, picture=f"data:image/svg+xml;base64,{encoded}")
     return {
-        "download": facts | {"models": [model | too_large for model in facts["models"]]},
+        "download": _download(comparison),
         "bars": cost_bars(models),
         "against": [gaps[model.name].more if model.name in gaps else Estimate(None) for model in models],
-        "instead": next(apart, 1),  # the first that certainly costs more, or else the next
-        # First tests whose price can change who is cheapest; then by what wrong ones cost the cheapest model
-        "tests": sorted(range(len(classes)), key=lambda k: (not changes[k], -spent[k])),
+        "instead": _first_apart(comparison),
+        "tests": _order_of_tests(comparison, flips),
         "flips": flips,
         "breakdowns": [group_strips(breakdown, models) for breakdown in comparison.by],
         "wrong_tests": wrong_tests(models, classes),
@@ -287,25 +327,67 @@ def _views(comparison: Comparison) -> Fields:
     }
 
 
-def _flips(each: BreakEven, unit: str | None) -> Fields:
+def _download(comparison: Comparison) -> Fields:
+    """The comparison as data, without the largest tables of very many classes."""
+    n_classes = len(comparison.data.classes)
+    emptied: Fields = {}
+    if n_classes > MOST_CLASSES:
+        emptied["pair_costs"] = []
+    if n_classes > MOST_CLASSES_LISTED and comparison.sample is None:
+        emptied["by_class"] = []
+    whole = comparison.to_dict()
+    return whole | {"models": [model | emptied for model in whole["models"]]}
+
+
+def _first_apart(comparison: Comparison) -> int:
+    """The number of the first model that certainly costs more than the leader, or else of the next."""
+    verdict = comparison.verdict
+    close = {verdict.leader, *verdict.level, *verdict.undecided}
+    for number, model in enumerate(comparison.models):
+        if model.name not in close:
+            return number
+    return 1
+
+
+def _order_of_tests(comparison: Comparison, flips: Sequence[Fields | None]) -> list[int]:
+    """First tests whose price can change who is cheapest; then by what wrong ones cost the cheapest model."""
+    n_classes = len(flips)
+    table = comparison.models[0].pair_costs
+    spent = np.nan_to_num(np.array(table, dtype=np.float64)).sum(axis=0) if table else np.zeros(n_classes)
+    can_change = [flip is not None and len(flip) > 1 for flip in flips]
+    return sorted(range(n_classes), key=lambda k: (not can_change[k], -spent[k]))
+
+
+def _flips(test: BreakEven, unit: str | None) -> Fields:
     """The prices of a test at which another model becomes the better choice, and their places on a slider."""
     sides: Fields = {}
-    ranges: dict[str, list[str]] = {}
-    crossings = [(side, at) for side, at in (("below", each.below), ("above", each.above)) if at is not None]
-    for side, crossing in crossings:
-        if (at := price_between(crossing, each.stated, unit)) != NOT_SETTLED:
-            place = min(max(50 * (1 + log10(crossing.price / each.stated)), 0.0), 100.0)
-            sides[side] = {"price": crossing.price, "place": round(place, 3)}
-            ranges.setdefault(without_direction_marks(crossing.leader), []).append(f"{side} {at}")
-    flips = "; ".join(f"{leader} is the better choice {' and '.join(at)}" for leader, at in ranges.items())
-    return {"sentence": flips or (NOT_SETTLED if crossings else "no change"), **sides}
+    prices_by_leader: dict[str, list[str]] = {}
+    crossings = {"below": test.below, "above": test.above}
+    for side, crossing in crossings.items():
+        if crossing is None:
+            continue
+        price = price_between(crossing, test.stated, unit)
+        if price == NOT_SETTLED:
+            continue
+        place = min(max(50 * (1 + log10(crossing.price / test.stated)), 0.0), 100.0)
+        sides[side] = {"price": crossing.price, "place": round(place, 3)}
+        prices_by_leader.setdefault(without_direction_marks(crossing.leader), []).append(f"{side} {price}")
+    if prices_by_leader:
+        sentence = "; ".join(
+            f"{leader} is the better choice {' and '.join(prices)}" for leader, prices in prices_by_leader.items()
+        )
+    elif test.below is None and test.above is None:
+        sentence = "no change"
+    else:
+        sentence = NOT_SETTLED
+    return {"sentence": sentence, **sides}
 
 
 def _panels(comparison: Comparison) -> Iterator[Fields]:
     """Each model in detail; of very many classes those whose cases cost the most together, in their own order."""
     for model in comparison.models:
         spent = [-(row.weight * (row.expected_cost or 0.0)) for row in model.by_class]
-        bins = [(each.predicted, each.observed, each.low, each.high) for each in model.calibration]
+        bins = [(part.predicted, part.observed, part.low, part.high) for part in model.calibration]
         axis = Axis.around(end for ends in bins for end in ends)  # both are equal
         kept = np.sort(np.argsort(spent, kind="stable")[:MOST_CLASSES_LISTED])
         yield {
@@ -322,20 +404,23 @@ def worked_case(comparison: Comparison) -> Facts | None:
 
     Of all such cases, the one whose saving is nearest to their mean. None without cases, prices or a second model.
     """
-    sample, prices = comparison.sample, comparison.costs.typical
+    sample = comparison.sample
+    prices = comparison.costs.typical
     if sample is None or prices is None or len(comparison.models) < 2:
         return None
-    costs, truth = np.array(prices), sample.truths()
+    costs = np.array(prices)
+    truth = sample.truths()
     names = [model.name for model in comparison.models[:2]]
     forecasts = [sample.probabilities(name) for name in names]
     orders = [search_order(forecast, costs) for forecast in forecasts]
-    first, second = (np.cumsum(costs[order], axis=1)[order == truth[:, None]] for order in orders)
-    saved = np.where(second > first, second - first, np.nan)
+    paid = [np.cumsum(costs[order], axis=1)[order == truth[:, None]] for order in orders]
+    saved = np.where(paid[1] > paid[0], paid[1] - paid[0], np.nan)
     row = int(np.nanargmin(np.abs(saved - np.nanmean(saved)))) if np.isfinite(saved).any() else 0
     plans = []
     for name, forecast, order in zip(names, forecasts, orders, strict=True):
-        until = order[row, : order[row].tolist().index(truth[row]) + 1].tolist()
-        steps = [(k, float(forecast[row, k])) for k in until]
-        spent, never = sum(prices[k] for k in until), len(costs) - len(until)
-        plans.append({"model": name, "steps": steps, "spent": spent, "never": never})
+        n_tested = order[row].tolist().index(truth[row]) + 1
+        tested = order[row, :n_tested].tolist()
+        steps = [(k, float(forecast[row, k])) for k in tested]
+        spent = sum(prices[k] for k in tested)
+        plans.append({"model": name, "steps": steps, "spent": spent, "never": len(costs) - n_tested})
     return {"row": row, "truth": comparison.data.classes[truth[row]], "plans": plans}
