@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 
+from pandora_regret.core.inputs import InputError
 from pandora_regret.workup import Workup
 
 
@@ -117,6 +118,74 @@ def _branch(workup, made, likelihood, together, results, spent):
     if confirmed or not after.any():
         return [np.zeros(len(likelihood))]
     return list(_policies(workup, found, after, spent))
+
+
+def random_endless(rng):
+    """No way to stop: tests that may rule classes out, some of them by chance; None where that is refused."""
+    classes, steps = names(int(rng.integers(2, 5))), {}
+    for number in range(int(rng.integers(1, 5))):
+        n_outcomes = int(rng.integers(2, 4))
+        possible = rng.random((n_outcomes, len(classes))) < 0.6
+        possible[0] |= ~possible.any(axis=0)
+        chances = rng.dirichlet(np.ones(n_outcomes), len(classes)).T * possible
+        chances = (chances / chances.sum(axis=0)).round(3)
+        chances[possible.argmax(axis=0), range(len(classes))] += 1 - chances.sum(axis=0)
+        outcomes = {
+            f"o{o}": dict(zip(classes, row.clip(0).tolist(), strict=True)) for o, row in enumerate(chances)
+        }
+        step = {"cost": round(float(rng.uniform(0.5, 5)), 2), "outcomes": outcomes}
+        if steps and rng.random() < 0.3:
+            before = str(rng.choice(list(steps)))
+            step["requires"] = f"{before}=o{rng.integers(2)}" if rng.random() < 0.5 else before
+        steps[f"step {number}"] = step
+    limits = {"unresolved": float(rng.choice([0, 1, 7])), "confirm": bool(rng.random() < 0.3)}
+    if rng.random() < 0.3:
+        limits["budget"] = 0.6 * sum(step["cost"] for step in steps.values())
+    if rng.random() < 0.3:
+        limits["rounds"] = {"fee": 1.0, "together": list(steps)}
+    try:
+        return Workup(classes, steps, **limits)
+    except InputError:
+        return None
+
+
+def can_end(workup, made, likelihood, spent=0.0):
+    """Whether a work-up can still end with a class, after these steps: everything that may follow is tried."""
+    for together in _orders(workup, made):
+        cost = sum(step.cost for step in together) + workup.fee
+        if workup.budget is not None and spent + cost > workup.budget + 1e-9:
+            continue
+        for after, found, ended in _results(workup, made, likelihood, together):
+            if ended or can_end(workup, found, after, spent + cost):
+                return True
+    return False
+
+
+def cost_without_stops(workup, weights, made=None, likelihood=None):
+    """What must be paid at least where a work-up goes on until a class is found, or none can be found any more."""
+    made = made or {}
+    likelihood = np.ones(len(weights)) if likelihood is None else likelihood
+    if not can_end(workup, made, likelihood):
+        return float(weights @ (likelihood * workup.unresolved))
+    costs = []
+    for together in _orders(workup, made):
+        cost = (sum(step.cost for step in together) + workup.fee) * float(weights @ likelihood)
+        for after, found, ended in _results(workup, made, likelihood, together):
+            cost += 0.0 if ended else cost_without_stops(workup, weights, found, after)
+        costs.append(cost)
+    return min(costs)
+
+
+def _results(workup, made, likelihood, together):
+    """What steps may show: likelihoods, the outcomes so far, and whether the work-up ends there."""
+    for results in product(*(range(len(step.outcomes)) for step in together)):
+        after, found, confirmed = likelihood.copy(), dict(made), False
+        for step, result in zip(together, results, strict=True):
+            after *= step.chances[result]
+            confirmed |= step.confirmed[result] is not None
+            found[step.name] = result
+        if after.any():
+            yield after, found, confirmed if workup.confirm else np.count_nonzero(after) == 1
 
 
 def noisy_test(classes, rates, cost=1):

@@ -156,6 +156,7 @@ def test_every_mistake_is_one_sentence_with_its_key(load, old, new, said):
 
 
 LOOK = {"cost": 1, "confirms": "a"}
+NOISY = {"cost": 1, "positive_for": ["a"], "sensitivity": 0.9, "specificity": 0.8}
 
 
 @pytest.mark.parametrize(
@@ -171,6 +172,14 @@ LOOK = {"cost": 1, "confirms": "a"}
         ),
         ({"hierarchy": {"a": 1}}, "classes contains 'b', which nothing can ever confirm"),
         ({"steps": {"look": LOOK}}, "classes contains 'b', which nothing can ever confirm: add a step"),
+        (
+            {"steps": {"ask": NOISY}, "confirm": False},
+            "classes contains 'a', which nothing can ever tell from 'b': add a step that tells them apart, or a",
+        ),
+        (
+            {"steps": {"look": LOOK | {"sensitivity": 0.9}}, "confirm": False},
+            "classes contains 'b', which nothing can ever tell from 'a'",
+        ),
         (
             {"steps": {"look": LOOK, "probe": {"cost": 1, "requires": "look=yes", "confirms": "b"}}},
             "steps.probe.requires asks for outcomes that no case has at once",

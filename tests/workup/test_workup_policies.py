@@ -8,10 +8,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from workups import (
+    can_end,
+    cost_without_stops,
     every_policy,
     forecasts,
     names,
     noisy_test,
+    random_endless,
     random_forest,
     random_hierarchy,
     random_naming,
@@ -230,6 +233,46 @@ def test_a_class_that_is_left_over_is_not_confirmed():
     for confirm, expected in zip((True, False), costs.values(), strict=True):
         workup = search_workup([1.0, 5.0], confirm=confirm)
         assert costs_by_class(GraphPolicy(workup), [0.9, 0.1])[0].tolist() == expected
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_without_stops_nothing_is_done_once_no_class_can_be_found(block):
+    """Graph, planner and score against a recursion that tries everything that may follow."""
+    tried = set()
+    for seed in range(150 * block, 150 * block + 150):
+        rng = np.random.default_rng(seed)
+        workup = random_endless(rng)
+        if workup is None:
+            continue
+        space = StateSpace(workup)
+        everything = np.ones(len(workup.classes))
+        assert space.can_end(space.start()[0]) == can_end(workup, {}, everything), seed
+        if workup.budget is None:
+            tried.add(workup.confirm)
+            p = rng.dirichlet(everything)
+            expected = cost_without_stops(workup, p)
+            by_planner = plan_workup(p, workup, method="planner", seconds=1e9)
+            assert workup_entropy([p], workup) == pytest.approx(expected, rel=1e-11), seed
+            assert plan_workup(p, workup).expected_cost == pytest.approx(expected, rel=1e-11), seed
+            assert by_planner.expected_cost == pytest.approx(expected, rel=1e-9), seed
+            assert by_planner.is_optimal
+    assert tried == {True, False}
+
+
+def test_tests_that_cannot_find_the_class_any_more_are_not_paid_for():
+    """After two negative panels noisy tests are left, which shift the odds but single out nothing."""
+    steps = {
+        "rules a in": {"cost": 1.0, "outcomes": {"yes": {"a": 0.5}, "no": "otherwise"}, "confirming": []},
+        "rules b in": {"cost": 1.0, "outcomes": {"yes": {"b": 0.5}, "no": "otherwise"}, "confirming": []},
+        "noisy": noisy_test("ab", [0.8, 0.3], 7),
+    }
+    workup = Workup(["a", "b"], steps, confirm=False, unresolved=2)
+    # the likelier class is looked for first; then the other; then there is nothing to do: 1 + (1 - .35) (1 + ...)
+    found_first, found_second = 0.7 * 0.5, 0.3 * 0.5
+    expected = 1 + (1 - found_first) * 1 + (1 - found_first - found_second) * 2
+    for method in ("auto", "graph", "planner"):
+        assert plan_workup([0.7, 0.3], workup, method=method).expected_cost == pytest.approx(expected)
+    assert workup_entropy([[0.7, 0.3]], workup) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ class Workup:
         one of its tests answers, then the next. `stops`: ways to end before a class is confirmed, with a `loss`,
         or `wrong` for naming a class that is not the truth. `confirm`: whether the truth must be confirmed by a
         test; otherwise being the only class left is enough. `budget`: the most that a case may cost in steps.
-        `unresolved`: what it loses if nothing is left to do and no class is confirmed. `rounds`: the `fee` of
+        `unresolved`: without `stops`, what it loses once no class can be found any more. `rounds`: the `fee` of
         every round, and which steps can be ordered `together` in one. `items`, `title`, `currency` and so on.
 
     See Also
@@ -214,10 +214,31 @@ def check_possible(workup: Workup) -> None:
             problem = f"costs {least:g} with all that it requires, more than the budget of {workup.budget:g}"
             fail(f"{place}.cost", problem, "the step can never be made")
         reach.append({k for k in step.confirmed if k is not None and chances[k] > 0})
-    for k, name in enumerate(workup.classes if workup.confirm and not workup.stops else ()):
-        if k not in set().union(*reach):
-            fix = "add a step that confirms it, a way to stop, or confirm = false"
-            fail("classes", f"contains {name!r}, which nothing can ever confirm", fix)
+    if not workup.stops:
+        check_can_end(workup, reach)
+
+
+def check_can_end(workup: Workup, confirmable: list[set[int]]) -> None:
+    """No class that would never be found, where there is no way to stop; each step's classes that it can confirm.
+
+    Where a class need not be confirmed, it is found when it is the only one left: for every other class there must
+    be an outcome that it may have, and the other may not.
+    """
+    if workup.confirm:
+        for k, name in enumerate(workup.classes):
+            if k not in set().union(*confirmable):
+                fix = "add a step that confirms it, a way to stop, or confirm = false"
+                fail("classes", f"contains {name!r}, which nothing can ever confirm", fix)
+        return
+    n_classes = len(workup.classes)
+    told_apart = np.eye(n_classes, dtype=bool)  # (K, K): whether a class may have an outcome that another may not
+    for step, before in zip(workup.steps, workup.before, strict=True):
+        makeable = workup.likelihood(before) > 0
+        for row in np.array(step.chances):
+            told_apart |= np.outer((row > 0) & makeable, row == 0)
+    for k, other in np.argwhere(~told_apart).tolist():
+        problem = f"contains {workup.classes[k]!r}, which nothing can ever tell from {workup.classes[other]!r}"
+        fail("classes", problem, "add a step that tells them apart, or a way to stop")
 
 
 Level = dict[int, frozenset[int]]  # steps that are searched, and the classes that each asks for

@@ -29,6 +29,7 @@ from pandora_regret.workup.description import Workup
 UNUSED = -1
 MOST_STATES = 200_000  # unless another limit is asked for
 MOST_TOGETHER = 8  # steps of one round: all their subsets are actions
+MOST_SEARCHED = 2_000  # states that are looked through to see whether a work-up without stops can end
 AFFORDABLE = 1 + 1e-12  # a budget is not exceeded by rounding
 
 Findings = Mapping[str, str | None]
@@ -75,6 +76,7 @@ class StateSpace:
         self.masks = [_bits(row > 0) for row in self.rows]
         self.confirms = [self._confirms(row) for row in self.results]
         self._tells: dict[int, list[bool]] = {}
+        self._can_end: dict[State, bool] = {}
         self.losses = np.array([end.losses for end in workup.endings])  # (stops, K)
         self.names_class = np.array([end.names_class for end in workup.endings], np.intp)
 
@@ -118,22 +120,76 @@ class StateSpace:
         return State(possible, outcomes, len(findings) if self.counts_rounds else 0, done), likelihood
 
     def open_actions(self, state: State) -> list[int]:
-        """Every action that is possible and of any use."""
-        can_end_well = (  # where there is no other way to end, a class may still be confirmed
-            any(k is not None and state.possible >> k & 1 for k in step.confirmed) and self.can_be_made(state, n)
-            for n, step in enumerate(self.workup.steps)
-        )
-        if state.done or not (self.workup.stops or not self.workup.confirm or any(can_end_well)):
+        """Every action that is possible and of any use; none where the work-up can no longer end as it should.
+
+        Where there are ways to stop, it always can. Where there are none, nothing is worth doing once no class
+        can be confirmed any more (or be the only one left, where that is enough): it ends there, unresolved.
+        """
+        if state.done or not (self.workup.stops or self.can_end(state)):
             return []
+        return self._useful_actions(state)
+
+    def _useful_actions(self, state: State) -> list[int]:
+        """Every action that can be taken now and paid for, and tells anything, or leads to a step that does."""
         tells = self.informative(state.possible)
-        ready = {  # and tell anything, or lead to a step that does
-            step
-            for step, after in enumerate(self.after)
-            if self.is_ready(state, step)
-            and (tells[step] or any(tells[other] and self.can_be_made(state, other) for other in after))
-        }
-        actions = [action for action, steps in enumerate(self.actions) if ready.issuperset(steps)]
+        useful = set[int]()
+        for step, after in enumerate(self.after):
+            if self.is_ready(state, step):
+                leads_on = any(tells[other] and self.can_be_made(state, other) for other in after)
+                if tells[step] or leads_on:
+                    useful.add(step)
+        actions = [action for action, steps in enumerate(self.actions) if useful.issuperset(steps)]
         return [action for action in actions if self._affordable(state, self.actions[action])]
+
+    def can_end(self, state: State) -> bool:
+        """Whether what can still be done may confirm a class, or leave only one where that is enough.
+
+        Single steps tell where a confirming step is all that is needed. Where several may have to work together,
+        or to be paid out of a budget, the states behind this one are searched; after MOST_SEARCHED of them the
+        answer is yes, so that the work-up goes on.
+        """
+        if state not in self._can_end:
+            if not self._may_end(state):
+                self._can_end[state] = False
+            elif self.workup.confirm and self.workup.budget is None:
+                self._can_end[state] = True
+            elif len(self._can_end) >= MOST_SEARCHED:
+                return True
+            else:
+                self._can_end[state] = self._some_action_ends(state)
+        return self._can_end[state]
+
+    def _some_action_ends(self, state: State) -> bool:
+        """Whether an action may end the work-up, or lead to a state in which it can end; small states first."""
+        states = list[State]()
+        for action in self._useful_actions(state):
+            for _, after in self.branches(state, action):
+                if after is None:
+                    return True
+                states.append(after)
+        states.sort(key=lambda after: after.possible.bit_count())
+        return any(self.can_end(after) for after in states)
+
+    def _may_end(self, state: State) -> bool:
+        """Whether single steps rule out that the work-up can end: False if they do."""
+        found = self._may_be_confirmed if self.workup.confirm else self._may_be_left_over
+        classes = (k for k in range(self.rows.shape[1]) if state.possible >> k & 1)
+        return any(found(state, k) for k in classes)
+
+    def _may_be_confirmed(self, state: State, k: int) -> bool:
+        """Whether a step that can still be made if class k is the truth confirms it."""
+        steps = enumerate(self.workup.steps)
+        return any(k in step.confirmed and self.can_be_made(state, number, 1 << k) for number, step in steps)
+
+    def _may_be_left_over(self, state: State, k: int) -> bool:
+        """Whether for every other class some outcome that class k can still have excludes it."""
+        left = state.possible
+        for step in range(len(self.before)):
+            if self.can_be_made(state, step, 1 << k):
+                for mask in self.masks[self.first[step] : self.first[step + 1]]:
+                    if mask >> k & 1:
+                        left &= mask
+        return left == 1 << k
 
     def branches(self, state: State, action: int) -> Iterator[tuple[int, State | None]]:
         """Where an action may lead, by the rows of its outcomes; to None where the work-up ends."""
@@ -145,13 +201,17 @@ class StateSpace:
                 ended = self._ends(possible, self.confirms[row])
                 yield row, None if ended else State(possible, tuple(outcomes), state.rounds + self.counts_rounds)
 
-    def can_be_made(self, state: State, step: int) -> bool:
-        """Whether a step has not been made, and all that it requires has come about or may still."""
+    def can_be_made(self, state: State, step: int, classes: int | None = None) -> bool:
+        """Whether a step has not been made, and all that it requires has come about or may still.
+
+        It may if one of these classes is the truth, one bit per class: those still possible, unless given.
+        """
         if state.outcomes[step] != UNUSED:
             return False
+        classes = state.possible if classes is None else classes
         may_be = (
             state.outcomes[b] == wanted
-            or (state.outcomes[b] == UNUSED and self.masks[self.first[b] + wanted] & state.possible)
+            or (state.outcomes[b] == UNUSED and self.masks[self.first[b] + wanted] & classes)
             for b, wanted in self.before[step]
             if wanted is not None
         )
