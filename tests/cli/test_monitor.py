@@ -4,12 +4,15 @@ import json
 import os
 import subprocess
 
+import numpy as np
 import pandas as pd
 import pytest
 from cli_files import PROGRAM, refused, run
 from monitored import CLASSES, COSTS, write_week
 
+from pandora_regret import InputError
 from pandora_regret.monitor import Monitor
+from pandora_regret.monitor.monitor import seal_state
 
 HOW = ("--time", "week", "--classes", ",".join(CLASSES))
 
@@ -263,10 +266,10 @@ def test_a_state_tells_nothing_but_how_files_are_laid_out(tmp_path, state, monke
     watch(state, write_week(tmp_path / "w1.csv", 1), "--time", "week")
     told = json.loads(state.read_bytes())
     told["command"]["layout"] = 3
-    state.write_text(json.dumps(told))
+    state.write_text(json.dumps(seal_state(told)))
     assert "is not the state of a monitor" in watch(state).stderr
     told["command"]["layout"] = {"html": "elsewhere.html", "close": True}
-    state.write_text(json.dumps(told))
+    state.write_text(json.dumps(seal_state(told)))
     assert watch(state, write_week(tmp_path / "w2.csv", 2)).exit_code == 0
     assert Monitor.from_state(json.loads(state.read_bytes())).paid.n == 80
     assert not (tmp_path / "elsewhere.html").exists()
@@ -294,3 +297,35 @@ def test_mistakes_are_said_in_a_sentence(tmp_path, state):
         state.write_text(damage)
         assert watch(state, file).exit_code == 2
         assert state.read_text() == damage
+
+
+def flipped(text, bit):
+    """Bytes of which one bit is another."""
+    copy = bytearray(text)
+    copy[bit // 8] ^= 1 << bit % 8
+    return bytes(copy)
+
+
+def test_a_flipped_bit_of_a_state_is_refused_or_changes_no_answer(tmp_path, state):
+    """Every bit of what the command keeps (unit, layout, roles), and some of all others."""
+    week = write_week(tmp_path / "w1.csv", 1, n=6)
+    watch(state, week, *HOW, "--costs", COSTS, "--currency", "USD")
+    whole = state.read_bytes()
+    answer = watch(state, "--json").stdout
+    of_the_command = range(8 * whole.index(b'"command"'), 8 * len(whole))
+    others = range(0, 8 * len(whole), 61)
+    for bit in (*of_the_command, *others):
+        damaged = flipped(whole, bit)
+        try:
+            read = json.loads(damaged)
+        except ValueError:
+            continue
+        if read == json.loads(whole):
+            continue
+        with pytest.raises(InputError) as refusal:
+            Monitor.from_state(read)
+        assert refusal.value.argument == "state"
+    for bit in np.random.default_rng(0).choice(of_the_command, 60, replace=False):
+        state.write_bytes(flipped(whole, int(bit)))
+        result = watch(state, "--json")
+        assert result.exit_code == 2 or result.stdout == answer

@@ -85,6 +85,7 @@ def monitor(asked: Asked) -> int:
     --drift-alarm is given. --dependent takes many more cases to notice anything: use it where a shock, such as an
     epidemic, moves all cases of a week.
     """
+    from pandora_regret.monitor.monitor import seal_state
     from pandora_regret.monitor.summary import sentences
 
     if asked.period is not None:  # for one release
@@ -96,7 +97,8 @@ def monitor(asked: Asked) -> int:
     with _locked(os.path.dirname(os.path.realpath(asked.state))):
         watched, taken, done = _updated(asked)
         kept = {"unit": asked.cost_unit, "layout": asked.only(*COLUMNS)} | asked.only(*ROLES)
-        text = json.dumps(watched.state() | {"command": kept}, allow_nan=False, separators=(",", ":"))
+        state = seal_state(watched.state() | {"command": kept})
+        text = json.dumps(state, allow_nan=False, separators=(",", ":"))
         write_atomically(asked.state, text.encode())
         if asked.html is not None:  # while nobody else can write a newer one
             from pandora_regret.report.monitor import write_monitor_page

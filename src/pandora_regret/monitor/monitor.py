@@ -35,7 +35,7 @@ from pandora_regret.monitor.streams import Paid, possible_costs
 from pandora_regret.monitor.summary import MonitorSummary, Period, summarise
 from pandora_regret.workup import Workup
 
-SCHEMA = "pandora-monitor/2"
+SCHEMA = "pandora-monitor/3"
 LABELS = 256  # labels of counted cases are told apart up to so many classes
 AT_ONCE = 256  # updates of cases without ids or times, which are worked off together, or when somebody looks
 OWN_ID = "each case needs an id of its own, in all files (--id)"
@@ -230,7 +230,7 @@ class Monitor:
             "newest": to_plain(self.newest),
             "seen": b64encode(np.array(sorted(self.seen.items()), dtype=SEEN).tobytes()).decode(),
         }
-        return state | {"check": _check_of(state)}
+        return seal_state(state)
 
     @classmethod
     def from_state(cls, state: Any, *, prior: Prior | None = None) -> Self:
@@ -377,9 +377,18 @@ def _keys(ids: Any) -> list[int]:
     return list(first)
 
 
+def seal_state(state: Mapping[str, Any]) -> dict[str, Any]:
+    """A monitor's state, with whatever the caller added to it, under a hash by which damage shows.
+
+    Whoever writes more into a state than `Monitor.state` returned, as the command does with the names of columns,
+    seals it again: `Monitor.from_state` refuses a state of which any part is not what was sealed.
+    """
+    return {**state, "check": _check_of(state)}
+
+
 def _check_of(state: Mapping[str, Any]) -> str:
-    """A hash of a state, by which damage shows; the command may add something of its own."""
-    checked = {name: state[name] for name in state if name not in ("check", "command")}
+    """A hash of all of a state but the hash itself."""
+    checked = {name: part for name, part in state.items() if name != "check"}
     return blake2b(json.dumps(checked, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
