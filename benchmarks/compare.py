@@ -11,7 +11,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from yardstick import claim, finish, process_seconds
+from yardstick import claim, finish, process_seconds, processor_seconds
+
+import pandora_regret as pr
+from pandora_regret.compare import compare
 
 COMMAND = ["-c", "from pandora_regret.cli import main; main()", "compare"]
 READER = """
@@ -50,7 +53,38 @@ def write_files(folder: Path, models: int, rows: int, classes: int) -> tuple[lis
     return paths, str(folder / "prices.csv")
 
 
+def priors() -> None:
+    """The library's `compare` under priors that take more work, against those that take little."""
+    truth, models, prices = simulated_models(20_000, 7, 3)
+    samples = prices * np.random.default_rng(1).lognormal(size=(200, 7))
+    observed = pr.Empirical(samples / samples.mean(axis=0))
+    unit = seconds_of(truth, models, prices, pr.LogNormal(1.0))
+    claim("compare, 3 x 20,000 x 7, Empirical", seconds_of(truth, models, prices, observed), "LogNormal", unit, 10)
+    truth, models, prices = simulated_models(20_000, 100, 2)
+    unit = seconds_of(truth, models, prices, pr.Uniform())
+    exponential = seconds_of(truth, models, prices, pr.Exponential())
+    claim("compare, 2 x 20,000 x 100, Exponential", exponential, "Uniform", unit, 3)
+
+
+def simulated_models(rows: int, classes: int, models: int) -> tuple[np.ndarray, dict[str, np.ndarray], np.ndarray]:
+    """True classes, forecasts of models of rising skill, and a price of each test."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, classes, rows)
+    forecasts = {}
+    for number in range(models):
+        likeliest = np.where(rng.random(rows) < 0.7 + 0.05 * number, truth, rng.integers(0, classes, rows))
+        noise = rng.dirichlet(np.ones(classes), rows)
+        forecasts[f"model {number}"] = 0.5 * noise + 0.5 * np.eye(classes)[likeliest]
+    return truth, forecasts, rng.uniform(20, 400, classes)
+
+
+def seconds_of(truth: np.ndarray, models: dict[str, np.ndarray], prices: np.ndarray, prior: pr.Prior) -> float:
+    """Processor seconds of a comparison: the less of two."""
+    return min(processor_seconds(lambda: compare(truth, models, costs=prices, prior=prior)) for _ in range(2))
+
+
 def main() -> int:
+    priors()
     process_seconds(["-c", "from pandora_regret.core.kernels import native; native.loop()"], repeats=1)
     for what, shape in SHAPES.items():
         with TemporaryDirectory() as folder:

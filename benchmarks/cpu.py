@@ -83,6 +83,18 @@ def _against_both(
     return seconds["score"]
 
 
+def observed_costs() -> None:
+    """Costs as they were observed, with and without tables that are sorted already, against a closed form."""
+    truth, table = forecasts(5_000, 100)
+    samples = np.random.default_rng(1).lognormal(size=(200, 100))
+    prior = pr.Empirical(samples)
+    unit = best(lambda: pr.expected_search_cost(truth, table, prior=pr.LogNormal(1.0)))
+    sorting = best(lambda: pr.expected_search_cost(truth, table, prior=pr.Empirical(samples)))
+    claim("Empirical, 5,000 x 100, at first", sorting, "LogNormal", unit, 15)
+    again = best(lambda: pr.expected_search_cost(truth, table, prior=prior))
+    claim("Empirical, 5,000 x 100", again, "LogNormal", unit, 10)
+
+
 def argsort_simulator(truth: np.ndarray, table: np.ndarray, draws: int) -> float:
     """The search as most would write it: sort, accumulate, look up."""
     rng, total = np.random.default_rng(0), 0.0
@@ -166,6 +178,7 @@ if __name__ == "__main__":
     few_classes()
     for shape in SHAPES:
         scores(*shape)
+    observed_costs()
     simulation()
     entropy()
     threads()

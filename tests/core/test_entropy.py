@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from pandora_regret import (
     Beta,
+    Exponential,
     Fixed,
     expected_search_cost,
     search_divergence,
@@ -47,6 +48,25 @@ def test_sweep_equals_brute_force_on_ties_and_zeros(alpha, case):
     table, costs = case
     got = search_entropy(table, prior=Beta(alpha), costs=costs, per_instance=True)
     assert got == pytest.approx(expectation(table, table, prior=Beta(alpha), costs=costs), rel=1e-13)
+
+
+@given(
+    st.integers(0, 10**6), st.sampled_from([1.0, 30.0, 300.0]), st.sampled_from([0.0, 3.0, 30.0]), st.booleans()
+)
+def test_exponential_costs_of_every_truth_equal_those_of_one_after_the_other(seed, spread, of_costs, are_logits):
+    """Zeros, quotients that underflow and costs that lie far apart are among them."""
+    rng = np.random.default_rng(seed)
+    table, costs = rng.normal(0, spread, (5, 6)), np.exp(rng.normal(0, of_costs, (5, 6)))
+    table[rng.random(table.shape) < 0.3] = -np.inf
+    table[:, 0] = 0.0
+    table = table if are_logits else softmax(table)
+    options = {"prior": Exponential(), "costs": costs, "logits": are_logits, "per_instance": True}
+    sure = np.eye(6)
+    for truth in range(6):
+        honest = np.broadcast_to(sure[truth], table.shape)
+        found = search_divergence(honest, table, **options)
+        wasted = expected_search_cost([truth] * 5, table, **options) - costs[:, truth]
+        assert found == pytest.approx(wasted, rel=1e-11, abs=1e-12 * costs.max())
 
 
 @each_alpha

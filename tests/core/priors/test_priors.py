@@ -21,6 +21,7 @@ from pandora_regret import (
     expected_search_cost,
     search_cost,
 )
+from pandora_regret.core.priors import empirical
 
 
 @every_prior
@@ -92,6 +93,44 @@ def test_empirical_pair_loss_is_exact_also_on_ties(samples, odds, pair):
         ahead = [c[j] * (Fraction(c[i] > r * c[j]) + Fraction(c[i] == r * c[j]) / 2) for c in samples]
         expected.append(float(sum(ahead) / len(samples)))
     assert Empirical(np.array(samples, float)).pair_loss(odds, i, j) == pytest.approx(expected, rel=1e-14)
+
+
+def plain_share(samples, log_odds, i, j, width):
+    """The share of j's cost in samples where ``c_i / c_j`` exceeds the odds, half of it where they tie."""
+    ratios = np.log(samples[:, i]) - np.log(samples[:, j])
+    costs = samples[:, j]
+    level = np.abs(ratios - log_odds) <= width
+    return (costs[(ratios > log_odds) & ~level].sum() + costs[level].sum() / 2) / costs.sum()
+
+
+@pytest.mark.parametrize("table_bytes", [1, 2_000, empirical.TABLE_BYTES])
+@given(st.integers(0, 10**6), st.integers(2, 6), st.integers(1, 30))
+def test_empirical_shares_are_those_of_the_plain_formula(table_bytes, seed, n_classes, n_samples):
+    rng = np.random.default_rng(seed)
+    samples = rng.integers(1, 4, (n_samples, n_classes)).astype(float)  # so ratios repeat, and odds meet them
+    truth, distractor = rng.integers(n_classes, size=(2, 40, 1))
+    odds = np.log(rng.integers(1, 5, (40, 3)) / rng.integers(1, 5, (40, 3)))
+    odds[:2, 0] = np.inf, -np.inf
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(empirical, "TABLE_BYTES", table_bytes)
+        prior = Empirical(samples)
+        shares = [prior.share(odds, truth, distractor), prior.share(odds, truth, distractor, 1e-3)]
+    pairs = zip(odds.ravel(), np.repeat(truth, 3), np.repeat(distractor, 3), strict=True)
+    expected = np.reshape([plain_share(samples, *entry, 1e-9) for entry in pairs], odds.shape)
+    for found in shares:
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+
+
+def test_sorted_ratios_are_kept_within_their_memory(monkeypatch):
+    samples = np.random.default_rng(0).uniform(1, 9, (50, 8))
+    i, j = np.divmod(np.arange(64), 8)
+    odds = np.linspace(-2, 2, 64)
+    large = Empirical(samples)
+    shares = large.share(odds, i, j)
+    monkeypatch.setattr(empirical, "TABLE_BYTES", 5 * 50 * empirical.BYTES_PER_RATIO)
+    small = Empirical(samples)
+    assert (small.share(odds, i, j) == shares).all()
+    assert len(small._tables.ratios) <= 5 < len(large._tables.ratios)
 
 
 @given(st.integers(0, 10**6))

@@ -17,12 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.core.inputs import FloatArray, Forecast, IntArray, row_slices
-from pandora_regret.core.priors import Beta, Prior
+from pandora_regret.core.priors import Beta, Exponential, Prior
 from pandora_regret.core.priors.base import TIE, TIE_IN_SINGLE, log_quotient, settle_ties
 from pandora_regret.core.priors.beta import beta_loss, decay, power, rise
 
 SWEPT_AT_ONCE = 1 << 16  # numbers, of which there are many temporary copies: they stay in the cache,
 FEWEST_SWEPT = 512  # but of so many rows, as each step down a row takes some Python
+LEAST_BESIDE_BEST = 1e-100  # of a possible class's quotient: next to it
+VANISHING = 1e-280  # is nothing, and so is the square of what they make,
+MOST_OF_CHEAPEST = 1e20  # while costs of impossible classes that differ by no more than this are told apart
 SMALLEST_COST = float(np.finfo(np.float64).tiny)  # where a product underflows: p / c stays finite
 
 Ties: TypeAlias = tuple[float, float]  # L_inf of a tie with a class of lower, and of higher number
@@ -372,8 +375,58 @@ def wasted_for_every_truth(block: Forecast, prior: Prior) -> FloatArray:
         parts = map(block.rows, row_slices(len(block), block.n_classes, elements))
         losses = np.concatenate([losses_for_every_truth(part, prior.alpha) for part in parts])
         return prior.mean * (prior.loss_to_share * losses)
+    if isinstance(prior, Exponential):
+        return exponential_waste_for_every_truth(block)
+    return _waste_truth_by_truth(block, prior)
+
+
+def _waste_truth_by_truth(block: Forecast, prior: Prior) -> FloatArray:
+    """`wasted_for_every_truth` under any prior, O(K^2) per row."""
     each = (mean_waste(if_true(block, i), prior).sum(axis=1) for i in range(block.n_classes))
     return np.stack(list(each), axis=1)
+
+
+def exponential_waste_for_every_truth(block: Forecast) -> FloatArray:
+    r"""``wasted_for_every_truth`` under exponential costs, from quotients rather than their logarithms.
+
+    Column i is :math:`\sum_{j \neq i} C_j \left(\frac{q_j}{q_i + q_j}\right)^2` with :math:`q_k = p_k / C_k`,
+    in which nothing cancels. A class of probability zero counts with a q so small that its share beside a possible
+    class is zero and that of the possible class one, exactly; among themselves such classes compare by their
+    costs. Rows whose quotients or costs lie too far apart for that are done by logarithms.
+
+    Parameters
+    ----------
+    block
+        As in `log_odds`.
+
+    Returns
+    -------
+    array
+        Shape (n, K).
+    """
+    costs = costs_of(block)
+    proba = probabilities(block)
+    is_possible = proba > 0
+    if block.logits:  # which may underflow
+        is_possible = block.values > -np.inf
+    with np.errstate(over="ignore", invalid="ignore"):  # where quotients lie too far apart
+        merit = np.where(is_possible, proba, 1.0) / (costs / costs.min(axis=1, keepdims=True))
+        best = np.where(is_possible, merit, 0.0).max(axis=1, keepdims=True)
+        merit = np.where(is_possible, merit / best, VANISHING * merit)
+        is_near = np.where(is_possible, merit, 1.0).min(axis=1) >= LEAST_BESIDE_BEST
+        is_near &= costs.max(axis=1) <= MOST_OF_CHEAPEST * costs.min(axis=1)
+    merit = np.where(is_near[:, None], merit, 1.0)
+    wasted = np.empty(block.values.shape)
+    for part in row_slices(len(block), block.n_classes**2, SWEPT_AT_ONCE):
+        quotient = merit[part]
+        shares = quotient[:, None, :] / (quotient[:, :, None] + quotient[:, None, :])  # (rows, i, j)
+        shares *= shares
+        np.einsum("nii->ni", shares)[:] = 0.0  # of its diagonal, a view
+        wasted[part] = np.einsum("nij,nj->ni", shares, costs[part])
+    far = np.flatnonzero(~is_near)
+    if len(far):
+        wasted[far] = _waste_truth_by_truth(block.rows(far), Exponential())
+    return wasted
 
 
 def if_true(block: Forecast, i: int) -> Forecast:

@@ -28,7 +28,8 @@ class Exponential(Prior):
 
     def share(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
         """``1 / (1 + r)^2``."""
-        return np.asarray(np.exp(-2 * np.logaddexp(0, log_odds)))
+        with np.errstate(over="ignore"):  # of r so large that nothing is spent on j
+            return np.asarray((1 / (1 + np.exp(log_odds))) ** 2)
 
     def draw(self, n_draws: int, n_classes: int, rng: Generator) -> FloatArray:
         """Standard exponential draws."""
