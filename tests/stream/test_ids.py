@@ -1,13 +1,17 @@
 """Ids of a stream: each once."""
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
+import pyarrow.parquet as pq
 import pytest
 from prediction_files import CLASSES, opened, table, write
 
 from pandora_regret.files import ModelFiles, open_models
 from pandora_regret.files.layout import Layout
 from pandora_regret.files.source import FileError
-from pandora_regret.stream import score, score_stream
+from pandora_regret.stream import ids, score_stream
+from pandora_regret.stream.ids import TextBytes
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -45,11 +49,71 @@ def test_a_missing_id_is_said_where_it_is_missing(tmp_path):
         score_stream(opened(write(tmp_path / "a.csv", {"id": names, **table()})))
 
 
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_rows_that_come_again_are_noticed_far_down_in_a_file(tmp_path, monkeypatch, jobs):
-    monkeypatch.setattr(score, "MANY", 100)
-    monkeypatch.setattr(score, "SPARSE", 10)
-    columns = {name: np.tile(values, 20) for name, values in table().items()}
-    path = write(tmp_path / "a.csv", {"id": [*range(200)] * 2, **columns})
-    with pytest.raises(FileError, match=r"has the id '\d+', which occurred before"):
-        score_stream(opened(path), rows=150, jobs=jobs)
+def test_every_id_is_looked_at_however_far_down(tmp_path, jobs, ending):
+    n = 70_000
+    columns = {name: np.resize(values, n) for name, values in table().items()}
+    names = np.array([f"patient {number}" for number in range(n)], dtype=object)
+    names[69_993] = names[66_001]
+    path = tmp_path / f"a{ending}"
+    frame = pa.table({"id": names, **columns})
+    if ending == ".csv":
+        arrow_csv.write_csv(frame, path)
+    else:
+        pq.write_table(frame, path, row_group_size=20_000)
+    with pytest.raises(FileError) as error:
+        score_stream(opened(path), rows=30_000, jobs=jobs)
+    assert (error.value.row, error.value.value) == (69_993, "patient 66001")
+
+
+@pytest.mark.parametrize("blank", ["", "  ", "\u3000", None])
+def test_every_blank_id_is_noticed_however_far_down(tmp_path, blank):
+    n = 66_100
+    columns = {name: np.resize(values, n) for name, values in table().items()}
+    names = [str(number) for number in range(n)]
+    names[66_001] = blank
+    pq.write_table(pa.table({"id": names, **columns}), tmp_path / "a.parquet")
+    with pytest.raises(FileError) as error:
+        score_stream(opened(tmp_path / "a.parquet"))
+    assert (error.value.row, error.value.argument) == (66_001, "ids")
+
+
+def test_ids_read_as_numbers_are_compared_as_numbers(tmp_path):
+    path = write(tmp_path / "a.csv", {"id": [*range(1, 20), "007"], **table()})
+    assert score_stream(opened(path)).data.rows == 20
+    with pytest.raises(FileError) as error:
+        score_stream(opened(path, ids_as_numbers=True))
+    assert (error.value.row, error.value.value) == (19, "7")
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
+def test_equal_hashes_are_equal_texts(kind):
+    texts = ["", "a", "b", "ab", "ab\0", "abcdefgh", "abcdefghi", "abcdefgh" * 40, "abcdefgh" * 41, "ä", "a"]
+    column = pa.array(["left out", *texts], pa.string()).cast(kind).slice(1)
+    if pa.types.is_dictionary(kind):
+        column = column.cast(pa.string())
+    hashes = TextBytes.of(column).hashes().tolist()
+    assert hashes == TextBytes.of(pa.array(texts)).hashes().tolist()
+    assert hashes[1] == hashes[-1]
+    assert len(set(hashes)) == len(texts) - 1
+
+
+def test_texts_whose_hashes_are_equal_by_chance_are_told_apart(tmp_path, monkeypatch):
+    monkeypatch.setattr(ids, "mixed", lambda state: state & np.uint64(1))
+    names = [f"p{n}" for n in range(20)]
+    path = write(tmp_path / "a.csv", {"id": names, **table()})
+    assert score_stream(opened(path)).data.rows == 20
+
+
+def test_hashes_that_come_again_are_found_in_any_range():
+    rng = np.random.default_rng(0)
+    hashes = rng.integers(0, 2**64, 1000, dtype=np.uint64)
+    hashes[-3:] = 0, 2**64 - 1, 2**63
+    seen = ids.SeenIds()
+    seen.add(hashes)
+    assert len(seen.repeated()) == 0
+    seen.add(hashes[-3:])
+    seen.add(hashes[:2])
+    assert seen.repeated().tolist() == sorted([*hashes[-3:].tolist(), *hashes[:2].tolist()])
+    assert len(ids.SeenIds().repeated()) == 0

@@ -12,7 +12,7 @@ from pandora_regret.core.inputs import InputError
 from pandora_regret.core.kernels import engine
 from pandora_regret.files import Layout, open_predictions, read_all
 from pandora_regret.metrics import METRICS, Metric
-from pandora_regret.stream import StreamSums, score, score_stream
+from pandora_regret.stream import StreamSums, clusters, score_stream, settings, sums
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -58,6 +58,7 @@ def check(streamed, truth, values, **options):
             assert limits(streamed, metric) == pytest.approx(limits(wanted, metric), **CLOSE), metric
             assert estimate.warning == wanted.best.scores[metric].warning
     assert Comparison.from_dict(streamed.to_dict()) == streamed
+    return wanted
 
 
 @pytest.fixture(params=["step by step", "compiled"])
@@ -66,7 +67,7 @@ def way(request, monkeypatch):
     compiled = request.param == "compiled"
     if compiled:
         pytest.importorskip("numba")
-    monkeypatch.setattr(score, "worth_compiling", lambda n, alpha, only_scores: compiled and n > 0)
+    monkeypatch.setattr(settings, "worth_compiling", lambda n, alpha, only_scores: compiled and n > 0)
     return request.param
 
 
@@ -156,9 +157,9 @@ def test_large_batches_take_the_compiled_way_and_hand_back_doubtful_rows(tmp_pat
     truth, values = forecasts(n, dtype=np.float32, spread=0.02)  # many probabilities underflow to 0
     values[::1000], truth[::1000] = [1e-30, 1, 0, 0], 0
     predictions = predictions_of(tmp_path, truth, values, row_group_size=5_000)
-    settings = score.read_settings(predictions, None, None, read_interval(0.95, 0, 3), False)
-    assert settings.is_compiled(n)
-    assert StreamSums(settings, True)._score(next(predictions.batches()), False)[1] is None
+    how = settings.read_settings(predictions, None, None, read_interval(0.95, 0, 3), False)
+    assert how.is_compiled(n)
+    assert StreamSums(how, True)._score(next(predictions.batches()), False)[1] is None
     check(score_stream(predictions), truth, values)
 
 
@@ -190,26 +191,69 @@ def test_parts_and_formats_draw_the_same_bootstrap(tmp_path):
     for metric in first.best.scores:
         assert limits(first, metric) == pytest.approx(limits(second, metric), **SAME)
     other = score_stream(one, bootstrap=50, seed=2)
-    assert limits(other, "brier") != pytest.approx(limits(first, "brier"))
+    assert any(limits(other, metric) != pytest.approx(limits(first, metric)) for metric in other.best.scores)
 
 
-def test_rows_of_a_group_are_drawn_together(tmp_path):
-    from pandora_regret.inference.intervals import suitable_interval
-    from pandora_regret.inference.keyed import keys_of
-    from pandora_regret.inference.resampling import poisson_weights
+@pytest.mark.parametrize("bootstrap", [0, 200])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_clusters_are_those_of_a_comparison(tmp_path, way, bootstrap, weighted):
+    truth, values = forecasts(60)
+    weights = np.random.default_rng(1).choice([0.0, 0.5, 2.0], 60) if weighted else None
+    groups = np.array([f"patient {number}" for number in np.random.default_rng(5).integers(0, 9, 60)])
+    columns = {"group": groups} | ({} if weights is None else {"weight": weights})
+    predictions = predictions_of(tmp_path, truth, values, **columns)
+    for rows in (7, 1000):
+        streamed = score_stream(predictions, costs=PRICES, bootstrap=bootstrap, rows=rows)
+        options = {"groups": groups, "sample_weight": weights, "bootstrap": bootstrap}
+        wanted = check(streamed, truth, values, costs=PRICES, **options)
+        assert streamed.data.clusters == wanted.data.clusters == 9
+        assert streamed.notes == wanted.notes
 
-    truth, values = forecasts(30)
-    groups = np.repeat(["x", "y", "z"], 10)
+
+def test_clusters_of_a_split_file_merge(tmp_path):
+    truth, values = forecasts(60)
+    groups = np.random.default_rng(5).integers(0, 9, 60)
     predictions = predictions_of(tmp_path, truth, values, group=groups)
-    losses = pr.pandora_regret(truth, values, per_instance=True)
-    drawn = poisson_weights(keys_of(groups), 200).astype(float)
-    drawn = drawn[drawn.sum(axis=1) > 0]
-    means = drawn @ losses / drawn.sum(axis=1)
-    wanted = suitable_interval(losses.mean(), means.std(ddof=1), 30, 0.95, replicates=means)
-    streamed = score_stream(predictions, bootstrap=200)
-    assert limits(streamed, "pandora_regret")[1:] == pytest.approx(wanted, **SAME)
-    with pytest.raises(InputError, match="bootstrap=1000"):
-        score_stream(predictions)
+    check(score_stream(predictions, jobs=2), truth, values, groups=groups)
+
+
+def test_cases_that_were_voted_on_belong_to_clusters(tmp_path):
+    rng = np.random.default_rng(3)
+    _, values = forecasts(40)
+    votes = rng.integers(0, 3, (40, 4)) + np.eye(4, dtype=int)[rng.integers(0, 4, 40)]
+    groups = np.arange(40) // 4
+    columns = dict(zip(CLASSES, values.T, strict=True))
+    columns |= {f"votes_{name}": votes[:, k] for k, name in enumerate(CLASSES)}
+    pq.write_table(pa.table(columns | {"group": groups}), tmp_path / "model.parquet")
+    layout = Layout(classes=CLASSES, votes_prefix="votes_", group="group")
+    [predictions] = open_predictions(tmp_path / "model.parquet", layout)
+    wanted = compare(votes, {"model": values}, labels=CLASSES, groups=groups, recalibrate=None)
+    streamed = score_stream(predictions, rows=9)
+    for metric in wanted.best.scores:
+        assert limits(streamed, metric) == pytest.approx(limits(wanted, metric), **CLOSE), metric
+
+
+def test_many_clusters_are_put_together_and_still_counted(tmp_path, monkeypatch):
+    n = 6000
+    truth, values = forecasts(n)
+    groups = np.random.default_rng(5).integers(0, 4000, n)
+    predictions = predictions_of(tmp_path, truth, values, row_group_size=1500, group=groups)
+    exact = score_stream(predictions)
+    monkeypatch.setattr(clusters, "MOST_NUMBERS", 1 << 15)
+    pooled = score_stream(predictions, rows=700)
+    apart = score_stream(predictions, jobs=2)
+    assert pooled.data.clusters == apart.data.clusters == exact.data.clusters == len(set(groups.tolist()))
+    for metric in exact.best.scores:
+        value, low, high = limits(exact, metric)
+        assert limits(pooled, metric)[0] == pytest.approx(value, **SAME)
+        assert limits(pooled, metric)[2] - limits(pooled, metric)[1] == pytest.approx(high - low, rel=0.1)
+
+
+def test_a_bootstrap_is_that_of_a_comparison(tmp_path, way):
+    truth, values = forecasts(60)
+    check(
+        score_stream(predictions_of(tmp_path, truth, values), bootstrap=100, rows=7), truth, values, bootstrap=100
+    )
 
 
 def test_a_single_row_has_no_interval(tmp_path):
@@ -250,5 +294,5 @@ def test_a_handful_of_rows_that_carries_a_cost_is_warned_of_as_long_as_rows_are_
     check(score_stream(predictions, costs=prices, jobs=2), truth, values, costs=prices)
     warned = score_stream(predictions, costs=prices).best.scores["expected_cost"].warning
     assert warned.startswith("4 of 400 cases make up 100 % of the spread")
-    monkeypatch.setattr(score, "MANY", 100)
+    monkeypatch.setattr(sums, "MANY", 100)
     assert score_stream(predictions, costs=prices, rows=60).best.scores["expected_cost"].warning is None

@@ -85,7 +85,7 @@ class Batch:
     costs: FloatArray | None = None  # (n, K) typical costs of each row's tests
     by: Mapping[str, NDArray[Any]] | None = None  # (n,) each: columns that results are broken down by
     changes: Changes = NO_CHANGES
-    id_column: Any = None  # ids as the file has them, where they are only to be told apart
+    id_texts: Any = None  # ids as an Arrow column of text, where they are only to be told apart
 
     def __len__(self) -> int:
         return len(self.truth)

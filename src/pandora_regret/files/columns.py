@@ -308,6 +308,20 @@ class Rows:
         """As `groups`; perhaps as numbers, however they are written."""
         return self.groups(name, PADDED if self.model.layout.ids_as_numbers else WHOLE)
 
+    def id_texts(self, name: str) -> Any:
+        """Ids as an Arrow column of text, whatever the type of theirs, for whoever only tells them apart."""
+        column = self.column(name)
+        if self.model.layout.ids_as_numbers:
+            ids = with_numbers(texts_of(column), PADDED).tolist()
+            return pa.array([None if id_ is None else str(id_) for id_ in ids], pa.string())
+        if types.is_string(column.type) or types.is_large_string(column.type):
+            return column
+        if types.is_integer(column.type) and len(column) > FEW_ROWS:
+            return column.cast(pa.string())
+        if types.is_dictionary(column.type) and types.is_string(column.type.value_type):
+            return column.cast(pa.string())
+        return pa.array(texts_of(column).tolist(), pa.string())
+
     def groups(self, name: str, numbers: re.Pattern[str] = WHOLE) -> NDArray[Any]:
         """Names: text, or whole numbers, also where these are written as text, as some formats do."""
         column = self.column(name)

@@ -32,7 +32,7 @@ class Predictions:
     only: str | None = None  # the value of the model column, where models share a file
     first_row: int = 0  # the number of the first row among those of this model
     is_named: bool = False  # by the caller, so that it must hold one model
-    watched: str | None = None  # a column of ids that are only to be told apart, as `Batch.id_column`
+    watched: str | None = None  # a column of ids that are only to be told apart, as `Batch.id_texts`
     truth: Batch | None = field(default=None, compare=False, repr=False)  # where it has a file of its own
     percent: bool = False  # whether the forecasts are percentages
     problems: Problems = field(default=RAISED, compare=False, repr=False)  # who is told what is wrong
@@ -120,7 +120,7 @@ class Predictions:
             truth, forecasts = source.completed(truth, np.array(forecasts).T, rows)
         if self.percent:
             forecasts = np.asarray(forecasts) / 100
-        fields["id_column"] = rows.column(self.watched) if self.watched else None
+        fields["id_texts"] = rows.id_texts(self.watched) if self.watched else None
         file, spelled = self.sources.index(source), frozenset(rows.spelled.items())
         batch = Batch(self, self.classes, truth, forecasts, first_row, rows.numbers + FILE * file, **fields)
         outside = 0 if source.other is None else int(batch.outside.sum())

@@ -21,7 +21,9 @@ from pandora_regret.files.classes import find_columns
 from pandora_regret.files.columns import kinds_of
 from pandora_regret.files.source import Records, Source
 from pandora_regret.optional import import_optional
-from pandora_regret.stream.score import concluded, read_settings, tally
+from pandora_regret.stream.conclude import concluded
+from pandora_regret.stream.score import tally
+from pandora_regret.stream.settings import read_settings
 
 TALLIES = "partition int, tally binary"
 

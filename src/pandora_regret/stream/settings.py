@@ -1,0 +1,115 @@
+"""How the rows of a model are scored and charged, checked once before any row is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pandora_regret.compare.charge import Charge, charge_for_search, charge_for_workup
+from pandora_regret.compare.result import Costs, IntervalMethod
+from pandora_regret.core.inputs import Forecast, InputError, IntArray, read_probabilities
+from pandora_regret.core.kernels.engine import worth_compiling
+from pandora_regret.core.priors import Beta, Prior
+from pandora_regret.inference.intervals import MOST_CLASSES
+from pandora_regret.metrics import Metric
+from pandora_regret.metrics.fused import LANE_OF
+
+if TYPE_CHECKING:
+    from pandora_regret.files import Predictions
+    from pandora_regret.files.batch import Batch
+    from pandora_regret.workup import Workup
+
+PriceList: TypeAlias = ArrayLike | Mapping[str, float]  # one cost per class
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the rows of a model are scored and charged."""
+
+    charge: Charge
+    own_costs: bool  # whether each row has costs of its own
+    interval: IntervalMethod
+    n_classes: int
+    logits: bool
+    grouped: bool  # whether rows belong together in clusters
+    with_pairs: bool  # whether to sum who pays for which wrong test
+
+    @property
+    def means(self) -> list[Metric]:
+        """The metrics that are means of rows."""
+        return [metric for metric in self.charge.metrics if metric.is_mean]
+
+    @property
+    def counts_classes(self) -> bool:
+        """Whether there are so few classes that counts of each are kept for intervals."""
+        return self.n_classes <= MOST_CLASSES
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether intervals ask for the metrics of every row, so that sums over a batch are not enough."""
+        return self.grouped or self.interval.replicates > 0
+
+    def is_compiled(self, rows: int) -> bool:
+        """Whether so many rows, at which every metric looks, are worth a compiled loop that knows all metrics."""
+        prior = self.charge.prior
+        if self.logits or not isinstance(prior, Beta):
+            return False
+        if not all(metric.key in LANE_OF for metric in self.means):
+            return False
+        return worth_compiling(rows * self.n_classes * len(self.means), prior.alpha, only_scores=True)
+
+    def forecast(self, batch: Batch, rows: IntArray | None = None) -> Forecast:
+        """All rows of a batch with their base costs; or some, where these are those of all rows."""
+        costs = self.charge.base if batch.costs is None else batch.costs / self.charge.prior.mean
+        return batch.forecast(rows).with_costs(costs)
+
+
+def read_settings(
+    predictions: Predictions,
+    prior: Prior | None,
+    costs: PriceList | None,
+    interval: IntervalMethod,
+    pairs: bool,
+    currency: str | None = None,
+    source: str | None = None,
+    workup: Workup | None = None,
+) -> Settings:
+    """What the rows are charged for, matched to the classes; the parameters are those of `score_stream`."""
+    own_costs = bool(predictions.columns.costs)
+    if workup is not None:
+        if costs is not None or pairs:
+            raise InputError("costs and pairs are about the tests of a search: leave them out beside a work-up.")
+        charge = _charge_for_workup(predictions, workup, prior, currency, source)
+    elif own_costs and costs is not None:
+        problem = f"{predictions.path} has cost columns and costs are given too"
+        raise InputError(problem, fix="pass one price list, not both")
+    else:
+        by_order = predictions.order_only
+        charge = charge_for_search(predictions.classes, None, prior, costs, currency, source, by_order=by_order)
+        if own_costs:
+            charged = Costs(currency or "", charge.costs.prior, None, source or "each row's own")
+            charge = replace(charge, costs=charged)
+    return Settings(
+        charge,
+        own_costs,
+        interval,
+        n_classes=len(predictions.classes),
+        logits=predictions.logits,
+        grouped=predictions.grouped,
+        with_pairs=pairs,
+    )
+
+
+def _charge_for_workup(
+    predictions: Predictions, workup: Workup, prior: Prior | None, currency: str | None, source: str | None
+) -> Charge:
+    """The charge of a work-up, which must know the classes and needs probabilities."""
+    if predictions.order_only:
+        raise InputError(f"{predictions.path} lists options in order only: a work-up needs their probabilities.")
+    classes: Sequence[str] = predictions.classes
+    one_case_of_each = read_probabilities(np.eye(len(classes)), classes)
+    return charge_for_workup(workup, one_case_of_each, prior, currency, source)
