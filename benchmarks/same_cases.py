@@ -345,23 +345,22 @@ SCORE = {
 }
 FORECAST = '"flu=0.5,covid=0.2,cold=0.2,gout=0.1"'
 PLANS = {
-    "order": f"order {FORECAST} {COSTS} --currency EUR --json",
-    "order without costs": f"order {FORECAST} --json",
-    "order by sensitivity": f"order {FORECAST} {COSTS} --sensitivity 0.8 --search adaptive --steps 9 --json",
-    "order by sensitivities": f'order {FORECAST} {COSTS} --sensitivity "flu=0.8,covid=0.9,cold=1,gout=0.5" '
+    "next without costs": f"next {FORECAST} --json",
+    "next by sensitivity": f"next {FORECAST} {COSTS} --sensitivity 0.8 --search adaptive --steps 9 --json",
+    "next by sensitivities": f'next {FORECAST} {COSTS} --sensitivity "flu=0.8,covid=0.9,cold=1,gout=0.5" '
     "--search restarts --steps 7 --json",
-    "order of a row": f"order a.csv --row 12 {COSTS} --json",
-    "order of a case": "order a.csv --row 18 --costs prices.csv --json",
-    "order of a list": f"order la.jsonl --row 3 {COSTS} --json",
+    "next of a row": f"next a.csv --row 12 {COSTS} --json",
+    "next of a case": "next a.csv --row 18 --costs prices.csv --json",
+    "next of a list": f"next la.jsonl --row 3 {COSTS} --json",
     "next": f"next skin.toml {FORECAST} --json",
     "next after findings": f"next skin.toml {FORECAST} --found visit,swab=positive --json",
     "next of a search": f"next search.toml {FORECAST} --json",
     "next of a case": "next skin.toml a.csv --row 18 --json",
     "next with a panel": 'next oct_panel.toml "CNV=0.4,DME=0.3,drusen=0.2,normal=0.1" --json',
     "next, tree": f"next skin.toml {FORECAST} --tree tree.svg",
-    "work-up check": "workup check skin.toml --json",
-    "work-up check of a panel": "workup check derm_panel.toml --json",
-    "work-up check of a bad file": "workup check bad_workup.toml --json",
+    "work-up check": "validate skin.toml --json",
+    "work-up check of a panel": "validate derm_panel.toml --json",
+    "work-up check of a bad file": "validate bad_workup.toml --json",
 }
 RECALIBRATE = {
     "temperature": f"c.csv {COSTS} --objective log_loss",
@@ -420,9 +419,6 @@ STUDIES = [
     "study figure results gaps.svg",
 ]
 NEW_NAMES = {  # new spellings, compared with the old ones
-    "next is order": (f"order {FORECAST} {COSTS} --json", f"next {FORECAST} {COSTS} --json"),
-    "validate is workup check": ("workup check skin.toml --json", "validate skin.toml --json"),
-    "study figures is figures": ("figures --out drawn", "study figures --out drawn"),
 }
 
 
@@ -432,8 +428,8 @@ def commands():
         **{f"compare: {name}": [f"compare {line} --json"] for name, line in COMPARE.items()},
         "compare: csv": [f"compare a.csv b.csv {COSTS} --csv"],
         "compare: page": [f"compare a.csv b.csv {COSTS} --html page.html --json"],
-        "report of a comparison": [f"compare a.csv b.csv {COSTS} --json", "report last.json --out again.html"],
-        "report of files": [f"report a.csv b.csv {COSTS} --out report.html --no-cases --title Report"],
+        "report of a comparison": [f"compare a.csv b.csv {COSTS} --json", "compare last.json --html again.html"],
+        "report of files": [f"compare a.csv b.csv {COSTS} --html report.html --no-cases --title Report"],
         **{f"score: {name}": [f"score {line} --json"] for name, line in SCORE.items()},
         "score: table as csv": [f"score a.csv {COSTS} --csv"],
         **{name: [line] for name, line in PLANS.items()},
@@ -441,7 +437,7 @@ def commands():
         **{f"monitor: {name}": lines for name, lines in MONITOR.items()},
         **{f"validate: {name}": [f"validate {line} --json"] for name, line in VALIDATE.items()},
         "study": STUDIES,
-        "figures": ["figures --out figures"],
+        "figures": ["study figures --out figures"],
         **{f"refused: {name}": [line] for name, line in REFUSED.items()},
         **{name: ([old], [new]) for name, (old, new) in NEW_NAMES.items()},
     }

@@ -47,15 +47,6 @@ def test_topics_say_what_commands_have_in_common(topic, words):
     assert all(word in page for word in words)
 
 
-def test_old_names_of_commands_still_work(tmp_path):
-    path, page = wine_file(tmp_path, "bayes"), tmp_path / "page.html"
-    assert run("report", path, f"--out={page}").exit_code == 0
-    assert page.exists()
-    assert run("order", "a=0.5,b=0.5").stdout == run("next", "a=0.5,b=0.5").stdout
-    assert run("figures", "--help").stdout == run("study", "figures", "--help").stdout
-    assert "report" not in run("--help").stdout
-
-
 @pytest.mark.parametrize("command", [[], ["study"]])
 def test_without_anything_to_do_it_shows_its_help(command):
     result = run(*command)

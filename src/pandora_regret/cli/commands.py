@@ -3,7 +3,6 @@
 import codecs
 import io
 import os
-import re
 import sys
 from importlib import import_module
 from typing import Any
@@ -23,11 +22,6 @@ COMMANDS = {  # name: what the list of commands says of it
     "validate": "What is wrong with a file, if anything.",
     "study": "Which metric picks the model that is cheapest to deploy.",
     "help": "More about files, prices and metrics.",
-}
-ALIASES = {  # what commands were called before
-    "report": ["compare"],
-    "order": ["next"],
-    "figures": ["study", "figures"],
 }
 EPILOG = """\b
 Exit codes:
@@ -65,16 +59,6 @@ class Commands(Group):
         module = import_module(f"pandora_regret.cli.{'compare' if cmd_name == 'score' else cmd_name}")
         return getattr(module, cmd_name)  # type: ignore[no-any-return]
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command; under its old name with its old options, too."""
-        if args[0] == "report":
-            args = ["report", *(re.sub("^--out(?==|$)", "--html", each) for each in args[1:])]
-        if args[:2] == ["workup", "check"]:
-            args = ["validate", *args[2:]]
-        return super().resolve_command(ctx, [*ALIASES.get(args[0], args[:1]), *args[1:]])
-
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
@@ -99,15 +83,20 @@ class Commands(Group):
             from pandora_regret.cli.output import echo
 
             reason, code = _explained(error)
-            echo(reason if reason.startswith("Usage:") else f"pandora: {' '.join(reason.split())}", err=True)
+            if not reason.startswith("Usage:"):
+                reason = f"pandora: {' '.join(reason.split())}"
+            echo(reason, err=True)
         sys.exit(code if isinstance(code, int) else 0)
 
 
 def _explained(error: BaseException) -> tuple[str, int]:
     """What is wrong, and the exit code; a defect of the program is raised again."""
     if isinstance(error, click.UsageError):
-        message, where = error.format_message(), error.ctx.command_path if error.ctx else "pandora"
-        return message if message.startswith("Usage:") else f"{message} See {where} --help.", 2
+        message = error.format_message()
+        if message.startswith("Usage:"):
+            return message, 2
+        command_path = error.ctx.command_path if error.ctx else "pandora"
+        return f"{message} See {command_path} --help.", 2
     if isinstance(error, click.ClickException):
         return error.format_message(), 2
     if isinstance(error, KeyboardInterrupt | click.Abort):
@@ -116,11 +105,13 @@ def _explained(error: BaseException) -> tuple[str, int]:
         return "there is not enough memory: `pandora score` needs little, whatever the number of rows.", 1
     from pandora_regret.optional import failed_import
 
-    if (reason := failed_import(error)) is not None:
-        return reason, 1
+    missing_library = failed_import(error)
+    if missing_library is not None:
+        return missing_library, 1
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename or 'output'}: {error.strerror}.", 1
     if isinstance(error, ImportError | OSError):
-        reason = getattr(error, "strerror", None)
-        return f"{getattr(error, 'filename', None) or 'output'}: {reason}." if reason else str(error), 1
+        return str(error), 1
     from pandora_regret.core.inputs import InputError, InputTypeError
 
     if isinstance(error, InputError | InputTypeError):
@@ -132,8 +123,8 @@ def register_ascii_fallback() -> None:
     """On a terminal that cannot show all characters, signs and currencies are spelt out, and others are ``?``."""
 
     def spelt_out(error: Any) -> tuple[str, int]:
-        cannot = error.object[error.start : error.end]
-        return "".join(PLAINER.get(each, "?") for each in cannot), error.end
+        not_encodable = error.object[error.start : error.end]
+        return "".join(PLAINER.get(character, "?") for character in not_encodable), error.end
 
     codecs.register_error("spelt_out", spelt_out)
     if isinstance(sys.stdout, io.TextIOWrapper):

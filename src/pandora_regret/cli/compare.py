@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -120,31 +121,35 @@ def _compared(asked: Asked) -> comparing.Comparison:
     from pandora_regret.compare.grouping import columns_of, values_of
     from pandora_regret.files.written import listed
 
-    breakdowns = [text for several in asked.by for text in listed(several)]
+    breakdowns = [name for option in asked.by for name in listed(option)]
     layout = asked.layout(by=columns_of(breakdowns))
     with bars() as progress:
         opened = files.open_models(files.read_models_argument(asked.files, layout), asked.priced())
         progress.start("reading", total=len(opened))
-        together = files.read_together(opened, asked.common_rows, progress.advance)
+        models = files.read_together(opened, asked.common_rows, progress.advance)
         progress.start("comparing", total=len(opened) + 1)  # which takes its time when all are measured, too
-        classes, rows = together.batches[0].classes, together.of_rows
-        charged, unused = asked.charged(classes, rows("costs"))
-        scenarios, unused_too = _scenarios(asked.scenario, classes, charged.get("currency", ""))
+        classes = models.batches[0].classes
+        charged, unused = asked.charged(classes, models.of_rows("costs"))
+        scenarios, unused_by_scenarios = _scenarios(asked.scenario, classes, charged.get("currency", ""))
         result = comparing.compare(
             None,
-            together.forecasts(),
+            models.forecasts(),
             prior=asked.read_prior(),
             **charged,
-            groups=rows("groups"),
-            ids=rows("ids"),
-            **asked.only("bootstrap", "level", "seed", "smallest_group", "worth"),
+            groups=models.of_rows("groups"),
+            ids=models.of_rows("ids"),
+            bootstrap=asked.bootstrap,
+            level=asked.level,
+            seed=asked.seed,
+            smallest_group=asked.smallest_group,
+            worth=asked.worth,
             scenarios=scenarios or None,
             decompose=asked.decompose and asked.workup is None,
             workup=asked.workup_read,
-            by=values_of(breakdowns, together.by) or None,
+            by=values_of(breakdowns, models.by) or None,
             progress=progress.advance,
         )
-    return _as_typed(result, asked, (*together.done, *unused, *unused_too))
+    return _as_typed(result, asked, (*models.done, *unused, *unused_by_scenarios))
 
 
 def _scenarios(
@@ -200,17 +205,13 @@ def score(asked: Asked) -> None:
             problem = f"{file} is given {times} times"
             raise inputs.InputError(problem, fix="files are parts of one table, give each once")
     results = _scored(asked)
-    if asked.json:
-        about = [result.to_dict() for result in results]
-        print_json(about[0] if len(about) == 1 else {"schema": "pandora-comparisons/1", "comparisons": about})
+    if asked.json and len(results) == 1:
+        print_json(results[0].to_dict())
+    elif asked.json:
+        comparisons = [result.to_dict() for result in results]
+        print_json({"schema": "pandora-comparisons/1", "comparisons": comparisons})
     elif asked.csv:
-        rows = [
-            {"model": result.best.name, "rows": result.data.rows, "metric": key}
-            | {"value": of.value, "low": of.low, "high": of.high}
-            for result in results
-            for key, of in result.best.scores.items()
-        ]
-        print_csv(rows)
+        print_csv([row for result in results for row in _rows_of_scores(result)])
     else:
         from pandora_regret.cli.comparison import print_comparison
 
@@ -218,27 +219,45 @@ def score(asked: Asked) -> None:
             print_comparison(result, full=True)
 
 
+def _rows_of_scores(result: comparing.Comparison) -> Iterator[dict[str, object]]:
+    """One row per metric of a comparison of one model, for CSV."""
+    for key, score in result.best.scores.items():
+        yield {
+            "model": result.best.name,
+            "rows": result.data.rows,
+            "metric": key,
+            "value": score.value,
+            "low": score.low,
+            "high": score.high,
+        }
+
+
 def _scored(asked: Asked) -> list[comparing.Comparison]:
     """A comparison of one for each model of the files."""
     from pandora_regret.stream import score_stream
 
     opened = files.open_models([files.ModelFiles(tuple(asked.files), asked.layout())], asked.priced())
-    charged, unused = (
-        asked.charged(opened[0].classes)
-        if asked.costs or not opened[0].columns.costs
-        else ({"currency": asked.price_unit}, ())
-    )
+    unused: tuple[inputs.Done, ...] = ()
+    if asked.costs is None and opened[0].columns.costs:  # each row brings its own
+        charged: dict[str, Any] = {"currency": asked.price_unit}
+    else:
+        charged, unused = asked.charged(opened[0].classes)
     done = all_done(opened)
     results = []
     with bars() as progress:
-        for one in opened:
-            progress.start(one.name, sum(source.expected_rows() for source in one.sources) // len(opened))
+        for model in opened:
+            expected_rows = sum(source.expected_rows() for source in model.sources)
+            progress.start(model.name, expected_rows // len(opened))
             result = score_stream(
-                one,
+                model,
                 prior=asked.read_prior(),
                 pairs=asked.wrong_tests,
                 workup=asked.workup_read,
-                **asked.only("jobs", "cluster", "bootstrap", "level", "seed"),
+                jobs=asked.jobs,
+                cluster=asked.cluster,
+                bootstrap=asked.bootstrap,
+                level=asked.level,
+                seed=asked.seed,
                 **charged,
                 progress=progress.advance,
             )

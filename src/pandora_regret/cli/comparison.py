@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from pandora_regret.cli.output import bullets, echo, heading, print_done, say, width
 from pandora_regret.compare.result import TERMS, Breakdown, Comparison, ModelResult
@@ -26,9 +26,14 @@ from pandora_regret.text import (
     wrapped,
 )
 
-WIDTH, MOST_LINES = 80, 25
-MOST_MODELS, MOST_GROUPS = 5, 6  # in a table of the screen; so many groups are always there
-LONGEST_NAME, LONGEST_GROUP, LONGEST_TITLE = 20, 22, 12  # columns
+WIDTH = 80
+MOST_LINES = 25
+MOST_MODELS = 5  # in the table of the screen
+MOST_COLUMNS = 3  # models in the table of groups
+MOST_GROUPS = 6  # so many are always there
+LONGEST_NAME = 20
+LONGEST_GROUP = 22
+LONGEST_TITLE = 12
 BEST = "* "
 MORE = "More: --full, --html report.html, --json."
 
@@ -36,7 +41,7 @@ Section: TypeAlias = tuple[str, str, Table | None, Sequence[str]]  # title, note
 
 
 def print_comparison(comparison: Comparison, *, full: bool = False) -> None:
-    """On standard output."""
+    """Print a comparison on standard output: on one screen, or every table of it."""
     if not full:
         for number, line in enumerate(screen(comparison, min(WIDTH, width()))):
             echo(line, bold=number == 0)
@@ -61,7 +66,9 @@ def screen(comparison: Comparison, width: int = WIDTH) -> list[str]:
     written = _Written(comparison, width)
     parts = [part for part in (written.models(), written.groups(), written.below()) if part]
     room = MOST_LINES - sum(len(part) + 1 for part in parts)
-    lines = [*written.verdict(max(room, 2)), *(line for part in parts for line in ("", *part))]
+    lines = written.verdict(max(room, 2))
+    for part in parts:
+        lines += ["", *part]
     return [line if cell_width(line) <= width else wrapped(line, width)[0] for line in lines]
 
 
@@ -75,8 +82,11 @@ class _Written:
     """A comparison, and how it is written: the lines of the screen, and the sections of the full form."""
 
     def __init__(self, comparison: Comparison, width: int = WIDTH) -> None:
-        data, self.result, self.width = comparison.data, comparison, width
-        self.unit, self.names = comparison.costs.currency, [model.name for model in comparison.models]
+        data = comparison.data
+        self.result = comparison
+        self.width = width
+        self.unit = comparison.costs.currency
+        self.names = [model.name for model in comparison.models]
         self.formats = Formats((model.cost for model in comparison.models), self.unit)
         self.short = {name: fitted(name, LONGEST_NAME) for name in self.names}
         self.level = f"{100 * comparison.interval.level:g} % intervals"
@@ -104,10 +114,12 @@ class _Written:
 
     def verdict(self, most: int) -> list[str]:
         """The first sentence, and those of the others for which there is room."""
-        first, *others = self.result.verdict.sentences
-        lines = self.wrap(first, most)
-        for more in map(self.wrap, others):
-            lines += more if len(lines) + len(more) <= most else []
+        sentences = self.result.verdict.sentences
+        lines = self.wrap(sentences[0], most)
+        for sentence in sentences[1:]:
+            more = self.wrap(sentence)
+            if len(lines) + len(more) <= most:
+                lines += more
         return lines
 
     def models(self) -> list[str]:
@@ -121,56 +133,61 @@ class _Written:
         lines = table.to_text().splitlines()
         if max(map(cell_width, lines)) > self.width:
             lines = table.to_text(self.width).splitlines()
-        more = [f"{count(n_models - n_shown)} more models: --full"] if n_shown < n_models else []
+        if n_shown < n_models:
+            lines.append(f"{count(n_models - n_shown)} more models: --full")
         least = money(self.result.best.unavoidable, self.unit)
-        return [*lines, *more, f"Someone who knew the truth would pay {least} per case."]
+        return [*lines, f"Someone who knew the truth would pay {least} per case."]
 
     def groups(self) -> list[str]:
         """A table for the first column, and one line about all others."""
         if not self.result.by:
             return []
-        first, *others = self.result.by
-        columns = listed(f"{part.column} ({len(part.groups)} groups)" for part in others)
-        flags = sum(len(part.all_flags) for part in others)
-        verdict = f"{counted(flags, 'finding')}: --full" if flags else "nothing stands out"
-        return self._breakdown(first) + (self.wrap(f"By {columns}: {verdict}.", 1) if others else [])
+        lines = self._breakdown(self.result.by[0])
+        further = self.result.by[1:]
+        if not further:
+            return lines
+        columns = listed(f"{part.column} ({len(part.groups)} groups)" for part in further)
+        n_flags = sum(len(part.all_flags) for part in further)
+        finding = f"{counted(n_flags, 'finding')}: --full" if n_flags else "nothing stands out"
+        return lines + self.wrap(f"By {columns}: {finding}.", 1)
 
     def _breakdown(self, part: Breakdown) -> list[str]:
         """The groups that stand out and the first of the others, under the best models and those that do."""
-        by_worth = sorted(part.groups, key=lambda group: not group.flags)[:MOST_GROUPS]
-        named = (m for m, name in enumerate(self.names) if any(f" {name} " in flag for flag in part.all_flags))
-        models = sorted(list(dict.fromkeys([0, *named, *range(len(self.names))]))[:3])
-        rows = [
-            (
-                fitted(f"  {group.name}", LONGEST_GROUP),
-                count(group.rows),
-                *(self.cell(group.models[model].cost).text for model in models),
-                "<- stands out" if group.flags else "",
-            )
-            for group in part.groups
-            if group in by_worth
-        ]
-        titles = (fitted(self.names[model], LONGEST_TITLE) for model in models)
-        left_out = len(part.groups) - len(rows)
-        below = [f"  {left_out} more groups: --full"] if left_out else []
+        flagged_first = sorted(part.groups, key=lambda group: not group.flags)
+        shown = flagged_first[:MOST_GROUPS]
+        text_of_flags = "\n".join(part.all_flags)
+        flagged = [m for m, name in enumerate(self.names) if f" {name} " in text_of_flags]
+        models = sorted(list(dict.fromkeys([0, *flagged, *range(len(self.names))]))[:MOST_COLUMNS])
+        rows = []
+        for group in part.groups:
+            if group in shown:
+                costs = [self.cell(group.models[model].cost).text for model in models]
+                mark = "<- stands out" if group.flags else ""
+                rows.append([fitted(f"  {group.name}", LONGEST_GROUP), count(group.rows), *costs, mark])
+        titles = [fitted(self.names[model], LONGEST_TITLE) for model in models]
         header = [fitted(f"By {part.column}", LONGEST_GROUP), "Cases", *titles, ""]
+        n_left_out = len(part.groups) - len(rows)
+        below = [f"  {n_left_out} more groups: --full"] if n_left_out else []
         return Table(header, rows, below=below).to_text().splitlines()
 
     def below(self) -> list[str]:
         """Other prices, the first reason not to trust a number, what was done to the files, what was compared."""
-        result, notes = self.result, self.result.notes
-        warnings = f"{len(notes)} warnings (--full), the first: " if len(notes) > 1 else ""
-        done = "; ".join(each.sentence for each in result.done)
+        result = self.result
+        lines = []
+        if self.scenarios:
+            lines += self.wrap(self.scenarios)
+        if self.prices and not result.by:
+            lines += self.wrap(self.prices[0], 3)
+        if len(result.notes) > 1:
+            lines += self.wrap(f"! {len(result.notes)} warnings (--full), the first: {result.notes[0]}", 2)
+        elif result.notes:
+            lines += self.wrap(f"! {result.notes[0]}", 2)
+        if result.done:
+            done = "; ".join(change.sentence for change in result.done)
+            lines += self.wrap(f"Done to the files: {done}.", 3)
         counts = " ".join([f"{self.cases}; {self.level}.", *result.margin_sentence])
-        texts = (
-            (self.scenarios, None),
-            (self.prices[0] if self.prices and not result.by else None, 3),
-            (f"! {warnings}{notes[0]}" if notes else None, 2),
-            (f"Done to the files: {done}." if done else None, 3),
-            (counts.replace(" of the cost)", " of the cost; --worth)"), None),
-            (MORE, None),
-        )
-        return [line for text, most in texts if text for line in self.wrap(text, most)]
+        lines += self.wrap(counts.replace(" of the cost)", " of the cost; --worth)"))
+        return lines + self.wrap(MORE)
 
     def by_model(self, columns: Mapping[str, Sequence[Content]]) -> Table:
         """A table with one row per model, of columns by their titles."""
@@ -178,82 +195,127 @@ class _Written:
 
     def about_models(self) -> Iterator[Section]:
         """Their scores, differences and ranks, and costs under other prices."""
-        result, how, models, ranks = self.result, self.result.interval, self.result.models, self.result.ranks
-        by = f"{count(how.replicates)} bootstrap replicates" if how.method == "bootstrap" else "linearisation"
-        note = f"{self.level} by {by}"
-        if len(models) == 1:
-            pairs = [(of.title, self.cell(models[0].scores[of.key], of.unit)) for of in result.metrics]
-            rows = [(title, cell.text, cell.interval) for title, cell in pairs]
-            yield "Scores", note, Table(["Metric", "Value", "Interval"], rows), ()
+        interval = self.result.interval
+        method = "linearisation"
+        if interval.method == "bootstrap":
+            method = f"{count(interval.replicates)} bootstrap replicates"
+        note = f"{self.level} by {method}"
+        if len(self.names) == 1:
+            yield "Scores", note, self._scores_of_one(), ()
         else:
-            scores = {
-                of.title: [
-                    self.cell(model.scores[of.key], of.unit, rank == min(ranks[of.key]))
-                    for model, rank in zip(models, ranks[of.key], strict=True)
-                ]
-                for of in result.metrics
-            }
-            yield "Models", f"{note}; best marked {BEST.strip()}", self.by_model(scores), result.disagreements
-            gaps = []
-            for model in models[1:]:
-                gap, share = result.gaps[model.name], model.probability_best
-                chance = UNDEFINED if share is None else percent(share, short=True)
-                gaps.append((model.name, self.cell(gap.more), self.formats.p_value(gap.p_holm), chance))
-            note = "paired, per case; p is adjusted for all pairs, intervals are not"
-            table = Table(["Model", "Costs more", "p (Holm)", "Cheapest"], gaps)
-            yield f"What other models cost more than {self.names[0]}", note, table, ()
+            marked = f"{note}; best marked {BEST.strip()}"
+            yield "Models", marked, self._scores_of_several(), self.result.disagreements
+            title = f"What other models cost more than {self.names[0]}"
+            yield title, "paired, per case; p is adjusted for all pairs, intervals are not", self._gaps(), ()
         if self.scenarios:
-            others, costs = {}, zip(*(model.scenarios for model in models), strict=True)
-            for scenario, of_models in zip(result.scenarios, costs, strict=True):
-                shown = (  # with the digits that the expected cost deserves
-                    replace(model.scores["expected_cost"], value=cost)
-                    for model, cost in zip(models, of_models, strict=True)
-                )
-                others[scenario.name] = [Cell(self.cell(of).text, "", of.value == min(of_models)) for of in shown]
-            yield "Under other costs", "expected search cost; best marked *", self.by_model(others), ()
+            yield "Under other costs", "expected search cost; best marked *", self._scenario_costs(), ()
+
+    def _scores_of_one(self) -> Table:
+        """Every metric of the only model."""
+        rows = []
+        for metric in self.result.metrics:
+            cell = self.cell(self.result.best.scores[metric.key], metric.unit)
+            rows.append([metric.title, cell.text, cell.interval])
+        return Table(["Metric", "Value", "Interval"], rows)
+
+    def _scores_of_several(self) -> Table:
+        """A column per metric; the best of each is marked."""
+        columns = {}
+        for metric in self.result.metrics:
+            ranks = self.result.ranks[metric.key]
+            columns[metric.title] = [
+                self.cell(model.scores[metric.key], metric.unit, rank == min(ranks))
+                for model, rank in zip(self.result.models, ranks, strict=True)
+            ]
+        return self.by_model(columns)
+
+    def _gaps(self) -> Table:
+        """What each of the other models costs more than the first."""
+        rows: list[list[Content]] = []
+        for model in self.result.models[1:]:
+            gap = self.result.gaps[model.name]
+            chance = UNDEFINED
+            if model.probability_best is not None:
+                chance = percent(model.probability_best, short=True)
+            rows.append([model.name, self.cell(gap.more), self.formats.p_value(gap.p_holm), chance])
+        return Table(["Model", "Costs more", "p (Holm)", "Cheapest"], rows)
+
+    def _scenario_costs(self) -> Table:
+        """A column per scenario, with the digits that the expected cost deserves."""
+        models = self.result.models
+        columns: dict[str, list[Cell]] = {}
+        for number, scenario in enumerate(self.result.scenarios):
+            costs = [model.scenarios[number] for model in models]
+            columns[scenario.name] = []
+            for model, cost in zip(models, costs, strict=True):
+                text = self.cell(replace(model.scores["expected_cost"], value=cost)).text
+                columns[scenario.name].append(Cell(text, best=cost == min(costs)))
+        return self.by_model(columns)
 
     def about_money(self) -> Iterator[Section]:
         """Wrong tests, steps of a work-up, calibration, and prices that would change the verdict."""
         note = "the most expensive wrong tests, per case"
         for name, pairs in groupby(self.result.largest_pairs, lambda pair: pair.model):
             yield f"Where the money goes: {name}", note, None, [pair.sentence for pair in pairs]
-        models, workup, write = self.result.models, self.result.workup, self.formats.write
+        workup = self.result.workup
         if workup is not None and workup.spending:
-            rows = [(of.name, write("share", of.chance), write("money", of.cost)) for of in workup.spending]
+            write = self.formats.write
+            rows = [
+                [step.name, write("share", step.chance), write("money", step.cost)] for step in workup.spending
+            ]
             table = Table(["Step", "Made in", "Costs per case"], rows)
             yield "Where the money goes in a typical case", "of which only class frequencies are known", table, ()
-        if any(model.calibration for model in models):
-            parts = [self._calibration(model) for model in models]
-            columns = {title: [*map(self.cell, of)] for title in parts[0] if any(of := [p[title] for p in parts])}
-            sentences = [f"{model.name}: {text}" for model in models if (text := recalibrating(model, self.unit))]
+        if any(model.calibration for model in self.result.models):
+            sentences = []
+            for model in self.result.models:
+                advice = recalibrating(model, self.unit)
+                if advice:
+                    sentences.append(f"{model.name}: {advice}")
             note = "what forecasts predict of their own cost, and what recalibrating (cross-fitted) would save"
-            yield "Cost calibration", note, self.by_model(columns), sentences
+            yield "Cost calibration", note, self._calibrations(), sentences
         if self.prices:
             yield "Prices", "", None, self.prices
 
-    def _calibration(self, model: ModelResult) -> dict[str, Any]:
-        parts = {"Recalibrated": "cost", "Saves": "saved", "Over the best": "against_best"}
-        return {
-            "Predicted": model.predicted_cost,
-            "Found": model.scores["expected_cost"],
-            "If prices are exact": model.at_stated_prices,
-            **{title: getattr(model.recalibrated, key, None) for title, key in parts.items()},
-            **{term.capitalize(): (model.decomposition or {}).get(term) for term in TERMS},
-        }
+    def _calibrations(self) -> Table:
+        """What is known of the models' calibration; a column that is empty for all is left out."""
+        by_model = [_calibration(model) for model in self.result.models]
+        columns = {}
+        for title in by_model[0]:
+            estimates = [calibration[title] for calibration in by_model]
+            if any(estimates):
+                columns[title] = [self.cell(estimate) for estimate in estimates]
+        return self.by_model(columns)
 
     def by_group(self) -> Iterator[Section]:
         """What each model costs in each group, beside its own prediction, and how that differs from the best."""
         over = f"over {self.names[0]}"
         for part in self.result.by:
-            header, rows = [part.column, "Cases"], []
-            for index, name in enumerate(self.names):
-                header += [name, "predicted", *([over, "p (Holm)"] if index else [])]
+            header = [part.column, "Cases", self.names[0], "predicted"]
+            for name in self.names[1:]:
+                header += [name, "predicted", over, "p (Holm)"]
+            rows = []
             for group in part.groups:
                 row: list[Content] = [group.name, count(group.rows)]
-                for index, model in enumerate(group.models):
+                for number, model in enumerate(group.models):
                     row += [self.cell(model.cost), self.cell(model.predicted)]
-                    row += [self.cell(model.against_leader), self.formats.p_value(model.p_holm)] if index else []
+                    if number > 0:
+                        row += [self.cell(model.against_leader), self.formats.p_value(model.p_holm)]
                 rows.append(row)
             pooled = f"; {count(part.pooled)} small groups pooled as the last" if part.pooled else ""
             note = f"found, predicted, {over}; p for all groups{pooled}"
             yield f"By {part.column}", note, Table(header, rows), part.all_flags
+
+
+def _calibration(model: ModelResult) -> dict[str, Estimate | None]:
+    """A model's costs as predicted and found, recalibrated, and the parts that they consist of, by title."""
+    again = model.recalibrated
+    decomposition = model.decomposition or {}
+    return {
+        "Predicted": model.predicted_cost,
+        "Found": model.scores["expected_cost"],
+        "If prices are exact": model.at_stated_prices,
+        "Recalibrated": again.cost if again else None,
+        "Saves": again.saved if again else None,
+        "Over the best": again.against_best if again else None,
+        **{term.capitalize(): decomposition.get(term) for term in TERMS},
+    }

@@ -1,12 +1,19 @@
 """Help with options under headings."""
 
+from collections.abc import Sequence
 from inspect import cleandoc
 from typing import Any
 
 import click
 
 PATH = click.Path(readable=False)  # whether it can be read is found out by reading it
-MAIN, FILES, PRICES, INTERVALS, OUTPUT = SECTIONS = ("Options", "Files", "Prices", "Intervals", "Output")
+MAIN = "Options"
+FILES = "Files"
+PRICES = "Prices"
+INTERVALS = "Intervals"
+OUTPUT = "Output"
+SECTIONS = (MAIN, FILES, PRICES, INTERVALS, OUTPUT)
+MOST_NAMED = 4  # options about files, which have a page of their own: pandora help files
 
 
 class Option(click.Option):
@@ -44,21 +51,28 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The options of each section; those about the layout of files are only named."""
-        shown = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
+        shown = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
         for section in SECTIONS:
-            options = [each for each in shown if getattr(each, "section", MAIN) == section]
+            options = [option for option in shown if getattr(option, "section", MAIN) == section]
             if not options:
                 continue
             with formatter.section(section):
                 if section == FILES:
-                    names = ", ".join(each.opts[0] for each in options[:4])
-                    more = f" and {len(options) - 4} more" if len(options) > 4 else ""
-                    formatter.write_text(f"{names}{more}: pandora help files")
+                    formatter.write_text(f"{_first_names(options)}: pandora help files")
                 else:
-                    formatter.write_dl([*filter(None, (each.get_help_record(ctx) for each in options))])
+                    records = [option.get_help_record(ctx) for option in options]
+                    formatter.write_dl([record for record in records if record is not None])
         if isinstance(self, click.Group):
             self.format_commands(ctx, formatter)
 
 
 class Group(Command, click.Group):
-    """The same for a command that has others below it."""
+    """A command that has others below it, with headings, too."""
+
+
+def _first_names(options: Sequence[click.Option]) -> str:
+    """The names of the first few options, and how many more there are."""
+    names = ", ".join(option.opts[0] for option in options[:MOST_NAMED])
+    if len(options) <= MOST_NAMED:
+        return names
+    return f"{names} and {len(options) - MOST_NAMED} more"

@@ -35,9 +35,10 @@ def help(asked: Asked) -> None:
 
 
 def _listed(topic: str) -> Iterator[tuple[str, str]]:
+    """The rows of a topic's table: a name, and what it stands for."""
     if topic == "files":
         context = click.get_current_context()
-        yield from (each.get_help_record(context) or ("", "") for each in LAYOUT)
+        yield from (option.get_help_record(context) or ("", "") for option in LAYOUT)
     elif topic == "prices":
         from pandora_regret.core.costs import available_costs
         from pandora_regret.core.priors.names import spelled_priors

@@ -32,7 +32,11 @@ def width() -> int:
 
 def echo(text: str = "", *, nl: bool = True, err: bool = False, **style: Any) -> None:
     """Print text as it is; colour only on a terminal that wants it."""
-    colour = False if "NO_COLOR" in os.environ else True if "FORCE_COLOR" in os.environ else None
+    colour = None  # as the stream is: a terminal or not
+    if "NO_COLOR" in os.environ:
+        colour = False
+    elif "FORCE_COLOR" in os.environ:
+        colour = True
     text = without_controls(text)
     stream = sys.stderr if err else sys.stdout  # click's own would not fall back to ASCII
     click.echo(click.style(text, **style) if any(style.values()) else text, stream, nl, color=colour)
@@ -59,22 +63,22 @@ def heading(text: str, note: str = "", **style: Any) -> None:
 def bullets(sentences: Iterable[str], mark: str = "-") -> None:
     """Sentences one below the other, with a hanging indent."""
     for sentence in sentences:
-        first, *others = wrapped(sentence, max(width() - len(mark) - 1, 1))
-        echo(f"{mark} {first}")
-        for line in others:
+        lines = wrapped(sentence, max(width() - len(mark) - 1, 1))
+        echo(f"{mark} {lines[0]}")
+        for line in lines[1:]:
             echo(f"{' ' * len(mark)} {line}")
 
 
 def all_done(parts: Iterable[Any]) -> tuple[Done, ...]:
     """What was done to several files or models, each thing once."""
-    return tuple(dict.fromkeys(each for one in parts for each in one.done))
+    return tuple(dict.fromkeys(change for part in parts for change in part.done))
 
 
 def print_done(done: Sequence[Done]) -> None:
     """What was changed or left out, one line each."""
     if done:
         echo("Done to the files:", dim=True)
-        bullets(f"{each.sentence}." for each in done)
+        bullets(f"{change.sentence}." for change in done)
 
 
 def print_json(value: Any, schema: str | None = None) -> None:
@@ -86,8 +90,8 @@ def print_json(value: Any, schema: str | None = None) -> None:
 
     from pandora_regret.core.records import to_plain
 
-    about = {} if schema is None else {"schema": schema, "library": f"pandora-regret {__version__}"}
-    click.echo(json.dumps(about | to_plain(value), indent=1, allow_nan=False))
+    maker = {} if schema is None else {"schema": schema, "library": f"pandora-regret {__version__}"}
+    click.echo(json.dumps(maker | to_plain(value), indent=1, allow_nan=False))
 
 
 def print_csv(rows: Sequence[Mapping[str, Any]]) -> None:
@@ -112,8 +116,14 @@ class Bars:
     def start(self, task: str, total: int, done: int = 0) -> None:
         """A new bar, of so many steps."""
         self.clear()
-        about: dict[str, Any] = {"label": without_controls(task), "show_pos": True, "hidden": True}
-        self._bar = click.progressbar(length=total, item_show_func=str, file=sys.stderr, **about)
+        self._bar = click.progressbar(
+            length=total,
+            label=without_controls(task),
+            show_pos=True,
+            hidden=True,
+            item_show_func=str,
+            file=sys.stderr,
+        )
         self._bar.pos = done
 
     def advance(self, steps: int = 1, note: str = "") -> None:
@@ -130,9 +140,8 @@ class Bars:
     def clear(self) -> None:
         """The bar is gone until the next step."""
         if self._bar is not None and not self._bar.hidden:
-            click.echo(
-                "\r\x1b[2K\x1b[?25h", sys.stderr, nl=False, color=True
-            )  # the line is empty, the cursor back
+            clear_line_and_show_cursor = "\r\x1b[2K\x1b[?25h"
+            click.echo(clear_line_and_show_cursor, sys.stderr, nl=False, color=True)
 
 
 @contextmanager

@@ -9,7 +9,8 @@ from pandora_regret.cli.headings import Group, Option, path_argument
 from pandora_regret.cli.options import FORCE, WORK, Asked, check_output, command
 from pandora_regret.cli.output import bars, echo
 
-STUDY_FILE, FOLDER = path_argument("study_file"), path_argument("folder")
+STUDY_FILE = path_argument("study_file")
+FOLDER = path_argument("folder")
 METRICS = (
     Option("--metric KEY", "A metric's key (pandora help metrics); may be repeated.", multiple=True),
     Option("--all", "All metrics instead of those of the paper's table."),
@@ -66,9 +67,10 @@ def table(asked: Asked) -> None:
     echo(_grid(asked, asked.what).render(asked.format, asked.intervals), nl=False)
 
 
-def _grid(asked: Asked, what: str) -> studies.Grid:
+def _grid(asked: Asked, contents: str) -> studies.Grid:
+    """The table of a study's results: of all metrics, of those that were asked for, or of the paper's."""
     metrics = () if asked.all else asked.metric or studies.PAPER_METRICS
-    return studies.study_grid(studies.read_results(asked.folder), what, metrics)
+    return studies.study_grid(studies.read_results(asked.folder), contents, metrics)
 
 
 @command(FOLDER, path_argument("file"), *METRICS, FORCE)
@@ -117,8 +119,10 @@ def status(asked: Asked) -> None:
         echo(f"{part.name}: {of_all}, {len(part.failures)} failed")
         for name, reason in part.failures.items():
             echo(f"  {name}: {reason}")
-    standing_now, next_command = ("Results are there", "table") if finished else ("No results yet", "resume")
-    echo(f"{standing_now}: pandora study {next_command} {asked.folder}")
+    if finished:
+        echo(f"Results are there: pandora study table {asked.folder}")
+    else:
+        echo(f"No results yet: pandora study resume {asked.folder}")
 
 
 study = Group(
