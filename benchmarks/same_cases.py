@@ -355,7 +355,7 @@ PLANS = {
     "next": f"next skin.toml {FORECAST} --json",
     "next after findings": f"next skin.toml {FORECAST} --found visit,swab=positive --json",
     "next of a search": f"next search.toml {FORECAST} --json",
-    "next of a case": "next skin.toml a.csv --row 18 --json",
+    "next of a case by a work-up": "next skin.toml a.csv --row 18 --json",
     "next with a panel": 'next oct_panel.toml "CNV=0.4,DME=0.3,drusen=0.2,normal=0.1" --json',
     "next, tree": f"next skin.toml {FORECAST} --tree tree.svg",
     "work-up check": "validate skin.toml --json",
