@@ -9,6 +9,7 @@ from workups import names, noisy_test, random_workup
 from pandora_regret.core.inputs import InputError
 from pandora_regret.workup import PlanNode, Workup, plan_workup, summarise
 
+LIMITS = (1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610)  # states
 ENOUGH = 1e9  # seconds: only states are counted, so that no test depends on the machine
 
 
@@ -95,6 +96,23 @@ def test_many_tests_are_planned_within_bounds_that_it_names(forty_tests):
     later = plan_workup(p, forty_tests, {plan.next: "yes"}, seconds=ENOUGH, limit=150)
     assert later.tree.posterior == pytest.approx(plan.tree.branches["yes"].posterior)
     assert summarise(forty_tests).to_text().count("too many states") == 1
+
+
+@pytest.mark.parametrize("loss", [10, 60])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_longer_search_never_says_less(loss, seed):
+    """Its plan costs no more, and its bound is no lower: it begins as the shorter one does."""
+    rng, classes = np.random.default_rng(seed), names(12)
+    steps = {f"ask {number}": noisy_test(classes, rng.beta(0.5, 0.5, 12)) for number in range(25)}
+    workup = Workup(classes, steps, stops={"name": {"wrong": loss}})
+    p = rng.dirichlet(np.ones(12))
+    plans = [plan_workup(p, workup, method="planner", seconds=ENOUGH, limit=n) for n in LIMITS]
+    bounds = [plan.lower_bound for plan in plans]
+    costs = [plan.expected_cost for plan in plans]
+    assert bounds == sorted(bounds)
+    assert costs == sorted(costs, reverse=True)
+    assert bounds[-1] > bounds[0]
+    assert costs[-1] < costs[0]
 
 
 def test_a_time_limit_ends_the_search(forty_tests):

@@ -22,8 +22,9 @@ from pandora_regret.workup.graph import UNUSED, State, StateSpace
 from pandora_regret.workup.solver import Solver
 
 RULES = (1.0, 6.0, 12.0, 24.0)  # prices of a nat by which the first plans are made, times the one that bounds best
-LIKELY, FINER = 0.02, 0.25  # states less likely are not planned for at first, and how fast that changes
-SHARE, LATEST = 0.6, 0.8  # of the time: until when first plans are begun, and ended; the rest is for the search
+LIKELY = 0.02  # states less likely than this are not planned for at first
+FINER = 0.5  # times as likely are those that are planned for next
+PROOF = 0.25  # of the states that are opened: the share that is opened by the proof before there are finer plans
 CLOSED = 1e-12  # so near, bounds have met
 ROOM = 6e7  # numbers that may be kept, about seven per row and state
 PRICES = np.array([0.7, 1.0, 1.4])  # tried in each state, times the best one of the state before
@@ -47,15 +48,25 @@ class Planner(Solver):
         self.run()
 
     def run(self) -> None:
-        """First plans by a rule, for states that are less and less likely; then the best and its proof."""
+        """First plans by a rule at several prices; then better ones and the proof in turn, as long as there is time.
+
+        What is done next depends on what has been done, never on how much time there is: a longer search begins as a
+        shorter one does and goes on from there, so that its plan costs no more and its bound is no lower.
+        """
         prices = [self.root.price * rule for rule in RULES]
         costs = [self._plan(price, LIKELY) for price in prices]
-        price, likely = prices[int(np.argmin(costs))], LIKELY
-        while self._spent() < SHARE and not self._closed(self.root) and likely > CLOSED:
-            likely *= FINER
-            self._plan(price, likely)
+        price = prices[int(np.argmin(costs))]
+        likely = LIKELY
+        opened_by_proof = 0
         while self._spent() < 1 and not self._closed(self.root):
-            self._improve(price)
+            opened_before = self.n_opened
+            plans_are_due = self.n_opened * PROOF < opened_by_proof
+            if plans_are_due and likely > CLOSED:
+                likely *= FINER
+                self._plan(price, likely)
+            else:
+                self._improve(price)
+                opened_by_proof += max(self.n_opened - opened_before, 1)
 
     def option(self, state: State, likelihood: FloatArray) -> int:
         """Of the best plan that was found."""
@@ -132,7 +143,7 @@ class Planner(Solver):
         if node.planned == self.round or self._closed(node):
             return node.high
         node.planned, rare = self.round, node.mass < likely
-        if node.high < inf and (rare or self._spent() >= LATEST):
+        if node.high < inf and (rare or self._spent() >= 1):
             return node.high
         self._open(node)
         if not node.actions:
