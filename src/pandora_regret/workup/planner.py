@@ -48,10 +48,10 @@ class Planner(Solver):
         self.run()
 
     def run(self) -> None:
-        """First plans by a rule at several prices; then better ones and the proof in turn, as long as there is time.
+        """First plans by a rule at several prices; then better ones and the proof in turn, while there is time.
 
-        What is done next depends on what has been done, never on how much time there is: a longer search begins as a
-        shorter one does and goes on from there, so that its plan costs no more and its bound is no lower.
+        What is done next depends on what has been done, never on how much time there is: a longer search begins
+        as a shorter one does and goes on from there, so that its plan costs no more and its bound is no lower.
         """
         prices = [self.root.price * rule for rule in RULES]
         costs = [self._plan(price, LIKELY) for price in prices]
