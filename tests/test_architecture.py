@@ -1,7 +1,10 @@
 """What ARCHITECTURE.md says of the tree is true of it; import-linter holds the layers."""
 
+import ast
 import re
 from pathlib import Path
+
+import plain_code
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "pandora_regret"
@@ -22,3 +25,20 @@ def test_the_map_names_all_that_is_there():
     modules = {path.name for folder in (PACKAGE, PACKAGE / "core") for path in folder.glob("[a-z]*.py")}
     missing = {name for name in rooms - {"__pycache__"} if not re.search(rf"\b{name}/", text)}
     assert missing | {name for name in modules if name not in text} == set()
+
+
+MOST_PACKED = 720  # on the way to 20
+MOST_KNOTS = 7  # on the way to none
+
+
+def test_assignments_and_imports_are_plain():
+    packed, knots = plain_code.found_in(PACKAGE)
+    assert len(packed) <= MOST_PACKED, "\n".join(packed)
+    assert len(knots) <= MOST_KNOTS, "\n".join(knots)
+
+
+def test_what_is_not_plain_is_found():
+    tree = ast.parse("a, b = 1, 2\nc, d = d, c\ne, f = pair\nif TYPE_CHECKING:\n    from x.here.y import z\n")
+    assert list(plain_code.packed_assignments(tree)) == [1]
+    assert list(plain_code.knots(tree, "here")) == [5]
+    assert list(plain_code.knots(tree, "elsewhere")) == []
