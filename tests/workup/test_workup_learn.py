@@ -12,7 +12,7 @@ from scipy import stats
 
 from pandora_regret.core.inputs import InputError
 from pandora_regret.workup import Workup, find_stop_loss, learn_workup, plan_workup, replay_workup
-from pandora_regret.workup.format import noisy_or
+from pandora_regret.workup.data import noisy_or
 from pandora_regret.workup.learn import what_was_learned
 
 DATA = Path(os.environ.get("PANDORA_DATA", "nowhere")) / "workups"

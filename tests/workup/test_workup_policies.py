@@ -158,7 +158,7 @@ def test_definitive_tests_that_share_steps_and_may_be_given_up(block):
         rng = np.random.default_rng(seed)
         workup = random_forest(rng)
         if workup.method == "forest":
-            kinds.add((len(workup.structure[1]) > 1, bool(workup.stops)))
+            kinds.add((len(workup.structure.parents) > 1, bool(workup.stops)))
             p = forecasts(rng, 1, len(workup.classes))
             assert workup_entropy(p, workup) == pytest.approx(least_cost(workup, p[0]), rel=1e-11), seed
     assert len(kinds) == 4  # with and without: tests that need two steps, giving up

@@ -1,6 +1,6 @@
+from pandora_regret.workup.data import Stop as Stop
+from pandora_regret.workup.data import WorkupStep as WorkupStep
 from pandora_regret.workup.description import Workup as Workup
-from pandora_regret.workup.format import Stop as Stop
-from pandora_regret.workup.format import WorkupStep as WorkupStep
 from pandora_regret.workup.learn import Replay as Replay
 from pandora_regret.workup.learn import find_stop_loss as find_stop_loss
 from pandora_regret.workup.learn import learn_workup as learn_workup

@@ -28,8 +28,8 @@ from pandora_regret.inference.dependence import displaced
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.joint import Figure
 from pandora_regret.text import count, counted, listed, money, money_between, percent, typed
+from pandora_regret.workup.data import WorkupStep
 from pandora_regret.workup.description import Workup
-from pandora_regret.workup.format import WorkupStep
 from pandora_regret.workup.plan import plan_workup
 from pandora_regret.workup.tree import cost_interval, follow
 

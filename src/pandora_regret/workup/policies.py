@@ -63,7 +63,7 @@ class Nested(Policy):
                 np.array(list(level)),
                 np.array([[k in some for k in range(self.work_per_row)] for some in level.values()]),
             )
-            for level in workup.structure[1]
+            for level in workup.structure.levels
         ]
 
     def paid(self, p: FloatArray, truths: IntArray, costs: FloatArray, prior: Prior | None = None) -> FloatArray:
@@ -112,7 +112,7 @@ class Forest(Policy):
 
     def __init__(self, workup: Workup) -> None:
         super().__init__(workup)
-        self.parents = np.array(workup.structure[1], dtype=np.intp)  # (orders, M)
+        self.parents = np.array(workup.structure.parents, dtype=np.intp)  # (orders, M)
         settled = np.array([[k in step.settles for k in range(len(workup.classes))] for step in workup.steps])
         self.members = np.vstack([settled, ~settled.any(axis=0)]).astype(np.float64)  # last: those nothing finds
         self.loss = min((stop.losses[0] for stop in workup.stops), default=NO_WAY_OUT)

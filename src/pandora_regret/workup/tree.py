@@ -17,8 +17,8 @@ from pandora_regret.core.inputs import FloatArray, InputError
 from pandora_regret.core.records import from_plain
 from pandora_regret.text import Table, counted, money, percent
 from pandora_regret.text.outline import Box, outline_svg
+from pandora_regret.workup.data import HALF, ROUNDING, noisy_or
 from pandora_regret.workup.description import Workup
-from pandora_regret.workup.format import HALF, ROUNDING, noisy_or
 from pandora_regret.workup.graph import Findings
 
 FILLS = {"step": "#dbe9f6", "stop": "#fbe3d3", "done": "#e3f0e5", "rare": "#f2f2f2"}
