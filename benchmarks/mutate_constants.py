@@ -1,0 +1,101 @@
+"""Which module constants could change without any test noticing: a mutation of each, on a copy of the tree.
+
+    python benchmarks/mutate_constants.py [--only NAME] [FOLDER ...]
+
+Every number that stands as a constant of a module in compare/, inference/ or monitor/ is changed, one at a time
+(a whole number by 1, another by half of itself), and the tests that may notice run until the first fails. Prints a
+line per constant: noticed, or NOT NOTICED. Takes a while: it is a tool for reviews, not for CI.
+"""
+
+import argparse
+import ast
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = Path("src") / "pandora_regret"
+TESTS_OF = {  # folders of tests that may notice, the likeliest first
+    "compare": ["tests/compare", "tests/cli/test_compare.py", "tests/report", "tests/stream"],
+    "inference": ["tests/inference", "tests/compare", "tests/monitor", "tests/calibrate"],
+    "monitor": ["tests/monitor", "tests/cli/test_monitor.py"],
+}
+
+
+class Constant(NamedTuple):
+    """A number that a module names."""
+
+    path: Path
+    name: str
+    value: float
+    line: int
+    start: int  # of the number in its line
+    end: int
+
+    def changed(self) -> float:
+        """Another value that the same code can work with."""
+        return self.value + 1 if isinstance(self.value, int) else 1.5 * self.value
+
+
+def constants_of(path: Path) -> list[Constant]:
+    """The numbers that are assigned to names in capitals at the top of a module."""
+    found = []
+    for node in ast.parse((ROOT / path).read_text(encoding="utf-8")).body:
+        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
+            continue
+        name = node.targets[0].id
+        value = node.value
+        is_number = isinstance(value, ast.Constant) and type(value.value) in (int, float)
+        if name.isupper() and is_number:
+            found.append(Constant(path, name, value.value, value.lineno, value.col_offset, value.end_col_offset))
+    return found
+
+
+def is_noticed(constant: Constant, copy: Path) -> bool:
+    """Whether a test fails when the copy has another value."""
+    target = copy / constant.path
+    original = target.read_text(encoding="utf-8")
+    lines = original.splitlines(keepends=True)
+    line = lines[constant.line - 1]
+    lines[constant.line - 1] = f"{line[: constant.start]}{constant.changed()!r}{line[constant.end :]}"
+    target.write_text("".join(lines), encoding="utf-8")
+    try:
+        tests = TESTS_OF[constant.path.relative_to(PACKAGE).parts[0]]
+        command = [sys.executable, "-m", "pytest", "-q", "-x", "--hypothesis-profile=quick", *tests]
+        environment = os.environ | {"PYTHONPATH": str(copy / "src"), "OMP_NUM_THREADS": "1"}
+        ran = subprocess.run(command, cwd=copy, env=environment, capture_output=True, check=False)
+        return ran.returncode != 0
+    finally:
+        target.write_text(original, encoding="utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="*", default=list(TESTS_OF))
+    parser.add_argument("--only", default="", help="constants whose name contains this")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "tree"
+        left_out = shutil.ignore_patterns(".git", ".venv*", "__pycache__", "site", "dist")
+        shutil.copytree(ROOT, copy, ignore=left_out)
+        missed = 0
+        for package in asked.folders:
+            for path in sorted((ROOT / PACKAGE / package).rglob("*.py")):
+                for constant in constants_of(path.relative_to(ROOT)):
+                    if asked.only not in constant.name:
+                        continue
+                    noticed = is_noticed(constant, copy)
+                    missed += not noticed
+                    place = f"{constant.path}:{constant.line} {constant.name} = {constant.value!r}"
+                    print(
+                        f"{place} -> {constant.changed()!r}: {'noticed' if noticed else 'NOT NOTICED'}", flush=True
+                    )
+        print(f"{missed} not noticed")
+
+
+if __name__ == "__main__":
+    main()
