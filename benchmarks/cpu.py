@@ -20,6 +20,7 @@ from yardstick import best, claim, finish, in_turn, processor_seconds, record
 import pandora_regret as pr
 from pandora_regret.core.inputs import read_probabilities
 from pandora_regret.core.kernels import reference
+from pandora_regret.core.scores import search_tally
 
 SHAPES = [(1_000_000, 7), (200_000, 100), (20_000, 1000)]
 FEW_CLASSES = (3, 7, 10, 20)  # of a million rows: at most one sum of each row
@@ -135,7 +136,7 @@ def memory() -> None:
     _memory("column-major, 300,000 x 300 float32", lambda: pr.pandora_regret(truth(long), fortran), fortran)
     _memory("float16 logits, 300,000 x 300", lambda: pr.pandora_regret(truth(long), half, logits=True), half)
     _memory("pair_costs, 5,000,000 x 7 float32", lambda: pr.pair_costs(truth(short), short), short)
-    _memory("search_tally, 300,000 x 300 float32", lambda: pr.search_tally(truth(long), long), long)
+    _memory("search_tally, 300,000 x 300 float32", lambda: search_tally(truth(long), long), long)
     _memory(
         "costs of each instance, 500,000 x 20", lambda: pr.beta_score(truth(table), table, max_costs=costs), table
     )

@@ -571,6 +571,7 @@ def call_search_of_votes():
 def call_imperfect():
     import pandora_regret as pr
 
+    imperfect = core_module("imperfect")
     truth, p, _ = data()
     tests = pr.Tests(
         cost=list(PRICES.values()),
@@ -578,18 +579,21 @@ def call_imperfect():
         false_positive_rate=0.1,
         confirmatory_cost=30.0,
     )
-    return {
+    payoff = imperfect.treatment_payoff(tests, benefit=[100, 50, 20, 10])
+    by_search = {
         search: [
-            pr.expected_expenditure(truth, p, tests, search=search, per_instance=True),
-            pr.predicted_expenditure(p, tests, search=search, per_instance=True),
-            pr.imperfect_order(p[7], tests, search=search),
+            imperfect.expected_expenditure(truth, p, tests, search=search, per_instance=True),
+            imperfect.predicted_expenditure(p, tests, search=search, per_instance=True),
+            imperfect.imperfect_order(p[7], tests, search=search),
         ]
         for search in ("single_pass", "restarts", "adaptive")
-    } | {"effective": pr.effective_costs(tests), "payoff": pr.treatment_payoff(tests, benefit=[100, 50, 20, 10])}
+    }
+    return by_search | {"effective": imperfect.effective_costs(tests), "payoff": payoff}
 
 
 def call_workups(votes=False):
     import pandora_regret as pr
+    from pandora_regret import workup as workups
 
     truth, p, weights = data(votes)
     result = {}
@@ -599,13 +603,13 @@ def call_workups(votes=False):
         result[name] = [
             pr.workup_cost(labelled, p, workup, per_instance=True),
             pr.workup_regret(labelled, p, workup, sample_weight=weights),
-            pr.workup_entropy(p, workup, per_instance=True),
+            workups.workup_entropy(p, workup, per_instance=True),
         ]
     for name in ("dermamnist", "octmnist", "pump_fault"):
         workup = pr.Workup.from_pathways(name)
         q = np.random.default_rng(6).dirichlet(np.ones(len(workup.classes)), 40)
         result[name] = [
-            pr.workup_entropy(q, workup, per_instance=True),
+            workups.workup_entropy(q, workup, per_instance=True),
             pr.plan_workup(q[0], workup).expected_cost,
         ]
     return result
@@ -618,7 +622,8 @@ def call_workups_of_votes():
 def call_pathways():
     import pandora_regret as pr
 
-    files = {name: pr.load_costs(name) for name in pr.available_costs()}
+    costs = core_module("costs")
+    files = {name: pr.load_costs(name) for name in costs.available_costs()}
     return {
         name: [each.costs, [list(map(float, each.breakdown(label).values())) for label in each.classes]]
         for name, each in files.items()
@@ -647,13 +652,13 @@ def call_calibrators():
 
 
 def call_decompose():
-    import pandora_regret as pr
+    from pandora_regret.calibrate import decompose
 
     truth, logits = cases(5, 200, 0.8)
     p = probabilities(3 * logits)
     result = {}
     for method in ("temperature", "vector", "auto"):
-        parts = pr.decompose(truth, p, costs=list(PRICES.values()), method=method)
+        parts = decompose(truth, p, costs=list(PRICES.values()), method=method)
         for term in ("uncertainty", "discrimination", "miscalibration"):
             estimate = getattr(parts, term)
             result[f"{method} {term}"] = [estimate.value, estimate.low, estimate.high]

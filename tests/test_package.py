@@ -19,7 +19,7 @@ y, p = [0, 1], [[0.5, 0.25, 0.25], [0.5, 0.25, 0.25]]
 for score in (pr.pandora_regret, pr.beta_score, pr.excess_search_burden, pr.expected_search_cost, pr.pair_costs):
     score(y, p)
 for prior in (pr.Uniform(), pr.Gamma(2.0), pr.LogNormal(0.5), pr.Exponential(), pr.Empirical([[1.0, 2.0, 3.0]])):
-    pr.search_tally(y, p, prior=prior)
+    pr.expected_search_cost(y, p, prior=prior)
 pr.search_order(p, [1, 2, 3]), pr.search_cost(y, p, [1, 2, 3]), pr.simulate_search(y, p, draws=10)
 pr.search_entropy(p), pr.search_divergence(p, p)
 """

@@ -14,6 +14,7 @@ import pandora_regret as pr
 from pandora_regret.core.decisions import single_shot_cost
 from pandora_regret.core.imperfect import Tests, expected_expenditure
 from pandora_regret.core.inputs import InputError
+from pandora_regret.core.scores import search_tally
 from pandora_regret.metrics import METRICS
 from pandora_regret.workup import Workup, workup_cost, workup_regret
 
@@ -55,7 +56,7 @@ SCORES = {
     "ties by index": partial(pr.search_cost, costs=COSTS),
     "average ties": partial(pr.search_cost, costs=COSTS, ties="average"),
     "simulated": lambda *case, **rest: pr.simulate_search(*case, draws=20, seed=3, max_costs=COSTS, **rest).mean,
-    "realised": lambda *case, **rest: pr.search_tally(*case, max_costs=COSTS, **rest).realised.mean,
+    "realised": lambda *case, **rest: search_tally(*case, max_costs=COSTS, **rest).realised.mean,
     "imperfect tests": partial(expected_expenditure, tests=TESTS, search="single_pass"),
     "work-up": partial(workup_cost, workup=WORKUP),
     "regret of a work-up": partial(workup_regret, workup=WORKUP),
@@ -112,7 +113,7 @@ def test_a_frame_of_votes_is_matched_by_name(frame):
 def test_standard_errors_count_instances_not_votes():
     rng = np.random.default_rng(5)
     table, votes = rng.dirichlet(np.ones(3), size=40), rng.integers(0, 5, size=(40, 3)) + 1
-    few, many = pr.search_tally(votes, table), pr.search_tally(100 * votes, table)
+    few, many = search_tally(votes, table), search_tally(100 * votes, table)
     assert few.cost.count == 40
     assert many.standard_error == pytest.approx(few.standard_error, rel=1e-12)
 

@@ -9,9 +9,9 @@ import sys
 import pytest
 from cli_files import PROGRAM, refused, run, start, wine_file, wine_rows, write_csv
 
-from pandora_regret import available_costs
 from pandora_regret.cli.commands import COMMANDS, register_ascii_fallback
 from pandora_regret.cli.output import bars, echo
+from pandora_regret.core.costs import available_costs
 from pandora_regret.text import SYMBOLS
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals and pipes")

@@ -17,7 +17,6 @@ from pandora_regret import (
     Fixed,
     Gamma,
     InputError,
-    InputTypeError,
     LogNormal,
     excess_search_burden,
     expected_search_cost,
@@ -25,9 +24,10 @@ from pandora_regret import (
     pandora_regret,
     search_entropy,
     search_order,
-    search_tally,
 )
 from pandora_regret.compare import Comparison, compare
+from pandora_regret.core.inputs import InputTypeError
+from pandora_regret.core.scores import search_tally
 from pandora_regret.inference.joint import effective_number
 
 LABELS = ["melanoma", "nevus", "keratosis"]

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import pandora_regret as pr
 from pandora_regret.core import array_api
+from pandora_regret.core.inputs import InputTypeError
 
 pytest.importorskip("array_api_compat", reason="array-api-compat is not installed")
 
@@ -213,7 +214,7 @@ def test_shapes_and_kinds_are_checked(library):
         array_api.pandora_regret(asarray(truth[:29]), good[1])
     with pytest.raises(pr.InputError, match="K of at least two"):
         array_api.pandora_regret(good[0], asarray(proba[:, :1]))
-    with pytest.raises(pr.InputTypeError, match="must be floating point"):
+    with pytest.raises(InputTypeError, match="must be floating point"):
         array_api.pandora_regret(good[0], asarray(np.ones((30, 4), dtype=np.int64)))
     with pytest.raises(pr.InputError, match=r"costs has shape \(2,\): pass one cost per class, shape \(4,\)"):
         array_api.beta_score(*good, max_costs=[1.0, 2.0])
@@ -221,5 +222,5 @@ def test_shapes_and_kinds_are_checked(library):
         array_api.pandora_regret(*good, sample_weight=asarray(np.ones(2)))
     with pytest.raises(pr.InputError, match="alpha is -1"):
         array_api.pandora_regret(*good, alpha=-1.0)
-    with pytest.raises(pr.InputTypeError, match=r"prior must be of the Beta family, .* got Exponential"):
+    with pytest.raises(InputTypeError, match=r"prior must be of the Beta family, .* got Exponential"):
         array_api.expected_search_cost(*good, prior=pr.Exponential())

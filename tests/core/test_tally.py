@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pandora_regret import Gamma, expected_search_cost, pair_costs, search_cost, search_tally
+from pandora_regret import Gamma, expected_search_cost, pair_costs, search_cost
+from pandora_regret.core.scores import search_tally
 from pandora_regret.core.tally import Means
 
 many_magnitudes = st.builds(

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from pandora_regret import Exponential, InputError, InputTypeError, expected_search_cost, pandora_regret
+from pandora_regret import Exponential, InputError, expected_search_cost, pandora_regret
+from pandora_regret.core.inputs import InputTypeError
 from pandora_regret.core.kernels import engine
 from pandora_regret.metrics import (
     METRICS,

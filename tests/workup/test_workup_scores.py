@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from workups import random_workup, search_workup
 
-from pandora_regret import Beta, Gamma, InputError, InputTypeError, LogNormal
+from pandora_regret import Beta, Gamma, InputError, LogNormal
+from pandora_regret.core.inputs import InputTypeError
 from pandora_regret.workup import workup_cost, workup_regret
 
 

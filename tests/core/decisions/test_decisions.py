@@ -7,13 +7,14 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import quad
 
-from pandora_regret import InputError, InputTypeError, pandora_regret
+from pandora_regret import InputError, pandora_regret
 from pandora_regret.core.decisions import (
     fixed_order_costs,
     fixed_order_regrets,
     fixed_order_residuals,
     parallel_costs,
 )
+from pandora_regret.core.inputs import InputTypeError
 
 P = np.array([0.4, 0.3, 0.25, 0.05])
 K = len(P)

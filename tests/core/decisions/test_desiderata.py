@@ -7,15 +7,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import metrics as sk
 
-from pandora_regret import (
-    Exponential,
-    InputError,
-    InputTypeError,
-    excess_search_burden,
-    expected_search_cost,
-    pandora_regret,
-)
+from pandora_regret import Exponential, InputError, excess_search_burden, expected_search_cost, pandora_regret
 from pandora_regret.core.decisions import ClassCounts, desiderata, ranking_cost
+from pandora_regret.core.inputs import InputTypeError
 
 
 def of_truth(y, p):

@@ -5,14 +5,9 @@ import pickle
 import numpy as np
 import pytest
 
-from pandora_regret import (
-    Exponential,
-    InputError,
-    InputTypeError,
-    expected_search_cost,
-    pandora_regret,
-    search_tally,
-)
+from pandora_regret import Exponential, InputError, expected_search_cost, pandora_regret
+from pandora_regret.core.inputs import InputTypeError
+from pandora_regret.core.scores import search_tally
 
 ERROR = InputError("sums to 1.2", argument="y_proba", row=3, value=1.2, fix="normalise", command_fix="divide")
 

@@ -8,14 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pandora_regret import (
-    InputError,
-    InputTypeError,
-    beta_score,
-    expected_search_cost,
-    pandora_regret,
-    search_cost,
-)
+from pandora_regret import InputError, beta_score, expected_search_cost, pandora_regret, search_cost
+from pandora_regret.core.inputs import InputTypeError
 
 P = np.array([[0.5, 0.25, 0.25], [0.2, 0.3, 0.5], [0.1, 0.6, 0.3]])
 Y = np.array([0, 2, 1])

@@ -9,7 +9,6 @@ from pandora_regret import (
     Empirical,
     Gamma,
     InputError,
-    InputTypeError,
     LogNormal,
     Uniform,
     beta_score,
@@ -17,9 +16,10 @@ from pandora_regret import (
     pair_costs,
     pandora_regret,
     search_cost,
-    search_tally,
     simulate_search,
 )
+from pandora_regret.core.inputs import InputTypeError
+from pandora_regret.core.scores import search_tally
 from pandora_regret.monitor import Monitor
 
 P = np.array([[0.5, 0.25, 0.25], [0.2, 0.3, 0.5], [0.1, 0.6, 0.3]])

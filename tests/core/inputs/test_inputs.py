@@ -5,7 +5,6 @@ import pytest
 
 from pandora_regret import (
     InputError,
-    InputTypeError,
     beta_score,
     excess_search_burden,
     expected_search_cost,
@@ -15,9 +14,10 @@ from pandora_regret import (
     search_divergence,
     search_entropy,
     search_order,
-    search_tally,
     simulate_search,
 )
+from pandora_regret.core.inputs import InputTypeError
+from pandora_regret.core.scores import search_tally
 
 P = np.array([[0.5, 0.25, 0.25], [0.2, 0.3, 0.5], [0.1, 0.6, 0.3]])
 Y = np.array([0, 2, 1])

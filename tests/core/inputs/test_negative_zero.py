@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import pandora_regret as pr
+from pandora_regret.core.imperfect import expected_expenditure, imperfect_order
+from pandora_regret.core.scores import search_tally
 
 Y = np.array([0, 1, 2, 3, 0, 1])
 P = np.array(
@@ -35,12 +37,12 @@ def test_scores(alpha, dtype, copies):
 
 @pytest.mark.parametrize("search", ["single_pass", "restarts", "adaptive"])
 def test_imperfect_searches(search):
-    check_same(lambda y, p: pr.imperfect_order(p, TESTS, search=search))
-    check_same(lambda y, p: pr.expected_expenditure(y, p, TESTS, search=search, per_instance=True))
+    check_same(lambda y, p: imperfect_order(p, TESTS, search=search))
+    check_same(lambda y, p: expected_expenditure(y, p, TESTS, search=search, per_instance=True))
 
 
 def test_orders_and_realised_costs():
     check_same(lambda y, p: pr.search_order(p, costs=COSTS))
     check_same(lambda y, p: pr.search_cost(y, p, COSTS, per_instance=True))
-    check_same(lambda y, p: pr.search_tally(y, p, max_costs=COSTS).realised.mean)
+    check_same(lambda y, p: search_tally(y, p, max_costs=COSTS).realised.mean)
     check_same(lambda y, p: pr.simulate_search(y, p, draws=20, seed=0).mean)

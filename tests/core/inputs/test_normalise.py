@@ -11,6 +11,7 @@ from pandora_regret.calibrate import PriorShift, TemperatureScaling, decompose
 from pandora_regret.compare import compare
 from pandora_regret.core.inputs import InputError
 from pandora_regret.core.inputs.tables import TOLERANCE, rescale_rows
+from pandora_regret.core.scores import search_tally
 
 RNG = np.random.default_rng(3)
 TRUTH = RNG.integers(3, size=40)
@@ -23,7 +24,7 @@ FUNCTIONS = {
     "excess_search_burden": lambda p, **how: pr.excess_search_burden(TRUTH, p, **how),
     "expected_search_cost": lambda p, **how: pr.expected_search_cost(TRUTH, p, **how),
     "pair_costs": lambda p, **how: pr.pair_costs(TRUTH, p, **how),
-    "search_tally": lambda p, **how: pr.search_tally(TRUTH, p, **how).mean,
+    "search_tally": lambda p, **how: search_tally(TRUTH, p, **how).mean,
     "search_entropy": lambda p, **how: pr.search_entropy(p, **how),
     "search_divergence": lambda p, **how: pr.search_divergence(P[::-1], p, **how),
     "search_cost": lambda p, **how: pr.search_cost(TRUTH, p, [1, 2, 3], **how),

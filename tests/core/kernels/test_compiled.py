@@ -12,17 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from pandora_regret import (
-    Beta,
-    InputError,
-    expected_search_cost,
-    pair_costs,
-    pandora_regret,
-    search_tally,
-)
+from pandora_regret import Beta, InputError, expected_search_cost, pair_costs, pandora_regret
 from pandora_regret.core.inputs import read_forecast
 from pandora_regret.core.kernels import engine, native, reference
 from pandora_regret.core.kernels.reference import BROKEN_AT_RANDOM, BROKEN_BY_INDEX
+from pandora_regret.core.scores import search_tally
 
 numba = pytest.importorskip("numba", reason="numba is not installed: the reference does all the work")
 

@@ -12,16 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pandora_regret import (
-    Beta,
-    Gamma,
-    InputError,
-    InputTypeError,
-    Uniform,
-    beta_score,
-    expected_search_cost,
-    pandora_regret,
-)
+from pandora_regret import Beta, Gamma, InputError, Uniform, beta_score, expected_search_cost, pandora_regret
+from pandora_regret.core.inputs import InputTypeError
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 torchmetrics = pytest.importorskip("torchmetrics", reason="torchmetrics is not installed")

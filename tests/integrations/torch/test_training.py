@@ -8,7 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from pandora_regret import InputError, InputTypeError
+from pandora_regret import InputError
+from pandora_regret.core.inputs import InputTypeError
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
