@@ -35,8 +35,9 @@ from pandora_regret import (
 )
 from pandora_regret.core.imperfect import expected_expenditure
 from pandora_regret.workup import Workup, plan_workup, summarise, workup_cost, workup_entropy, workup_regret
-from pandora_regret.workup.graph import StateSpace, compile_graph
+from pandora_regret.workup.graph import compile_graph
 from pandora_regret.workup.policies import GraphPolicy, exact_policy
+from pandora_regret.workup.states import StateSpace
 
 seeds = st.integers(0, 10**6)
 
@@ -296,7 +297,7 @@ def test_tests_that_cannot_find_the_class_any_more_are_not_paid_for():
 )
 def test_too_many_states_are_refused_before_any_is_built(steps, why, monkeypatch):
     workup = Workup(names(22), steps, stops={"name": {"wrong": 10}})
-    monkeypatch.setattr("pandora_regret.workup.graph.StateSpace.open_actions", None)
+    monkeypatch.setattr("pandora_regret.workup.states.StateSpace.open_actions", None)
     with pytest.raises(InputError) as error:
         workup_entropy(np.full((1, 22), 1 / 22), workup)
     assert why in str(error.value)

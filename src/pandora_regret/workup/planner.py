@@ -18,8 +18,8 @@ import numpy as np
 
 from pandora_regret.core.inputs import FloatArray
 from pandora_regret.core.kernels.horn import BETTER
-from pandora_regret.workup.graph import UNUSED, State, StateSpace
 from pandora_regret.workup.solver import Solver
+from pandora_regret.workup.states import UNUSED, State, StateSpace
 
 RULES = (1.0, 6.0, 12.0, 24.0)  # prices of a nat by which the first plans are made, times the one that bounds best
 LIKELY = 0.02  # states less likely than this are not planned for at first

@@ -9,8 +9,9 @@ import numpy as np
 
 from pandora_regret.core.inputs import FloatArray, InputError
 from pandora_regret.workup.description import Workup
-from pandora_regret.workup.graph import MOST_STATES, UNUSED, Findings, State, StateSpace, compile_graph, sweep
+from pandora_regret.workup.graph import MOST_STATES, compile_graph, sweep
 from pandora_regret.workup.policies import FREE, exact_policy
+from pandora_regret.workup.states import UNUSED, Findings, State, StateSpace
 from pandora_regret.workup.tree import PlanNode
 
 

@@ -19,7 +19,7 @@ from pandora_regret.text import Table, counted, money, percent
 from pandora_regret.text.outline import Box, outline_svg
 from pandora_regret.workup.data import HALF, ROUNDING, noisy_or
 from pandora_regret.workup.description import Workup
-from pandora_regret.workup.graph import Findings
+from pandora_regret.workup.states import Findings
 
 FILLS = {"step": "#dbe9f6", "stop": "#fbe3d3", "done": "#e3f0e5", "rare": "#f2f2f2"}
 LIKELY = 0.005  # classes less likely than this are not worth a word
