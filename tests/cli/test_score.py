@@ -25,7 +25,7 @@ def numbers(printed):
     """Every number that is printed of the one model, under its name."""
     [model] = printed["models"]
     found = {f"{key} {end}": score[end] for key, score in model["scores"].items() for end in ENDS}
-    return found | {"rows": printed["data"]["rows"], "weight": printed["data"]["weight"]}
+    return found | {"rows": printed["data"]["rows"], "weighted": printed["data"]["weighted"]}
 
 
 def test_wrong_tests_are_the_librarys(tmp_path):
@@ -50,7 +50,8 @@ def test_options_reach_the_library(tmp_path):
     assert numbers(printed)["pandora_regret value"] == pytest.approx(
         pandora_regret(truth, chances["tree"], **given)
     )
-    assert numbers(printed)["weight"] == sum(weights)
+    assert numbers(printed)["weighted"]
+    assert sum(printed["data"]["class_weights"]) == pytest.approx(len(weights))
     assert printed["interval"]["level"] == 0.5
 
 

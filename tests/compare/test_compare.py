@@ -198,7 +198,7 @@ def test_whatever_is_valid_is_compared(given):
         assert named == sorted(np.ravel(model.pair_costs), reverse=True)[: len(named)]
         for key in ("pandora_regret", "expected_cost", "realised_cost", "tests", "accuracy"):
             parts = sum(part.weight * getattr(part, key) for part in model.by_class if part.weight)
-            assert parts / found.data.weight == pytest.approx(model.scores[key].value, rel=1e-12)
+            assert parts / found.data.rows == pytest.approx(model.scores[key].value, rel=1e-12)
         for score in (*model.scores.values(), model.predicted_cost):
             assert score.low is None or options["bootstrap"] or score.low <= score.value <= score.high
     chances = [model.probability_best for model in found.models]

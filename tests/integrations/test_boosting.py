@@ -19,7 +19,8 @@ def random_rows(n_classes, seed, n_rows=12, spread=2.0):
     rng = np.random.default_rng(seed)
     y = rng.integers(n_classes, size=n_rows)
     costs = rng.uniform(0.2, 5.0, n_classes)
-    return y, rng.normal(0, spread, (n_rows, n_classes)), costs, rng.uniform(0.1, 3.0, n_rows)
+    raw, weights = rng.normal(0, spread, (n_rows, n_classes)), rng.uniform(0.1, 3.0, n_rows)
+    return y, raw, costs, weights / weights.mean()  # as they are read
 
 
 def weighted_total(y, raw, alpha, costs, weights):

@@ -220,12 +220,13 @@ class VectorScaling(Scaling):
     """One factor and one shift per class: ``softmax(w_k ln p_k + b_k)``.
 
     The map is drawn towards the best temperature by `penalty`, so that a single row, separable data and a class
-    that never occurs have a finite answer. It is fitted for log loss.
+    that never occurs have a finite answer. It is fitted for log loss. Sample weights are proportions: a factor on
+    all of them changes nothing, and two copies of a row are more evidence than one row of weight 2.
 
     Parameters
     ----------
     penalty
-        How strongly: of the squared distances, over twice the number of rows (the sum of the weights).
+        How strongly: of the squared distances, over twice the number of rows that have weight.
 
     logits, labels, normalise
         As in `TemperatureScaling`.
@@ -263,7 +264,7 @@ class MatrixScaling(Scaling):
     Parameters
     ----------
     off_diagonal, intercept, diagonal
-        Penalties of the squared distances, over twice the number of rows (the sum of the weights).
+        Penalties of the squared distances, over twice the number of rows that have weight.
 
     logits, labels, normalise
         As in `TemperatureScaling`.
@@ -395,7 +396,8 @@ class CalibratedSearch(NamesLikeliest, _RoutingNotSupportedMixin, MetaEstimatorM
     classes_
         The classes, in column order.
 
-    Sample weights go to the calibrator, and to the classifier if its `fit` takes them.
+    Sample weights go to the calibrator, for which only proportions count, and as they are to the classifier if its
+    `fit` takes them: to some, such as penalised regressions, their sum makes a difference.
 
     See Also
     --------

@@ -26,6 +26,7 @@ LAST_STEP = 1e-5  # relative; where steps square, what is left after it is 1e-10
 SHORT_STEP = 0.02  # relative; what is left after it is some 1e-6
 ONE_IN, FEWEST = 16, 4096  # where rows are many, one in so many finds where to start, but no fewer than these
 MOST_PASSES = 100
+HALF_A_ROW = 0.5  # what a class that never is the truth counts as, so that its frequency has a logarithm
 NOT_SHRINKING = 0.9  # a Newton step this long beside the one before creeps towards a minimum at infinity
 GRID = np.logspace(-3, 3, 49).tolist()  # eight steps per decade: a loss of odds cannot turn twice in less
 
@@ -87,8 +88,9 @@ def at_most(n_rows: int, rows: Forecast) -> Forecast:
 
 
 def frequencies_in(rows: Forecast) -> FloatArray:
-    """How often each class is the truth, (K,); one that never is counts as half a row of weight 1."""
-    counts = np.maximum(np.bincount(rows.truth, rows.each_weight, rows.n_classes), 0.5)
+    """How often each class is the truth, (K,); each counts as half a row of mean weight at least."""
+    counts = np.bincount(rows.truth, rows.each_weight, rows.n_classes)
+    counts = np.maximum(counts, HALF_A_ROW)
     return np.asarray(counts / counts.sum())
 
 

@@ -297,7 +297,8 @@ def folds_of_cases(rows: Forecast, folds: Any, seed: int, groups: IntArray | Non
     makes a difference, and copies of a case stay in one fold; unless so many are alike, more than a fold holds,
     that forecasts are merely coarse.
     """
-    own, share = rows.values[np.arange(len(rows)), rows.truth], frequencies_in(rows)[rows.truth]
+    own = rows.values[np.arange(len(rows)), rows.truth]
+    share = np.round(frequencies_in(rows), DIGITS)[rows.truth]  # the last digits depend on the weights' unit
     keys = np.round(rows.per_case(own + math.pi * (rows.values.T**2).mean(axis=0) + math.e * share), DIGITS)
     available = len(keys) if groups is None else int(groups.max()) + 1
     n_folds = min(read_count(folds, "folds", least=2), available)

@@ -76,12 +76,12 @@ def recalibrate(asked: Asked) -> None:
 
     _check_outputs(asked)
     opened = _only_model(files.open_models([files.ModelFiles(tuple(asked.files), asked.layout())], asked.priced()))
-    batch = files.read_all(opened)
+    batch = files.read_all(opened).with_relative_weights()
     prior, typical, unit, unused = asked.prices(opened.classes, batch.costs)
     forecast = batch.forecast().check()
     new, result, written = None if asked.apply is None else _open_new(asked, opened.classes), None, None
     if new is not None and asked.method == "prior":
-        map_ = shifted_frequencies(forecast, files.read_all(new).forecast().check())
+        map_ = shifted_frequencies(forecast, files.read_all(new).with_relative_weights().forecast().check())
     else:
         how = asked.only("method", "folds", "level") | {"objective": asked.objective or "log_loss"}
         costs = {"prior": prior, "costs": typical, "currency": unit}

@@ -13,7 +13,7 @@
 The JSON, in short (null stands for what is undefined or infinite; classes in the order of ``data.classes``, models
 by rising expected cost)::
 
-    schema, library, data {rows, weight, classes, class_weights, clusters},
+    schema, library, data {rows, weighted, classes, class_weights, clusters},
     costs {currency, prior, typical, source}, interval {level, method, replicates, seed},
     metrics [{key, title, better, unit}],
     models [{name, scores {key: {value, low, high, warning?}}, unavoidable, predicted_cost, calibration [...],

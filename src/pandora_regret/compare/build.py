@@ -232,10 +232,10 @@ def compare(
     basis, class_weights = measurements.basis(margin), measurements.class_weights
     embedded = None if workup else embed(rows, sample, charge.prior, charge.typical, interval.seed)
     rows = recalibrated if basis.is_recalibrated else rows
-    weight, clusters = float(sample.weights.sum()), len(sample.keys) if sample.grouped else None
+    clusters = len(sample.keys) if sample.grouped else None
     result = conclude(
         measurements.results(terms),
-        Data(sample.n_cases, weight, classes, tuple(class_weights.tolist()), clusters),
+        Data(sample.n_cases, sample.weighted, classes, tuple(class_weights.tolist()), clusters),
         charge.costs,
         interval,
         charge.metrics,

@@ -70,6 +70,12 @@ class Sample:
         return int(self.case_of[-1]) + 1
 
     @property
+    def weighted(self) -> bool:
+        """Whether some cases count more than others."""
+        weights = np.bincount(self.case_of, self.weights)
+        return bool(np.ptp(weights) > ROUNDING * weights.max())
+
+    @property
     def groups(self) -> IntArray | None:
         """The number of each case's group, (n_cases,)."""
         return self.cluster_of[np.flatnonzero(np.diff(self.case_of, prepend=-1))] if self.grouped else None

@@ -38,9 +38,9 @@ class Data:
     """The instances that models were compared on."""
 
     rows: int  # of positive weight
-    weight: float
+    weighted: bool  # whether some count more than others
     classes: Annotated[Names, Meta(min_length=2)]
-    class_weights: tuple[Weight, ...]
+    class_weights: tuple[Weight, ...]  # of the true classes: rows, or where these are weighted, weights of mean 1
     clusters: int | None
 
 

@@ -19,6 +19,7 @@ from pandora_regret.core.inputs import (
     read_alpha,
     read_costs,
     read_forecast,
+    read_weights,
     renamed,
 )
 from pandora_regret.core.kernels.engine import realised_costs, search_costs, total_losses, wasted_pairs
@@ -56,7 +57,7 @@ def pandora_regret(
     labels
         The columns' labels, in column order.
     sample_weight
-        Weights of the instances, shape (N,).
+        Weights of the instances, shape (N,); only their proportions count.
     logits
         Whether `y_proba` holds logits, of any offset; -inf marks an impossible class.
     normalise
@@ -306,7 +307,8 @@ def search_tally(
 ) -> Tally:
     """The mergeable sums behind the scores in money, of one batch; merge batches to score a stream.
 
-    The tally's `realised` is the mean cost of the search at the mean costs, ties broken by class index.
+    The tally's `realised` is the mean cost of the search at the mean costs, ties broken by class index. Weights
+    are summed as they are, since those of later batches are not known: all batches must weigh in one unit.
 
     Parameters
     ----------
@@ -329,6 +331,8 @@ def search_tally(
     Tally(2 rows, mean=0.791667, standard_error=0.21)
     """
     forecast = read_forecast(y_true, y_proba, labels, sample_weight, logits, normalise)
+    if sample_weight is not None:
+        forecast = forecast.with_weights(read_weights(sample_weight, forecast.n_cases))
     prior, forecast = priced(forecast, prior, costs, max_costs)
     tally = _tally_of_costs(forecast, prior)
     at_means, unit = at_mean_costs(forecast, prior)

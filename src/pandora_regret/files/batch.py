@@ -23,6 +23,7 @@ from pandora_regret.core.inputs import (
     Rescaled,
     noted,
     refusal,
+    relative_weights,
     rescale_rows,
     row_sum_tolerance,
 )
@@ -157,6 +158,10 @@ class Batch:
         """The same with rows divided by their sums where these are off 1 by at most 1 %, and counted."""
         values, rescaled = rescale_rows(self.values, self.tolerance)
         return replace(self, columns=values.T, changes=replace(self.changes, rescaled=rescaled))
+
+    def with_relative_weights(self) -> Batch:
+        """All rows of a model with their weights divided by their mean; one batch of many must keep its own."""
+        return self if self.weights is None else replace(self, weights=relative_weights(self.weights))
 
     def with_classes(self, classes: Names) -> Batch:
         """The same with its classes in another order."""

@@ -267,8 +267,11 @@ class Together:
 
     def forecasts(self) -> dict[str, Forecast]:
         """The models' forecasts, all with the weights of the rows."""
-        weighted = (replace(batch, weights=self.of_rows("weights")) for batch in self.batches)
-        return {name: batch.forecast() for name, batch in zip(self.names, weighted, strict=True)}
+        weights = self.of_rows("weights")
+        forecasts = {}
+        for name, batch in zip(self.names, self.batches, strict=True):
+            forecasts[name] = replace(batch, weights=weights).with_relative_weights().forecast()
+        return forecasts
 
 
 def read_together(

@@ -75,10 +75,13 @@ class Predictions:
         ignored = [name for name in kinds if kinds[name] == "number" and name not in wanted]
         name = self.name if self.only is None else self.path
         columns = f"column{'s' * (len(ignored) > 1)} {listed(ignored, MOST_NAMED)} of {name} ignored"
+        weight = self.columns.weight
+        recognised = weight is not None and self.layout.weight is None
         return (
             *(() if self.truth is None else self.truth.model.recognised),
             *self.recognised,
             *noted("votes", len(votes), f"truths read as votes (columns {listed(votes, MOST_NAMED)})"),
+            *noted("weights", int(recognised), f"rows weighted by column {weight!r}"),
             *noted("percentages", int(self.percent), f"percentages of {self.path} divided by 100", self.path),
             *noted("columns ignored", len(ignored), columns, name),
         )

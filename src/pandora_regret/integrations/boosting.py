@@ -68,7 +68,9 @@ class SearchObjective:
     and teach little. Log loss, stopped by the search cost (``logits=False`` in the metrics), is then often the
     better teacher; compare the two.
 
-    Neither library weights the gradients of a custom objective; this one does so itself.
+    Neither library weights the gradients of a custom objective; this one does so itself, by weights divided by
+    their mean: a factor on all of them does not change how strongly the libraries regularise. Where training is
+    spread over several machines, each divides by the mean of its own rows.
 
     The first raw scores are the same for all classes, while the libraries' own log loss starts at the classes'
     frequencies. To start there too, pass their logarithms as ``base_margin`` (XGBoost) or ``init_score``

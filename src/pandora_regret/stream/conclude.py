@@ -67,9 +67,12 @@ def concluded(predictions: Predictions, settings: Settings, parts: Iterable[tupl
         scenarios=(),
         at_stated_prices=scores.get("realised_cost"),
     )
+    count = sums.means.count
+    effective = sums.means.effective_count  # the same number where all weights are equal
+    class_weights = class_weights * (count / sums.weight)  # as if their mean were 1, which no batch could know
     data = Data(
-        sums.means.count,
-        sums.weight,
+        count,
+        count - effective > ROUNDING * count,
         predictions.classes,
         tuple(class_weights.tolist()),
         None if sums.clusters is None else len(sums.clusters.weights_apart),

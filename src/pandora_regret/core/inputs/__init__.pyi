@@ -40,6 +40,7 @@ from pandora_regret.core.inputs.numbers import read_number as read_number
 from pandora_regret.core.inputs.numbers import read_positive as read_positive
 from pandora_regret.core.inputs.numbers import read_seed as read_seed
 from pandora_regret.core.inputs.numbers import read_weights as read_weights
+from pandora_regret.core.inputs.numbers import relative_weights as relative_weights
 from pandora_regret.core.inputs.past_cases import as_outcome as as_outcome
 from pandora_regret.core.inputs.past_cases import read_records as read_records
 from pandora_regret.core.inputs.tables import NOTHING_RESCALED as NOTHING_RESCALED

@@ -19,7 +19,14 @@ from pandora_regret.core.inputs.labels import (
     read_truth,
     read_votes,
 )
-from pandora_regret.core.inputs.numbers import FloatArray, IntArray, read_flag, read_floats, read_weights
+from pandora_regret.core.inputs.numbers import (
+    FloatArray,
+    IntArray,
+    read_flag,
+    read_floats,
+    read_weights,
+    relative_weights,
+)
 from pandora_regret.core.inputs.tables import (
     NOTHING_RESCALED,
     Rescaled,
@@ -50,7 +57,7 @@ class Forecast:
     numbers: Sequence[int] | IntArray  # (N,) the rows' numbers in the table that was handed in
     tolerance: float  # how far a row of probabilities may be off 1
     name: str = "y_proba"
-    weights: FloatArray | None = None  # (N,)
+    weights: FloatArray | None = None  # (N,) their mean is 1 but where these rows are some of many
     costs: FloatArray | None = None  # (K,) or (N, K); None means that every test costs 1
     checked: bool = False
     read_as: np.dtype[Any] | None = None  # the type in which the values came, where they were converted
@@ -117,6 +124,11 @@ class Forecast:
         if costs is not None and costs.ndim == 2 and len(costs) == self.n_cases:
             costs = self.per_row(costs)
         return replace(self, costs=costs)
+
+    def with_weights(self, weights: FloatArray) -> Forecast:
+        """The same forecasts with other weights of the cases, (n_cases,)."""
+        of_rows = self.per_row(weights)
+        return replace(self, weights=of_rows if self.shares is None else self.shares * of_rows)
 
     def with_votes(self, shares: FloatArray) -> Forecast:
         """One row for each class that has votes, weighted by its share of them, (N, K), in each case.
@@ -203,7 +215,7 @@ def read_probabilities(
         raise InputError("is True and logits is too", argument="normalise", value=True, fix=fix)
     values, columns, tolerance = read_table(y_proba, None if labels is None else read_labels(labels), name)
     values, rescaled = rescale_rows(values, tolerance) if normalise else (values, NOTHING_RESCALED)
-    weights = None if sample_weight is None else read_weights(sample_weight, len(values))
+    weights = None if sample_weight is None else relative_weights(read_weights(sample_weight, len(values)))
     truth, numbers = np.empty(0, np.intp), range(len(values))
     return Forecast(values, logits, columns, truth, numbers, tolerance, name, weights, rescaled=rescaled)
 

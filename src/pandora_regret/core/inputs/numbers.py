@@ -144,3 +144,17 @@ def read_weights(sample_weight: ArrayLike, n_rows: int) -> FloatArray:
         fix = "give at least one instance a positive weight"
         raise InputError("is zero everywhere", argument="sample_weight", fix=fix)
     return weights
+
+
+def relative_weights(weights: FloatArray) -> FloatArray:
+    """Weights divided by the mean of those that are positive, so that a factor on all of them changes nothing.
+
+    Equal weights become exactly 1, and rows without weight are as good as left out: the sum is the number of rows
+    that have any. Weights that are all 0 stay so.
+    """
+    largest = weights.max(initial=0.0)
+    if largest == 0:
+        return weights
+    shares = weights / largest  # first, so that no sum leaves float64
+    mean = shares.sum() / np.count_nonzero(shares)
+    return np.asarray(shares / mean)
