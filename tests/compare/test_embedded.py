@@ -8,7 +8,7 @@ import pytest
 
 from pandora_regret import InputError, expected_search_cost
 from pandora_regret.compare import Comparison, compare
-from pandora_regret.compare.embedded import BEND, CELLS, MOST_ROWS
+from pandora_regret.compare.embedded import CELLS, MOST_ROWS
 from pandora_regret.core import priors
 
 PRICES = [10.0, 40.0, 20.0, 5.0]
@@ -22,13 +22,8 @@ def cases(rows, n_classes, seed=0):
 
 
 def cost_from(sample, model, prices, prior=None):
-    """The mean cost at other prices, worked out as the page does: odds, prices, and the table of shares."""
-    truth, costs = sample.truths(), np.array(prices)
-    x = np.clip(sample.log_odds(model), -1e12, 1e12) + np.log(costs / costs[truth][:, None])
-    (table,) = sample.shares[prior or next(iter(sample.shares))]
-    waste = costs * np.interp(x / (BEND + np.abs(x)), np.linspace(-1, 1, len(table)), table)
-    waste[np.arange(len(truth)), truth] = 0.0
-    return np.average(costs[truth] + waste.sum(axis=1), weights=sample.weights)
+    """The mean cost at other prices."""
+    return np.average(sample.costs(model, np.array(prices), prior), weights=sample.weights)
 
 
 @pytest.mark.parametrize(
@@ -68,6 +63,79 @@ def test_many_cases_are_sampled_by_class_and_weigh_as_much_as_all():
     assert by_class == pytest.approx(np.bincount(truth, weights), rel=1e-5)
     assert np.bincount(sample.truths())[3] >= 5
     assert cost_from(sample, compared.best.name, PRICES) == pytest.approx(compared.best.cost, rel=0.03)
+
+
+def class_frequencies(n_classes, uneven):
+    frequencies = 1 / np.arange(1, n_classes + 1) if uneven else np.ones(n_classes)
+    return frequencies / frequencies.sum()
+
+
+def live_cost(result, model, prices):
+    """What the page says of a model at other prices: by class, waste is scaled to that of all cases."""
+    truth = result.sample.truths()
+    weights = np.array(result.sample.weights)
+    stated = np.array(result.costs.typical)
+    factors = np.ones(len(stated))
+    wasted = result.sample.costs(model.name, stated) - stated[truth]
+    for number, in_class in enumerate(model.by_class):
+        rows = truth == number
+        if wasted[rows].any():
+            mean = np.average(wasted[rows], weights=weights[rows])
+            factors[number] = (in_class.expected_cost - stated[number]) / mean
+    own = np.array(prices)[truth]
+    return np.average(own + factors[truth] * (result.sample.costs(model.name, prices) - own), weights=weights)
+
+
+@pytest.mark.parametrize("uneven", [False, True])
+@pytest.mark.parametrize(
+    ("n_classes", "rows", "n_models"),
+    [
+        (2, 3000, 2),
+        (7, 5000, 3),
+        (30, 6000, 2),
+        (100, 5000, 2),
+        (150, 5000, 1),
+        (300, 4000, 1),
+        (500, 5000, 2),
+        (600, 4000, 2),
+        (1000, 2500, 1),
+        (2000, 2100, 1),
+        (2000, 60, 2),
+    ],
+)
+def test_a_sample_holds_every_class_or_there_is_none(n_classes, rows, n_models, uneven):
+    rng = np.random.default_rng(n_classes)
+    truth = rng.choice(n_classes, rows, p=class_frequencies(n_classes, uneven))
+    scores = rng.normal(size=(n_models, rows, n_classes)) + 3.5 * np.eye(n_classes)[truth]
+    odds = np.exp(scores)
+    models = {f"model {m}": table for m, table in enumerate(odds / odds.sum(axis=2, keepdims=True))}
+    prices = rng.uniform(20, 400, n_classes)
+    result = compare(truth, models, costs=prices, recalibrate=None)
+    sample = result.sample
+    if sample is None:
+        assert result.not_sampled in {"size", "error"}
+        assert n_classes > 100
+        return
+    assert set(sample.truths()) == set(truth)
+    error = sample.error or 2e-3  # which rounding explains
+    for factors in (
+        np.full(n_classes, 2.0),
+        2.0 ** rng.uniform(-1, 1, n_classes),
+        rng.choice([0.5, 2.0], n_classes),
+    ):
+        changed = factors * prices
+        for model in result.models:
+            exact = expected_search_cost(truth, models[model.name], costs=changed)
+            assert live_cost(result, model, changed) == pytest.approx(exact, rel=error)
+
+
+def test_without_a_sample_the_result_says_why():
+    truth, models = cases(300, 3)
+    own_prices = np.random.default_rng(0).uniform(1, 9, (300, 3))
+    by_class = priors.LogNormal([0.5, 1.0, 0.7])
+    assert compare(truth, models, costs=own_prices).not_sampled == "own prices"
+    assert compare(truth, models, prior=by_class, costs=PRICES[:3]).not_sampled == "prior"
+    assert compare(truth, models, costs=PRICES[:3]).not_sampled is None
 
 
 def test_votes_have_a_row_for_each_class_that_has_some():

@@ -255,6 +255,18 @@ def test_cases_can_be_left_out_of_the_page(comparison):
     (island,) = page.all("script", id="comparison")
     assert "sample" not in json.loads(island["text"])
     assert not page.all("section", id="prices") + page.all("section", id="case")
+    assert not page.all("section", id="no-prices")
+
+
+def test_a_page_that_cannot_hold_cases_of_every_class_says_so():
+    rng = np.random.default_rng(0)
+    proba = rng.dirichlet(np.ones(500), 1200)
+    comparison = compare(rng.integers(500, size=1200), {"a": proba, "b": proba[:, ::-1]}, recalibrate=None)
+    assert (comparison.sample, comparison.not_sampled) == (None, "size")
+    page = Page(render_report(comparison))
+    (section,) = page.all("section", id="no-prices")
+    assert "500 classes" in section["text"]
+    assert not page.all("section", id="prices")
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from pandora_regret.calibrate import recalibration
 from pandora_regret.calibrate.maps import METHODS
 from pandora_regret.compare.break_even import break_even
 from pandora_regret.compare.charge import charge_for_search, charge_for_workup, listed_costs
-from pandora_regret.compare.embedded import embed
+from pandora_regret.compare.embedded import EmbeddedSample, NotEmbedded, embed
 from pandora_regret.compare.estimates import (
     COST,
     FOLDS,
@@ -246,7 +246,8 @@ def compare(
         scenarios=tuple(Scenario(name, listed_costs(typical)) for name, typical in charge.scenarios.items()),
         workup=None if workup is None else typical_case(workup, classes, class_weights),
         break_even=break_even(basis, rows, charge.prior, margin) if STATED in charge.scenarios else (),
-        sample=embedded,
+        sample=embedded if isinstance(embedded, EmbeddedSample) else None,
+        not_sampled=embedded.reason if isinstance(embedded, NotEmbedded) else None,
         done=done,
     )
     result = broken_down(result, basis, breakdowns, smallest)

@@ -9,8 +9,8 @@ steps there, two characters each, and shares are tabulated at even distances.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
@@ -24,11 +24,20 @@ if TYPE_CHECKING:
 
 MOST_ROWS, FEWEST_ROWS = 2_000, 200  # with fewer than these, of more cases, figures would be too rough
 MOST_ODDS = 270_000  # of all models: some 540 kB of text
-OF_EACH_CLASS = 5  # at least, where there are as many
+OF_EACH_CLASS = 5  # at least, where there are as many,
+FEWEST_OF_EACH_CLASS = 2  # but no fewer than these where classes are many: two tell how rows differ
+MOST_ERROR = 0.1  # of a cost at other prices, relatively
+PRICE_LISTS = 8  # that are tried, to find it
+STANDARD_ERRORS = 3  # that figures are within
 DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 LETTERS = np.frombuffer(DIGITS.encode(), np.uint8)
+DIGIT_OF = np.zeros(256, np.intp)  # by the letter's number
+DIGIT_OF[LETTERS] = np.arange(64)
 BEND, EVEN = 4.0, 2047  # of the scale; the code of even odds, which half the codes lie below
 CELLS = 1024  # of a table of shares
+# "orders": forecasts are no probabilities; "own prices": each case has prices of its own; "prior": it treats
+# classes differently; "size": a page cannot hold rows of every class; "error": figures would be too rough
+Reason: TypeAlias = Literal["orders", "own prices", "prior", "size", "error"]
 ALTERNATIVES = {"fixed": Fixed(), "uniform": Uniform(), "exponential": Exponential()}
 
 
@@ -46,6 +55,8 @@ class EmbeddedSample:
     odds: dict[str, str]  # by model, row after row: ``ln(p_i / p_j)`` of the truth i against every other class j
     inverse_temperatures: dict[str, float]  # by model: what its odds are multiplied by to recalibrate them
     shares: dict[str, tuple[tuple[float, ...]]]  # by prior, the comparison's first: a table
+    # how far off figures may be where prices are halved or doubled, as a share of them; None of all rows
+    error: float | None = field(default=None, metadata={"optional": True})
 
     def truths(self) -> IntArray:
         """The class number of each row, (rows,)."""
@@ -57,6 +68,15 @@ class EmbeddedSample:
         table = np.zeros((self.rows, 1 + len(others) // self.rows))
         table[np.arange(table.shape[1]) != self.truths()[:, None]] = others
         return table
+
+    def costs(self, model: str, prices: FloatArray, prior: str | None = None) -> FloatArray:
+        """What the search of each row costs at some prices, (rows,), as the page works it out."""
+        truth = self.truths()
+        [table] = self.shares[prior or next(iter(self.shares))]
+        odds = np.clip(self.log_odds(model), -1e12, 1e12) + np.log(prices / prices[truth][:, None])
+        shares = np.interp(odds / (BEND + np.abs(odds)), np.linspace(-1, 1, len(table)), table)
+        shares[np.arange(self.rows), truth] = 1.0  # the truth is always tested
+        return np.asarray(shares @ prices)
 
     def probabilities(self, model: str) -> FloatArray:
         """The forecasts, as rounded, (rows, K)."""
@@ -72,51 +92,125 @@ class EmbeddedSample:
         return whole and int(self.truths().max(initial=0)) < n_classes
 
 
+@dataclass(frozen=True)
+class NotEmbedded:
+    """That there is no sample, and why."""
+
+    reason: Reason
+
+
 def embed(
     forecasts: Mapping[str, Forecast], sample: Sample, prior: Prior, typical: FloatArray, seed: int
-) -> EmbeddedSample | None:
-    """The sample; None of mere orders, of prices or options of each case's own, and where few rows would fit.
+) -> EmbeddedSample | NotEmbedded:
+    """The sample that a page needs for live prices, or why there can be none.
 
-    Nor is there one under a prior that treats classes differently, of which one table would not do.
+    Parameters
+    ----------
+    forecasts
+        Of each model by name: the rows of the sample.
+    sample
+        The rows of the comparison.
+    prior, typical
+        What tests cost: as compared.
+    seed
+        Of the draw, where not all rows fit.
+
+    Returns
+    -------
+    EmbeddedSample or NotEmbedded
+        A sample holds rows of every class that occurs: without them, the costs of that class would not move.
     """
     n_classes = next(iter(forecasts.values())).n_classes
+    if any(forecast.order_only for forecast in forecasts.values()):
+        return NotEmbedded("orders")
+    if typical.ndim > 1:
+        return NotEmbedded("own prices")
+    if prior.n_classes is not None or not np.all(np.asarray(prior.mean) > 0):
+        return NotEmbedded("prior")
     most = min(MOST_ROWS, MOST_ODDS // (len(forecasts) * (n_classes - 1)))
-    if typical.ndim > 1 or most < min(sample.n_cases, FEWEST_ROWS) or not np.all(np.asarray(prior.mean) > 0):
-        return None
-    if prior.n_classes is not None or any(each.order_only for each in forecasts.values()):
-        return None
+    if most < min(sample.n_cases, FEWEST_ROWS) or most < min(_fewest_rows(sample.truth), len(sample.truth)):
+        return NotEmbedded("size")
     chosen, weights = _choose(sample, n_classes, most, seed)
-    odds, temperatures = {}, {}
+    odds = dict[str, str]()
+    temperatures = dict[str, float]()
     for name, forecast in forecasts.items():
         rows = replace(forecast.rows(chosen), costs=None, weights=weights)
         rows = replace(rows, values=rows.values.astype(np.float64))
         others = log_odds(rows)[np.arange(n_classes) != rows.truth[:, None]].clip(-1e15, 1e15)
         odds[name] = _text(np.rint(EVEN * (1 + others / (BEND + np.abs(others)))).astype(np.intp))
         temperatures[name] = float(f"{best_inverse_temperature(log_probabilities(rows)[0]):.6g}")
-    named = {"as compared": prior} | {name: other for name, other in ALTERNATIVES.items() if other != prior}
-    return EmbeddedSample(
-        len(chosen),
-        len(np.unique(sample.case_of[chosen])),
-        _text(sample.truth[chosen]),
-        tuple(float(f"{weight:.6g}") for weight in weights),
-        odds,
-        temperatures,
-        {name: (_shares(each),) for name, each in named.items()},
+    priors = {"as compared": prior} | {name: other for name, other in ALTERNATIVES.items() if other != prior}
+    embedded = EmbeddedSample(
+        rows=len(chosen),
+        cases=len(np.unique(sample.case_of[chosen])),
+        truth=_text(sample.truth[chosen]),
+        weights=tuple(float(f"{weight:.6g}") for weight in weights),
+        odds=odds,
+        inverse_temperatures=temperatures,
+        shares={name: (_shares(other),) for name, other in priors.items()},
     )
+    if len(chosen) == len(sample.truth):
+        return embedded
+    error = _relative_error(embedded, np.bincount(sample.truth, minlength=n_classes), typical)
+    return replace(embedded, error=float(f"{error:.2g}")) if error <= MOST_ERROR else NotEmbedded("error")
+
+
+def _fewest_rows(truth: IntArray) -> int:
+    """How many rows there must be so that every class that occurs has some."""
+    return int(np.minimum(np.bincount(truth), FEWEST_OF_EACH_CLASS).sum())
 
 
 def _choose(sample: Sample, n_classes: int, most: int, seed: int) -> tuple[IntArray, FloatArray]:
     """At most so many rows, a few of every class and else in proportion; their weights make up for the rest."""
-    truth, weights, n = sample.truth, sample.weights, len(sample.truth)
-    if n <= most:
-        return np.arange(n), weights
-    few, of_class = min(OF_EACH_CLASS, most // (2 * n_classes)), np.bincount(truth, minlength=n_classes)
-    order = np.lexsort((np.random.default_rng(seed).random(n), truth))
-    places = np.arange(n) - np.repeat(np.cumsum(of_class) - of_class, of_class)  # among rows of their class
-    quota = few + (most - few * n_classes) * of_class // n
-    kept = np.sort(order[places < quota[truth[order]]])
-    whole, part = (np.bincount(truth[rows], weights[rows], n_classes) for rows in (slice(None), kept))
+    truth = sample.truth
+    weights = sample.weights
+    n_rows = len(truth)
+    if n_rows <= most:
+        return np.arange(n_rows), weights
+    rows_of_class = np.bincount(truth, minlength=n_classes)
+    n_occurring = int((rows_of_class > 0).sum())
+    few = int(np.clip(most // (2 * n_occurring), FEWEST_OF_EACH_CLASS, OF_EACH_CLASS))
+    left = max(most - few * n_occurring, 0)
+    quota = few + left * rows_of_class // n_rows
+    by_class = np.lexsort((np.random.default_rng(seed).random(n_rows), truth))
+    place_in_class = np.arange(n_rows) - np.repeat(np.cumsum(rows_of_class) - rows_of_class, rows_of_class)
+    kept = np.sort(by_class[place_in_class < quota[truth[by_class]]])
+    whole = np.bincount(truth, weights, n_classes)
+    part = np.bincount(truth[kept], weights[kept], n_classes)
     return kept, weights[kept] * (whole / np.where(part > 0, part, 1.0))[truth[kept]]
+
+
+def _relative_error(embedded: EmbeddedSample, rows_of_class: IntArray, typical: FloatArray) -> float:
+    """How far off figures at other prices may be, as a share of them: the largest of all models and price lists.
+
+    Three times the standard error of how much a cost changes, as rows were drawn class by class. Some prices are
+    halved and the others doubled, at random, some times.
+    """
+    truth = embedded.truths()
+    drawn = np.bincount(truth, minlength=len(rows_of_class))
+    weights = np.array(embedded.weights)
+    share_of_class = np.bincount(truth, weights, len(rows_of_class)) / weights.sum()
+    left_out = 1 - drawn / np.maximum(rows_of_class, 1)
+    halved_or_doubled = 2.0 ** np.random.default_rng(0).choice([-1, 1], (PRICE_LISTS, len(typical)))
+    largest = 0.0
+    for model in embedded.odds:
+        stated = embedded.costs(model, typical)
+        for prices in typical * halved_or_doubled:
+            changed = embedded.costs(model, prices)
+            variance = _variance_by_class(changed - stated, truth, weights, len(rows_of_class))
+            error = STANDARD_ERRORS * np.sqrt(
+                (share_of_class**2 * left_out * variance / np.maximum(drawn, 1)).sum()
+            )
+            largest = max(largest, error / np.average(changed, weights=weights))
+    return largest
+
+
+def _variance_by_class(values: FloatArray, truth: IntArray, weights: FloatArray, n_classes: int) -> FloatArray:
+    """The variance of the rows of each class about their weighted mean, (K,); 0 where there is one row or none."""
+    total = np.bincount(truth, weights, n_classes)
+    mean = np.bincount(truth, weights * values, n_classes) / np.where(total > 0, total, 1.0)
+    squares = np.bincount(truth, (values - mean[truth]) ** 2, n_classes)
+    return np.asarray(squares / np.maximum(np.bincount(truth, minlength=n_classes) - 1, 1))
 
 
 def _shares(prior: Prior) -> tuple[float, ...]:
@@ -135,5 +229,5 @@ def _text(codes: IntArray) -> str:
 
 
 def _codes(text: str) -> IntArray:
-    digits = np.array([DIGITS.index(letter) for letter in text], np.intp)
+    digits = DIGIT_OF[np.frombuffer(text.encode(), np.uint8)]
     return np.asarray(digits.reshape(-1, 2) @ [64, 1])

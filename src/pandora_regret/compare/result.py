@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeAlias, cast
 
 from msgspec import Meta
 
-from pandora_regret.compare.embedded import EmbeddedSample
+from pandora_regret.compare.embedded import EmbeddedSample, Reason
 from pandora_regret.core.inputs import Done, Fields, InputError, Names
 from pandora_regret.core.records import from_plain, to_plain
 from pandora_regret.inference.estimate import Estimate
@@ -310,6 +310,7 @@ class Comparison(Shown):
     break_even: tuple[BreakEven, ...] = ()
     by: tuple[Breakdown, ...] = ()
     sample: EmbeddedSample | None = field(default=None, metadata={"optional": True})  # for a page's live prices
+    not_sampled: Reason | None = field(default=None, metadata={"optional": True})  # why a page has no live prices
     schema: str = SCHEMA
 
     @property

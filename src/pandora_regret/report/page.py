@@ -16,6 +16,7 @@ import numpy as np
 
 from pandora_regret._version import __version__
 from pandora_regret.compare import Comparison
+from pandora_regret.compare.embedded import MOST_ERROR, Reason
 from pandora_regret.compare.result import Breakdown, BreakEven
 from pandora_regret.compare.verdict import (
     FEW_CLUSTERS,
@@ -172,6 +173,7 @@ def render_report(
         "files": shown.files,
         "done": shown.done,
         "sample": shown.sample,
+        "not_sampled": _why_no_prices(shown) if cases else None,
         **_views(shown),
         "title": title,
         "formats": Formats((model.cost for model in shown.models), unit),
@@ -325,6 +327,21 @@ def _views(comparison: Comparison) -> Fields:
         "panels": list(_panels(comparison)),
         "workup": workup,
     }
+
+
+def _why_no_prices(comparison: Comparison) -> str | None:
+    """Why a page has no live prices, where there is no sample to work them out from."""
+    n_classes = count(len(comparison.data.classes))
+    reasons: dict[Reason, str] = {
+        "orders": "forecasts are orders without probabilities",
+        "own prices": "each case has prices of its own",
+        "prior": f"the prior, {comparison.costs.prior}, treats classes differently",
+        "size": f"with {n_classes} classes, a page cannot hold enough cases of each",
+        "error": f"figures from as many cases as a page can hold would be off by more than {100 * MOST_ERROR:g} %",
+    }
+    if comparison.not_sampled is None:
+        return None
+    return f"Prices cannot be changed in this page: {reasons[comparison.not_sampled]}."
 
 
 def _download(comparison: Comparison) -> Fields:
