@@ -22,6 +22,7 @@ from yardstick import best, claim, finish, record
 import pandora_regret as pr
 from pandora_regret.core.kernels import engine
 from pandora_regret.core.kernels.engine import in_threads
+from pandora_regret.workup.bounds import Outlook
 from pandora_regret.workup.planner import Node, Planner
 from pandora_regret.workup.policies import exact_policy
 
@@ -181,21 +182,21 @@ def incidents(n: int) -> None:
 class OneStep(Planner):
     """Rules of thumb as yardsticks, with the planner's own way to stop where that is cheaper."""
 
-    rule = "information"
+    rule_name = "information"
 
     def run(self) -> None:
         """Its plans are asked for one by one."""
 
-    def _rule(self, node: Node, price: float, rare: bool) -> int:
-        left = node.entropies if self.rule == "information" else node.stops
-        gain = left[0] - self.bounds.per_action(np.where(node.ended, 0.0, left))
+    def rule(self, node: Node, outlook: Outlook, price: float, is_rare: bool) -> int:
+        left = outlook.entropies if self.rule_name == "information" else outlook.stops
+        gain = left[0] - self.bounds.per_action(np.where(outlook.ended, 0.0, left))
         return int(np.where(np.isfinite(node.least), gain / self.bounds.costs, -np.inf).argmax())
 
 
 def by_rule(workup: pr.Workup, p: np.ndarray, rule: str, likely: float) -> float:
     planner = OneStep(workup, p, {}, np.inf)
-    planner.rule = rule
-    return planner._plan(0.0, likely)
+    planner.rule_name = rule
+    return planner.plan_by_rule(0.0, likely)
 
 
 def gaps(what: str, tables: dict[str, Any], p: np.ndarray, names: list[str]) -> None:

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from pandora_regret.core.inputs import FloatArray, InputError
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.graph import MOST_STATES, compile_graph, sweep
-from pandora_regret.workup.policies import FREE, exact_policy
+from pandora_regret.workup.policies import FREE, Forest, Nested, exact_policy
 from pandora_regret.workup.states import UNUSED, Findings, State, StateSpace
 from pandora_regret.workup.tree import PlanNode
 
@@ -44,12 +44,17 @@ class Solver:
     def __init__(
         self, workup: Workup, p: FloatArray, found: Findings, seconds: float = 1.0, *, limit: int | None = None
     ) -> None:
-        self.workup, self.p, self.space, self.found = workup, p, StateSpace(workup), found
-        self.seconds, self.limit = seconds, limit
+        self.workup = workup
+        self.p = p
+        self.found = found
+        self.seconds = seconds
+        self.limit = limit
+        self.space = StateSpace(workup)
         self.start, self.likelihood = self.space.start(found)
+        self.mass = float(p @ self.likelihood)
+        self.action_costs = self.space.action_costs.tolist()
         if not (p * self.likelihood).any():
             raise InputError(f"found is {dict(found)}: the forecast holds this to be impossible.")
-        self.mass, self.action_costs = float(p @ self.likelihood), self.space.action_costs.tolist()
         self.prepare()
 
     def prepare(self) -> None:
@@ -74,46 +79,58 @@ class Solver:
 
     def grow(self, state: State | None, likelihood: FloatArray) -> PlanNode:
         """The tree from a state on, without branches that the forecast holds to be impossible."""
-        chance, posterior = float(self.p @ likelihood) / self.mass, self.believed(likelihood)
+        chance = float(self.p @ likelihood) / self.mass
+        posterior = self.believed(likelihood)
         if state is None or state.done:
             return PlanNode("done", "done", 0.0, chance, 0.0, posterior, {})
-        option, nodes = self.option(state, likelihood), dict[str, PlanNode]()
+        option = self.option(state, likelihood)
         if option < 0:
-            name, cost = self._ending(-1 - option, posterior)
-            return PlanNode(name, "stop", cost, chance, cost, posterior, {})
+            name, loss = self.ending(-1 - option, posterior)
+            return PlanNode(name, "stop", loss, chance, loss, posterior, {})
+        branches = dict[str, PlanNode]()
         for row, after in self.space.branches(state, option):
             likelihood_after = likelihood * self.space.rows[row]
             if (self.p * likelihood_after).any():
-                nodes[self.space.outcome_name(row)] = self.grow(after, likelihood_after)
+                branches[self.space.outcome_name(row)] = self.grow(after, likelihood_after)
         cost = self.action_costs[option]
-        expected = cost + sum(node.chance * node.expected_cost for node in nodes.values()) / chance
-        return PlanNode(self.space.action_name(option), "step", cost, chance, expected, posterior, nodes)
+        cost_after = sum(node.chance * node.expected_cost for node in branches.values()) / chance
+        name = self.space.action_name(option)
+        return PlanNode(name, "step", cost, chance, cost + cost_after, posterior, branches)
 
     def alternatives(self, best: float) -> Iterator[Alternative]:
-        """Everything that can be done at the start."""
+        """Everything that can be done at the start, where the best is expected to cost so much."""
         for number in range(len(self.workup.stops)):
-            name, lost = self._ending(number, self.believed(self.likelihood))
-            yield Alternative(name, "stop", lost, lost, lost - best, ())
+            name, loss = self.ending(number, self.believed(self.likelihood))
+            yield Alternative(name, "stop", loss, loss, loss - best, ())
         for action in self.space.open_actions(self.start):
-            expected, outcomes = self.action_costs[action], []
-            for row, state in self.space.branches(self.start, action):
-                after = self.likelihood * self.space.rows[row]
-                chance = float(self.p @ after) / self.mass
-                if chance > 0:
-                    expected += 0.0 if state is None else self.value(state, after) / self.mass
-                    outcomes.append(OutcomeChance(self.space.outcome_name(row), chance, self.believed(after)))
-            about = (self.action_costs[action], expected, expected - best, tuple(outcomes))
-            if expected < inf:  # or no plan that begins with it was found
-                yield Alternative(self.space.action_name(action), "step", *about)
+            alternative = self._action_alternative(action, best)
+            if alternative.expected_cost < inf:  # or no plan that begins with it was found
+                yield alternative
 
-    def _ending(self, number: int, believed: dict[str, float]) -> tuple[str, float]:
-        """The name of a way to stop, and what it is expected to lose."""
+    def _action_alternative(self, action: int, best: float) -> Alternative:
+        """An action at the start, what it may show, and what it costs with the best that is known to follow."""
+        cost = self.action_costs[action]
+        expected = cost
+        outcomes = list[OutcomeChance]()
+        for row, state in self.space.branches(self.start, action):
+            likelihood = self.likelihood * self.space.rows[row]
+            chance = float(self.p @ likelihood) / self.mass
+            if chance > 0:
+                if state is not None:
+                    expected += self.value(state, likelihood) / self.mass
+                outcomes.append(OutcomeChance(self.space.outcome_name(row), chance, self.believed(likelihood)))
+        name = self.space.action_name(action)
+        return Alternative(name, "step", cost, expected, expected - best, tuple(outcomes))
+
+    def ending(self, number: int, believed: dict[str, float]) -> tuple[str, float]:
+        """The name of a way to stop, with that of the class that it names, and what it is expected to lose."""
         stop = self.workup.endings[number]
-        name, terms = stop.name, np.multiply(list(believed.values()), stop.losses)
-        if stop.names_class:
-            named = terms.argmax()
-            name, terms[named] = f"{name} {self.workup.classes[named]}", 0.0
-        return name, float(terms.sum())
+        terms = np.multiply(list(believed.values()), stop.losses)
+        if not stop.names_class:
+            return stop.name, float(terms.sum())
+        named = int(terms.argmax())  # most would be lost by not naming it
+        terms[named] = 0.0
+        return f"{stop.name} {self.workup.classes[named]}", float(terms.sum())
 
 
 class GraphSolver(Solver):
@@ -124,8 +141,9 @@ class GraphSolver(Solver):
     def prepare(self) -> None:
         """Every state, swept for the forecast."""
         self.graph = compile_graph(self.workup, self.found, self.limit or MOST_STATES)
-        costs, nobody = self.graph.edge_costs(self.workup.costs), np.empty((1, 0), np.intp)
-        self.values, self.choices, _ = sweep(self.p[None], nobody, self.graph.arrays, costs)
+        edge_costs = self.graph.edge_costs(self.workup.costs)
+        no_truths = np.empty((1, 0), np.intp)
+        self.values, self.choices, _ = sweep(self.p[None], no_truths, self.graph.arrays, edge_costs)
 
     def option(self, state: State, likelihood: FloatArray) -> int:
         """As the sweep chose."""
@@ -142,8 +160,11 @@ class ClosedSolver(Solver):
 
     def prepare(self) -> None:
         """The policy, and which way to stop there may be."""
+        policy = exact_policy(self.workup)
+        if not isinstance(policy, Nested | Forest):
+            raise TypeError(f"{self.workup!r} has no closed form.")
+        self.policy = policy
         self.name = self.workup.method
-        self.policy: Any = exact_policy(self.workup)
         self.stop = -1 - int(np.argmin([stop.losses[0] for stop in self.workup.endings]))
 
     def option(self, state: State, likelihood: FloatArray) -> int:
@@ -159,4 +180,5 @@ class ClosedSolver(Solver):
         return float((terms * self.policy.paid(terms, truths, self._costs_left(state))).sum())
 
     def _costs_left(self, state: State) -> FloatArray:
+        """What steps cost now, (M,): next to nothing where they have been made."""
         return np.where(np.array(state.outcomes) != UNUSED, FREE, self.workup.costs)
