@@ -7,8 +7,16 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import metrics as sk
 
-from pandora_regret import Exponential, InputError, excess_search_burden, expected_search_cost, pandora_regret
+from pandora_regret import (
+    Beta,
+    Exponential,
+    InputError,
+    excess_search_burden,
+    expected_search_cost,
+    pandora_regret,
+)
 from pandora_regret.core.decisions import ClassCounts, desiderata, ranking_cost
+from pandora_regret.core.decisions.checks import _agreement_with
 from pandora_regret.core.inputs import InputTypeError
 
 
@@ -159,3 +167,28 @@ def test_what_is_no_metric_is_refused():
         desiderata(log_loss, n_classes=3)
     with pytest.raises(InputError, match="n_classes is 11"):
         desiderata(log_loss, n_classes=11)
+
+
+def test_alignment_is_counted_by_costs_of_several_priors():
+    ours = desiderata(pandora_regret, trials=60)
+    shares = {alignment.prior: alignment.share for alignment in ours.by_prior}
+    worst = {alignment.prior: alignment.worst for alignment in ours.by_prior}
+    assert list(shares) == ["uniform", "exponential", "gamma:2", "lognormal:0.5", "lognormal:1"]
+    assert shares["uniform"] == 1  # its own measure on another scale
+    assert worst["uniform"] == pytest.approx(1)
+    assert all(0.9 < share < 1 for prior, share in shares.items() if prior != "uniform")
+    pairwise = desiderata(partial(expected_search_cost, prior=Exponential()), prior=Beta(3.0), trials=60)
+    assert [alignment.prior for alignment in pairwise.by_prior][:2] == ["Beta(alpha=3.0)", "uniform"]
+    assert {a.prior: a.share for a in pairwise.by_prior}["exponential"] == 1
+
+
+def test_alignment_by_hand():
+    y, rng = np.arange(4), np.random.default_rng(0)
+    tables = [rng.dirichlet(np.ones(4), 4) for _ in range(6)]
+    costs = np.array([expected_search_cost(y, table, prior=Exponential()) for table in tables])
+    preferred = np.triu(np.ones((6, 6), bool), 1)  # the earlier one
+    pairs = [(a, b) for a in range(6) for b in range(6) if costs[a] * 1.01 < costs[b]]
+    found = _agreement_with("exponential", Exponential(), tables, preferred)
+    assert found.pairs == len(pairs)
+    assert found.share == pytest.approx(np.mean([a < b for a, b in pairs]))
+    assert found.worst == pytest.approx(max(costs[a] / costs[b] for a in range(6) for b in range(a + 1, 6)))

@@ -1,3 +1,4 @@
+from pandora_regret.core.decisions.checks import Alignment as Alignment
 from pandora_regret.core.decisions.checks import Desiderata as Desiderata
 from pandora_regret.core.decisions.checks import Verdict as Verdict
 from pandora_regret.core.decisions.checks import Violation as Violation
