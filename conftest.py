@@ -20,7 +20,6 @@ NEEDS = {
     "docs/how-to/learn-a-workup.md": ["sklearn", "pyarrow"],
     "docs/how-to/train.md": ["torch", "torchmetrics", "sklearn"],
     "src/pandora_regret/calibrate/estimators.py": ["sklearn"],
-    "src/pandora_regret/calibrate/wrapper.py": ["sklearn"],
     "src/pandora_regret/cli": ["click"],
     "src/pandora_regret/files": ["pyarrow"],
     "src/pandora_regret/integrations/river.py": ["river"],

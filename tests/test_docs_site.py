@@ -132,3 +132,9 @@ def test_the_picture_of_the_terminal_is_what_the_command_prints():
     console = next(block for block in blocks_of(PAGES["how-to/subgroups.md"]) if block.language == "console")
     drawn, shown = [line.split() for line in lines.values()], [line.split() for line in console.text.splitlines()]
     assert list(filter(None, drawn)) == list(filter(None, shown)), "python docs/hooks/screenshots.py docs/assets"
+
+
+def test_the_page_about_stability_lists_every_schema_that_is_written():
+    source = "".join(text_of(path) for path in (ROOT / "src" / "pandora_regret").rglob("*.py"))
+    schema = r"\bpandora-[a-z]+/\d+\b"
+    assert set(re.findall(schema, text_of(DOCS / "stability.md"))) == set(re.findall(schema, source))

@@ -1,5 +1,8 @@
 """Prediction files as other programs leave them: an index of pandas, quoted line ends, few digits, odd labels."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +12,8 @@ from prediction_files import CLASSES, inspect_file, opened, pa, pq, refused, tab
 
 from pandora_regret.files import Layout, open_predictions, read_models, text
 from pandora_regret.files.columns import numbers_of
+from pandora_regret.files.source import FileError
+from pandora_regret.stream import score_stream
 
 
 @pytest.mark.parametrize(
@@ -92,3 +97,46 @@ def test_rows_of_a_large_text_are_expected_without_reading_it(tmp_path, ending):
     with pa.output_stream(str(path), compression="detect") as stream:
         stream.write(content.encode())
     assert 0.5 * rows < open_source(str(path)).expected_rows() < 1.1 * rows
+
+
+@pytest.mark.parametrize("empty", ["\n", "\r\n"])
+def test_a_long_run_of_empty_lines_ends_no_process(tmp_path, empty):
+    head = "y_true,a,b\n"
+    rows = "a,0.6,0.4\nb,0.3,0.7\n" * 3
+    run_of = empty * (900_000 // len(empty))
+    program = (
+        "import sys; from pandora_regret.files import open_predictions; "
+        "from pandora_regret.stream import score_stream; "
+        "print([score_stream(open_predictions(path)[0], rows=1).data.rows for path in sys.argv[1:]])"
+    )
+    texts = {
+        "after the header": head + run_of + rows,
+        "within": head + rows + run_of + rows,
+        "last": head + rows + run_of,
+    }
+    paths = []
+    for name, content in texts.items():
+        path = tmp_path / f"{name}.csv"
+        path.write_bytes(content.encode())
+        paths.append(str(path))
+    done = subprocess.run([sys.executable, "-c", program, *paths], capture_output=True, text=True)
+    assert (done.returncode, done.stdout.strip()) == (0, "[6, 12, 6]"), done.stderr
+
+
+@pytest.mark.parametrize("head", ["", "y_true,a,b\n"])
+def test_a_file_that_begins_with_nothing_but_empty_lines_is_refused(tmp_path, head):
+    path = tmp_path / "empty.csv"
+    path.write_text(head + "\n" * 2_000_000 + "y_true,a,b\na,0.6,0.4\n")
+    with pytest.raises(FileError) as error:
+        open_predictions(path)
+    assert error.value.path == str(path)
+    assert "empty lines" in str(error.value)
+
+
+@pytest.mark.parametrize("line", [",,\n", " , ,\n", " \n", '"","",""\n'])
+def test_lines_without_values_are_told(tmp_path, line):
+    path = tmp_path / "blank.csv"
+    path.write_text("y_true,a,b\na,0.6,0.4\nb,0.3,0.7\n" + line * 10_000)
+    with pytest.raises(FileError) as error:
+        score_stream(open_predictions(path)[0], rows=1)
+    assert error.value.row == 2

@@ -58,6 +58,7 @@ LAYOUT = (
     Option("--decimal MARK", "The decimal sign: point or comma.  [default: recognised]", FILES),
     Option("--encoding NAME", "Of text: utf-8, utf-16, latin-1, ...  [default: recognised]", FILES),
     Option("--sheet NAME", "Of a workbook, or its number.  [default: the first]", FILES),
+    Option("--max-memory SIZE", "What a file may take.  [default: 100 x its size, 2GB at least]", FILES),
     Option("--other CLASS", "Stands for what the candidate list of a row does not name.", FILES),
 )
 COMMON_ROWS = Option("--common-rows", "Use the rows that all files have.")

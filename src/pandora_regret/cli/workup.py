@@ -27,7 +27,7 @@ from pandora_regret.cli.output import echo, print_json, say
 from pandora_regret.core.inputs import InputError
 from pandora_regret.text import money
 
-DIALECT = ("separator", "decimal", "encoding", "sheet")
+DIALECT = ("separator", "decimal", "encoding", "sheet", "max_memory")
 RECORDS = (
     path_argument("records"),
     Option("--label --class COLUMN", "The class of each case.", required=True),

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,17}))")
 PADDED = re.compile(r"(-?0*[0-9]{1,18})(?:\.0+)?")  # a whole number with zeros that say nothing
+OBJECT_BYTES = 60  # of a short text
 MOST_NAMED = 5  # of what was done to a file
 FILE = 1 << 44  # more rows than any file has
 
@@ -90,6 +91,18 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.truth)
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes the rows take."""
+        optional = (self.ids, self.weights, self.groups, self.votes, self.costs, *(self.by or {}).values())
+        arrays = [*self.columns, self.truth, self.places, *(part for part in optional if part is not None)]
+        size = 0
+        for array in arrays:
+            size += array.nbytes
+            if array.dtype == object:
+                size += OBJECT_BYTES * len(array)
+        return size
 
     @property
     def tolerance(self) -> float:

@@ -14,7 +14,7 @@ places.
 
 import io
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from string import ascii_uppercase
@@ -39,6 +39,7 @@ from pandora_regret.files.roles import LABEL
 from pandora_regret.files.source import (
     AllDone,
     FileError,
+    Limit,
     Source,
     TableInMemory,
     check_names,
@@ -53,6 +54,7 @@ TRUTHS = (TRUTH, *LABEL.usual)  # what the field of the true option may be calle
 STEP = 10_000.0  # between the logits of neighbours in an order: more than any two prices differ, in logarithms
 SAMPLE_FIELDS = frozenset({"doc_id", "target", "filtered_resps"})
 ONE_TRUTH = "tasks with one true option per row can be scored"
+OBJECTS_PER_BYTE = 32  # bytes of Python's objects for one of a line, as measured
 CORRECT = "acc"  # the field that says whether the likeliest option was the true one
 
 
@@ -98,7 +100,9 @@ class ListedRows(TableInMemory):
         return truth, values.T
 
 
-def open_json(path: str, head: bytes, dialect: Dialect, classes: Sequence[str] | None, location: str) -> Source:
+def open_json(
+    path: str, head: bytes, dialect: Dialect, classes: Sequence[str] | None, location: str, limit: Limit
+) -> Source:
     """JSON lines: a table, or rows with lists of their own, as the first line tells."""
     file, sample, _ = JsonLines.begun(path, head, dialect, location)
     file = replace(file, done=written_otherwise(path, file.encoding))
@@ -108,13 +112,23 @@ def open_json(path: str, head: bytes, dialect: Dialect, classes: Sequence[str] |
         raise FileError("has no rows", path, ONE_PER_LINE)
     is_sample = rows[0].keys() >= SAMPLE_FIELDS
     if is_sample or field_of_lists(rows[0]):
-        objects = file.objects((record for _, record in file.rows()), each_once=True)
+        lines = _counted(file, limit)
+        objects = file.objects(lines, each_once=True)
         records = {f" line {line}": values for line, values in objects}
         if is_sample:
             return _read_samples(file, records, classes or ())
         return read_lists(file, records, dialect.other, classes or ())
     check_names(names, path)
     return replace(file, kinds=kinds_of(table_of(rows, names)))
+
+
+def _counted(file: JsonLines, limit: Limit) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file whose rows are all held, as long as they may be."""
+    size = 0
+    for _, (number, line) in file.rows():
+        size += len(line)
+        limit.check(OBJECTS_PER_BYTE * size)
+        yield number, line
 
 
 def field_of_lists(values: Fields) -> str | None:

@@ -87,6 +87,8 @@ def explained(path: str, format_name: str, *further: type[Exception]) -> Iterato
     """A library's complaint about a file's bytes, as one sentence; `further` errors are its own."""
     try:
         yield
+    except FileError:  # is a sentence already
+        raise
     except (pa.ArrowException, EOFError, UnicodeError, OSError, *further) as error:
         if isinstance(error, OSError) and error.strerror:
             raise FileError(f"cannot be read: {error.strerror}", path) from None

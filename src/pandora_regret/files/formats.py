@@ -17,10 +17,10 @@ from ast import literal_eval
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache, reduce
+from functools import cache, partial, reduce
 from itertools import accumulate
 from tokenize import TokenError
-from typing import Any, Self
+from typing import IO, Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +28,7 @@ import pyarrow.ipc as ipc
 from numpy.typing import NDArray
 
 from pandora_regret.core.inputs import Fields, matched, noted, quoted
+from pandora_regret.files.arrow_sizes import batch_sizes
 from pandora_regret.files.candidates import field_of_lists, open_json, read_lists
 from pandora_regret.files.classes import Columns
 from pandora_regret.files.columns import explained, kinds_of, valid_rows
@@ -38,6 +39,7 @@ from pandora_regret.files.source import (
     ROWS_AT_ONCE,
     AnyPath,
     FileError,
+    Limit,
     Source,
     TableInMemory,
     Tables,
@@ -73,8 +75,15 @@ USUAL_NAMES = frozenset(name for role in ROLES for name in role.usual)
 PLAIN = "USbiuf"  # kinds of arrays that are text or numbers
 BAD_ZIP = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, RuntimeError, ValueError)
 BAD_ARCHIVE = (*BAD_ZIP, SyntaxError, TokenError, MemoryError, KeyError, OverflowError)  # headers are literals
-CELL = re.compile(rb'\br="([A-Z]{1,3})([0-9]{1,7})"')
+CELL = re.compile(
+    rb'\br="([A-Z]{1,3})([0-9]{1,7})"|\bt="s"[^<>]{0,20}><v>([0-9]{1,9})</v>'
+)  # a text by its number
+TEXTS = "xl/sharedStrings.xml"
 SMALL, SPARSEST = 1 << 24, 100  # places in a sheet; places for each cell
+BYTES_PER_CELL = 250  # of a sheet while it is read, as measured
+OBJECTS_PER_BYTE = 10  # bytes of Python's objects for one of an Arrow table
+COPIES = 2  # of an archive's arrays while they are brought into order
+LONGEST_MATCH = 64  # bytes
 WHOLE = 1 << 53  # up to here, a number of a sheet that has no fraction is exactly that number
 
 
@@ -88,15 +97,17 @@ def open_source(
     if name == STANDARD_INPUT:
         name, location = NAME, _spooled(sys.stdin)
     head = head_of(location)
+    limit = Limit(name, os.path.getsize(location), dialect.most_bytes)
     opening = next((opening for mark, opening in BEGINNINGS.items() if re.match(mark, head, re.DOTALL)), None)
     if opening is not None:
         if name == NAME:
             raise FileError("is no text", NAME, "save it as a file, and pass that")
-        source: Source = opening(name, head, dialect, classes)
+        source: Source = opening(name, head, dialect, classes, limit)
     elif ".jsonl" in name.lower() or ".ndjson" in name.lower() or JSON.match(head):
-        source = open_json(name, head, dialect, classes, location)
+        source = open_json(name, head, dialect, classes, location, limit)
     else:
         source = DelimitedFile.open(name, head, dialect, "\t" if ".tsv" in name.lower() else ",", location)
+    source = replace(source, limit=limit)
     kinds = list(source.kinds.values())
     return source if "nested" not in kinds and kinds.count("number") > 1 else _with_lists(source, dialect, classes)
 
@@ -108,9 +119,13 @@ def _with_lists(source: Source, dialect: Dialect, classes: Sequence[str] | None)
         first: Any = next((part.slice(0, 1).to_pylist() for part in source.read(columns, frozenset(), 1)), [])
         if not any(field_of_lists(_unwritten(row)) for row in first):
             return source
-        parts = source.read(columns, frozenset(), ROWS_AT_ONCE)
-        rows = (_unwritten(row) for part in parts for row in part.to_pylist())
-        records = {f" row {n}": row for n, row in enumerate(rows, 1)}
+        records: dict[str, Fields] = {}
+        held = 0
+        for part in source.read(columns, frozenset(), ROWS_AT_ONCE):
+            held += OBJECTS_PER_BYTE * part.nbytes
+            source.check_held(held)
+            for row in part.to_pylist():
+                records[f" row {len(records) + 1}"] = _unwritten(row)
     return read_lists(source, records, dialect.other, classes or ())
 
 
@@ -160,7 +175,12 @@ def read_table(path: AnyPath, dialect: Dialect = RECOGNISED) -> Any:
     numbers = tuple(name for name, kind in source.kinds.items() if kind == "number")
     model = Predictions(source.path, (source,), Columns(numbers, numbers))
     with explained(source.path, "a table"):
-        parts = [some.whole_table() for some in model.walk(list(source.kinds))]
+        parts = []
+        held = 0
+        for rows in model.walk(list(source.kinds)):
+            parts.append(rows.whole_table())
+            held += parts[-1].nbytes
+            source.check_held(held)
         if not parts:
             raise model.no_rows()
         return pa.concat_tables(parts)
@@ -174,7 +194,7 @@ class ParquetFile(Source):
     repeating: frozenset[str] = frozenset()  # columns of text that is written as numbers in a dictionary
 
     @classmethod
-    def open(cls, path: str, *_: Any) -> Self:
+    def open(cls, path: str, _: bytes, __: Dialect, ___: Sequence[str] | None, limit: Limit) -> Self:
         """Columns that take very little room are written as a dictionary; ids, each another, are not."""
         import pyarrow.parquet as pq  # with what other systems' files need: no text asks for that
 
@@ -182,6 +202,9 @@ class ParquetFile(Source):
             schema, about = file.schema_arrow, file.metadata
             groups = tuple((index, about.row_group(index).num_rows) for index in range(about.num_row_groups))
             chunks = [about.row_group(0).column(index) for index in range(about.num_columns) if groups]
+            for number, _rows in groups:
+                group = about.row_group(number)
+                limit.check(max(group.column(index).total_uncompressed_size for index in range(group.num_columns)))
         check_names(schema.names, path)
         repeating = frozenset(
             chunk.path_in_schema
@@ -214,9 +237,11 @@ class ArrowFile(Source):
     is_stream: bool = False
 
     @classmethod
-    def open(cls, path: str, head: bytes, *_: Any) -> Self:
-        """Its schema is read."""
+    def open(cls, path: str, head: bytes, _: Dialect, __: Sequence[str] | None, limit: Limit) -> Self:
+        """Its schema is read, and how large its record batches are, which are read whole."""
         file = cls(path, {}, is_stream=not head.startswith(b"ARROW1"))
+        for size in batch_sizes(path, file.is_stream):
+            limit.check(size)
         with explained(path, "Arrow"), file._reader() as reader:
             schema = reader.schema
         check_names(schema.names, path)
@@ -234,7 +259,7 @@ class ArrowFile(Source):
             yield from valid_rows(batches)
 
 
-def open_archive(path: str, _: bytes, __: Dialect, classes: Sequence[str] | None) -> TableInMemory:
+def open_archive(path: str, _: bytes, __: Dialect, classes: Sequence[str] | None, limit: Limit) -> TableInMemory:
     """The forecasts in `y_proba`, columns ``y_proba:cat``; arrays of one value per row are columns, too.
 
     The archive's `classes` name those of forecasts, or the `classes` that were asked for, else numbers do.
@@ -244,6 +269,7 @@ def open_archive(path: str, _: bytes, __: Dialect, classes: Sequence[str] | None
         open(path, "rb") as file,  # which NumPy would leave open after an error
         np.load(file, allow_pickle=False) as archive,
     ):
+        limit.check(COPIES * sum(member.file_size for member in archive.zip.infolist()))
         arrays = {key: np.asarray(array) for key, array in archive.items()}
     if FORECASTS not in arrays or arrays[FORECASTS].ndim != 2:
         problem = f"holds the arrays {quoted(sorted(arrays))}"
@@ -282,10 +308,10 @@ def _plain(array: NDArray[Any], path: str, key: str) -> NDArray[Any]:
     raise FileError(problem, path, "save UTF-8 text or numbers", f": array {key!r}", column=key)
 
 
-def open_sheet(path: str, _: bytes, dialect: Dialect, *__: Any) -> TableInMemory:
+def open_sheet(path: str, _: bytes, dialect: Dialect, __: Sequence[str] | None, limit: Limit) -> TableInMemory:
     """One sheet: the names of the columns in its first row that names them all, and the rows below."""
     calamine = import_optional("python_calamine", extra="excel")
-    _check_extent(path)
+    _check_extent(path, limit)
     with explained(path, "Excel", calamine.CalamineError), calamine.CalamineWorkbook.from_path(path) as book:
         titles = book.sheet_names
         number = _sheet_number(str(dialect.sheet or 1), titles, path)
@@ -313,18 +339,69 @@ def _value(cell: Any) -> Any:
     return int(cell) if cell == int(cell) and abs(cell) < WHOLE else cell
 
 
-def _check_extent(path: str) -> None:
-    """No cell far away from all others: a sheet is held whole, from its first cell to its last."""
+def _check_extent(path: str, limit: Limit) -> None:
+    """No sheet that takes too much memory, nor a cell far away from all others.
+
+    A sheet is held whole, from its first cell to its last. What the archive says of sizes is not believed: its
+    members are read, a part at a time.
+    """
     with explained(path, "Excel", *BAD_ZIP), zipfile.ZipFile(path) as archive:
-        names = [name for name in archive.namelist() if re.fullmatch(r"xl/worksheets/.*\.xml", name)]
-        sheets = [CELL.findall(archive.read(name)) for name in names]
-    for cells in sheets:
-        rows = max((int(row) for _, row in cells), default=0)
-        last = max((letters.rjust(3, b"@") for letters, _ in cells), default=b"")
-        columns = reduce(lambda number, letter: 26 * number + letter - ord("@"), last, 0)  # AA is 27
-        if rows * columns > max(SMALL, SPARSEST * len(cells)):
-            problem = f"has a sheet of {len(cells):,} cells in {rows:,} rows and {columns:,} columns"
-            raise FileError(problem, path, "delete cells that lie far away from the table")
+        members = [name for name in archive.namelist() if re.fullmatch(r"xl/.*\.(xml|bin)", name)]
+        sheets = [name for name in members if name.startswith("xl/worksheets/")]
+        for name in set(members).difference(sheets):
+            with archive.open(name) as content:
+                for size in accumulate(map(len, iter(partial(content.read, BUFFER_BYTES), b""))):
+                    limit.check(size)
+        lengths = [len(text) for text in archive.read(TEXTS).split(b"<si")[1:]] if TEXTS in members else []
+        for name in sheets:
+            with archive.open(name) as content:
+                extent = _read_extent(content, lengths, limit)
+            places = extent.rows * extent.columns
+            if places > max(SMALL, SPARSEST * extent.cells):
+                area = f"{extent.rows:,} rows and {extent.columns:,} columns"
+                problem = f"has a sheet of {extent.cells:,} cells in {area}"
+                raise FileError(problem, path, "delete cells that lie far away from the table")
+            limit.check(BYTES_PER_CELL * places + extent.text)
+
+
+class _Extent(NamedTuple):
+    """How large a sheet is."""
+
+    cells: int
+    rows: int
+    columns: int
+    text: int  # bytes in cells that refer to the workbook's list of texts
+
+
+def _read_extent(content: IO[bytes], lengths: Sequence[int], limit: Limit) -> _Extent:
+    """The extent of a sheet, which is read a part at a time; `lengths` are those of the workbook's texts."""
+    cells = 0
+    rows = 0
+    columns = 0
+    text = 0
+    size = 0
+    rest = b""
+    while part := content.read(BUFFER_BYTES):
+        size += len(part)
+        limit.check(size)
+        window = rest + part
+        end = 0
+        for match in CELL.finditer(window):
+            end = match.end()
+            if match[3] is None:
+                cells += 1
+                rows = max(rows, int(match[2]))
+                columns = max(columns, _column_number(match[1]))
+            elif int(match[3]) < len(lengths):
+                text += lengths[int(match[3])]
+        rest = window[max(end, len(window) - LONGEST_MATCH) :]
+    return _Extent(cells, rows, columns, text)
+
+
+@cache
+def _column_number(letters: bytes) -> int:
+    """Of a column of a sheet: A is 1, AA is 27."""
+    return reduce(lambda number, letter: 26 * number + letter - ord("@"), letters, 0)
 
 
 def _sheet_number(sheet: str, names: Sequence[str], path: str) -> int:

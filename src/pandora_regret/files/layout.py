@@ -29,6 +29,7 @@ from glob import glob, has_magic
 
 from pandora_regret.core.inputs import InputError, Names
 from pandora_regret.core.records import check_keys, from_plain, read_toml
+from pandora_regret.files.limits import read_bytes
 from pandora_regret.files.source import Source
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
@@ -54,11 +55,14 @@ class Dialect:
         Of a spreadsheet: its name, or its number counted from 1; the first unless said.
     other
         The class that stands for everything that a row's list of candidates does not name.
+    max_memory
+        How many bytes a file may take in memory, as a number or such as ``16GB``; unless said, a hundred times its
+        size, and 2 GB at least.
 
     Examples
     --------
     >>> Dialect(separator="semicolon", decimal="comma", encoding="Latin1")
-    Dialect(separator=';', decimal=',', encoding='iso8859-1', sheet=None, other=None)
+    Dialect(separator=';', decimal=',', encoding='iso8859-1', sheet=None, other=None, max_memory=None)
     """
 
     separator: str | None = None
@@ -66,6 +70,7 @@ class Dialect:
     encoding: str | None = None
     sheet: str | int | None = None
     other: str | None = None
+    max_memory: int | str | None = None
 
     def __post_init__(self) -> None:
         separator = SEPARATOR_WORDS.get(self.separator or "", self.separator)
@@ -85,7 +90,14 @@ class Dialect:
                 fix = "write such as utf-8, utf-16 or latin-1"
                 raise InputError(argument="encoding", value=encoding, fix=fix) from None
             encoding = codecs.lookup(encoding).name.replace("utf-8-sig", "utf-8")
+        if self.max_memory is not None:
+            read_bytes(self.max_memory)
         self.__dict__.update(separator=separator, decimal=decimal, encoding=encoding)
+
+    @property
+    def most_bytes(self) -> int | None:
+        """How many bytes a file may take in memory, where that is said."""
+        return None if self.max_memory is None else read_bytes(self.max_memory)
 
 
 RECOGNISED = Dialect()

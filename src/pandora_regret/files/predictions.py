@@ -18,6 +18,8 @@ from pandora_regret.files.roles import KEPT
 from pandora_regret.files.source import RAISED, AllDone, NoRowsError, Problems, Source
 from pandora_regret.text import listed
 
+FLOAT_BYTES = 8
+WHOLE_BATCHES = 2  # batches, and all of them as one
 ROWS, ELEMENTS = 1 << 19, 12 << 19  # half a usual row group of Parquet: whole ones take 80 MB more
 
 
@@ -95,6 +97,19 @@ class Predictions:
     def order_only(self) -> bool:
         """Whether forecasts say in which order to look, not how likely anything is."""
         return any(source.order_only for source in self.sources)
+
+    @property
+    def known_rows(self) -> int:
+        """How many rows the files say that they have, of all models in them."""
+        return sum(source.n_rows or 0 for source in self.sources)
+
+    def check_held(self, size: float) -> None:
+        """An error if so many bytes are more than may be held of the files at once."""
+        limits = [source.limit for source in self.sources]
+        known = [limit for limit in limits if limit is not None]
+        if known and len(known) == len(limits):  # else some of it is in memory already
+            whole = replace(known[0], file_bytes=sum(limit.file_bytes for limit in known))
+            whole.check(size)
 
     def no_rows(self) -> NoRowsError:
         """The error for files without any row."""
@@ -207,8 +222,14 @@ def read_models(opened: Sequence[Predictions]) -> Iterator[Batch]:
     for _, sharing in groupby(opened, key=lambda model: id(model) if model.only is None else model.sources):
         models = list(sharing)
         parts = {model.only: list[Batch]() for model in models}
-        for rows in own_rows(models, models[0].columns.wanted):
-            parts[rows.model.only].append(rows.model.batch(rows))
+        first = models[0]
+        held = 0.0
+        first.check_held(WHOLE_BATCHES * FLOAT_BYTES * len(first.columns.wanted) * first.known_rows)
+        for rows in own_rows(models, first.columns.wanted):
+            batch = rows.model.batch(rows)
+            held += WHOLE_BATCHES * batch.nbytes
+            first.check_held(held)
+            parts[rows.model.only].append(batch)
         for model in models:
             if batches := parts.pop(model.only):
                 yield concatenated(batches).check()

@@ -1,6 +1,7 @@
 """What a column of a prediction file can be besides a forecast: one table that every reader and command goes by.
 
-A new role is a row of `ROLES`, a field of `Layout` and `Columns` (layout.py), and a field of `Batch` (batch.py).
+A new role is a row of `ROLES`, a field of `Layout` (layout.py), `Columns` (classes.py) and `Batch` (batch.py).
+The method of `Rows` (columns.py) that reads and checks it is called like the title of the role.
 """
 
 from dataclasses import dataclass

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pandora_regret.core.inputs import Done, Fields, InputError, Names
+from pandora_regret.files.limits import LEAST, TIMES_SIZE, size_in_words, suggested
 
 if TYPE_CHECKING:
     from pandora_regret.files.layout import Layout
@@ -65,6 +66,36 @@ class FileError(InputError):
     def within_file(self) -> str:
         """The sentence for someone who knows which file it is about."""
         return self.replace(place=self.where.lstrip(" :") or None, argument=None).sentence({})
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What a file may unfold to: small files can take more memory than any machine has.
+
+    A stream holds a batch at a time and may go on for ever; the limit is about what is held at once.
+    """
+
+    path: str
+    file_bytes: int
+    max_memory: int | None = None  # bytes, where somebody says how many
+
+    @property
+    def most_bytes(self) -> int:
+        """So many bytes may be held of it at once."""
+        if self.max_memory is not None:
+            return self.max_memory
+        return max(LEAST, TIMES_SIZE * self.file_bytes)
+
+    def check(self, held: float) -> None:
+        """An error if so many bytes are more than may be held."""
+        if held <= self.most_bytes:
+            return
+        problem = (
+            f"has {size_in_words(self.file_bytes)} but takes {size_in_words(held)} or more in memory, "
+            f"of which {size_in_words(self.most_bytes)} may be used"
+        )
+        fix = f"if the file is what you expect, allow more (--max-memory {suggested(held)})"
+        raise FileError(problem, self.path, fix, argument="max_memory", value=int(held))
 
 
 class NoRowsError(FileError):
@@ -147,6 +178,12 @@ class Source:
     order_only: bool = False  # whether forecasts say in which order to look, not how likely anything is
     decimal: str = "."  # of numbers that are read as text
     other: str | None = None  # the class of truths that a row's own list does not name
+    limit: Limit | None = field(default=None, compare=False, repr=False)  # None: it is in memory already
+
+    def check_held(self, size: float) -> None:
+        """An error if so many bytes are more than may be held of the file at once."""
+        if self.limit is not None:
+            self.limit.check(size)
 
     def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Tables:
         """The rows in order, about so many at a time, these columns only; `numbers` must hold numbers."""

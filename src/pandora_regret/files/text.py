@@ -9,7 +9,7 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import count, islice
 from typing import Any, ClassVar, Self
 
 import pyarrow as pa
@@ -18,6 +18,7 @@ import pyarrow.csv as arrow_csv
 from pandora_regret.core.inputs import Fields, InputError, noted
 from pandora_regret.files.columns import explained, kind_of_texts, valid_rows
 from pandora_regret.files.layout import SEPARATORS, Dialect
+from pandora_regret.files.limits import size_in_words
 from pandora_regret.files.source import (
     HEAD_BYTES,
     ROWS_AT_ONCE,
@@ -33,6 +34,7 @@ from pandora_regret.files.source import (
 SAMPLE_BYTES = 1 << 20  # from which the kinds of the columns are told
 LONGEST_LINE = 1 << 28
 BLOCK_BYTES = 1 << 20
+BLOCK_OF_OBJECTS = 1 << 25  # bytes of JSON lines that are held as objects at a time
 MANY_COLUMNS = 1000  # for each of which Arrow takes longer than for some numbers
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 UTF_8 = "utf-8"
@@ -51,6 +53,7 @@ NUMBER = r"[+-]?\d*{}\d+(?:[eE][+-]?\d+)?\s*%?"
 WITH_COMMA, WITH_POINT = (re.compile(NUMBER.format(mark)) for mark in (",", r"\."))
 NO_ROWS: tuple[list[str], ...] = ([], ["sep=", ""])
 ONE_PER_LINE = "write one object per line"
+LINE_ENDS = b"\r\n"
 
 csv.field_size_limit(LONGEST_LINE)
 
@@ -110,7 +113,18 @@ class TextFile(Source):
     def rows(self) -> Iterator[tuple[int, tuple[int, Any]]]:
         """The same of the file, each with the number of the row before it; the header's is -1."""
         with explained(self.path, "text"), self.lines() as lines:
-            yield from enumerate(self.records(lines), -self.header_rows)
+            yield from enumerate(self.records(self._whole_lines(lines)), -self.header_rows)
+
+    def _whole_lines(self, lines: io.BufferedReader) -> Iterator[bytes]:
+        """Line by line; one that is too long to be held is an error."""
+        for number in count(1):
+            line = lines.readline(LONGEST_LINE)
+            if not line:
+                return
+            if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
+                problem = f"has more than {size_in_words(LONGEST_LINE)}"
+                raise FileError(problem, self.path, "end lines with \\n", f" line {number}")
+            yield line
 
     def places(self, rows: Iterable[int]) -> dict[int, str]:
         """The lines on which rows stand, found in one pass."""
@@ -136,6 +150,9 @@ class DelimitedFile(TextFile):
         `usual` is the separator that its name promises.
         """
         file, sample, complete = cls.begun(path, head, dialect, location)
+        if not complete and not sample.lstrip(LINE_ENDS).partition(b"\n")[2].strip(LINE_ENDS):
+            problem = f"has nothing but empty lines for {size_in_words(SAMPLE_BYTES)}, or more"
+            raise FileError(problem, path, "delete the empty lines")
         separator, decimal = recognise_marks(sample, dialect, usual, path)
         file = replace(file, delimiter=separator, decimal=decimal)
         lines = file.records(io.BytesIO(sample), complete)
@@ -220,7 +237,6 @@ class DelimitedFile(TextFile):
         options: Any = (
             arrow_csv.ReadOptions(
                 column_names=names,
-                skip_rows=self.header_lines,
                 block_size=max(block_bytes, 4 * self.longest_line),
             ),
             arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
@@ -228,11 +244,27 @@ class DelimitedFile(TextFile):
         )
         tail = [""]
         with self.stream() as stream:  # Arrow's own: its threads read ahead, also when Python has ended
+            skip(stream, self._first_row())
             for records in arrow_csv.open_csv(stream, *options):
                 yield records.select(list(columns))
                 tail = records.column(names[-1])[-1:].to_pylist()
         if any("\n" in str(value) for value in tail):
             deque(self.rows(), maxlen=0)  # Arrow takes all after an open quote for one value, the last
+
+    def _first_row(self) -> int:
+        """How many bytes stand before the first row: a header, and empty lines.
+
+        Arrow's reader calls itself for every block in which it finds no first row yet, so that some ten thousand
+        blocks of empty lines overflow its stack: it never sees those.
+        """
+        with self.lines() as lines:
+            size = sum(len(lines.readline()) for _ in range(self.header_lines))
+            while block := lines.read(BLOCK_BYTES):
+                rest = block.lstrip(LINE_ENDS)
+                size += len(block) - len(rest)
+                if rest:
+                    break
+        return size
 
     def _with_run(self, lines: Sequence[bytes], texts: set[str], first: int, size: int) -> Records:
         """Lines with many adjacent numbers, which become one column of lists, called like the first of them.
@@ -286,9 +318,22 @@ class JsonLines(TextFile):
 
     def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Tables:
         """Text where numbers must be is found by who reads it."""
-        objects = self.objects(record for _, record in self.rows())
-        while block := [values for _, values in islice(objects, min(rows, ROWS_AT_ONCE))]:
-            yield table_of(block, columns)
+        for lines in self._blocks(min(rows, ROWS_AT_ONCE)):
+            yield table_of([values for _, values in self.objects(lines)], columns)
+
+    def _blocks(self, rows: int) -> Iterator[list[tuple[int, bytes]]]:
+        """Numbered lines, so many at a time, or fewer where these are long."""
+        block: list[tuple[int, bytes]] = []
+        size = 0
+        for _, (number, line) in self.rows():
+            block.append((number, line))
+            size += len(line)
+            if len(block) == rows or size > BLOCK_OF_OBJECTS:
+                yield block
+                block = []
+                size = 0
+        if block:
+            yield block
 
     def objects(self, records: Iterable[tuple[int, bytes]], each_once: bool = False) -> Iterator[tuple[int, Any]]:
         """Rows with the numbers of their lines as objects, which perhaps name nothing twice."""
@@ -326,6 +371,15 @@ def table_of(rows: Sequence[Fields], names: Iterable[str]) -> Any:
         except (pa.ArrowException, OverflowError, UnicodeError):
             columns[name] = pa.array([None if value is None else str(value) for value in values], pa.string())
     return pa.table(columns)
+
+
+def skip(stream: Any, size: int) -> None:
+    """Read on by so many bytes, of which no more than a block is held."""
+    while size > 0:
+        block = stream.read(min(size, BLOCK_BYTES))
+        if not block:
+            return
+        size -= len(block)
 
 
 def recognise_encoding(beginning: bytes, path: str) -> str:
