@@ -85,7 +85,6 @@ def seconds_of(truth: np.ndarray, models: dict[str, np.ndarray], prices: np.ndar
 
 def main() -> int:
     priors()
-    process_seconds(["-c", "from pandora_regret.core.kernels import native; native.loop()"], repeats=1)
     for what, shape in SHAPES.items():
         with TemporaryDirectory() as folder:
             paths, prices = write_files(Path(folder), *shape)

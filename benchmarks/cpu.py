@@ -22,7 +22,11 @@ from pandora_regret.core.inputs import read_probabilities
 from pandora_regret.core.kernels import reference
 from pandora_regret.core.scores import search_tally
 
-SHAPES = [(1_000_000, 7), (200_000, 100), (20_000, 1000)]
+SHAPES = {  # and how many sums of each row a score may take at most, of probabilities and of logits
+    (1_000_000, 7): (1.0, 4.0),
+    (200_000, 100): (1.5, 2.5),
+    (20_000, 1000): (1.6, 3.0),
+}
 FEW_CLASSES = (3, 7, 10, 20)  # of a million rows: at most one sum of each row
 FLAT, BY_ROW = "P.sum()", "P.sum(axis=1)"
 
@@ -42,14 +46,15 @@ def few_classes() -> None:
             _against_both(f"{precision.__name__}, 1,000,000 x {k}", truth, values, BY_ROW, 1.0, repeats=20)
 
 
-def scores(n: int, k: int) -> None:
+def scores(n: int, k: int, at_most: float, at_most_logits: float) -> None:
     truth, table = forecasts(n, k)
     single, logits, labels = table.astype(np.float32), np.log(table), np.arange(k)
     shape = f"{n:,} x {k}"
-    probabilities = _against_both(f"float64, {shape}", truth, table, BY_ROW, 1.5)
-    _against_both(f"float32, {shape}", truth, single, BY_ROW, 1.5)
+    probabilities = _against_both(f"float64, {shape}", truth, table, BY_ROW, at_most)
+    _against_both(f"float32, {shape}", truth, single, BY_ROW, at_most)
     for alpha in (1.0, 0.37):
-        _against_both(f"logits, alpha {alpha}, {shape}", truth, logits, BY_ROW, 4.0, alpha=alpha, logits=True)
+        what = f"logits, alpha {alpha}, {shape}"
+        _against_both(what, truth, logits, BY_ROW, at_most_logits, alpha=alpha, logits=True)
     sklearn = best(lambda: log_loss(truth, table, labels=labels))
     claim(f"float64, {shape}", probabilities, "sklearn log_loss", sklearn, 1 / 15)
 
@@ -177,8 +182,8 @@ if __name__ == "__main__":
     versions = f"Python {platform.python_version()}, numpy {np.__version__}, numba {numba.__version__}"
     print(f"{os.cpu_count()} cores, {versions}\n")
     few_classes()
-    for shape in SHAPES:
-        scores(*shape)
+    for shape, promises in SHAPES.items():
+        scores(*shape, *promises)
     observed_costs()
     simulation()
     entropy()

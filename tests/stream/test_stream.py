@@ -67,7 +67,7 @@ def way(request, monkeypatch):
     compiled = request.param == "compiled"
     if compiled:
         pytest.importorskip("numba")
-    monkeypatch.setattr(settings, "worth_compiling", lambda n, alpha, only_scores: compiled and n > 0)
+    monkeypatch.setattr(settings, "worth_compiling", lambda n, alpha: compiled and n > 0)
     return request.param
 
 

@@ -15,8 +15,7 @@ from pandora_regret.core.inputs import (
     read_probabilities,
     renamed,
 )
-from pandora_regret.core.kernels.engine import wasted_for_every_truth
-from pandora_regret.core.kernels.reference import costs_of, probabilities
+from pandora_regret.core.kernels.reference import costs_of, probabilities, wasted_for_every_truth
 from pandora_regret.core.priors import Prior
 from pandora_regret.core.scores import Score, mean_or_rows, priced
 

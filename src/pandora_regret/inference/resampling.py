@@ -102,7 +102,7 @@ def _fill_by_loops(states: Any, streams: Any, limits: Any, weights: Any) -> None
 def _compiled() -> Any:
     import numba
 
-    from pandora_regret.core.kernels.jit import njit
+    from pandora_regret.core.kernels.numba_cache import njit
 
     numba.extending.register_jitable(mixed)
     return njit(nogil=True, cache=True)(_fill_by_loops)

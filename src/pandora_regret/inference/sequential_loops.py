@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 try:
-    from pandora_regret.core.kernels.jit import njit
+    from pandora_regret.core.kernels.numba_cache import njit
 except Exception:  # where there is no numba, or a broken one, the same loops run as they stand
 
     def njit(**options: Any) -> Any:

@@ -1,6 +1,6 @@
 """AUROC of many replicates, compiled by numba; `registry.macro_auroc` says what it must compute."""
 
-from pandora_regret.core.kernels.jit import FAST, njit
+from pandora_regret.core.kernels.numba_cache import FAST, njit
 
 
 @njit(**FAST)

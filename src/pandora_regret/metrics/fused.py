@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.core.inputs import FloatArray, IntArray
-from pandora_regret.core.kernels import native
 from pandora_regret.core.kernels.engine import in_threads
 from pandora_regret.core.priors.base import TIE, TIE_IN_SINGLE
-from pandora_regret.core.tally import Means, moved
+from pandora_regret.core.tally import Means
 
-LANE_OF = {  # the order of `kernels.lanes`; the first is the loss, of which two metrics are parts
+LANE_OF = {  # the order of `kernels.compiled`; the first is the loss, of which two metrics are parts
     "pandora_regret": 0,
     "excess_burden": 0,
     "expected_cost": 1,
@@ -54,43 +53,54 @@ def score_columns(
     with_table: bool = False,
 ) -> FusedScores:
     """Metrics of `LANE_OF` of a Beta prior for K contiguous columns (n,) of probabilities, float32 or float64."""
-    n, k, alike = len(truth), len(columns), costs is not None and bool((costs == costs[0]).all())
-    scale, costs = (float(costs[0]), None) if costs is not None and alike else (1.0, costs)  # half the work
-    place, predicted = native.columns_of(columns), np.empty(n, np.int64)
-    table, counted = np.empty((native.N_METRICS, n if with_table else 0)), k <= MOST_COUNTED
+    from pandora_regret.core.kernels import compiled
 
-    def score(rows: slice) -> tuple[FloatArray, FloatArray]:
-        sums, cells = np.zeros(native.N_SUMS), np.zeros((2, k, k) if counted else 0)
-        native.score(
-            place,
-            truth,
-            rows,
-            alpha=float(prior.alpha),
-            weights=weights,
-            costs=costs,
-            mean=prior.mean,
-            share=prior.loss_to_share,
-            tolerance=tolerance,
-            tie=TIE_IN_SINGLE if columns[0].itemsize <= 4 else TIE,
-            sums=sums,
-            counts=cells if counted else None,
-            likeliest=predicted,
-            table=table if with_table else None,
-        )
-        return sums, cells
-
-    native.loop()  # in one thread
-    parts, cells = map(np.array, zip(*in_threads(score, n, n * k), strict=True))
-    doubtful = np.flatnonzero(predicted < 0)
-    lane = [LANE_OF[key] for key in keys]
-    factor_of = {"pandora_regret": 1 / (3 * (k - 1)), "excess_burden": 1 / 3}  # of the loss
-    factor_of |= {"expected_cost": scale, "realised_cost": scale}
+    n_rows = len(truth)
+    n_classes = len(columns)
+    scale = 1.0
+    if costs is not None and bool((costs == costs[0]).all()):  # half the work
+        scale = float(costs[0])
+        costs = None
+    wanted = [LANE_OF[key] for key in keys]
+    factor_of = {
+        "pandora_regret": 1 / (3 * (n_classes - 1)),  # of the loss
+        "excess_burden": 1 / 3,
+        "expected_cost": scale,
+        "realised_cost": scale,
+    }
     factors = np.array([factor_of.get(key, 1.0) for key in keys])
-    count, weight, squared_weight = parts[:, native.OF_ROWS :].T
-    total, centre, drift, spread = parts[:, : native.OF_ROWS].reshape(len(parts), 4, -1).swapaxes(0, 1)[:, :, lane]
-    middle, w = centre[0], np.broadcast_to(squared_weight[:, None], drift.shape)  # all threads' sums at one centre
-    moments = moved(np.array([w, drift, spread]), centre - middle).sum(axis=1) * factors ** np.arange(3)[:, None]
-    totals = total.sum(axis=0) * factors
-    means = Means.of_sums(int(count.sum()), float(weight.sum()), totals, middle * factors, moments)
-    sure_cells = cells.sum(axis=0) if counted and not len(doubtful) else None
-    return FusedScores(means, predicted, table[lane] * factors[:, None], doubtful, sure_cells)
+    predicted = np.empty(n_rows, np.int64)
+    table = np.empty((compiled.N_METRICS, n_rows if with_table else 0))
+    is_counted = n_classes <= MOST_COUNTED
+    tie = TIE_IN_SINGLE if columns[0].itemsize <= 4 else TIE
+
+    def score(rows: slice) -> tuple[Means, FloatArray]:
+        sums = np.zeros((compiled.N_SUMS, compiled.N_METRICS))
+        cells = np.zeros((2, n_classes, n_classes) if is_counted else (2, 0, 0))
+        count, weight, squared_weight = compiled.score_columns(
+            np.array([column[rows] for column in columns]),
+            truth[rows],
+            None if weights is None else weights[rows],
+            costs,
+            float(prior.alpha),
+            tie,
+            tolerance,
+            (float(prior.mean), float(prior.loss_to_share)),
+            predicted[rows],
+            sums,
+            cells if is_counted else None,
+            table[:, rows] if with_table else None,
+        )
+        total, centre, drift, spread = sums[:, wanted]
+        moments = np.array([np.full(len(wanted), squared_weight), factors * drift, factors**2 * spread])
+        return Means.of_sums(count, weight, factors * total, factors * centre, moments), cells
+
+    parts = in_threads(score, n_rows, n_rows * n_classes)
+    means = Means((len(keys),))
+    for part, _ in parts:
+        means.merge(part)
+    doubtful = np.flatnonzero(predicted < 0)
+    sure_cells = None
+    if is_counted and not len(doubtful):
+        sure_cells = np.sum([cells for _, cells in parts], axis=0)
+    return FusedScores(means, predicted, table[wanted] * factors[:, None], doubtful, sure_cells)

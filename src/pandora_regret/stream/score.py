@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, TypeAlias
 from pandora_regret.compare.result import Comparison
 from pandora_regret.compare.verdict import read_interval
 from pandora_regret.core.inputs import renamed
-from pandora_regret.core.kernels import native
 from pandora_regret.core.priors import Prior
 from pandora_regret.stream.conclude import concluded
 from pandora_regret.stream.settings import PriceList, Settings, read_settings
@@ -114,8 +113,6 @@ def tally(
     batches = iter(predictions.batches(rows))
     with ThreadPoolExecutor(1) as pool:
         coming = pool.submit(next, batches, None)
-        if compiled:
-            native.loop()  # which takes a while
         while (batch := coming.result()) is not None:
             coming = pool.submit(next, batches, None)
             sums.add(batch)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from pandora_regret.files.batch import Batch
     from pandora_regret.workup import Workup
 
+AS_LONG_AS_COMPILING = 4  # times as many numbers as for one score: what NumPy gets done while numba compiles
+
 PriceList: TypeAlias = ArrayLike | Mapping[str, float]  # one cost per class
 
 
@@ -54,13 +56,13 @@ class Settings:
         return self.grouped or self.interval.replicates > 0
 
     def is_compiled(self, rows: int) -> bool:
-        """Whether so many rows, at which every metric looks, are worth a compiled loop that knows all metrics."""
+        """Whether so many rows are worth a compiled loop, and there is one that knows all metrics."""
         prior = self.charge.prior
         if self.logits or not isinstance(prior, Beta):
             return False
         if not all(metric.key in LANE_OF for metric in self.means):
             return False
-        return worth_compiling(rows * self.n_classes * len(self.means), prior.alpha, only_scores=True)
+        return worth_compiling(rows * self.n_classes // AS_LONG_AS_COMPILING, prior.alpha)
 
     def forecast(self, batch: Batch, rows: IntArray | None = None) -> Forecast:
         """All rows of a batch with their base costs; or some, where these are those of all rows."""

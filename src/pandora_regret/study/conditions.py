@@ -315,7 +315,7 @@ def search_bills(truth: IntArray, proba: FloatArray, costs: FloatArray) -> Float
     forecast, bills = read_forecast(truth, proba).check(), []
     for drawn in costs:
         prices = np.tile(drawn, (len(truth) // len(drawn), 1)) if costs.ndim == 3 else drawn
-        parts = realised_costs(forecast.with_costs(prices), BROKEN_BY_INDEX, alike=len(costs))
+        parts = realised_costs(forecast.with_costs(prices), BROKEN_BY_INDEX, copies=len(costs))
         bills.append(np.concatenate([of_rows for _, of_rows in parts]))
     return np.array(bills)
 

@@ -5,7 +5,7 @@ It releases the interpreter's lock, so that slices of the work run in threads.
 
 import numpy as np
 
-from pandora_regret.core.kernels.jit import FAST, INLINE, njit
+from pandora_regret.core.kernels.numba_cache import FAST, INLINE, njit
 
 
 @njit(**INLINE)

@@ -12,7 +12,7 @@ Rows of lanes are addressed by two indices throughout: a view of a row would be 
 import numpy as np
 
 from pandora_regret.core.kernels.horn import BETTER
-from pandora_regret.core.kernels.jit import FAST, njit
+from pandora_regret.core.kernels.numba_cache import FAST, njit
 
 ALIKE = 31  # the last lane
 LANES = ALIKE + 1

@@ -6,7 +6,6 @@ which explains what is wrong with them, or scores them.
 """
 
 import os
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -15,9 +14,10 @@ from importlib.util import find_spec
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pandora_regret.core.inputs import FloatArray, Forecast, IntArray, row_slices
-from pandora_regret.core.kernels import native, reference
+from pandora_regret.core.kernels import reference
 from pandora_regret.core.kernels.reference import BROKEN_AT_RANDOM, Ties, relative_tie
 from pandora_regret.core.priors import Beta, Prior
 
@@ -25,44 +25,64 @@ Rows: TypeAlias = Iterator[tuple[Forecast, FloatArray]]  # some at a time, with 
 
 # installed, and not switched off, which would turn compiled loops into slow ones
 HAS_NUMBA = find_spec("numba") is not None and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
-WORTH_COMPILING = 1 << 19  # elements; fewer are scored by NumPy as fast
-TO_LOAD, TO_IMPORT, TO_COMPILE = 2, 32, 256  # times as many, in all: what NumPy scores until there are loops
-BLOCKS = 4  # a full block is one of many: so many times its size decide whether to compile
-FEW_CLASSES, FEWER_CLASSES = 32, 12  # at alpha 1, and at others, K compiled passes over pairs beat a sort
+WORTH_COMPILING = 1 << 21  # numbers; fewer are scored by NumPy before numba is imported
 LARGEST_ALPHA = 1e3  # up to here the compiled logarithm of a ratio near 1, times alpha, is exact enough
 ROWS_AT_ONCE = 334_000  # one number per row stays small beside the rows; threads a power of two apart collide
 COPIED_ELEMENTS = 1 << 20  # half-precision and scattered rows are copied, this much at a time
 CHUNK_ELEMENTS = 1 << 18  # at least, of what a thread is handed at a time
 CHUNKS_PER_THREAD = 2  # at most: each costs some Python; a core that is interrupted keeps the others waiting less
 MOST_PAIR_BYTES = 1 << 25  # of the (K, K) sums that threads keep to themselves
-_work_so_far: list[int] = []  # elements
 
 
-def worth_compiling(n_elements: int, alpha: float = 1.0, *, only_scores: bool = False) -> bool:
-    """Whether the work is large, alpha one that the compiled loops do to the last digits, and numba here.
+def worth_compiling(n_elements: int, alpha: float = 1.0) -> bool:
+    """Whether compiled loops are worth importing numba, and perhaps waiting for its compiler.
 
-    In a process that has no loops, the work so far must have been worth the wait for the first. The loop that
-    scores is loaded without numba.
+    Parameters
+    ----------
+    n_elements
+        How many numbers the work looks at.
+    alpha
+        Of the loss: the compiled loops do it to the last digits up to `LARGEST_ALPHA`, and at infinity.
+
+    Returns
+    -------
+    bool
+        False, too, where numba is missing or switched off.
     """
-    if n_elements < WORTH_COMPILING or not (alpha <= LARGEST_ALPHA or alpha == np.inf) or not HAS_NUMBA:
+    is_exact = alpha <= LARGEST_ALPHA or alpha == np.inf
+    return HAS_NUMBA and is_exact and n_elements >= WORTH_COMPILING
+
+
+def _is_compiled(forecast: Forecast, alpha: float, copies: int = 1) -> bool:
+    """Whether loops score so many forecasts of that size; of logits at alpha = inf only if all costs are 1.
+
+    (The rounding of the logarithms of costs would decide ties of logits.)
+    """
+    if alpha == np.inf and forecast.logits and forecast.costs is not None:
         return False
-    if "pandora_regret.core.kernels.jit" in sys.modules or (only_scores and native.loop.cache_info().currsize):
-        return True
-    _work_so_far.append(n_elements)
-    kept, waited = ("score-*.o", TO_LOAD) if only_scores else ("*/*.nbi", TO_IMPORT)
-    return sum(_work_so_far) >= WORTH_COMPILING * (waited if native.is_kept(kept) else TO_COMPILE)
+    return worth_compiling(copies * forecast.values.size, alpha)
 
 
-def _is_compiled(forecast: Forecast, alpha: float, alike: int = 1) -> bool:
-    """Whether loops are: the logarithm of a compiled cost would decide ties of logits otherwise."""
-    exact = alpha < np.inf or not forecast.logits or forecast.costs is None
-    return exact and worth_compiling(alike * forecast.values.size, alpha, only_scores=True)
+def total_losses(forecast: Forecast, alpha: float, ties: Ties = BROKEN_AT_RANDOM, copies: int = 1) -> Rows:
+    r"""The loss of each row, :math:`\sum_{j \ne i} C_j L_\alpha(q_i / q_j)`.
 
+    Parameters
+    ----------
+    forecast
+        Rows whose numbers have not been checked.
+    alpha, ties
+        As in `reference.pair_losses`.
+    copies
+        Of how many tables alike the forecast is one: all together say whether loops are worth compiling.
 
-def total_losses(forecast: Forecast, alpha: float, ties: Ties = BROKEN_AT_RANDOM, alike: int = 1) -> Rows:
-    """``sum_j C_j L_alpha(q_i / q_j)`` of each row; the forecasts are one of so many tables alike."""
-    if not _is_compiled(forecast, alpha, alike):
-        yield from ((block, reference.total_losses(block, alpha, ties)) for block in forecast.blocks())
+    Yields
+    ------
+    tuple
+        Some rows, and the loss of each.
+    """
+    if not _is_compiled(forecast, alpha, copies):
+        for block in forecast.blocks():
+            yield block, reference.total_losses(block, alpha, ties)
         return
     for part in _parts(forecast):
         totals, doubtful = _compiled_totals(part, alpha, ties)
@@ -72,14 +92,25 @@ def total_losses(forecast: Forecast, alpha: float, ties: Ties = BROKEN_AT_RANDOM
         yield part, totals
 
 
-def realised_costs(forecast: Forecast, ties: Ties, alike: int = 1) -> Rows:
-    """What each row's search costs when the costs are known."""
-    for rows, totals in total_losses(forecast, np.inf, ties, alike):
+def realised_costs(forecast: Forecast, ties: Ties, copies: int = 1) -> Rows:
+    r"""What each row's search costs at known costs: :math:`c_i + \frac12 \sum_{j \ne i} c_j L_\infty(q_i/q_j)`."""
+    for rows, totals in total_losses(forecast, np.inf, ties, copies):
         yield rows, reference.own_costs(rows) + totals / 2
 
 
 def search_costs(forecast: Forecast, prior: Prior, numbers: IntArray | None = None) -> Rows:
-    """``C_i E[u_i] + sum_j C_j L(r_ij)`` of each row; `numbers` as in `reference.mean_waste`."""
+    r"""The expected search cost of each row, :math:`C_i E[u_i] + \sum_{j \ne i} C_j L(r_{ij})`.
+
+    Parameters
+    ----------
+    forecast, prior, numbers
+        As in `reference.mean_waste`; the forecast's numbers have not been checked.
+
+    Yields
+    ------
+    tuple
+        Some rows, and the cost of each.
+    """
     if isinstance(prior, Beta):
         for rows, totals in total_losses(forecast, prior.alpha):
             yield rows, prior.mean * (reference.own_costs(rows) + prior.loss_to_share * totals)
@@ -89,17 +120,33 @@ def search_costs(forecast: Forecast, prior: Prior, numbers: IntArray | None = No
         yield block, reference.unavoidable_costs(block, prior, numbers) + wasted
 
 
-def wasted_pairs(forecast: Forecast, prior: Prior) -> Iterator[tuple[Forecast, FloatArray, Any, FloatArray]]:
-    """What each row wastes; some classes, and the weighted sums of what their rows waste on every class."""
+def wasted_pairs(
+    forecast: Forecast, prior: Prior
+) -> Iterator[tuple[Forecast, FloatArray, IntArray | slice, FloatArray]]:
+    r"""What each row wastes on wrong tests, and who pays for which: :math:`C_j L(r_{ij})` summed in two ways.
+
+    Parameters
+    ----------
+    forecast, prior
+        As in `search_costs`.
+
+    Yields
+    ------
+    tuple
+        Some rows; what each wastes, (n,); some classes; and for each of these the weighted sums of what its rows
+        waste on every class, (classes, K).
+    """
     if not isinstance(prior, Beta) or not _is_compiled(forecast, prior.alpha):
         for block in forecast.blocks():
             wasted = reference.mean_waste(block, prior)
-            yield block, wasted.sum(axis=1), *reference.sums_by_truth(block, wasted)
+            classes, sums = reference.sums_by_truth(block, wasted)
+            yield block, wasted.sum(axis=1), classes, sums
         return
     factor = prior.mean * prior.loss_to_share
     for part in _parts(forecast):
-        pairs, by_reference = np.zeros((part.n_classes, part.n_classes)), [np.empty(0)]
+        pairs = np.zeros((part.n_classes, part.n_classes))
         totals, doubtful = _compiled_totals(part, prior.alpha, pairs=pairs)
+        by_reference = [np.empty(0)]
         for block in part.rows(doubtful).blocks():
             losses = reference.pair_losses(block, prior.alpha)
             classes, sums = reference.sums_by_truth(block, losses)
@@ -110,20 +157,24 @@ def wasted_pairs(forecast: Forecast, prior: Prior) -> Iterator[tuple[Forecast, F
 
 
 def simulated_totals(forecast: Forecast, unit_costs: FloatArray) -> FloatArray:
-    """The weighted total cost of all rows' searches under each drawn cost vector, (D, K) -> (D,)."""
+    """The weighted total cost of all rows' searches under each drawn cost vector.
+
+    Parameters
+    ----------
+    forecast
+        Rows whose numbers have been checked.
+    unit_costs
+        Drawn from a prior, shape (draws, K).
+
+    Returns
+    -------
+    array
+        Shape (draws,).
+    """
     totals = np.zeros(len(unit_costs))
     if worth_compiling(forecast.values.size * len(unit_costs)):
-        from pandora_regret.core.kernels import cpu
-
         for part in _parts(forecast):
-            costs = part.costs if part.costs is None else np.ascontiguousarray(np.atleast_2d(part.costs))
-            about = (part.logits, part.truth, part.weights, costs, relative_tie(part))
-            rows = (np.ascontiguousarray(part.values), *about)
-
-            def search(draws: slice, rows: Any = rows) -> None:
-                cpu.simulate(*rows, np.ascontiguousarray(unit_costs[draws].T), totals[draws])
-
-            in_threads(search, len(totals), part.values.size * len(totals))
+            _add_compiled_searches(part, unit_costs, totals)
         return totals
     for block in forecast.blocks():
         for draws in row_slices(len(unit_costs), block.values.size):
@@ -131,70 +182,107 @@ def simulated_totals(forecast: Forecast, unit_costs: FloatArray) -> FloatArray:
     return totals
 
 
-def wasted_for_every_truth(block: Forecast, prior: Prior) -> FloatArray:
-    """``sum_j C_j L(r_ij)`` in column i, as if i were the truth, (n, K); of few classes in a pass for each."""
-    n = block.n_classes
-    if not isinstance(prior, Beta) or n > (FEW_CLASSES if prior.alpha == 1 else FEWER_CLASSES):
-        return reference.wasted_for_every_truth(block, prior)
-    if not 0 < prior.alpha < np.inf or not _is_compiled(block, prior.alpha, BLOCKS):
-        return reference.wasted_for_every_truth(block, prior)
-    [rows] = _parts(block)
-    each = (_compiled_totals(reference.if_true(rows, i), prior.alpha)[0] for i in range(n))
-    table = prior.mean * (prior.loss_to_share * np.stack(list(each), axis=1))
-    doubtful = np.flatnonzero(np.isnan(table).any(axis=1))
-    if len(doubtful):
-        table[doubtful] = reference.wasted_for_every_truth(block.rows(doubtful), prior)
-    return table
+def _add_compiled_searches(part: Forecast, unit_costs: FloatArray, totals: FloatArray) -> None:
+    """Add what the searches of some rows cost under each drawn cost vector, (draws,)."""
+    from pandora_regret.core.kernels import compiled
+
+    costs = _cost_rows(part)
+    tie = relative_tie(part)
+
+    def search(draws: slice) -> None:
+        of_classes = np.ascontiguousarray(unit_costs[draws].T)
+        compiled.simulate(
+            part.values, part.logits, part.truth, part.weights, costs, tie, of_classes, totals[draws]
+        )
+
+    in_threads(search, len(totals), part.values.size * len(totals))
 
 
 def _parts(forecast: Forecast) -> Iterator[Forecast]:
-    """Consecutive rows as loops read them: forecasts the caller's own, or few enough to be copied."""
+    """Consecutive rows as loops read them: each row in one piece, float32 or float64."""
+    precision = np.float64 if forecast.values.dtype.itemsize > 4 else np.float32
+    for rows in _part_slices(forecast):
+        part = forecast.rows(rows)
+        yield replace(part, values=_as_loops_read(part.values, precision))
+
+
+def _part_slices(forecast: Forecast) -> Iterator[slice]:
+    """Which rows are scored together: many of the caller's own, or few enough to be copied."""
     values = forecast.values
-    in_place = values.dtype in (np.float32, np.float64) and values.flags.aligned
-    in_place = in_place and not any(step % values.itemsize for step in values.strides)
-    in_place = in_place and values.itemsize in values.strides  # rows or columns in one piece
-    step = ROWS_AT_ONCE if in_place else max(1, COPIED_ELEMENTS // forecast.n_classes)
-    for start in range(0, len(forecast), step):
-        part = forecast.rows(slice(start, start + step))
-        copied = part.values if in_place else part.values.astype(np.float32 if values.itemsize < 4 else np.float64)
-        yield replace(part, values=copied)
+    is_copied = not _is_read_in_place(values)
+    step = max(1, COPIED_ELEMENTS // forecast.n_classes) if is_copied else ROWS_AT_ONCE
+    for start in range(0, len(values), step):
+        yield slice(start, min(start + step, len(values)))
+
+
+def _is_read_in_place(values: NDArray[Any]) -> bool:
+    """Whether loops can read a table as it lies in memory."""
+    is_float = values.dtype in (np.float32, np.float64)  # not in another byte order
+    return is_float and values.flags.aligned and values.flags.c_contiguous
+
+
+def _as_loops_read(values: NDArray[Any], precision: Any) -> NDArray[Any]:
+    """A table as it lies in memory, or copied."""
+    return values if _is_read_in_place(values) else np.ascontiguousarray(values, precision)
+
+
+def _cost_rows(forecast: Forecast) -> FloatArray | None:
+    """The base costs as loops read them: (1, K), or (n, K); None where all are 1."""
+    if forecast.costs is None:
+        return None
+    return np.ascontiguousarray(np.atleast_2d(forecast.costs), np.float64)
 
 
 def _compiled_totals(
     part: Forecast, alpha: float, ties: Ties = BROKEN_AT_RANDOM, pairs: FloatArray | None = None
 ) -> tuple[FloatArray, IntArray]:
-    """Total losses, (n,), NaN where the compiled loop has a doubt; and which rows these are.
+    """The losses of rows by the compiled loops.
 
-    The weighted sums of ``C_j L_alpha(q_i / q_j)`` over the others are added to `pairs`, (K, K).
+    Parameters
+    ----------
+    part
+        From `_parts`.
+    alpha, ties
+        As in `reference.pair_losses`.
+    pairs
+        The weighted sums of ``C_j L_alpha(q_i / q_j)`` over the rows not in doubt are added to it, (K, K).
+
+    Returns
+    -------
+    tuple
+        The losses, (n,), NaN where a loop has a doubt; and the numbers of these rows.
     """
-    totals, table = np.empty(len(part)), native.table_of(part.values)
-    (lower, higher), tie = ties, relative_tie(part)
+    totals = np.empty(len(part))
 
-    def score(rows: slice) -> Any:
-        own = None if pairs is None else np.zeros(pairs.shape)
-        native.score(
-            table,
-            part.truth,
-            rows,
-            alpha=alpha,
-            weights=part.weights,
-            costs=part.costs,
-            logits=part.logits,
-            tolerance=part.tolerance,
-            tie=tie,
-            lower=lower,
-            higher=higher,
-            losses=totals,
-            pairs=own,
-        )
-        return own
+    def score(rows: slice) -> FloatArray | None:
+        own_pairs = None if pairs is None else np.zeros(pairs.shape)
+        _score_compiled(part.rows(rows), alpha, ties, totals[rows], own_pairs)
+        return own_pairs
 
-    native.loop()  # in one thread
-    fits = pairs is None or pairs.nbytes * _n_threads() * CHUNKS_PER_THREAD <= MOST_PAIR_BYTES
-    sums = in_threads(score, len(part), part.values.size if fits else 0)
+    n_elements = part.values.size
+    if pairs is not None and pairs.nbytes * _n_threads() * CHUNKS_PER_THREAD > MOST_PAIR_BYTES:
+        n_elements = 0  # one thread, and one table of pairs
+    of_threads = in_threads(score, len(part), n_elements)
     if pairs is not None:
-        pairs += np.sum(sums, axis=0)
+        pairs += np.sum(of_threads, axis=0)
     return totals, np.flatnonzero(np.isnan(totals))
+
+
+def _score_compiled(
+    rows: Forecast, alpha: float, ties: Ties, losses: FloatArray, pairs: FloatArray | None
+) -> None:
+    """Score rows by the loop for probabilities or logits; see `compiled.score_rows`."""
+    from pandora_regret.core.kernels import compiled
+
+    truth = np.ascontiguousarray(rows.truth, np.int64)
+    weights = None if rows.weights is None or pairs is None else np.ascontiguousarray(rows.weights, np.float64)
+    costs = _cost_rows(rows)
+    tie = relative_tie(rows)
+    if rows.logits:
+        log_costs = None if costs is None else np.log(costs)
+        compiled.score_logits(rows.values, truth, weights, costs, log_costs, alpha, tie, ties, losses, pairs)
+    else:
+        compiled.score_rows(rows.values, truth, weights, costs, alpha, tie, ties, rows.tolerance, losses, pairs)
 
 
 def _n_threads() -> int:
@@ -204,13 +292,33 @@ def _n_threads() -> int:
 
 
 def in_threads(job: Callable[[slice], Any], n_items: int, n_elements: int) -> list[Any]:
-    """What a job that releases the interpreter's lock makes of slices of its items, on all cores if worth it."""
+    """Do slices of some items in threads, on all cores if that is worth it.
+
+    Parameters
+    ----------
+    job
+        What is done to a slice of the items; it releases the interpreter's lock.
+    n_items
+        How many items there are.
+    n_elements
+        How many numbers they hold, which says whether they are worth several threads.
+
+    Returns
+    -------
+    list
+        What the job returned for each slice, in order.
+    """
     threads = _n_threads()
-    chunks = min(CHUNKS_PER_THREAD * threads, max(1, n_elements // CHUNK_ELEMENTS)) if threads > 1 else 1
-    chunks -= chunks % threads if chunks > threads else 0  # three chunks would keep two threads for two rounds
+    chunks = 1
+    if threads > 1:
+        chunks = min(CHUNKS_PER_THREAD * threads, max(1, n_elements // CHUNK_ELEMENTS))
+    if chunks > threads:
+        chunks -= chunks % threads  # three chunks would keep two threads for two rounds
     step = -(-n_items // chunks)
     slices = [slice(start, min(start + step, n_items)) for start in range(0, n_items, step)]
-    return [job(slices[0])] if len(slices) == 1 else list(_pool().map(job, slices))
+    if len(slices) == 1:
+        return [job(slices[0])]
+    return list(_pool().map(job, slices))
 
 
 @cache

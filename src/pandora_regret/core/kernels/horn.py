@@ -88,7 +88,7 @@ def compiled_forest() -> Any:
     """`forest_costs` of many forecasts, compiled."""
     from numba.extending import register_jitable
 
-    from pandora_regret.core.kernels.jit import FAST, njit
+    from pandora_regret.core.kernels.numba_cache import FAST, njit
 
     for part in (_order, forest_costs):
         register_jitable(part)
