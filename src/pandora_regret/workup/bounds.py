@@ -128,9 +128,8 @@ class Bounds:
         any price $\lambda$ of a nat, with the results' shares in this state as the reference z.
         """
         shares = np.where(outlook.masses > 0, outlook.masses / outlook.masses[0], 1.0)
-        told = self.per_action(self.logs - np.log(shares)[:, None] * self.rows)[
-            steps
-        ]  # (T, K) divergences in nats
+        divergences = self.per_action(self.logs - np.log(shares)[:, None] * self.rows)  # (A, K), in nats
+        told = divergences[steps]
         costs = self.step_costs[steps]
         if price:
             prices = price * PRICES

@@ -7,9 +7,10 @@ forecast acts as if the classes still possible were equally likely.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pandora_regret.core.inputs import FloatArray, Forecast, IntArray, row_slices
 from pandora_regret.core.kernels import engine
@@ -23,29 +24,31 @@ NO_WAY_OUT = 1e80  # the loss of giving up where that is impossible
 FREE = 1e-100  # what a step costs that costs nothing, or has been made
 
 
-@lru_cache(4)
-def exact_policy(workup: Workup) -> Policy:
-    """The fastest exact method that applies, ready to be used."""
-    kinds: dict[str, Any] = {"forest": Forest, "graph": GraphPolicy}
-    return kinds.get(workup.method, Nested)(workup)  # type: ignore[no-any-return]
-
-
 class Policy:
     """The best policy of every forecast, for one work-up."""
 
     work_per_row = 0  # about how many times a number is read for each row, where loops of this package do that
 
     def __init__(self, workup: Workup) -> None:
-        self.workup, self.loops_are_ready = workup, False
+        self.workup = workup
+        self.loops_are_ready = False
 
     def worth_loops(self, n_rows: int) -> bool:
         """Whether so many rows are worth compiled loops, or these are ready since an earlier call."""
-        self.loops_are_ready |= engine.worth_compiling(n_rows * self.work_per_row)
+        if engine.worth_compiling(n_rows * self.work_per_row):
+            self.loops_are_ready = True
         return self.loops_are_ready
 
     def paid(self, p: FloatArray, truths: IntArray, costs: FloatArray) -> FloatArray:
         """What the policy of each row of p, (n, K), costs under each of its truths, (n, T), if steps cost (M,)."""
         raise NotImplementedError
+
+
+class SearchLevel(NamedTuple):
+    """The siblings of one level of a hierarchy: C tests, one after the other until one answers."""
+
+    steps: IntArray  # (C,) their numbers
+    members: NDArray[np.bool_]  # (C, K) which classes each answers for
 
 
 class Nested(Policy):
@@ -58,47 +61,61 @@ class Nested(Policy):
     def __init__(self, workup: Workup) -> None:
         super().__init__(workup)
         self.work_per_row = len(workup.classes)
-        self.levels: Any = [  # of siblings their steps, (C,), and which classes lie below each, (C, K)
-            (
-                np.array(list(level)),
-                np.array([[k in some for k in range(self.work_per_row)] for some in level.values()]),
-            )
-            for level in workup.structure.levels
-        ]
+        self.levels = list[SearchLevel]()
+        for level in workup.structure.levels:
+            members = np.zeros((len(level), len(workup.classes)), bool)
+            for sibling, classes in enumerate(level.values()):
+                members[sibling, list(classes)] = True
+            self.levels.append(SearchLevel(np.array(list(level)), members))
 
     def paid(self, p: FloatArray, truths: IntArray, costs: FloatArray, prior: Prior | None = None) -> FloatArray:
         """The costs of tests up to the one that answers, on all levels; or their mean over a prior of costs."""
-        paid, alike = np.zeros(truths.size), engine.WORTH_COMPILING if self.worth_loops(truths.size) else 1
-        for steps, members in self.levels:
-            counts, below = members.sum(axis=1), np.flatnonzero(members.any(axis=0)[truths])
-            rows, truth = below // truths.shape[1], members.argmax(axis=0)[truths.ravel()[below]]
-            if not len(truth):
+        paid = np.zeros(truths.size)
+        alike = engine.WORTH_COMPILING if self.worth_loops(truths.size) else 1
+        for level in self.levels:
+            is_below = np.asarray(level.members.any(axis=0))  # (K,) the classes that this level is searched for
+            below = np.flatnonzero(is_below[truths])
+            if len(below) == 0:
                 continue
-            if counts.max() == 1:
-                masses = p.take(rows, axis=0)[:, members.argmax(axis=1)]
-            else:  # tests of nothing but impossible classes come last, as if these were alike
-                masses = (p @ members.T.astype(np.float64)).take(rows, axis=0)
-                impossible = masses[np.arange(len(truth)), truth] == 0
-                masses[impossible] = np.where(masses[impossible] > 0, FIRST * masses[impossible], counts)
-            level = as_forecast(masses, truth, costs[steps])
+            rows = below // truths.shape[1]
+            answering = level.members.argmax(axis=0)[truths.ravel()[below]]
+            masses = self._masses(level, p, rows, answering)
+            forecast = as_forecast(masses, answering, costs[level.steps])
             if prior is None:
-                of_rows = engine.realised_costs(level, BROKEN_BY_INDEX, alike)
+                costs_of_blocks = engine.realised_costs(forecast, BROKEN_BY_INDEX, alike)
             else:
-                of_rows = engine.search_costs(level, prior, steps)
-            paid[below] += np.concatenate([values for _, values in of_rows])
+                costs_of_blocks = engine.search_costs(forecast, prior, level.steps)
+            paid[below] += np.concatenate([values for _, values in costs_of_blocks])
         return paid.reshape(truths.shape)
+
+    def _masses(self, level: SearchLevel, p: FloatArray, rows: IntArray, answering: IntArray) -> FloatArray:
+        """What each sibling answers for, in some rows of p, (n, C); the one that will answer is known.
+
+        Where that has no mass, tests of nothing but impossible classes come last, as if these were alike.
+        """
+        counts = level.members.sum(axis=1)
+        if counts.max() == 1:
+            return p.take(rows, axis=0)[:, level.members.argmax(axis=1)]
+        masses = (p @ level.members.T.astype(np.float64)).take(rows, axis=0)
+        impossible = masses[np.arange(len(answering)), answering] == 0
+        masses[impossible] = np.where(masses[impossible] > 0, FIRST * masses[impossible], counts)
+        return masses
 
     def order(self, p: FloatArray, costs: FloatArray) -> list[int]:
         """Of one forecast, (K,), after some steps: every level's search, one after the other."""
-        nobody, orders = np.empty(0, np.intp), list[int]()
-        for steps, members in self.levels:
-            level = as_forecast(p[None] @ members.T, nobody, costs[steps])
-            orders += steps[search_order(level)[0] if len(steps) > 1 else [0]].tolist()
-        return orders
+        no_truths = np.empty(0, np.intp)
+        order = list[int]()
+        for level in self.levels:
+            if len(level.steps) == 1:
+                order += level.steps.tolist()
+                continue
+            forecast = as_forecast(p[None] @ level.members.T, no_truths, costs[level.steps])
+            order += level.steps[search_order(forecast)[0]].tolist()
+        return order
 
 
 def as_forecast(masses: FloatArray, truth: IntArray, costs: FloatArray) -> Forecast:
-    """Masses that need not sum to 1 as a forecast: a search looks at their ratios only."""
+    """Masses that need not sum to 1, (n, C), as a forecast: a search looks at their ratios only."""
     n_rows, n_columns = masses.shape
     return Forecast(masses, False, range(n_columns), truth, range(n_rows), np.inf, costs=costs, checked=True)
 
@@ -113,14 +130,18 @@ class Forest(Policy):
     def __init__(self, workup: Workup) -> None:
         super().__init__(workup)
         self.parents = np.array(workup.structure.parents, dtype=np.intp)  # (orders, M)
-        settled = np.array([[k in step.settles for k in range(len(workup.classes))] for step in workup.steps])
-        self.members = np.vstack([settled, ~settled.any(axis=0)]).astype(np.float64)  # last: those nothing finds
+        settled = np.zeros((len(workup.steps), len(workup.classes)))
+        for number, step in enumerate(workup.steps):
+            settled[number, list(step.settles)] = 1.0
+        found_by_nothing = ~settled.any(axis=0)
+        self.members: FloatArray = np.vstack([settled, found_by_nothing])  # (M + 1, K) what each step settles
         self.loss = min((stop.losses[0] for stop in workup.stops), default=NO_WAY_OUT)
         self.work_per_row = 4 * self.parents.size * len(settled)  # every step with every other, in Python
 
     def paid(self, p: FloatArray, truths: IntArray, costs: FloatArray) -> FloatArray:
         """What has been spent when the step of the truth is done, or on giving up."""
-        return np.take_along_axis(self.finished(p, costs), self.members.argmax(axis=0)[truths], axis=1)
+        settling = self.members.argmax(axis=0)
+        return np.take_along_axis(self.finished(p, costs), settling[truths], axis=1)
 
     def finished(self, p: FloatArray, costs: FloatArray) -> FloatArray:
         """What has been spent when each step is done, and in the last column on giving up, (n, M + 1).
@@ -129,24 +150,28 @@ class Forest(Policy):
         """
         masses = p @ self.members.T
         masses = np.where(masses > 0, FIRST * masses, self.members.sum(axis=1))
-        prices, finished = np.maximum(costs, FREE), np.empty_like(masses)
+        prices = np.maximum(costs, FREE)
+        finished = np.empty(masses.shape)
         if self.worth_loops(len(p)):
-            loop, work = compiled_forest(), masses.size * self.parents.size
-            about = (self.parents, prices, self.loss)
-            engine.in_threads(lambda some: loop(masses[some], *about, finished[some]), len(p), work)
-        else:
-            plain, scratch = (
-                (self.parents.tolist(), prices.tolist(), self.loss),
-                [[0] * len(costs) for _ in range(6)],
+            loop = compiled_forest()
+            engine.in_threads(
+                lambda rows: loop(masses[rows], self.parents, prices, self.loss, finished[rows]),
+                len(p),
+                masses.size * self.parents.size,
             )
-            for row, spent in zip(masses.tolist(), finished, strict=True):
-                forest_costs(row, *plain, spent, scratch)
+            return finished
+        parents = self.parents.tolist()
+        plain_prices = prices.tolist()
+        scratch = [[0] * len(costs) for _ in range(6)]
+        for row, spent in zip(masses.tolist(), finished, strict=True):
+            forest_costs(row, parents, plain_prices, self.loss, spent, scratch)
         return finished
 
     def order(self, p: FloatArray, costs: FloatArray) -> list[int]:
-        """As steps are done; without those that are not worth it."""
+        """Of one forecast, (K,): steps as they are done, without those that are not worth it."""
         *finished, given_up = self.finished(p[None], costs)[0].tolist()
-        return sorted((s for s, spent in enumerate(finished) if spent < given_up), key=finished.__getitem__)
+        worth_it = [step for step, spent in enumerate(finished) if spent < given_up]
+        return sorted(worth_it, key=finished.__getitem__)
 
 
 class GraphPolicy(Policy):
@@ -159,17 +184,33 @@ class GraphPolicy(Policy):
 
     def paid(self, p: FloatArray, truths: IntArray, costs: FloatArray) -> FloatArray:
         """By walking the chosen policy along the outcomes that a class can give."""
-        arrays, edge_costs, paid = self.graph.arrays, self.graph.edge_costs(costs), np.empty(truths.shape)
-        if self.worth_loops(len(p)):
-            from pandora_regret.workup.loops import graph_costs
+        arrays = self.graph.arrays
+        edge_costs = self.graph.edge_costs(costs)
+        paid = np.empty(truths.shape)
+        if not self.worth_loops(len(p)):
+            for rows in row_slices(len(p), len(arrays.likelihood)):
+                _, _, paid_from_states = sweep(p[rows], truths[rows], arrays, edge_costs)
+                paid[rows] = paid_from_states[-2]  # from the start, which is the last state
+            return paid
+        from pandora_regret.workup.loops import graph_costs
 
-            table, asked = np.ascontiguousarray(p), np.ascontiguousarray(truths)
-            engine.in_threads(
-                lambda some: graph_costs(table[some], asked[some], arrays, edge_costs, paid[some]),
-                len(p),
-                len(p) * len(edge_costs),
-            )
-        else:
-            for some in row_slices(len(p), len(arrays.likelihood)):
-                paid[some] = sweep(p[some], truths[some], arrays, edge_costs)[2][-2]
+        table = np.ascontiguousarray(p)
+        wanted = np.ascontiguousarray(truths)
+        engine.in_threads(
+            lambda rows: graph_costs(table[rows], wanted[rows], arrays, edge_costs, paid[rows]),
+            len(p),
+            len(p) * len(edge_costs),
+        )
         return paid
+
+
+@lru_cache(4)
+def exact_policy(workup: Workup) -> Policy:
+    """The fastest exact method that applies, ready to be used."""
+    match workup.method:
+        case "search" | "hierarchy":
+            return Nested(workup)
+        case "forest":
+            return Forest(workup)
+        case "graph":
+            return GraphPolicy(workup)
