@@ -35,7 +35,8 @@ PRICES = {
     "5 classes, one price": np.ones(5),
 }
 LEVEL, STREAMS, CASES, LONGEST = 0.05, 2000, 1000, 4000
-QUIET = 2000  # cases before a change
+GOOD_CASES = (500, 2000, 10_000)  # before a change
+MANY_CASES = 12_000  # of a calibrated stream, for false alarms in the long run
 SINGLE = 2000  # cases that come one by one
 EXTRA = 0.10
 PRICE_OF_LOOKING = 1.6  # times the cases of a planned test
@@ -109,6 +110,12 @@ def peeked(x: np.ndarray) -> bool:
     return bool((np.abs(mean) > NormalDist().inv_cdf(0.975) * error)[FIRST_LOOK - 1 :].any())
 
 
+def in_the_long_run(seed: int) -> bool:
+    """Whether a calibrated model ever alarms in many cases."""
+    rows, truth = calibrated(np.random.default_rng([9, seed]), MANY_CASES, PRICES["3 classes"])
+    return bet_on(rows, truth).noticed_at(above=True) is not None
+
+
 def changing_mixes(seed: int) -> bool:
     return bet_on(*changing(np.random.default_rng([2, seed]), CASES)).noticed_at(above=True) is not None
 
@@ -155,20 +162,24 @@ def delay(broken: Callable[..., Any], costs: np.ndarray, seed: int) -> int:
     return LONGEST if at is None else at + 1
 
 
-def delay_after_change(broken: Callable[..., Any], costs: np.ndarray, seed: int) -> tuple[int, int]:
-    """Cases from a change until the alarm, and how far off the date is that it gives."""
+def delay_after_change(
+    broken: Callable[..., Any], costs: np.ndarray, good_cases: int, seed: int
+) -> tuple[int, int] | None:
+    """Cases from a change until the alarm, and how far off its date is; None if the alarm was before."""
     rng = np.random.default_rng([6, seed])
     rows, truth = (
         np.concatenate(each)
-        for each in zip(calibrated(rng, QUIET, costs), broken(rng, LONGEST, costs), strict=True)
+        for each in zip(calibrated(rng, good_cases, costs), broken(rng, LONGEST, costs), strict=True)
     )
     at = bet_on(rows, truth).noticed_at(above=True)
-    if at is None or at < QUIET:
+    if at is None:
         return LONGEST, LONGEST
+    if at < good_cases:
+        return None
     history = History()
     for _ in history.add(None, None, overpaid(rows[: at + 200], truth[: at + 200])[:1], lambda: ()):
         pass
-    return at + 1 - QUIET, abs(history.stretch(1, at)[0] - QUIET)
+    return at + 1 - good_cases, abs(history.stretch(1, at)[0] - good_cases)
 
 
 def planned_test(broken: Callable[..., Any], costs: np.ndarray) -> float:
@@ -227,13 +238,19 @@ def false_alarms(pool: ProcessPoolExecutor, streams: int) -> dict[str, float]:
     """The share of calibrated streams that ever alarm, by kind of stream."""
     shares = np.mean(list(pool.map(looked_at_after_every_case, range(streams), chunksize=20)), axis=0)
     ever = dict(zip(("alarm", "note", "interval", "peeking"), map(float, shares), strict=True))
-    kinds = {"changing": changing_mixes, "late": partial(late, True), "dependent": dependent}
+    kinds = {
+        "long": in_the_long_run,
+        "changing": changing_mixes,
+        "late": partial(late, True),
+        "dependent": dependent,
+    }
     for name, stream in kinds.items():
         ever[name] = float(np.mean(list(pool.map(stream, range(streams), chunksize=20))))
     ever["by arrival"] = float(np.mean(list(pool.map(partial(late, False), range(streams // 10)))))
     besides = {"late": f"{ever['by arrival']:.1%} betting in the order of labels"}
-    for name in ("alarm", "note", "interval", "changing", "late", "dependent"):
-        what = f"false alarms, {streams:,} streams of {CASES:,} cases: {name}"
+    for name in ("alarm", "note", "interval", "long", "changing", "late", "dependent"):
+        cases = MANY_CASES if name == "long" else CASES
+        what = f"false alarms, {streams:,} streams of {cases:,} cases: {name}"
         beside = besides.get(name, f"{ever['peeking']:.1%} by a 95 % interval, looked at as often")
         record(what, f"{ever[name]:.1%}", beside, ever[name] <= LEVEL * (2 if name == "interval" else 1))
     return ever
@@ -243,9 +260,14 @@ def delays(pool: ProcessPoolExecutor, streams: int, prices: str, fault: str) -> 
     """Median cases until a broken model is noticed, from the start and after a change."""
     broken, costs = FAULTS[fault], PRICES[prices]
     alarms = list(pool.map(partial(delay, broken, costs), range(streams), chunksize=10))
-    waits, errors = zip(
-        *pool.map(partial(delay_after_change, broken, costs), range(streams // 20), chunksize=5), strict=True
-    )
+    changes = {}
+    for good_cases in GOOD_CASES:
+        after = pool.map(partial(delay_after_change, broken, costs, good_cases), range(streams // 10), chunksize=5)
+        noticed = [pair for pair in after if pair is not None]
+        changes[good_cases] = {
+            "alarm": median(wait for wait, _ in noticed),
+            "date_off": median(error for _, error in noticed),
+        }
     planned = planned_test(broken, costs)
     ratio = median(alarms) / planned
     beside = f"{ratio:.2f} x the {planned:,.0f} of a planned test; at most {PRICE_OF_LOOKING}"
@@ -255,10 +277,12 @@ def delays(pool: ProcessPoolExecutor, streams: int, prices: str, fault: str) -> 
         beside,
         ratio <= PRICE_OF_LOOKING,
     )
-    beside = f"date off by {median(errors):,.0f} in the median"
-    record(f"{fault}, {prices}, after {QUIET:,} good cases: median wait", f"{median(waits):,.0f}", beside, None)
-    figures = {"alarm": median(alarms), "planned_test": planned, "after_change": median(waits)}
-    return {"fault": fault, "prices": prices} | figures | {"date_off": median(errors)}
+    for good_cases, change in changes.items():
+        beside = f"date off by {change['date_off']:,.0f} in the median"
+        what = f"{fault}, {prices}, after {good_cases:,} good cases: median wait"
+        record(what, f"{change['alarm']:,.0f}", beside, None)
+    figures = {"alarm": median(alarms), "planned_test": planned, "after_good_cases": changes}
+    return {"fault": fault, "prices": prices} | figures
 
 
 FAULTS = {"doubled logits": overconfident, "10 % more expensive": more_expensive}
@@ -276,6 +300,7 @@ def main() -> int:
         "streams": streams,
         "broken_streams": streams,
         "cases": CASES,
+        "many_cases": MANY_CASES,
         "speed": speed(),
     }
     if options.speed:

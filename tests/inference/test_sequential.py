@@ -45,20 +45,49 @@ def test_a_fair_game_leaves_mean_wealth_at_one():
     np.testing.assert_allclose(total, 1.0, rtol=1e-12)
 
 
+def share_of_start(k):
+    """What the k-th start after the beginning has to play with."""
+    return (1 - loops.FROM_THE_BEGINNING) / loops.OF_ALL_STARTS * k**-loops.DECAY
+
+
 def test_wealth_is_that_of_its_definition_in_every_window():
+    """Of the window's own start, and of all starts after it together, each with its share."""
     rows, scale = joined(increments(np.random.default_rng(1), 300), increments(np.random.default_rng(2), 100, 0.3))
     bets = EProcess(LEVEL, every=16)
     bets.update(rows, scale)
     folded, windows = bets._folded()
+    by_start = {k: wealth_by_hand(rows, scale, 16 * k) for k in range(400 // 16)}
     for w in range(len(windows) - 1):
         start, weight, count, total = windows[w, :4].tolist()
-        by_hand = wealth_by_hand(rows, scale, int(start))
-        np.testing.assert_allclose(np.exp(folded[w, :, loops.WEALTH]), by_hand, rtol=1e-9)
+        first = int(start) // 16
+        np.testing.assert_allclose(np.exp(folded[w, :, loops.WEALTH]), by_start[first], rtol=1e-9)
+        later = sum(share_of_start(k) * by_start[k] for k in by_start if k > first)
+        np.testing.assert_allclose(np.exp(folded[w, :, loops.LATER]), later, rtol=1e-9)
         assert (count, total) == (400 - start, pytest.approx(rows[0, int(start) :].sum()))
-        assert weight == 0.9 if w == 0 else weight <= 0.1 / 4.59 * (start / 16) ** -1.25
+        assert weight == pytest.approx(share_of_start(first) if first else loops.FROM_THE_BEGINNING)
     assert windows[:, loops.START].max() > 0
-    shares = 0.1 / loops.OF_ALL_STARTS * np.arange(1, 10**6) ** -loops.DECAY
-    assert 0.9 + shares.sum() < 1
+    all_shares = sum(share_of_start(k) for k in range(1, 10**5))
+    assert loops.FROM_THE_BEGINNING + all_shares < 1
+
+
+def test_the_interval_of_a_window_excludes_only_what_its_starts_exclude():
+    """At its ends the capital of all starts within it, counted by hand against that mean, is enough."""
+    excluded = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        rows, scale = joined(increments(rng, 160), increments(rng, 240, 0.35))
+        bets = EProcess(LEVEL, every=16)
+        bets.update(rows, scale)
+        claim = bets.claim()
+        first = claim.began // 16
+        for side, end in enumerate((claim.low, claim.high)):
+            capital = 0.0
+            for k in range(first, 400 // 16):
+                share = share_of_start(k) if k else loops.FROM_THE_BEGINNING
+                capital += share * (STAKES @ wealth_by_hand(rows, scale, 16 * k, mean=end)[side])
+            assert capital >= 1 / LEVEL * (1 - 1e-9)
+        excluded += claim.side
+    assert excluded >= 6
 
 
 def test_the_interval_is_the_evidence_inverted():
@@ -69,7 +98,7 @@ def test_the_interval_is_the_evidence_inverted():
         bets.update(*rows)
         claim = bets.claim()
         for side, end in enumerate((claim.low, claim.high)):
-            evidence = 0.9 * (STAKES @ wealth_by_hand(*rows, mean=end)[side])
+            evidence = loops.FROM_THE_BEGINNING * (STAKES @ wealth_by_hand(*rows, mean=end)[side])
             assert 1 / LEVEL * (1 - 1e-9) <= evidence <= 1 / LEVEL * 2.5
         assert claim.value == pytest.approx(rows[0][0].mean())
         assert claim.low <= claim.value <= claim.high
@@ -88,6 +117,27 @@ def test_there_is_an_alarm_exactly_where_the_interval_leaves_zero(seed, mean, n)
     for side in (True, False):
         if claim.side == (1 if side else -1):
             assert bets.noticed_at(side) is not None
+
+
+@pytest.mark.parametrize("every", [1, 8])
+def test_the_order_within_a_period_changes_nothing(every):
+    """Wealth, starts and the moment of notice are those of whole periods."""
+    rng = np.random.default_rng(11)
+    rows, scale = joined(increments(rng, 120), increments(rng, 180, 0.3))
+    lengths = rng.integers(1, 25, 40)
+    borders = np.minimum(np.cumsum(lengths), 300)
+    period = np.searchsorted(borders, np.arange(300), side="right")
+    ends_period = np.append(np.diff(period) > 0, True)
+    ordered, shuffled = EProcess(LEVEL, every), EProcess(LEVEL, every)
+    ordered.update(rows, scale, ends_period)
+    order = np.lexsort((rng.random(300), period))
+    shuffled.update(rows[:, order], scale[order], ends_period)
+    assert ordered.noticed_at(True) is not None
+    assert ends_period[ordered.noticed_at(True)]
+    assert all(start in (0, *borders) for start in ordered.windows[:-1, loops.START])
+    assert shuffled.noticed_at(True) == ordered.noticed_at(True)
+    for mine, other in zip(ordered._folded(), shuffled._folded(), strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-10, atol=1e-12)
 
 
 def test_false_alarms_and_misses_are_rare_at_every_moment():
@@ -145,7 +195,7 @@ def test_wealth_stays_a_number():
     assert 0.49 < bets.claim().low <= 0.5
     bets.update([-half, -half, half], half)
     bets.update([-half, -half, half], half)
-    assert all(np.isfinite(getattr(bets, name)).all() for name in bets.STATE)
+    assert all(np.isfinite(array).all() for array in bets.arrays().values())
     assert bets.claim().side == -1
     json.dumps(bets.state(), allow_nan=False)
 
@@ -164,6 +214,7 @@ def test_without_numba_the_loops_are_the_same():
     compiled, plain = EProcess(LEVEL), EProcess(LEVEL)
     compiled.update(*rows)
     bet = getattr(loops.bet, "py_func", loops.bet)
-    bet(*rows, 0, 32, FRACTIONS, STAKES, *(getattr(plain, name) for name in plain.STATE), 1 / LEVEL)
-    for name in plain.STATE:
-        np.testing.assert_allclose(getattr(compiled, name), getattr(plain, name), rtol=1e-12)
+    ends_period = np.ones(70, bool)
+    bet(*rows, ends_period, 0, 32, FRACTIONS, STAKES, *plain.arrays().values(), 1 / LEVEL)
+    for name, array in plain.arrays().items():
+        np.testing.assert_allclose(compiled.arrays()[name], array, rtol=1e-12)

@@ -54,12 +54,12 @@ ROLES, SETTINGS = ("champion", "challenger", "time", "dependent"), ("level", "tw
     Option(
         "--wait N",
         "For how many later periods, or cases without --time, a label is waited for.  "
-        "[default: until three more files have come]",
+        "[default: until three more files have come; with --time, three with later periods]",
     ),
     Option("--level SHARE", "Probability that a false ALARM ever comes.  [default: 0.05]", type=float),
     Option("--two-sided", "ALARM too where it costs less than it promises, not only a note.", default=None),
     Option("--drift-alarm", "Exit with 3 on DRIFT too: forecasts promise other costs than before."),
-    Option("--close", "With --dependent: the newest period is complete, count it now."),
+    Option("--close", "The newest period is complete: count it now, for good."),
     Option("--period COLUMN", "Gone: --time or --dependent.", hidden=True),
     Option("--html FILE", "Write a page with the whole history; it is replaced."),
     *SEARCH,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pandora_regret.core.inputs import FloatArray
 from pandora_regret.inference import sequential_loops as loops
@@ -19,6 +20,7 @@ FRACTIONS = np.array([0.01, 0.05, 0.12, 0.25, 0.5, 1.0])  # bets, per unit of sc
 STAKES = np.array([0.03, 0.07, 0.2, 0.3, 0.26, 0.14])  # how wealth is shared out among them
 WINDOWS = 2 + 2 * len(FRACTIONS)  # from the beginning, of each bet since a change, and the present block
 RANK_BINS = 1024
+BET_ENTRIES = 7
 TINY = 1e-300
 
 
@@ -40,18 +42,21 @@ class Claim:
 class Stored:
     """Arrays, and how many increments there were, as plain data and back; whoever stores it vouches for it."""
 
-    STATE: tuple[str, ...]
     n: int
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays that change with every increment, by name."""
+        raise NotImplementedError
 
     def state(self) -> dict[str, Any]:
         """As plain data, for JSON."""
-        return {"n": self.n} | {name: getattr(self, name).tolist() for name in self.STATE}
+        return {"n": self.n} | {name: array.tolist() for name, array in self.arrays().items()}
 
     def restore(self, state: Mapping[str, Any]) -> Self:
-        """The same as it was when `state` was written."""
+        """Become what this was when `state` was written."""
         self.n = state["n"]
-        for name in self.STATE:
-            setattr(self, name, np.array(state[name], getattr(self, name).dtype))
+        for name, array in self.arrays().items():
+            array[...] = state[name]
         return self
 
 
@@ -59,11 +64,12 @@ class EProcess(Stored):
     """Evidence against "every increment has mean 0, given the past", and the interval that is its inversion.
 
     Wealth is shared out among constant bets from small to large on a mean above 0, and as much on one below; each
-    bet is a fraction of 1 / scale, cut to what the increment's own bounds allow. Nine tenths play from the
-    beginning. The last tenth is kept for changes: a little of it may begin to play at any of certain moments, and
-    each bet remembers the moment since which it did best. So every claim is about a window, from the beginning or
-    from a change, in which wealth is a fair game if means are 0: it ever reaches ``1 / level`` with probability
-    `level` at most, on each side, in whichever window.
+    bet is a fraction of 1 / scale, cut to what the increment's own bounds allow. Three quarters play from the
+    beginning. The last quarter is kept for changes: a little of it begins to play at each of certain moments, and
+    evidence is what all of it has become. Each bet remembers the moment since which it did best; every claim is
+    about a window, from the beginning or from such a moment, and counts what began to play within it. That is a
+    fair game if means are 0: it ever reaches ``1 / level`` with probability `level` at most, on each side, in
+    whichever window.
 
     Had the mean been m, the same bets on ``x - m`` would be the fair game. Means that this excludes make the
     interval; it excludes 0 exactly when there is evidence of ``1 / level``.
@@ -73,7 +79,7 @@ class EProcess(Stored):
     level
         The probability with which a side may ever alarm, or an end of the interval ever be wrong.
     every
-        After how many increments each a change may have begun.
+        After how many increments each a change may have begun, at least.
     boldness
         A factor of all bets: the mean of a period varies less than a case, and may be bet on boldly.
 
@@ -83,20 +89,41 @@ class EProcess(Stored):
     Shin et al. (2024), on change [shin24]_.
     """
 
-    STATE = ("bets", "windows", "noticed")
-
     def __init__(self, level: float, every: int = 32, boldness: float = 1.0) -> None:
-        self.level, self.every, self.n, self.fractions = level, every, 0, boldness * FRACTIONS
-        self.bets, self.windows = np.zeros((WINDOWS, 2, 4, len(FRACTIONS))), np.zeros((WINDOWS, 6))
+        self.level = level
+        self.every = every
+        self.fractions = boldness * FRACTIONS
+        self.n = 0
+        self.bets = np.zeros((WINDOWS, 2, BET_ENTRIES, len(FRACTIONS)))
         self.bets[-1, :, loops.WEALTH] = 1.0
+        self.bets[:-1, :, loops.LATER] = loops.NO_WEALTH
+        self.windows = np.zeros((WINDOWS, 6))
         self.windows[0, loops.WEIGHT] = loops.FROM_THE_BEGINNING
+        self.clock = np.zeros(3, np.int64)
         self.noticed = np.full(2, loops.NEVER)
 
-    def update(self, rows: Any, scale: FloatArray) -> None:
-        """Take increments in, and their lower and upper bounds, (3, n), with what bets are fractions of, (n,)."""
-        state = (getattr(self, name) for name in self.STATE)
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Bets, windows, the clock of starts, and when evidence was noticed."""
+        return {"bets": self.bets, "windows": self.windows, "clock": self.clock, "noticed": self.noticed}
+
+    def update(self, rows: Any, scale: FloatArray, ends_period: NDArray[np.bool_] | None = None) -> None:
+        """Take increments in.
+
+        Parameters
+        ----------
+        rows
+            Increments, and their lower and upper bounds, (3, n).
+        scale
+            What bets are fractions of 1 / of, (n,).
+        ends_period
+            Whether each is the last of its period, (n,); each is a period of its own unless given. A change may
+            begin, and evidence is noticed, between periods alone.
+        """
         rows = np.ascontiguousarray(rows)
-        loops.bet(rows, scale, self.n, self.every, self.fractions, STAKES, *state, 1 / self.level)
+        if ends_period is None:
+            ends_period = np.ones(rows.shape[1], bool)
+        arrays = (self.bets, self.windows, self.clock, self.noticed)
+        loops.bet(rows, scale, ends_period, self.n, self.every, self.fractions, STAKES, *arrays, 1 / self.level)
         self.n += rows.shape[1]
 
     def noticed_at(self, above: bool) -> int | None:
@@ -115,31 +142,37 @@ class EProcess(Stored):
 
         That one is as likely beforehand as all others together, which are equally likely.
         """
-        capital, (bets, windows) = self._evidence(), self._folded()
-        odds = capital.max(axis=1) / np.maximum(self.windows[:-1, loops.WEIGHT], TINY)
-        odds[1:] /= max(self.n // self.every, 1)
-        enough = capital.max(axis=1) >= 1 / self.level
-        start, weight, count, total, *furthest = windows[w := int((odds * enough).argmax())].tolist()
-        count, log_stakes = max(count, 1.0), np.log(STAKES * weight)
-        ends = (
-            sign
-            * loops.end(sign * total / count, abs(end - total) / count, of_side, log_stakes, -np.log(self.level))
-            for sign, end, of_side in zip((1, -1), furthest, bets[w], strict=True)
-        )
-        return Claim(int(start), total / count, *map(float, ends))
+        bets, windows = self._folded()
+        capital = self._evidence()
+        largest = capital.max(axis=1)
+        own_capital = STAKES * np.exp(np.minimum(bets[:-1, :, loops.WEALTH], loops.MOST_LOG))
+        odds = own_capital.sum(axis=2)[np.arange(WINDOWS - 1), capital.argmax(axis=1)]
+        odds[1:] /= max(int(self.clock[loops.STARTS]), 1)
+        window = int((odds * (largest >= 1 / self.level)).argmax())
+        start, weight, count, total, total_low, total_high = windows[window].tolist()
+        mean = total / max(count, 1.0)
+        log_weight = np.log(max(weight, TINY))
+        enough = -np.log(self.level)
+        below = (total - total_low) / max(count, 1.0)
+        above = (total_high - total) / max(count, 1.0)
+        low = loops.end(mean, below, bets[window, 0], np.log(STAKES), log_weight, enough)
+        high = -loops.end(-mean, above, bets[window, 1], np.log(STAKES), log_weight, enough)
+        return Claim(int(start), mean, float(low), float(high))
 
     def _folded(self) -> tuple[FloatArray, FloatArray]:
         """Bets and windows with the present block in all of these."""
-        bets, windows = self.bets.copy(), self.windows.copy()
+        bets = self.bets.copy()
+        windows = self.windows.copy()
         loops.fold(bets, windows)
         return bets, windows
 
     def increments_until_alarm(self, scale: float) -> int | None:
         """How many an alarm takes at best, were all alike and as those so far; None where it never comes."""
-        _, _, count, total, low, _ = self._folded()[1][0].tolist()
+        _, windows = self._folded()
+        _, _, count, total, total_low, _ = windows[0].tolist()
         if total <= 0:
             return None
-        bets = np.minimum(self.fractions / scale, loops.BOLDEST * count / max(-low, TINY))
+        bets = np.minimum(self.fractions / scale, loops.BOLDEST * count / max(-total_low, TINY))
         enough = -np.log(self.level * loops.FROM_THE_BEGINNING * np.cumsum(STAKES[::-1])[::-1])
         return int(np.ceil((enough / np.log1p(bets * total / count)).min()))
 
@@ -156,11 +189,14 @@ class Ranks(Stored):
     few numbers, however long the stream is, and is exact.
     """
 
-    STATE = ("tree",)
-
     def __init__(self, scale: float) -> None:
-        self.scale, self.n = scale or 1.0, 0
+        self.scale = scale or 1.0
+        self.n = 0
         self.tree = np.zeros(RANK_BINS + 1, np.int64)  # a Fenwick tree of how many values fell into each bin
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The tree of counts."""
+        return {"tree": self.tree}
 
     def update(self, values: FloatArray) -> FloatArray:
         """The rank of each value when it came."""

@@ -1,7 +1,8 @@
 """The loops of sequential inference, compiled by numba: one increment after the other, states changed in place.
 
-Increments come as `x` with bounds `low` <= x <= `high` that were known before x was. Nothing is reassociated along
-the stream, so that it gives the same digits however it is cut into calls.
+Increments come as `x` with bounds `low` <= x <= `high` that were known before x was. They belong to periods: a
+change may begin, and evidence is looked at, only between periods, so that within one the order does not matter.
+Nothing is reassociated along the stream: it gives the same digits however it is cut into calls.
 """
 
 from math import exp, log, log1p, log2
@@ -20,40 +21,68 @@ except Exception:  # where there is no numba, or a broken one, the same loops ru
 
 STRICT: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
 BOLDEST = 0.9  # of the largest bet that cannot end in debt: what a gambler who may lose it all keeps
-FROM_THE_BEGINNING = 0.9  # the share of wealth that plays from there; the rest waits for changes
-DECAY, OF_ALL_STARTS = 1.25, 4.595111825  # shares of starts fall as k^-1.25, and that is their sum
+FROM_THE_BEGINNING = 0.75  # the share of wealth that plays from there; the rest waits for changes
+DECAY = 1.25  # the share of the k-th later start falls as k^-1.25
+OF_ALL_STARTS = 4.595111825  # the sum of k^-1.25 over all k
 MOST_LOG = 230.0  # wealth beyond 1e100 is said to be that
+NO_WEALTH = -1e300  # its logarithm
 NEVER = -1
-HALVINGS, NEARLY_NONE = 50, 1e-5
-PER_OCTAVE, LEAST = 32, 1e-300  # bins of ranks between a value and its double
+HALVINGS = 50
+NEARLY_NONE = 1e-5
+PER_OCTAVE = 32  # bins of ranks between a value and its double
+LEAST = 1e-300
+
 START, WEIGHT, COUNT, TOTAL, TOTAL_LOW, TOTAL_HIGH = range(6)  # entries of a window
-WEALTH, SLOPE, CURVE, STEEPEST = range(4)  # entries of a bet
+WEALTH, SLOPE, CURVE, STEEPEST, LATER, LATER_SLOPE, LATER_CURVE = range(7)  # entries of a bet
+STARTS, LAST_START, PERIOD_IS_OPEN = range(3)  # entries of the clock
 
 
 @njit(**STRICT)
-def bet(rows, scale, first, every, fractions, stakes, bets, windows, noticed, enough):
-    """Bet on increments whose mean is 0 unless something is wrong; `first` is the number of the first of them.
+def bet(rows, scale, ends_period, first, every, fractions, stakes, bets, windows, clock, noticed, enough):
+    r"""Bet on increments whose mean is 0 unless something is wrong; `first` is the number of the first of them.
 
-    `bets` is (windows, 2, 4, J): of each constant bet on a mean above and below 0, the logarithm of its capital;
-    and the sum, the sum of squares and the maximum of ``a = b / (1 + b x)``, by which it would differ were the
-    mean not 0. The last window is the present block of `every` increments, whose capital is no logarithm; the
-    others take in whole blocks, so that a stream gives the same digits however it is cut.
+    Parameters
+    ----------
+    rows
+        Increments, and their lower and upper bounds, (3, n).
+    scale
+        What a bet is a fraction of 1 / of, (n,).
+    ends_period
+        Whether an increment is the last of its period, (n,).
+    every
+        How many increments there are between two starts, at least.
+    bets
+        (windows, 2, entries, J): of each constant bet on a mean above and below 0. `WEALTH` is the logarithm of
+        its capital if it began with 1 when the window did. `SLOPE`, `CURVE` and `STEEPEST` are the sum, the sum of
+        squares and the maximum of :math:`a = b / (1 + b x)`, by which it would differ were the mean not 0.
+        `LATER` is the logarithm of the capital of all starts after the window's own, each with its share; of
+        these, `LATER_SLOPE` and `LATER_CURVE` are the means of the sums of a and of its square, by capital.
+    windows
+        (windows, entries): the first increment, the share of wealth that began there, and the number and the
+        sums of increments and bounds. The last one is the present block of at most `every` increments, whose
+        `WEALTH` is no logarithm; the others take in whole blocks.
+    clock
+        How many starts there were, the increment of the last one, and whether a period is open.
+    noticed
+        The increment at which evidence on a side first was enough, (2,), or `NEVER`.
     """
-    t, block = 0, len(windows) - 1
+    block = len(windows) - 1
+    t = 0
     while t < len(scale):
-        number = first + t
-        if number and number % every == 0:
-            fold(bets, windows)
-            _restart(number, number // every, bets, windows)
-        end = min(len(scale), t + every - number % every)
+        _begin(first + t, every, bets, windows, clock)
+        room = every - int(windows[block, COUNT])
+        to_start = every - (first + t - clock[LAST_START])
+        end = _end(t, room, to_start, ends_period)
+        richest = _richest(bets, windows, noticed)
         played, is_close = _play(
-            rows[:, t:end], scale[t:end], fractions, _richest(bets, windows, noticed), enough, bets[block]
+            rows[:, t:end], scale[t:end], ends_period[t:end], fractions, richest, enough, bets[block]
         )
-        for number in range(t, t + played):
+        for row in range(t, t + played):
             windows[block, COUNT] += 1
-            for row in range(3):
-                windows[block, TOTAL + row] += rows[row, number]
+            for entry in range(3):
+                windows[block, TOTAL + entry] += rows[entry, row]
         t += played
+        clock[PERIOD_IS_OPEN] = not ends_period[t - 1]
         if is_close:
             capital = evidence(bets, stakes, windows)
             for side in range(2):
@@ -62,25 +91,55 @@ def bet(rows, scale, first, every, fractions, stakes, bets, windows, noticed, en
 
 
 @njit(**STRICT)
+def _begin(number, every, bets, windows, clock):
+    """Before the increment of this number: a start between periods if it is time for one, and an empty block."""
+    if not clock[PERIOD_IS_OPEN] and number - clock[LAST_START] >= every:
+        fold(bets, windows)
+        clock[STARTS] += 1
+        clock[LAST_START] = number
+        _start(number, clock[STARTS], bets, windows)
+    elif windows[-1, COUNT] >= every:
+        fold(bets, windows)
+
+
+@njit(**STRICT)
+def _end(t, room, to_start, ends_period):
+    """How far rows from t on can be played: until the block is full, or a period ends and a start is due."""
+    end = min(len(ends_period), t + room)
+    for row in range(t, end):
+        if ends_period[row] and row + 1 - t >= to_start:
+            return row + 1
+    return end
+
+
+@njit(**STRICT)
 def _richest(bets, windows, noticed):
-    """More than any window has before this block, on each side; 0 on one whose evidence was noticed before."""
+    """The most that a bet of any window has before this block, on each side; 0 where evidence was noticed."""
     most = np.zeros(2)
     for side in range(2):
-        for w in range(len(windows) - 1 if noticed[side] == NEVER else 0):
-            largest = exp(min(bets[w, side, WEALTH].max(), MOST_LOG))
-            most[side] = max(most[side], windows[w, WEIGHT] * largest)
+        if noticed[side] != NEVER:
+            continue
+        for w in range(len(windows) - 1):
+            for j in range(bets.shape[3]):
+                own = windows[w, WEIGHT] * exp(min(bets[w, side, WEALTH, j], MOST_LOG))
+                later = exp(min(bets[w, side, LATER, j], MOST_LOG))
+                most[side] = max(most[side], own + later)
     return most
 
 
 @njit(**STRICT)
-def _play(rows, scale, fractions, richest, enough, bets):
+def _play(rows, scale, ends_period, fractions, richest, enough, bets):
     """Play increments of one block with every bet until there may be evidence enough: how many, and whether."""
     for t in range(len(scale)):
-        per, is_close = 1 / scale[t], False
+        per = 1 / scale[t]
+        is_close = False
         for side in range(2):
             room, gain = (-rows[1, t], rows[0, t]) if side == 0 else (rows[2, t], -rows[0, t])
             most = BOLDEST / room if room > 0 else np.inf
-            wealth, slope, curve, steepest = bets[side]
+            wealth = bets[side, WEALTH]
+            slope = bets[side, SLOPE]
+            curve = bets[side, CURVE]
+            steepest = bets[side, STEEPEST]
             for j in range(len(fractions)):
                 b = min(fractions[j] * per, most)
                 factor = 1 + b * gain
@@ -90,7 +149,7 @@ def _play(rows, scale, fractions, richest, enough, bets):
                 curve[j] += lean * lean
                 steepest[j] = max(steepest[j], lean)
                 is_close |= wealth[j] * richest[side] >= enough
-        if is_close:
+        if is_close and ends_period[t]:
             return t + 1, True
     return len(scale), False
 
@@ -98,39 +157,82 @@ def _play(rows, scale, fractions, richest, enough, bets):
 @njit(**STRICT)
 def fold(bets, windows):
     """Take the present block into the other windows, and begin the next one."""
-    n_bets, block = bets.shape[3], len(windows) - 1
-    bets[block, :, WEALTH] = np.log(bets[block, :, WEALTH])
+    block = len(windows) - 1
     for w in range(block):
         windows[w, COUNT:] += windows[block, COUNT:]
-        for side in range(2):
-            for j in range(n_bets):
-                steepest = max(bets[w, side, STEEPEST, j], bets[block, side, STEEPEST, j])
-                for entry in range(STEEPEST):
-                    bets[w, side, entry, j] += bets[block, side, entry, j]
-                bets[w, side, STEEPEST, j] = steepest
-    bets[block], windows[block] = 0.0, 0.0
+    for side in range(2):
+        for j in range(bets.shape[3]):
+            gain = log(bets[block, side, WEALTH, j])
+            slope = bets[block, side, SLOPE, j]
+            curve = bets[block, side, CURVE, j]
+            steepest = bets[block, side, STEEPEST, j]
+            for w in range(block):
+                bets[w, side, WEALTH, j] += gain
+                bets[w, side, LATER, j] += gain
+                bets[w, side, SLOPE, j] += slope
+                bets[w, side, LATER_SLOPE, j] += slope
+                bets[w, side, CURVE, j] += curve
+                bets[w, side, LATER_CURVE, j] += curve
+                bets[w, side, STEEPEST, j] = max(bets[w, side, STEEPEST, j], steepest)
+    bets[block] = 0.0
     bets[block, :, WEALTH] = 1.0
+    windows[block] = 0.0
 
 
 @njit(**STRICT)
-def _restart(number, k, bets, windows):
-    """Begin anew the windows of bets that have less left than a new gambler would bring at the k-th start."""
-    share, n_bets = (1 - FROM_THE_BEGINNING) / OF_ALL_STARTS * k**-DECAY, bets.shape[3]
-    for w in range(1, len(windows) - 1):
+def _start(number, k, bets, windows):
+    """Begin to play the share of wealth that waits for the k-th start, at this increment.
+
+    It joins the later starts of every window. But a window whose own bet has less left than the newcomer brings
+    begins anew with it: so each bet remembers the start since which it did best, as in a CUSUM.
+    """
+    n_bets = bets.shape[3]
+    share = (1 - FROM_THE_BEGINNING) / OF_ALL_STARTS * k**-DECAY
+    for w in range(len(windows) - 1):
         own = bets[w, (w - 1) // n_bets, WEALTH, (w - 1) % n_bets]
-        if windows[w, WEIGHT] * exp(min(own, MOST_LOG)) < share:
-            bets[w], windows[w] = 0.0, 0.0
-            windows[w, START], windows[w, WEIGHT] = number, share
+        if w > 0 and windows[w, WEIGHT] * exp(min(own, MOST_LOG)) < share:
+            bets[w] = 0.0
+            bets[w, :, LATER] = NO_WEALTH
+            windows[w] = 0.0
+            windows[w, START] = number
+            windows[w, WEIGHT] = share
+        else:
+            _join(share, bets[w])
+
+
+@njit(**STRICT)
+def _join(share, bets):
+    """Add a start to the later ones of a window, (2, entries, J), whose means by capital shrink."""
+    log_share = log(share)
+    for side in range(2):
+        for j in range(bets.shape[2]):
+            before = bets[side, LATER, j]
+            if before >= log_share:
+                ratio = exp(log_share - before)
+                bets[side, LATER, j] = before + log1p(ratio)
+                kept = 1 / (1 + ratio)
+            else:
+                ratio = exp(before - log_share)
+                bets[side, LATER, j] = log_share + log1p(ratio)
+                kept = ratio / (1 + ratio)
+            bets[side, LATER_SLOPE, j] *= kept
+            bets[side, LATER_CURVE, j] *= kept
 
 
 @njit(**STRICT)
 def evidence(bets, stakes, windows):
-    """What each window has on each side, (windows, 2); at most 1 where its mean is on the other side."""
+    """The capital of each window, its later starts included, on each side, (windows, 2).
+
+    It is at most 1 where the mean is on the other side.
+    """
     block = len(windows) - 1
-    before = np.exp(np.minimum(bets[:block, :, WEALTH], MOST_LOG))
-    capital = (stakes * before * bets[block, :, WEALTH]).sum(axis=2)
+    capital = np.zeros((block, 2))
     for w in range(block):
-        capital[w] *= windows[w, WEIGHT]
+        for side in range(2):
+            for j in range(bets.shape[3]):
+                own = windows[w, WEIGHT] * exp(min(bets[w, side, WEALTH, j], MOST_LOG))
+                later = exp(min(bets[w, side, LATER, j], MOST_LOG))
+                capital[w, side] += stakes[j] * (own + later) * bets[block, side, WEALTH, j]
         total = windows[w, TOTAL] + windows[block, TOTAL]
         if total != 0:
             other = int(total > 0)
@@ -139,14 +241,15 @@ def evidence(bets, stakes, windows):
 
 
 @njit(**STRICT)
-def end(mean, furthest, bets, log_stakes, enough):
+def end(mean, furthest, bets, log_stakes, log_weight, enough):
     """The largest m below the mean, by at most `furthest`, that increments of that mean exclude, by bisection."""
-    low, high = mean - furthest, mean
-    if _log_evidence(low, bets, log_stakes) < enough:
+    low = mean - furthest
+    high = mean
+    if _log_evidence(low, bets, log_stakes, log_weight) < enough:
         return low
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        if _log_evidence(middle, bets, log_stakes) < enough:
+        if _log_evidence(middle, bets, log_stakes, log_weight) < enough:
             high = middle
         else:
             low = middle
@@ -154,25 +257,37 @@ def end(mean, furthest, bets, log_stakes, enough):
 
 
 @njit(**STRICT)
-def _log_evidence(m, bets, log_stakes):
-    """The logarithm of the wealth of bets on ``x - m``, at least, on one side of a window, (4, J).
+def _log_evidence(m, bets, log_stakes, log_weight):
+    r"""The logarithm of the wealth of bets on ``x - m``, at least, on one side of a window, (entries, J).
 
-    A bet's ``log(1 + b (x - m))`` is ``log(1 + b x) + log(1 - a m)`` with ``a = b / (1 + b x)``. The sum of the
-    second part is bounded from below by the sums of a and of its square, and by its maximum.
+    A bet's :math:`\log(1 + b (x - m))` is :math:`\log(1 + b x) + \log(1 - a m)` with :math:`a = b / (1 + b x)`.
+    The sum of the second part is bounded from below by the sums of a and of its square, and by the largest a. For
+    the later starts together, whose capital is a sum, the mean of that bound by capital will do: the logarithm of
+    a mean is at least the mean of logarithms.
     """
-    logs = log_stakes + bets[WEALTH]
-    for j in range(len(logs)):
-        slope, curve, share = bets[SLOPE, j], bets[CURVE, j], bets[STEEPEST, j] * m
-        if m <= 0:
-            shift = min(-m, slope / curve if curve > 0 else 0.0)
-            logs[j] += slope * shift - curve * shift**2 / 2
-        elif share < 1:
-            beyond = 0.5 + share / 3 if share < NEARLY_NONE else (-log1p(-share) - share) / share**2
-            logs[j] -= slope * m + curve * m**2 * beyond
-        else:
-            logs[j] = -np.inf
+    n_bets = len(log_stakes)
+    logs = np.empty(2 * n_bets)
+    for j in range(n_bets):
+        steepest = bets[STEEPEST, j]
+        own = _log_shift(m, bets[SLOPE, j], bets[CURVE, j], steepest)
+        later = _log_shift(m, bets[LATER_SLOPE, j], bets[LATER_CURVE, j], steepest)
+        logs[j] = log_stakes[j] + log_weight + bets[WEALTH, j] + own
+        logs[n_bets + j] = log_stakes[j] + bets[LATER, j] + later
     largest = logs.max()
     return largest + log(np.exp(logs - largest).sum()) if largest > -np.inf else largest
+
+
+@njit(**STRICT)
+def _log_shift(m, slope, curve, steepest):
+    """A lower bound of the sum of ``log(1 - a m)``, from the sums of a and of its square, and the largest a."""
+    if m <= 0:
+        shift = min(-m, slope / curve if curve > 0 else 0.0)
+        return slope * shift - curve * shift**2 / 2
+    share = steepest * m
+    if share >= 1:
+        return -np.inf
+    beyond = 0.5 + share / 3 if share < NEARLY_NONE else (-log1p(-share) - share) / share**2
+    return -slope * m - curve * m**2 * beyond
 
 
 @njit(**STRICT)

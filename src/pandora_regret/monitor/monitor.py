@@ -30,7 +30,7 @@ from pandora_regret.core.inputs import (
 from pandora_regret.core.priors import Prior
 from pandora_regret.core.priors.names import read_prices, spelled_prior
 from pandora_regret.core.records import from_plain, to_plain
-from pandora_regret.monitor.queue import Cases, Queue, as_columns, later, natural_key
+from pandora_regret.monitor.queue import Cases, Queue, as_columns, key_of, later, natural_key
 from pandora_regret.monitor.streams import Paid, possible_costs
 from pandora_regret.monitor.summary import MonitorSummary, Period, summarise
 from pandora_regret.workup import Workup
@@ -182,7 +182,7 @@ class Monitor:
 
     def label(self, ids: Any, y_true: Labels) -> Taken:
         """Labels of forecasts that waited for them."""
-        self._begun()
+        self._check_begun()
         keys = _keys(ids)
         truth = read_truth(y_true, self.labels, len(keys)) if keys else np.empty(0, np.intp)
         skipped = sum(key in self.seen for key in keys)
@@ -199,6 +199,7 @@ class Monitor:
             return
         self._together = True
         self.newest.fresh = True
+        self.queue.begin_run()
         try:
             yield
         finally:
@@ -212,11 +213,15 @@ class Monitor:
 
     def summary(self) -> MonitorSummary:
         """Where the monitor stands: costs, intervals, alarms."""
-        return summarise(self._begun(), self.queue, self.newest, two_sided=self.two_sided)
+        self._check_begun()
+        paid = self.paid
+        assert paid is not None
+        return summarise(paid, self.queue, self.newest, two_sided=self.two_sided)
 
     def state(self) -> dict[str, Any]:
         """All of it as plain data, for JSON; `from_state` makes the same monitor of it."""
-        begun, costs = self._begun(), None if self.costs is None else self.costs.tolist()
+        self._check_begun()
+        costs = None if self.costs is None else self.costs.tolist()
         state = {
             "schema": SCHEMA,
             "library": f"pandora-regret {__version__}",
@@ -225,7 +230,7 @@ class Monitor:
             "base_costs": costs,
             "workup": None if self.workup is None else self.workup.document,
             **{name: getattr(self, name) for name in (*ASKED, "compares")},
-            "paid": begun.state(),
+            "paid": self._streams.state(),
             "queue": to_plain(self.queue),
             "newest": to_plain(self.newest),
             "seen": b64encode(np.array(sorted(self.seen.items()), dtype=SEEN).tobytes()).decode(),
@@ -250,7 +255,7 @@ class Monitor:
         monitor = cls(prior=prior, workup=workup and Workup(**workup), **{name: stored[name] for name in ASKED})
         labels = range(len(classes)) if classes == list(range(len(classes))) else classes
         monitor._prepare(labels, prior, base and np.array(base), stored["compares"])
-        monitor._begun().restore(stored["paid"])
+        monitor._streams.restore(stored["paid"])
         monitor.newest = from_plain(Period, stored["newest"], "state.newest")
         monitor.queue = from_plain(Queue, stored["queue"], "state.queue")
         monitor.seen = dict(np.frombuffer(b64decode(stored["seen"]), SEEN).tolist())
@@ -258,14 +263,29 @@ class Monitor:
 
     @property
     def paid(self) -> Paid | None:
-        """What was paid beyond promises, with all that came in; None before any forecast."""
+        """What was paid beyond promises, with all that came in; None before any forecast.
+
+        The newest period counts as far as it has come, if its labels are there; but not if its cases depend on
+        each other.
+        """
         self._work_off()
+        open_period = None if self.dependent else self.queue.open_period()
+        if self._paid is None or open_period is None:
+            return self._paid
+        paid = self._paid.copy()
+        paid.add(open_period)
+        return paid
+
+    @property
+    def _streams(self) -> Paid:
+        """What was bet on for good: all but the newest period, while that may go on."""
+        assert self._paid is not None
         return self._paid
 
-    def _begun(self) -> Paid:
-        if self.paid is None:
+    def _check_begun(self) -> None:
+        self._work_off()
+        if self._paid is None:
             raise InputError("the monitor has seen no forecasts: update it first.")
-        return self.paid
 
     def _check_kind(self, labels: Sequence[Any], compares: bool, timed: bool) -> None:
         """That forecasts have the classes, and a challenger and times if earlier ones had."""
@@ -312,7 +332,7 @@ class Monitor:
                 cases = self._cases([whole], truth, None, None)
                 self._see(cases)
                 self.queue.count += len(truth)
-                self._begun().add(cases, "")
+                self._streams.add(cases)
 
     def _cases(self, tables: Sequence[Forecast], truth: IntArray, keys: Any, times: Any) -> Cases:
         rows = (table.with_costs(self.costs) for table in tables)
@@ -320,19 +340,19 @@ class Monitor:
         return Cases(possible, truth, keys, times)
 
     def _order(self, keys: list[int] | None, times: list[str] | None, n: int) -> IntArray:
-        """Rows that are new, in the order of their times; within one, in an order that their rows do not tell."""
+        """Rows that are new, in the order of their times."""
         rows = list(range(n))
         if keys is not None:
             rows = [row for row in rows if not (keys[row] in self.seen or self.queue.expects(keys[row]))]
         if times is not None:
-            rows.sort(key=lambda row: (natural_key(times[row]), keys and keys[row]))
+            rows.sort(key=lambda row: natural_key(times[row]))
         return np.array(rows, np.intp)
 
     def _see(self, cases: Cases) -> None:
         """New forecasts, in order: all are promises, and some have labels."""
         self._note(cases.take(np.flatnonzero(cases.truth >= 0)))
-        if not self.dependent:
-            self._begun().promise(cases.possible[:, len(self.labels)], cases.times)
+        if cases.times is None:
+            self._streams.promise(cases.possible[:, len(self.labels)], None)
 
     def _resolve(self, keys: list[int], truth: IntArray) -> tuple[int, int]:
         """Take labels of forecasts that waited or were given up: how many, and how many are not as counted."""
@@ -353,10 +373,10 @@ class Monitor:
 
     def _bet(self) -> None:
         """Bet on the cases whose turn has come."""
-        for period in self.queue.complete() if self.dependent else ():
-            self._begun().promise(period.possible[:, len(self.labels)], period.times)
+        for part in self.queue.unranked(self.dependent):
+            self._streams.promise(part.possible[:, len(self.labels)], part.times)
         for part in self.queue.ready(self.wait, self.dependent):
-            self._begun().add(part, self.queue.newest or f"case {self.queue.count:,}")
+            self._streams.add(part)
 
 
 def _check_lengths(n: int, **columns: Any) -> None:
@@ -370,7 +390,7 @@ def _keys(ids: Any) -> list[int]:
     """64 bits of each id, none of them twice; among a million ids, two share them with probability 3e-8."""
     first = dict[int, int]()
     for row, each in enumerate(ids):
-        key = int.from_bytes(blake2b(str(each).encode("utf-8", "replace"), digest_size=8).digest())
+        key = key_of(str(each).encode("utf-8", "replace"))
         if first.setdefault(key, row) != row:
             problem = f"is {str(each)!r}, as is row {first[key]}"
             raise InputError(problem, argument="ids", row=row, value=each, fix=OWN_ID)

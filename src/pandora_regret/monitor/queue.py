@@ -1,16 +1,21 @@
 """Cases that wait for their turn, in the order of their forecasts.
 
-A case is bet on when it stands first and its label is known; one whose label has not come in time is given up,
-so that those behind it go on. The order is that of forecasts, and never that in which labels come.
+Where cases have times, those of one time are a period. It waits until a later one has begun, or until somebody
+says that it is complete, and until its labels are there; then its cases have their turn together, in an order that
+neither the files in which they came nor their outcomes tell. Where they have none, a case has its turn when it
+stands first and its label is known. A label that has not come in time is given up, so that the cases behind it go
+on. The order is that of forecasts, and never that in which labels come.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import groupby
+from hashlib import blake2b
+from itertools import chain, groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -39,6 +44,11 @@ def later(name: str, other: str | None) -> bool:
     return other is None or natural_key(name) > natural_key(other)
 
 
+def key_of(text: bytes) -> int:
+    """64 bits that stand for a text; among a million texts, two share them with probability 3e-8."""
+    return int.from_bytes(blake2b(text, digest_size=8).digest())
+
+
 class Cases(NamedTuple):
     """Rows past the door, in the order of their forecasts."""
 
@@ -46,11 +56,12 @@ class Cases(NamedTuple):
     truth: IntArray  # -1 where it is not known
     keys: list[int] | None  # of their ids
     times: list[str] | None
-    waited: bool = False  # whether later forecasts came before they were bet on
+    noticed: str | None = None  # what they show was known at this time; None: at their own
 
     def take(self, rows: IntArray) -> Cases:
         """Some of the rows, in this order."""
-        keys, times = (None if of is None else [of[row] for row in rows] for of in (self.keys, self.times))
+        keys = None if self.keys is None else [self.keys[row] for row in rows]
+        times = None if self.times is None else [self.times[row] for row in rows]
         return Cases(self.possible[rows], self.truth[rows], keys, times)
 
 
@@ -60,10 +71,12 @@ class Waiting:
 
     possible: tuple[float, ...]
     truth: int
-    key: int
+    key: int  # of its id; where it has none, of its forecast
     time: str | None
     came: int  # the number of its period, or its own
-    files: int = 0  # how many came while it waited
+    files: int = 0  # how many came while it waited; where there are times, those with a later period
+    known: str | None = None  # the newest period when its label came, or was given up; None: with the forecast
+    is_ranked: bool = False  # whether its promise was compared with those before
 
 
 @dataclass
@@ -78,19 +91,23 @@ class Queue:
     newest: str | None = None  # time
     closed: str | None = None  # the last period that is complete
     last: str | None = None  # the last that was bet on, where cases of one are one bet
+    turn: str | None = None  # the newest period when the turn came of the last that was bet on, where later
 
     def __post_init__(self) -> None:
         self.unlabelled = {case.key: case for case in self.cases if case.truth < 0}
+        self.is_counted = False  # whether cases know already of a file of this run that came while they waited
+
+    def begin_run(self) -> None:
+        """Whatever comes from now on, until the next call, counts as one file."""
+        self.is_counted = False
 
     def add(self, cases: Cases, dependent: bool) -> None:
-        """New cases, all of which came together."""
-        waits = dependent
-        for case in self.cases:  # the first ones have their turn, unless their period goes on
-            waits |= case.truth < 0
-            case.files += waits
+        """New cases, all of which came together, in the order of their times."""
+        self._count_file(cases.times)
         n = len(cases.truth)
         times: Sequence[str | None] = cases.times or [None] * n
-        columns = (cases.possible.tolist(), cases.truth.tolist(), cases.keys or range(n), times)
+        keys = cases.keys or _keys_of_forecasts(cases.possible, cases.times)
+        columns = (cases.possible.tolist(), cases.truth.tolist(), keys, times)
         for possible, truth, key, time in zip(*columns, strict=True):
             if dependent and not later(time or "", self.last):
                 self.late += 1
@@ -98,13 +115,23 @@ class Queue:
             if time is None:
                 self.count += 1
             elif later(time, self.newest):
-                self.newest, self.count = time, self.count + 1
+                self.newest = time
+                self.count += 1
             case = Waiting(tuple(possible), truth, key, time, self.count)
             self.cases.append(case)
             if truth < 0:
                 self.unlabelled[key] = case
-        if dependent:
-            self.cases.sort(key=lambda case: (natural_key(case.time or ""), case.key))
+        if cases.times is not None:
+            self.cases.sort(key=lambda case: natural_key(case.time or ""))
+
+    def _count_file(self, times: Sequence[str] | None) -> None:
+        """Tell waiting cases that another file came, if it has a later period or no times; once in each run."""
+        is_later = times is None or later(times[-1], self.newest)
+        if not is_later or self.is_counted:
+            return
+        for case in self.cases:
+            case.files += 1
+        self.is_counted = True
 
     def expects(self, key: int) -> bool:
         """Whether a case has no label yet, be it that it waits or was given up."""
@@ -117,42 +144,90 @@ class Queue:
         self.delays[delay] = self.delays.get(delay, 0) + 1
         if case is None:
             self.late += 1
-        else:
-            case.truth = truth
+            return None
+        case.truth = truth
+        case.known = self.newest
         return case
 
-    def ready(self, wait: int | None, dependent: bool) -> Iterator[Cases]:
-        """Those whose turn has come, all with labels; where cases of one time are one bet, time by time."""
-        taken = list[list[Waiting]]()
-        for time, group in groupby(self.cases, key=lambda case: case.time if dependent else None):
-            part = list(group)
-            early = (case.files < FILES if wait is None else case.came + wait > self.count for case in part)
-            waits = (n for n, is_early in enumerate(early) if is_early and part[n].truth < 0)
-            end = next(waits, len(part))
-            if dependent and (end < len(part) or not self._is_complete(time)):
+    def unranked(self, dependent: bool) -> Iterator[Cases]:
+        """Complete periods whose promises were not compared yet with those before, with or without labels."""
+        new = list[list[Waiting]]()
+        for time, group in groupby(self.cases, key=lambda case: case.time):
+            if not self._is_complete(time):
                 break
-            taken.append(part[:end])
-        del self.cases[: sum(map(len, taken))]
-        for part in taken:
-            self.last = part[-1].time if dependent and part else self.last
-            for case in part:
-                if case.truth < 0:
-                    self.given_up[str(case.key)] = case.came
-                    del self.unlabelled[case.key]
-            labelled = (case for case in part if case.truth >= 0)
-            for _, alike in groupby(labelled, key=lambda case: dependent or case.files > 0):
-                yield as_columns(list(alike))
+            new.append([case for case in _in_order(list(group)) if not case.is_ranked])
+        for case in chain.from_iterable(new):
+            case.is_ranked = True
+        yield from _joined([(period, None) for period in new], dependent)
 
-    def complete(self) -> Iterator[Cases]:
-        """Periods to which no cases are to come, with or without labels."""
-        for time, part in groupby(self.cases, key=lambda case: case.time):
-            if self._is_complete(time):
-                yield as_columns(list(part))
+    def ready(self, wait: int | None, dependent: bool) -> Iterator[Cases]:
+        """Those whose turn has come, all with labels: period by period, or in a row where there are no times."""
+        if self.newest is None:
+            yield from self._ready_cases(wait)
+        else:
+            yield from self._ready_periods(wait, dependent)
+
+    def _ready_cases(self, wait: int | None) -> Iterator[Cases]:
+        held = (place for place, case in enumerate(self.cases) if self._is_waited_for(case, wait))
+        n = next(held, len(self.cases))
+        part = self.cases[:n]
+        del self.cases[:n]
+        self._give_up(part)
+        labelled = (case for case in part if case.truth >= 0)
+        for is_waited, alike in groupby(labelled, key=lambda case: case.files > 0):
+            yield as_columns(list(alike), f"case {self.count:,}" if is_waited else None)
+
+    def _ready_periods(self, wait: int | None, dependent: bool) -> Iterator[Cases]:
+        periods = [list(group) for _, group in groupby(self.cases, key=lambda case: case.time)]
+        starts = [*(period[0].time or "" for period in periods), self.newest or ""]
+        ready = list[tuple[list[Waiting], str | None]]()
+        gone = 0
+        for period, time, next_time in zip(periods, starts[:-1], starts[1:], strict=True):
+            is_held = any(self._is_waited_for(case, wait) for case in period)
+            if is_held or not self._is_complete(time):
+                break
+            gone += len(period)
+            self._give_up(period)
+            if later(time, self.last):
+                self.last = time
+            turns = [case.known for case in period if case.known is not None]
+            if self.turn is not None:
+                turns.append(self.turn)
+            if dependent and later(time, self.closed):
+                turns.append(next_time)  # which showed it to be complete
+            turn = max(turns, key=natural_key) if turns else time
+            self.turn = turn if later(turn, time) else None
+            labelled = _in_order([case for case in period if case.truth >= 0])
+            ready.append((labelled, self.turn))
+        del self.cases[:gone]
+        yield from _joined(ready, dependent)
+
+    def _is_waited_for(self, case: Waiting, wait: int | None) -> bool:
+        """Whether a case has no label, and is not given up yet."""
+        if case.truth >= 0:
+            return False
+        return case.files < FILES if wait is None else case.came + wait > self.count
+
+    def _give_up(self, part: Sequence[Waiting]) -> None:
+        """Wait no more for the labels of those among these cases that have none."""
+        for case in part:
+            if case.truth < 0:
+                case.known = self.newest
+                self.given_up[str(case.key)] = case.came
+                del self.unlabelled[case.key]
+
+    def open_period(self) -> Cases | None:
+        """The newest period as far as it has come, if all before it had their turn and its labels are there."""
+        if self.newest is None or not self.cases or self.unlabelled or self.cases[0].time != self.newest:
+            return None
+        return as_columns(_in_order(self.cases))
 
     def _is_complete(self, time: str | None) -> bool:
         """Whether no cases of a period are to come, since a later one has begun or somebody said so."""
-        complete = (self.closed, self.cases[-1].time)
-        return time is not None and (time == self.closed or any(end and later(end, time) for end in complete))
+        if time is None:
+            return False
+        is_closed = self.closed is not None and not later(time, self.closed)
+        return is_closed or later(self.newest or "", time)
 
     def needed_wait(self) -> int | None:
         """The wait that would have kept 99 % of labels, in periods or cases."""
@@ -160,8 +235,46 @@ class Queue:
         return int(np.quantile(delays, KEPT, method="inverted_cdf")) if self.delays else None
 
 
-def as_columns(cases: list[Waiting]) -> Cases:
+def as_columns(cases: Sequence[Waiting], noticed: str | None = None) -> Cases:
     """Cases from the queue as arrays, in their order."""
+    possible = np.array([case.possible for case in cases])
+    truth = np.array([case.truth for case in cases], np.intp)
+    keys = [case.key for case in cases]
     times = None if cases[0].time is None else [case.time or "" for case in cases]
-    possible, truth, keys = ([getattr(case, name) for case in cases] for name in ("possible", "truth", "key"))
-    return Cases(np.array(possible), np.array(truth, np.intp), keys, times, any(case.files for case in cases))
+    return Cases(possible, truth, keys, times, noticed)
+
+
+def _joined(periods: Sequence[tuple[list[Waiting], str | None]], apart: bool) -> Iterator[Cases]:
+    """The cases of periods, with when it was noticed what these show: each apart, or those noticed alike."""
+    there = [(period, noticed) for period, noticed in periods if period]
+    for noticed, alike in groupby(there, key=lambda pair: pair[1]):
+        parts = [period for period, _ in alike]
+        if not apart:
+            parts = [list(chain.from_iterable(parts))]
+        for part in parts:
+            yield as_columns(part, noticed)
+
+
+def _in_order(period: list[Waiting]) -> list[Waiting]:
+    """Cases of one period in an order that neither the files in which they came nor their outcomes tell.
+
+    It is that of their keys. Cases without ids that have the same forecast have the same key, and could not be
+    told apart; the second and further ones get keys of their own, so that they do not stand in a row.
+    """
+    if len(period) == 1:
+        return period
+    before = Counter[int]()
+    places = []
+    for case in period:
+        copies = before[case.key]
+        before[case.key] += 1
+        places.append(case.key if copies == 0 else key_of(f"{case.key}/{copies}".encode()))
+    order = sorted(range(len(period)), key=places.__getitem__)
+    return [period[row] for row in order]
+
+
+def _keys_of_forecasts(possible: FloatArray, times: Sequence[str] | None) -> Sequence[int]:
+    """Keys of cases without ids, which order them within their period: of what they may cost, and of its name."""
+    if times is None:
+        return range(len(possible))
+    return [key_of(row.tobytes() + time.encode()) for row, time in zip(possible, times, strict=True)]

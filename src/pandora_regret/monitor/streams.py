@@ -5,6 +5,7 @@ the last column the mean of that under the forecast itself, which is its promise
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import pairwise
@@ -12,6 +13,7 @@ from math import log10
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pandora_regret.core.entropy import costs_for_every_truth
 from pandora_regret.core.inputs import FloatArray, Forecast, IntArray
@@ -24,10 +26,12 @@ from pandora_regret.workup import Workup
 from pandora_regret.workup.scores import WorkupRows
 
 OVERPAID, PROMISED = 0, 1  # rows of a history's totals
+PROMISES, SAVINGS = 3, 4  # columns of increments: promises, and the first of the three of what a challenger saves
 MOST_POINTS = 256
 LEAST_EVIDENCE = 1e-300
 LOG_ODDS_OF_AN_END = 3.0  # about twenty to one
-CASES, PERIODS = (32, 1.0), (1, 4.0)  # after how many of them a change may begin, and how boldly to bet
+CASES = (32, 1.0)  # after how many of them a change may begin, and how boldly to bet
+PERIODS = (1, 4.0)
 
 
 def possible_costs(forecast: Forecast, prior: Prior, workup: Workup | None = None) -> FloatArray:
@@ -155,7 +159,6 @@ class Book:
     noticed: list[str | None] = field(
         default_factory=lambda: [None, None]
     )  # the newest time at the alarms of both sides, where the cases that raised them had waited
-    last: str | None = None  # the last period whose promises were counted
     drift: str | None = None  # when drift was noticed
 
 
@@ -177,11 +180,13 @@ class Paid:
     """
 
     def __init__(self, level: float, other_level: float, compares: bool, dependent: bool, scale: float) -> None:
-        how = PERIODS if dependent else CASES
-        self.overpaid, self.saved = EProcess(level, *how), EProcess(other_level, *how) if compares else None
-        self.drift, self.ranks = EProcess(other_level), Ranks(scale)
-        self.dependent, self.book = dependent, Book()
-        self.parts = {name: part for name, part in vars(self).items() if isinstance(part, Stored)}
+        every, boldness = PERIODS if dependent else CASES
+        self.dependent = dependent
+        self.overpaid = EProcess(level, every, boldness)
+        self.saved = EProcess(other_level, every, boldness) if compares else None
+        self.drift = EProcess(other_level)
+        self.ranks = Ranks(scale)
+        self.book = Book()
 
     @property
     def n(self) -> int:
@@ -193,53 +198,95 @@ class Paid:
         """The sum of promises, of whose mean so far bets are fractions."""
         return self.book.history.points[-1].totals[PROMISED] if self.n else 0.0
 
-    def add(self, part: Cases, now: str) -> None:
-        """Bet on cases, all with labels, in their order, or on their mean; `now` is when that happens."""
-        rows, *challenger = np.hsplit(part.possible, 1 + (self.saved is not None))
-        others = [realised(rows[:, :-1] - other[:, :-1], part.truth) for other in challenger]  # what it saves
-        columns = np.concatenate([overpaid(rows, part.truth), rows[:, -1][None], *others])
-        names, cases, quiet = part.times, None, self.overpaid.noticed < 0
+    def add(self, part: Cases) -> None:
+        """Bet on cases, all with labels, in their order; those of one time are a period, one bet if they depend.
+
+        A bet is a fraction of 1 / the mean promise of the periods before and of the case itself. So the wealth at
+        the end of a period does not depend on the order of its cases.
+        """
+        tables = np.hsplit(part.possible, 1 + (self.saved is not None))
+        possible = tables[0]
+        costs = possible[:, :-1]
+        promises = possible[:, -1]
+        parts = [overpaid(possible, part.truth), promises[None]]
+        if self.saved is not None:
+            parts.append(realised(costs - tables[1][:, :-1], part.truth))
+        columns = np.concatenate(parts)
+        names = part.times
+        cases = None
         if self.dependent:
-            columns, cases, names = columns.mean(axis=1, keepdims=True), len(part.truth), names and names[:1]
-        promises = np.cumsum(np.append(self.promised, columns[3]))[1:]
-        scale = promises / np.arange(self.n + 1, self.n + 1 + len(promises))
-        for block in self.book.history.add(names, cases, columns[[0, 3, 4][: 2 + len(others)]], self.marks):
-            self.overpaid.update(columns[:3, block], scale[block])
+            columns = columns.mean(axis=1, keepdims=True)
+            cases = len(part.truth)
+            names = None if names is None else names[:1]
+        scale, ends_period = self._scale(columns[PROMISES], names)
+        was_quiet = self.overpaid.noticed < 0
+        summed = columns[[0, PROMISES, SAVINGS] if self.saved is not None else [0, PROMISES]]
+        for rows in self.book.history.add(names, cases, summed, self.marks):
+            self.overpaid.update(columns[:PROMISES, rows], scale[rows], ends_period[rows])
             if self.saved is not None:
-                self.saved.update(columns[4:, block], scale[block])
-        for side in np.flatnonzero(quiet & (self.overpaid.noticed >= 0)):
-            self.book.noticed[side] = now if part.waited else None
+                self.saved.update(columns[SAVINGS:, rows], scale[rows], ends_period[rows])
+        for side in np.flatnonzero(was_quiet & (self.overpaid.noticed >= 0)):
+            self.book.noticed[side] = part.noticed
+
+    def _scale(self, promises: FloatArray, names: Sequence[str] | None) -> tuple[FloatArray, NDArray[np.bool_]]:
+        """The mean promise of earlier periods and the increment itself; whether it is its period's last."""
+        rows = np.arange(len(promises))
+        first = rows  # the first increment of the period of each
+        ends_period = np.ones(len(promises), bool)
+        if names is not None:
+            begins = np.array([not row or name != names[row - 1] for row, name in enumerate(names)])
+            first = np.maximum.accumulate(np.where(begins, rows, 0))
+            ends_period = np.append(begins[1:], True)
+        before = np.cumsum(np.append(self.promised, promises))[first]
+        return (before + promises) / (self.n + first + 1), ends_period
 
     def promise(self, promises: FloatArray, times: Sequence[str] | None) -> None:
         """Bet on the ranks of promises among those before; they need no labels."""
-        if self.dependent and times:
-            if not later(times[0], self.book.last):
-                return
-            self.book.last, promises = times[0], promises.mean(keepdims=True)
-        first, half = self.drift.n, np.full(len(promises), 0.5)
+        if self.dependent:
+            promises = promises.mean(keepdims=True)
+        first = self.drift.n
+        half = np.full(len(promises), 0.5)
         ranks = self.ranks.update(promises) - 0.5
         self.drift.update(np.stack([ranks, -half, half]), half)
-        if self.book.drift is None and len(noticed := self.drift.noticed[self.drift.noticed >= 0]):
+        noticed = self.drift.noticed[self.drift.noticed >= 0]
+        if self.book.drift is None and len(noticed):
             at = int(noticed.min())
             self.book.drift = f"case {at + 1:,}" if times is None else times[at - first]
 
     def noticed_in(self, above: bool) -> str | None:
         """When there was evidence enough on a side for the first time: the period, or the case."""
         at = self.overpaid.noticed_at(above)
-        return None if at is None else self.book.noticed[not above] or self.book.history.name_of(at)
+        if at is None:
+            return None
+        return self.book.noticed[int(not above)] or self.book.history.name_of(at)
 
     def marks(self) -> tuple[float, ...]:
         """The logarithm of the evidence, then the mean and the interval that are claimed now, of each process."""
-        claims = [process.claim() for process in (self.overpaid, self.saved) if process is not None]
-        ends = (end for claim in claims for end in (claim.value, claim.low, claim.high))
-        return (log10(max(self.overpaid.evidence[0], LEAST_EVIDENCE)), *ends)
+        marks = [log10(max(self.overpaid.evidence[0], LEAST_EVIDENCE))]
+        for process in (self.overpaid, self.saved):
+            if process is not None:
+                claim = process.claim()
+                marks += [claim.value, claim.low, claim.high]
+        return tuple(marks)
+
+    def copy(self) -> "Paid":
+        """The same, to go on with by itself."""
+        return deepcopy(self)
 
     def state(self) -> dict[str, Any]:
         """The book and all processes as plain data, for JSON."""
-        return {"book": to_plain(self.book)} | {name: part.state() for name, part in self.parts.items()}
+        processes = {name: process.state() for name, process in self._processes().items()}
+        return {"book": to_plain(self.book), **processes}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """The processes as they were when `state` was written."""
+        """Become what this was when `state` was written."""
         self.book = from_plain(Book, state["book"], "state.paid.book")
-        for name, part in self.parts.items():
-            part.restore(state[name])
+        for name, process in self._processes().items():
+            process.restore(state[name])
+
+    def _processes(self) -> dict[str, Stored]:
+        """By the names that they have in a state."""
+        processes: dict[str, Stored] = {"overpaid": self.overpaid, "drift": self.drift, "ranks": self.ranks}
+        if self.saved is not None:
+            processes["saved"] = self.saved
+        return processes

@@ -65,7 +65,7 @@ class MonitorSummary:
     saved: Estimate | None  # by the challenger
     drift: Alarm | None  # promises are higher or lower than they used to be
     waiting: int  # forecasts without labels
-    held: int  # cases with labels that wait for those before them
+    held: int  # cases with labels that wait for labels before them or of their period, or for its end
     late: int  # labels that came too late, and were left out
     late_share: float  # of all labels
     needed_wait: int | None  # for 99 % of labels, in periods or cases
@@ -80,6 +80,7 @@ class MonitorSummary:
 def summarise(paid: Paid, queue: Queue, newest: Period, *, two_sided: bool) -> MonitorSummary:
     """Where what was paid, and the promises, stand now."""
     claim, history = paid.overpaid.claim(), paid.book.history
+    is_open_counted = not paid.dependent and queue.open_period() is not None
     alarms = [
         Alarm(noticed, above, claim.side == (1 if above else -1))
         for above in (True, False)
@@ -109,7 +110,7 @@ def summarise(paid: Paid, queue: Queue, newest: Period, *, two_sided: bool) -> M
         saved=None if saved is None else Estimate(saved.value, saved.low, saved.high),
         drift=Alarm(paid.book.drift, rose) if paid.book.drift else None,
         waiting=len(queue.unlabelled),
-        held=len(queue.cases) - len(queue.unlabelled),
+        held=0 if is_open_counted else len(queue.cases) - len(queue.unlabelled),
         late=queue.late,
         late_share=queue.late / max(queue.late + (history.points[-1].cases if paid.n else 0), 1),
         needed_wait=queue.needed_wait() if queue.late else None,
@@ -174,7 +175,8 @@ def _newest(summary: MonitorSummary, unit: str | None) -> str:
     not_yet = f"{counted(summary.held, 'labelled case')} not counted yet"
     missing = f" {capitalised(not_yet)}, until their period is complete (--close)." if summary.held else ""
     if summary.waiting:
-        behind = f"; {not_yet}, because earlier labels are missing" if summary.held else ""
+        which = "earlier labels, or others of their period," if summary.timed else "earlier labels"
+        behind = f"; {not_yet}, because {which} are missing" if summary.held else ""
         missing = f" {counted(summary.waiting, 'label')} still missing{behind}."
     if (last := summary.last) is None:
         return f"No labels yet.{missing}"
