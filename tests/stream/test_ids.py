@@ -117,3 +117,14 @@ def test_hashes_that_come_again_are_found_in_any_range():
     seen.add(hashes[:2])
     assert seen.repeated().tolist() == sorted([*hashes[-3:].tolist(), *hashes[:2].tolist()])
     assert len(ids.SeenIds().repeated()) == 0
+
+
+def test_rows_that_cannot_be_read_again_are_counted(tmp_path, monkeypatch):
+    path = write(tmp_path / "a.csv", {"id": [*range(17), 3, 4, 5], **table()})
+    monkeypatch.setattr("pandora_regret.files.predictions.own_rows", lambda *_: iter(()))
+    predictions = opened(path)
+    seen = ids.SeenIds()
+    seen.add(TextBytes.of(pa.array([str(number) for number in [*range(17), 3, 4, 5]])).hashes())
+    with pytest.raises(FileError) as error:
+        ids.check_each_once(predictions, seen)
+    assert (error.value.argument, error.value.value) == ("id", 3)

@@ -96,7 +96,7 @@ def score_spark(
 
         number = TaskContext.get().partitionId()
         part = Partition(f"{name}, partition {number}", source.kinds, batches=batches)
-        score = tally(Predictions(name, (part,), columns, layout), settings)
+        score = tally(Predictions(name, (part,), columns, layout, watched=columns.id), settings)
         yield pa.RecordBatch.from_pydict(
             {"partition": pa.array([number], pa.int32()), "tally": [pickle.dumps(score)]}
         )

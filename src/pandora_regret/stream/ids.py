@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.inference.keyed import GOLDEN, Keys, mixed
+from pandora_regret.text import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -123,10 +124,13 @@ def check_each_once(predictions: Predictions, ids: SeenIds) -> None:
     if not len(suspected):
         return
     from pandora_regret.files.predictions import own_rows
+    from pandora_regret.files.source import FileError
 
     column = predictions.watched or ""
     first_place: dict[str, tuple[Source, int]] = {}
+    can_be_read_again = False
     for rows in own_rows([predictions], [column]):
+        can_be_read_again = True
         texts = rows.id_texts(column)
         hashes = TextBytes.of(texts).hashes()
         found = np.searchsorted(suspected, hashes).clip(max=len(suspected) - 1)
@@ -136,6 +140,11 @@ def check_each_once(predictions: Predictions, ids: SeenIds) -> None:
             if name in first_place:
                 raise came_before(name, rows.source, row, *first_place[name])
             first_place[name] = rows.source, row
+    if not can_be_read_again:  # as rows of a Spark frame, which came once
+        problem = f"has {counted(len(suspected), 'id')} in more than one row"
+        raise FileError(
+            problem, predictions.path, "each row needs its own id", argument="id", value=len(suspected)
+        )
 
 
 def came_before(name: str, source: Source, row: int, earlier: Source, earlier_row: int) -> FileError:
