@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from prediction_files import CLASSES, inspect_file, opened, pa, pq, refused, table, text_file, whole
+from prediction_files import CLASSES, opened, pa, pq, refused, table, text_file, whole
 
-from pandora_regret.files import Layout, open_predictions, read_models, text
+from pandora_regret.files import open_predictions, read_models
 from pandora_regret.files.columns import numbers_of
 from pandora_regret.files.source import FileError
 from pandora_regret.stream import score_stream
@@ -40,29 +40,6 @@ def test_values_may_hold_line_ends_within_quotes(tmp_path):
     batch = whole(path)
     assert (len(batch), batch.place(1)) == (40, f"{path} line 4")
     assert opened(path).count() == 40
-
-
-@pytest.mark.parametrize(
-    "rows",
-    [
-        "a,0.5,0.5,x\r\n\r\nb,0.25,0.75,y\r\n",
-        '"a",0.5,"0.5","x, y"\nb, 0.25,0.75,"y""\nz"\n',
-        "a,0.5,0.5,x\nb,0.25,,y\n",
-        "a,0.5,0.5,x\nb,0.25,NaN,y\n",
-        "a,0.5,0.5,x\nb,0.25,many,y\n",
-        "a,0.5,0.5\nb,0.25,0.75,y,\n",
-        'a,0.5,0.5,x\n"b,0.25,0.75,y\n',
-    ],
-)
-def test_adjacent_numbers_are_read_as_they_are_by_columns(tmp_path, monkeypatch, rows):
-    path, results = text_file(tmp_path, f"y_true,a,b,note\n{rows}"), []
-    for many in (100, 1):
-        monkeypatch.setattr(text, "MANY_COLUMNS", many)
-        [result] = inspect_file(path, Layout(by=("note",)))
-        read = [(batch.truth.tolist(), batch.values.tolist(), batch.by["note"].tolist()) for batch in result.read]
-        results.append((read if result.fine else [], result.problems))
-    assert results[0] == results[1]
-    assert results[0][0] or results[0][1]
 
 
 @given(st.permutations(["1.0", "2.0", "3.0"]))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,6 @@ from pandora_regret.core.inputs import (
     matched,
 )
 from pandora_regret.files.batch import PADDED, WHOLE, Batch, ids_written_otherwise, with_numbers
-from pandora_regret.files.roles import KEPT
 from pandora_regret.files.source import FileError, Kind, Records, Source, Tables
 
 if TYPE_CHECKING:
@@ -118,7 +117,7 @@ def texts_of(column: Any) -> NDArray[Any]:
 
 def regrouped(blocks: Iterable[Records], rows: int) -> Tables:
     """Tables of at most so many rows; small blocks of one type are put together."""
-    tables = (pa.Table.from_batches([each]) if isinstance(each, pa.RecordBatch) else each for each in blocks)
+    tables = (pa.Table.from_batches([block]) if isinstance(block, pa.RecordBatch) else block for block in blocks)
     total = 0
 
     def group(table: Any) -> tuple[Any, int]:
@@ -152,11 +151,13 @@ def coded(column: Any) -> tuple[list[Any], IntArray]:
         return list(numbers), np.array([numbers[text] for text in texts], dtype=np.intp)
     if types.is_integer(column.type) and not column.null_count:
         array = plain_array(column).astype(np.int64, copy=False)
-        low, high = int(array.min()), int(array.max())
+        low = int(array.min())
+        high = int(array.max())
         if high - low < FEW_ROWS:  # several times as fast as a dictionary
             return [*map(str, range(low, high + 1))], array - low if low else array
     encoded = column if types.is_dictionary(column.type) else column.dictionary_encode()
-    texts, codes = texts_of(encoded.dictionary).tolist(), encoded.indices
+    texts = texts_of(encoded.dictionary).tolist()
+    codes = encoded.indices
     if codes.null_count:
         codes = codes.fill_null(len(texts))
         texts.append(None)
@@ -180,8 +181,8 @@ class Rows:
 
     def some(self, start: int, length: int = 1) -> Rows:
         """Consecutive ones of these rows."""
-        numbers, records = self.numbers[start : start + length], self.records.slice(start, length)
-        return Rows(self.model, self.source, numbers, records)
+        numbers = self.numbers[start : start + length]
+        return Rows(self.model, self.source, numbers, self.records.slice(start, length))
 
     def labels(self, name: str) -> IntArray:
         """The column number of each row's label; -1 where there is none that is a class."""
@@ -199,7 +200,8 @@ class Rows:
 
     def class_numbers(self, labels: Sequence[str | None], by_place: bool = True) -> IntArray:
         """As `numbers_of`; what is no class may be one of those that lists of candidates do not name."""
-        classes, other = self.model.classes, self.source.other
+        classes = self.model.classes
+        other = self.source.other
         numbers = numbers_of(labels, classes, by_place)
         for place, label in enumerate(labels):
             if numbers[place] < 0 and other is not None and label is not None:
@@ -211,22 +213,26 @@ class Rows:
 
     def known_apart(self, truth: Batch, ids: Any) -> Fields:
         """What a file of its own says of these rows, by the fields of `Batch`; cases that it lacks are told."""
-        at, common = truth.rows_of(ids), self.model.layout.common_rows
+        place = truth.rows_of(ids)
+        common = self.model.layout.common_rows
         option = "" if common is None else " (--common-rows)"  # `score` has no such option
-        about: Fields = {"fix": f"complete it, or leave such rows out{option}", "argument": "id"}
-        lacking = (at < 0) & (not common)
-        about |= ids_written_otherwise(ids, truth.ids, self.source.path) if lacking.any() else {}
-        self.tell("id", lacking, None, "has the id {!r}, which {} lacks", values=ids, **about)
-        cases = truth.take(at)
-        fields: Fields = {role.field: getattr(cases, role.field) for role in KEPT}
-        numbers, named = np.append(self.class_numbers(truth.classes, by_place=False), -1), cases.truth
+        advice: Fields = {"fix": f"complete it, or leave such rows out{option}", "argument": "id"}
+        lacking = (place < 0) & (not common)
+        if lacking.any():
+            advice |= ids_written_otherwise(ids, truth.ids, self.source.path)
+        self.tell("id", lacking, None, "has the id {!r}, which {} lacks", values=ids, **advice)
+        cases = truth.take(place)
+        fields: Fields = {"weights": cases.weights, "groups": cases.groups, "costs": cases.costs, "by": cases.by}
+        numbers = np.append(self.class_numbers(truth.classes, by_place=False), -1)
+        true_class = cases.truth
+        fields["votes"] = None
         if cases.votes is not None:  # a class that only the forecasts have got none
             fields["votes"] = cases.votes @ (numbers[:-1, None] == np.arange(len(self.model.classes)))
             lost = cases.votes * (numbers[:-1] < 0)
-            named = np.where(lost.any(axis=1), lost.argmax(axis=1), named)
-        numbers = np.where(at < 0, -1, numbers[named])
-        unknown = (numbers < 0) & (at >= 0) & (named >= 0)
-        self.no_such_class(unknown, None, np.array((*truth.classes, None), dtype=object)[named])
+            true_class = np.where(lost.any(axis=1), lost.argmax(axis=1), true_class)
+        numbers = np.where(place < 0, -1, numbers[true_class])
+        unknown = (numbers < 0) & (place >= 0) & (true_class >= 0)
+        self.no_such_class(unknown, None, np.array((*truth.classes, None), dtype=object)[true_class])
         return fields | {"truth": numbers, "ids": ids}
 
     def no_such_class(self, unknown: NDArray[np.bool_], column: str | None, labels: Any) -> None:
@@ -245,47 +251,20 @@ class Rows:
         Few are not copied; many come as one table, because Python takes its time for each. A class without a
         column has an empty name, and the forecasts `absent`; beside NaN, others may be missing.
         """
-        names, may_lack, (run, table) = tuple(names), bool(np.isnan(absent)), self.run
-        if len(names) > FEW_COLUMNS and "" not in names and not run:
-            some = self.records.select(names)
-            if all(map(types.is_floating, {*some.schema.types})):
-                parts = [part.to_tensor(null_to_nan=True).to_numpy() for part in some.to_batches()]
-                run, table = names, parts[0] if len(parts) == 1 else np.concatenate(parts)
-        if names == run:
-            for k in () if may_lack else np.flatnonzero(np.isnan(table.min(axis=0))).tolist():
-                self.tell("missing", np.isnan(table[:, k]), names[k], **NO_VALUE)
-            return table.T
+        may_lack = bool(np.isnan(absent))
+        if len(names) > FEW_COLUMNS and "" not in names:
+            chosen = self.records.select(names)
+            if all(map(types.is_floating, set(chosen.schema.types))):
+                parts = [part.to_tensor(null_to_nan=True).to_numpy() for part in chosen.to_batches()]
+                table = parts[0] if len(parts) == 1 else np.concatenate(parts)
+                if not may_lack:
+                    for k in np.flatnonzero(np.isnan(table.min(axis=0))).tolist():
+                        self.tell("missing", np.isnan(table[:, k]), names[k], **NO_VALUE)
+                return table.T
         columns = {name: self._numbers(name, may_lack) for name in names if name}
         dtype = np.result_type(np.float16, *columns.values())
         none = np.full(len(self.numbers), absent, dtype)
         return tuple(columns[name].astype(dtype, copy=False) if name else none for name in names)
-
-    @cached_property
-    def run(self) -> tuple[Names, NDArray[Any]]:
-        """Adjacent columns of numbers that were read as one of lists, and their table, (n, K); or none.
-
-        That column is called like the first of them.
-        """
-        kinds = self.source.kinds
-        for first, kind in zip(self.records.schema.names, self.records.schema.types, strict=True):
-            if types.is_fixed_size_list(kind) and kinds[first] != "nested":
-                names, size, column = tuple(kinds), kind.list_size, self.column(first)
-                start = names.index(first)
-                numbers = column.values.slice(column.offset * size, len(column) * size)  # `flatten` loads slowly
-                return names[start : start + size], plain_array(numbers).reshape(-1, size)
-        return (), np.empty((len(self.numbers), 0))
-
-    @cached_property
-    def columns_of_run(self) -> dict[str, NDArray[Any]]:
-        """Its columns by name."""
-        return dict(zip(self.run[0], np.ascontiguousarray(self.run[1].T), strict=True))
-
-    def whole_table(self) -> Any:
-        """All columns that were read, each by itself, as an Arrow table."""
-        apart: Fields = self.columns_of_run
-        if not apart:
-            return self.records
-        return pa.table({name: apart[name] if name in apart else self.column(name) for name in self.source.kinds})
 
     def weights(self, name: str, may_be_zero: bool = True) -> FloatArray:
         """Numbers that are positive and of sensible size, or perhaps 0."""
@@ -342,28 +321,31 @@ class Rows:
 
     def _numbers(self, name: str, may_lack: bool = False) -> NDArray[Any]:
         """A column of numbers, contiguous; perhaps none may be missing."""
-        array, told = self.columns_of_run.get(name), np.False_
-        if array is None:
-            column = self.column(name)
-            if not types.is_floating(column.type):
-                column, told = self._cast(column, name)
-            array = np.require(plain_array(column.fill_null(np.nan) if column.null_count else column), None, "A")
+        column = self.column(name)
+        is_text = np.zeros(1, bool)
+        if not types.is_floating(column.type):
+            column, is_text = self._cast(column, name)
+        if column.null_count:
+            column = column.fill_null(np.nan)
+        array = np.require(plain_array(column), None, "A")
         if not may_lack and np.isnan(array.min(initial=0)):
-            self.tell("missing", np.isnan(array) & ~told, name, **NO_VALUE)
+            self.tell("missing", np.isnan(array) & ~is_text, name, **NO_VALUE)
         return array
 
-    def _cast(self, column: Any, name: str) -> tuple[Any, Any]:
-        """Numbers that are written as text, or of another type; and which were told to be none."""
-        decimal, other = self.source.decimal, "," if self.source.decimal == "." else "."
+    def _cast(self, column: Any, name: str) -> tuple[Any, NDArray[np.bool_]]:
+        """Numbers that are written as text, or of another type; and which rows were told to hold none, if any."""
+        decimal = self.source.decimal
+        other_sign = "," if decimal == "." else "."
         with suppress(pa.ArrowException):
             if decimal == ".":
-                return column.cast(pa.float64()), np.False_
+                return column.cast(pa.float64()), np.zeros(1, bool)
         texts = texts_of(column)
         read = [number_in(text, decimal) for text in texts]
         bad = np.array([number is None for number in read], bool)
         if bad.any():
             sign = f" with a decimal {'point' if decimal == '.' else 'comma'}, or say which sign it is (--decimal)"
-            fix = f"write a number{sign if number_in(texts[bad.argmax()], other) is not None else ''}"
+            has_other_sign = number_in(texts[bad.argmax()], other_sign) is not None
+            fix = f"write a number{sign if has_other_sign else ''}"
             self.tell("number", bad, name, "holds {!r:.80}", fix, texts)
         return pa.array(read, pa.float64()), bad
 

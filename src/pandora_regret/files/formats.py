@@ -178,7 +178,7 @@ def read_table(path: AnyPath, dialect: Dialect = RECOGNISED) -> Any:
         parts = []
         held = 0
         for rows in model.walk(list(source.kinds)):
-            parts.append(rows.whole_table())
+            parts.append(rows.records)
             held += parts[-1].nbytes
             source.check_held(held)
         if not parts:
@@ -204,7 +204,8 @@ class ParquetFile(Source):
             chunks = [about.row_group(0).column(index) for index in range(about.num_columns) if groups]
             for number, _rows in groups:
                 group = about.row_group(number)
-                limit.check(max(group.column(index).total_uncompressed_size for index in range(group.num_columns)))
+                for index in range(group.num_columns):
+                    limit.check(group.column(index).total_uncompressed_size)
         check_names(schema.names, path)
         repeating = frozenset(
             chunk.path_in_schema

@@ -25,7 +25,6 @@ from pandora_regret.files.source import (
     AllDone,
     FileError,
     Kind,
-    Records,
     Source,
     Tables,
     check_names,
@@ -35,7 +34,6 @@ SAMPLE_BYTES = 1 << 20  # from which the kinds of the columns are told
 LONGEST_LINE = 1 << 28
 BLOCK_BYTES = 1 << 20
 BLOCK_OF_OBJECTS = 1 << 25  # bytes of JSON lines that are held as objects at a time
-MANY_COLUMNS = 1000  # for each of which Arrow takes longer than for some numbers
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 UTF_8 = "utf-8"
 NOT_UTF_8 = ("is not UTF-8 text", "save the file with encoding UTF-8, or name its encoding (--encoding)")
@@ -47,7 +45,8 @@ MARKS = {  # what a file begins with that says its encoding; longer ones first
     codecs.BOM_UTF16_BE: "utf-16",
 }
 TITLES = {"iso8859-1": "Latin-1", "cp1252": "Windows-1252"}  # what people call encodings
-LINES_LOOKED_AT, CELLS_LOOKED_AT = 1000, 1 << 13  # to recognise separator and decimal sign; kinds of columns
+LINES_LOOKED_AT = 1000  # to recognise separator and decimal sign
+CELLS_LOOKED_AT = 1 << 13  # to recognise kinds of columns
 UTF_8_LETTER = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 NUMBER = r"[+-]?\d*{}\d+(?:[eE][+-]?\d+)?\s*%?"
 WITH_COMMA, WITH_POINT = (re.compile(NUMBER.format(mark)) for mark in (",", r"\."))
@@ -103,8 +102,10 @@ class TextFile(Source):
             io.BytesIO(self.content) if self.content else open(self.location, "rb") as raw,
             self.stream(raw) as text,
         ):
-            lines, read = int(text.read(SAMPLE_BYTES).count(b"\n")), raw.tell()
-            return round(lines * raw.seek(0, os.SEEK_END) / read) - self.header_rows
+            lines = int(text.read(SAMPLE_BYTES).count(b"\n"))
+            bytes_read = raw.tell()
+            size = raw.seek(0, os.SEEK_END)
+            return round(lines * size / bytes_read) - self.header_rows
 
     def records(self, lines: Iterable[bytes], whole: bool = True) -> Iterator[tuple[int, Any]]:
         """The rows of lines: number of the first line, and content; `whole`: there are no lines after these."""
@@ -179,20 +180,21 @@ class DelimitedFile(TextFile):
 
     def records(self, lines: Iterable[bytes], whole: bool = True) -> Iterator[tuple[int, Any]]:
         """Values; empty lines are no rows, nor is the one that tells Excel the separator."""
-        reader, number = csv.reader(self._decoded(lines), delimiter=self.delimiter, strict=True), 1
+        reader = csv.reader(self._decoded(lines), delimiter=self.delimiter, strict=True)
+        number = 1
         try:
             for values in reader:
                 if values not in NO_ROWS:
                     yield number, values
                 number = reader.line_num + 1
         except csv.Error as error:
-            problem, fix = "opens a quotation mark that is never closed", "close it, or double it within a value"
             if "unexpected end" not in str(error):
-                problem, fix = (
-                    f"cannot be read ({error})",
-                    "double quotation marks within values; end lines with \\n",
-                )
-            elif not whole:
+                problem = f"cannot be read ({error})"
+                fix = "double quotation marks within values; end lines with \\n"
+            elif whole:
+                problem = "opens a quotation mark that is never closed"
+                fix = "close it, or double it within a value"
+            else:  # further lines close it
                 return
             raise FileError(problem, self.path, fix, f" line {number}") from None
 
@@ -223,15 +225,8 @@ class DelimitedFile(TextFile):
     def _parsed(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Tables:
         if self.n_rows == 0:
             return
-        names, block_bytes = list(self.kinds), min(BLOCK_BYTES, rows * self.longest_line)
-        run = [name for name in columns if name in numbers]
-        first = names.index(run[0]) if run else 0
-        if len(run) > MANY_COLUMNS and run == names[first : first + len(run)]:
-            with self.lines() as lines:
-                deque(islice(lines, self.header_lines), maxlen=0)
-                while block := lines.read(block_bytes) + lines.readline():
-                    yield self._with_run(block.splitlines(), {*columns} - numbers, first, len(run))
-            return
+        names = list(self.kinds)
+        block_bytes = min(BLOCK_BYTES, rows * self.longest_line)
         types = {name: pa.float64() if name in numbers else pa.string() for name in columns}
         types.setdefault(names[-1], pa.string())
         options: Any = (
@@ -265,37 +260,6 @@ class DelimitedFile(TextFile):
                 if rest:
                     break
         return size
-
-    def _with_run(self, lines: Sequence[bytes], texts: set[str], first: int, size: int) -> Records:
-        """Lines with many adjacent numbers, which become one column of lists, called like the first of them.
-
-        Arrow takes long for each column, so it reads one column, with each of these numbers on its own line.
-        """
-        mark, names, runs, others = self.delimiter.encode(), list(self.kinds), list[bytes](), list[bytes]()
-        for line in filter(None, lines):
-            *before, rest = line.split(mark, first)
-            run, *after = rest.rsplit(mark, len(names) - first - size)
-            if run.count(mark) != size - 1:
-                raise pa.ArrowInvalid("a separator is missing, or there is one within quotation marks")
-            runs.append(run.replace(mark, b"\n"))
-            others.append(mark.join((*before, *after)))
-        [numbers] = self._columns_of(runs, ["number"], {"number": pa.float64()})
-        columns: Fields = {names[first]: pa.FixedSizeListArray.from_arrays(numbers, size)}
-        if texts:
-            other_names, types = names[:first] + names[first + size :], dict.fromkeys(texts, pa.string())
-            columns |= zip(types, self._columns_of(others, other_names, types), strict=True)
-        return pa.table(columns)
-
-    def _columns_of(self, lines: Iterable[bytes], names: Sequence[str], types: Fields) -> list[Any]:
-        """Some columns of lines that have these names; a number that is missing is NaN."""
-        table = arrow_csv.read_csv(
-            pa.BufferReader(b"\n".join(lines)),
-            arrow_csv.ReadOptions(column_names=names),
-            arrow_csv.ParseOptions(delimiter=self.delimiter, ignore_empty_lines=False),
-            arrow_csv.ConvertOptions(column_types=types, include_columns=list(types), decimal_point=self.decimal),
-        )
-        columns = (column.combine_chunks() for column in table.columns)
-        return [column.fill_null(float("nan")) if column.null_count else column for column in columns]
 
     def _check_lines(self) -> None:
         """No line is wrong in itself."""
@@ -340,15 +304,18 @@ class JsonLines(TextFile):
         from msgspec.json import decode
 
         for number, line in records:
-            values, problem, fix = None, "is no JSON object", ONE_PER_LINE
+            values = None
+            problem: str | None = "is no JSON object"
+            fix = ONE_PER_LINE
             try:
                 values = json.loads(line, object_pairs_hook=_each_once) if each_once else decode(line)
             except InputError as error:
-                problem, fix = error.problem, "name each once"
+                problem = error.problem
+                fix = "name each once"
             except UnicodeDecodeError:
                 problem, fix = NOT_UTF_8
             except (ValueError, RecursionError):
-                problem += f" ({line.decode('utf-8', 'replace')[:40]!r})"
+                problem = f"is no JSON object ({line.decode('utf-8', 'replace')[:40]!r})"
             if not isinstance(values, dict):
                 raise FileError(problem, self.path, fix, f" line {number}")
             yield number, values
@@ -402,9 +369,13 @@ def recognise_encoding(beginning: bytes, path: str) -> str:
 
 def written_otherwise(path: str, encoding: str, separator: str = "", decimal: str = ".") -> AllDone:
     """What is to be said of a file that is not plain text; nothing of UTF-8, the usual separator and points."""
-    words = [f"{SEPARATORS.get(separator, repr(separator))}s between values"] if separator else []
-    words += ["decimal commas"] if decimal == "," else []
-    words += [f"the encoding {TITLES.get(encoding, encoding.upper())}"] if encoding != UTF_8 else []
+    words = []
+    if separator:
+        words.append(f"{SEPARATORS.get(separator, repr(separator))}s between values")
+    if decimal == ",":
+        words.append("decimal commas")
+    if encoding != UTF_8:
+        words.append(f"the encoding {TITLES.get(encoding, encoding.upper())}")
     return noted("dialect", int(bool(words)), f"{path} read with {' and '.join(words)}", path)
 
 
@@ -413,24 +384,44 @@ def recognise_marks(sample: bytes, dialect: Dialect, usual: str, path: str) -> t
 
     The separator is one that the header holds; of several, the one by which most rows are as long as the header.
     """
-    most = min(LINES_LOOKED_AT, 2 + CELLS_LOOKED_AT // (2 + sample.find(b"\n")))
-    text = b"\n".join(sample.split(b"\n", most)[:most]).decode("utf-8", "replace")
-    tables = {mark: _values(text, mark) for mark in ([dialect.separator] if dialect.separator else SEPARATORS)}
-    headed = {mark: rows for mark, rows in tables.items() if rows and len(rows[0]) > 1}
-    fits = {mark: sum(len(row) == len(rows[0]) for row in rows[1:]) for mark, rows in headed.items()}
-    best = [mark for mark in fits if fits[mark] == max(fits.values())] or [dialect.separator or usual]
-    if len(best) > 1 and any(len(rows) > 1 for rows in headed.values()):
+    n_lines = min(LINES_LOOKED_AT, 2 + CELLS_LOOKED_AT // (2 + sample.find(b"\n")))
+    text = b"\n".join(sample.split(b"\n", n_lines)[:n_lines]).decode("utf-8", "replace")
+    separator, rows = recognise_separator(text, dialect, usual, path)
+    return separator, recognise_decimal(rows, separator, dialect, path)
+
+
+def recognise_separator(text: str, dialect: Dialect, usual: str, path: str) -> tuple[str, list[list[str]]]:
+    """The separator of lines of text, and their values."""
+    candidates = [dialect.separator] if dialect.separator else list(SEPARATORS)
+    tables = {mark: _values(text, mark) for mark in candidates}
+    fitting: dict[str, int] = {}  # rows that are as long as the header, by the mark that it holds
+    has_rows = False
+    for mark, rows in tables.items():
+        if rows and len(rows[0]) > 1:
+            fitting[mark] = sum(len(row) == len(rows[0]) for row in rows[1:])
+            has_rows = has_rows or len(rows) > 1
+    best = [mark for mark in fitting if fitting[mark] == max(fitting.values())] or [dialect.separator or usual]
+    if len(best) > 1 and has_rows:
         problem = f"fits {' and '.join(map(repr, best))} as separators equally well"
         fix = f"say which (--separator {' or '.join(SEPARATORS[mark] for mark in best)})"
         raise FileError(problem, path, fix, argument="separator")
     separator = usual if usual in best else best[0]
-    values = [value.strip() for row in tables[separator][1:] for value in row]
-    comma, point = (next(filter(pattern.fullmatch, values), None) for pattern in (WITH_COMMA, WITH_POINT))
-    decimal = dialect.decimal or ("," if comma and (not point or separator != ",") else ".")
-    if dialect.decimal is None and decimal == "," and point:  # commas between values would settle it
-        problem, fix = f"has numbers such as {comma} and {point}", "say which is meant (--decimal comma or point)"
-        raise FileError(problem, path, fix, argument="decimal")
-    return separator, decimal
+    return separator, tables[separator]
+
+
+def recognise_decimal(rows: list[list[str]], separator: str, dialect: Dialect, path: str) -> str:
+    """The decimal sign of the values below a header."""
+    if dialect.decimal is not None:
+        return dialect.decimal
+    values = [value.strip() for row in rows[1:] for value in row]
+    with_comma = next(filter(WITH_COMMA.fullmatch, values), None)
+    with_point = next(filter(WITH_POINT.fullmatch, values), None)
+    if with_comma is None or (with_point is not None and separator == ","):
+        return "."
+    if with_point is not None:  # commas between values would settle it
+        problem = f"has numbers such as {with_comma} and {with_point}"
+        raise FileError(problem, path, "say which is meant (--decimal comma or point)", argument="decimal")
+    return ","
 
 
 def _values(text: str, separator: str) -> list[list[str]]:

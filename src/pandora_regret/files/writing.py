@@ -45,11 +45,13 @@ def write_again(predictions: Predictions, path: AnyPath, new_forecasts: Rewrite)
 def _rewritten(predictions: Predictions, new_forecasts: Rewrite) -> Tables:
     """All columns, some rows at a time."""
     for rows in predictions.walk(list(predictions.sources[0].kinds)):
-        batch, records = predictions.batch(rows), rows.whole_table()
+        batch = predictions.batch(rows)
+        records = rows.records
         with blamed(batch.place):
             new = dict(zip(predictions.columns.forecasts, new_forecasts(batch).T, strict=True))
         for index, field in enumerate(records.schema):
-            kind, values = field.type, records.column(index)
+            kind = field.type
+            values = records.column(index)
             if field.name in new:
                 values = pa.array(new[field.name]).cast(kind if pa.types.is_floating(kind) else pa.float64())
             elif pa.types.is_dictionary(kind):  # text, where a reader saves time by numbers for it
