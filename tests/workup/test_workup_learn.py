@@ -127,7 +127,7 @@ def test_the_plan_at_posterior_means_is_the_best_on_average_over_the_posterior()
 
 @pytest.mark.parametrize("found", [{}, {"noise": "yes"}])
 def test_the_credible_interval_is_that_of_the_plan_on_tables_from_the_posterior(found, monkeypatch):
-    monkeypatch.setattr("pandora_regret.workup.tree.DRAWS", 40_000)
+    monkeypatch.setattr("pandora_regret.workup.follow.N_DRAWS", 40_000)
     workup = learn_workup(past_cases(60, 7), "fault", FEES, wrong=30.0)
     forecast = np.array([0.2, 0.5, 0.3])
     plan = plan_workup(forecast, workup, found)

@@ -6,7 +6,6 @@ from pandora_regret.workup.learn import find_stop_loss as find_stop_loss
 from pandora_regret.workup.learn import learn_workup as learn_workup
 from pandora_regret.workup.learn import replay_workup as replay_workup
 from pandora_regret.workup.plan import Plan as Plan
-from pandora_regret.workup.plan import PlanStep as PlanStep
 from pandora_regret.workup.plan import plan_search as plan_search
 from pandora_regret.workup.plan import plan_workup as plan_workup
 from pandora_regret.workup.scores import workup_cost as workup_cost
@@ -16,3 +15,4 @@ from pandora_regret.workup.solver import Alternative as Alternative
 from pandora_regret.workup.summary import Summary as Summary
 from pandora_regret.workup.summary import summarise as summarise
 from pandora_regret.workup.tree import PlanNode as PlanNode
+from pandora_regret.workup.tree import PlanStep as PlanStep

@@ -30,8 +30,8 @@ from pandora_regret.inference.joint import Figure
 from pandora_regret.text import count, counted, listed, money, money_between, percent, typed
 from pandora_regret.workup.data import WorkupStep
 from pandora_regret.workup.description import Workup
+from pandora_regret.workup.follow import cost_interval, follow
 from pandora_regret.workup.plan import plan_workup
-from pandora_regret.workup.tree import cost_interval, follow
 
 BINS = 5
 MOST_VALUES = 8  # of a column whose values are outcomes as they are

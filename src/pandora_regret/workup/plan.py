@@ -12,6 +12,7 @@ from pandora_regret.core.atomic import Place, write_atomically
 from pandora_regret.core.imperfect.expenditure import order_of_tests, predicted_bills, searched
 from pandora_regret.core.inputs import (
     Fields,
+    FloatArray,
     InputError,
     SearchName,
     Tests,
@@ -23,28 +24,25 @@ from pandora_regret.core.inputs import (
     read_tests,
 )
 from pandora_regret.core.kernels.reference import probabilities
-from pandora_regret.text import Formats, Shown, Table, decimals_for, fixed, money, money_between, percent
-from pandora_regret.text.amounts import affixes, is_currency
+from pandora_regret.text import Shown, Table, money
 from pandora_regret.workup.description import Workup
+from pandora_regret.workup.follow import cost_by_class, cost_interval
 from pandora_regret.workup.planner import Planner
 from pandora_regret.workup.scores import check_workup, class_columns
 from pandora_regret.workup.solver import Alternative, ClosedSolver, GraphSolver, Solver
-from pandora_regret.workup.tree import PlanNode, as_svg, cost_interval, follow
+from pandora_regret.workup.states import Findings
+from pandora_regret.workup.tree import PlanNode, PlanStep
+from pandora_regret.workup.words import (
+    PlanCost,
+    alternatives_table,
+    search_table,
+    tree_svg,
+    workup_in_words,
+)
 
 METHODS = {"auto": "whichever suits", "graph": "every state", "planner": "within bounds, in the time given"}
 MOST_STEPS = 10  # in a notebook
 QUICK = 5_000  # states of a graph that is compiled at once
-
-
-@dataclass(frozen=True)
-class PlanStep:
-    """One step of a plan, as long as there is only one way to go on."""
-
-    test: Any  # the step, or the class that is tested
-    probability: float  # of a search: that it is the truth by now; of a work-up: that it ends here
-    cost: float  # of this step; of a search with the work-up of the false alarms it raises
-    total_cost: float  # of all steps up to here, if the case comes this far
-    done: float  # the chance that the case has ended by now
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,82 +78,44 @@ class Plan(Shown):
 
     def _table(self) -> Table:
         """The steps of a search, the alternatives of a work-up."""
-        if self.tree is not None:
-            header, unit = ["What can be done now", "It costs", "Expected cost from here"], self.currency
-            options = [
-                (one.name, money(one.cost, unit), money(one.expected_cost, unit)) for one in self.alternatives
-            ]
-            return Table(header, options, self.to_text().splitlines())
-        return self.listed(MOST_STEPS)
+        if self.tree is None:
+            return self.listed(MOST_STEPS)
+        return alternatives_table(self.alternatives, self.currency, self.to_text().splitlines())
 
     def listed(self, most: int | None) -> Table:
         """The first steps of a search: what is likely, what is paid and how far a case has come by then."""
-        formats = Formats((step.cost for step in self.steps[:most]), self.currency)
-
-        def price(amount: float) -> str:
-            """Minutes or bare numbers stay as they were written."""
-            exact = f"{amount:,.6g} {self.currency}".rstrip()
-            return formats.money(amount) if is_currency(self.currency) else exact
-
-        rows = []
-        for number, step in enumerate(self.steps[:most], 1):
-            now, done = (formats.write("share", share) for share in (step.probability, step.done))
-            rows.append((str(number), str(step.test), now, price(step.cost), price(step.total_cost), done))
-        header = ["Step", "Test for", "Probability now", "Cost", "Total so far", "Done by then"]
-        more = len(self.steps) - len(rows)
-        below = [f"... and {more:,} more steps"] if more else []
-        return Table(header, rows, [self.to_text()], below, words=2)
+        return search_table(self.steps, most, self.currency, [self.to_text()])
 
     def _frame(self) -> list[Fields]:
-        """Likewise."""
-        rows = self.steps if self.tree is None else self.alternatives
-        return [{key: value for key, value in asdict(row).items() if key != "outcomes"} for row in rows]
+        """The steps of a search, the alternatives of a work-up, one row each."""
+        if self.tree is None:
+            return [asdict(step) for step in self.steps]
+        rows = [asdict(alternative) for alternative in self.alternatives]
+        for row in rows:
+            del row["outcomes"]
+        return rows
 
     def to_text(self) -> str:
         """What to do next, what may come of it, and what else could be done."""
         if self.tree is None:
             return f"Expected cost: {money(self.expected_cost, self.currency)}."
-        node, first = self.tree, self.tree.in_words(self.currency)
-        while len(node.branches) == 1:  # a visit tells nothing: what comes after it does
-            [node] = node.branches.values()
-            first += f", then {node.in_words(self.currency)}"
-        lines = [f"Next: {first}."]
-        width = max(map(len, node.branches), default=0)
-        for outcome, after in node.branches.items():
-            ends = after.kind == "step" and all(one.kind == "done" for one in after.branches.values())
-            words = f"{after.in_words(self.currency)}{', then done' if ends else ''}"
-            lines.append(f"  {outcome:{width}} ({percent(after.chance / node.chance)}) -> {words}")
-        cost = self._amount(self.expected_cost)
-        if self.low is not None:
-            cost = money_between(self.expected_cost, self.low, self.high, self.currency)
-        proof = ". Optimal"
-        if self.lower_bound is not None and not self.is_optimal:
-            proof = f"; no plan can cost less than {self._amount(self.lower_bound)}"
-        lines.append(f"Expected cost from here: {cost}{proof}.")
-        others = [  # what they cost at best is not known unless the plan is optimal
-            f"{one.name} {self._amount(one.expected_cost)} (+{self._amount(one.extra)})"
-            for one in self.alternatives
-            if self.is_optimal and one.name != self.next
-        ]
-        return "\n".join([*lines, *([f"Alternatives: {', '.join(others[:4])}."] if others else [])])
+        return workup_in_words(self.tree, self.alternatives, self._cost)
 
     @property
     def is_optimal(self) -> bool:
         """Whether no plan can cost less, but for rounding."""
-        return self.lower_bound is None or self.lower_bound >= self.expected_cost
+        return self._cost.is_optimal
 
-    def _amount(self, amount: float) -> str:
-        """With the digits that the expected cost has, so that differences add up."""
-        decimals = decimals_for(self.expected_cost or amount)
-        decimals += is_currency(self.currency) and decimals == 1  # cents
-        return fixed(amount, decimals, *affixes(self.currency))
+    @property
+    def _cost(self) -> PlanCost:
+        return PlanCost(self.expected_cost, self.low, self.high, self.lower_bound, self.currency)
 
     def draw(self) -> str:
         """The tree as a picture that needs no other file: SVG, no wider than a page.
 
         Branches that are reached in less than 1 % of cases are counted, not drawn.
         """
-        return as_svg(self._tree(), self.currency)
+        return tree_svg(self._tree(), self.currency)
 
     def save(self, path: Place) -> Path:
         """Write the tree to a file, by the ending of its name.
@@ -171,8 +131,9 @@ class Plan(Shown):
         Path
             The file.
         """
-        tree, ending = self._tree(), Path(path).suffix.lower()
+        tree = self._tree()
         writers: dict[str, Callable[[], str]] = {".svg": self.draw, ".csv": tree.to_csv, ".json": tree.to_json}
+        ending = Path(path).suffix.lower()
         if ending not in writers:
             fix = f"end it in {', '.join(writers)}"
             raise InputError(f"is {str(path)!r}", argument="path", value=str(path), fix=fix)
@@ -180,6 +141,7 @@ class Plan(Shown):
         return write_atomically(path, content)
 
     def _tree(self) -> PlanNode:
+        """The tree of a work-up; an error for a search."""
         if self.tree is None:
             fix = "plot_search_trace draws it"
             raise InputError("the plan of a search is a line, not a tree", argument="plan", place="", fix=fix)
@@ -310,48 +272,70 @@ def plan_workup(
     'biopsy'
     """
     check_workup(workup)
-    case: Any = workup.shares if y_proba is None else y_proba
-    if hasattr(case, "keys") and np.ndim(case) < 2 and not logits:
-        case = completed({str(name): chance for name, chance in case.items()}, workup.classes)
-    forecast, found = read_case(case, labels, logits, normalise), dict(found or {})
-    p = np.asarray(probabilities(next(forecast.blocks()))[0, class_columns(forecast, workup)], np.float64)
     read_number(seconds, "seconds", lambda number: number > 0, "it must be positive")
-    solver = _solver(read_choice(method, "method", METHODS), limit, workup, p, found, seconds)
+    read_choice(method, "method", METHODS)
+    p = read_belief(y_proba, workup, labels, logits, normalise)
+    findings = dict(found or {})
+    solver = choose_solver(method, workup, p, findings, seconds, limit)
     tree = solver.grow(solver.start, solver.likelihood)
     alternatives = [] if tree.kind == "done" else list(solver.alternatives(tree.expected_cost))
-    alternatives.sort(key=lambda one: (one.expected_cost, one.name != tree.name))
-    costs = follow(workup, tree, lambda number: np.array(workup.steps[number].chances))[:2].sum(axis=0).tolist()
-    by_class = {name: cost for name, cost in zip(workup.classes, costs, strict=True) if tree.posterior[name] > 0}
-    node: PlanNode | None = tree
-    total, steps = 0.0, []
-    while node is not None and node.kind == "step":  # as long as only one of its outcomes goes on
-        open_ = [child for child in node.branches.values() if child.kind != "done"]
-        going_on, total = sum(child.chance for child in open_), total + node.cost
-        steps.append(PlanStep(node.name, 1 - going_on / node.chance, node.cost, total, 1 - going_on))
-        node = open_[0] if len(open_) == 1 else None
-    low, high = cost_interval(workup, tree, None if y_proba is None else p, found)
+    alternatives.sort(key=lambda option: (option.expected_cost, option.name != tree.name))
+    low, high = cost_interval(workup, tree, None if y_proba is None else p, findings)
     return Plan(
-        tree.name,
-        tree.expected_cost,
-        tuple(steps),
-        low,
-        high,
-        tuple(alternatives),
-        tree,
-        by_class,
-        found,
-        workup.currency,
-        solver.name,
-        solver.least(tree.expected_cost),
+        next=tree.name,
+        expected_cost=tree.expected_cost,
+        steps=steps_in_line(tree),
+        low=low,
+        high=high,
+        alternatives=tuple(alternatives),
+        tree=tree,
+        cost_by_class=cost_by_class(workup, tree),
+        found=findings,
+        currency=workup.currency,
+        method=solver.name,
+        lower_bound=solver.least(tree.expected_cost),
     )
 
 
-def _solver(method: str, limit: int | None, workup: Workup, *case: Any) -> Solver:
+def read_belief(
+    y_proba: Any, workup: Workup, labels: ArrayLike | None, logits: bool, normalise: bool
+) -> FloatArray:
+    """How likely each class of a work-up is, (K,): by a forecast, or as among its cases where that is None."""
+    case: Any = workup.shares if y_proba is None else y_proba
+    is_mapping = hasattr(case, "keys") and np.ndim(case) < 2
+    if is_mapping and not logits:
+        case = completed({str(name): chance for name, chance in case.items()}, workup.classes)
+    forecast = read_case(case, labels, logits, normalise)
+    [row] = probabilities(next(forecast.blocks()))
+    return np.asarray(row[class_columns(forecast, workup)], np.float64)
+
+
+def choose_solver(
+    method: str, workup: Workup, p: FloatArray, found: Findings, seconds: float, limit: int | None
+) -> Solver:
     """A closed form where there is one, the state graph where it is small, else the planner; or as asked."""
-    if method == "auto" and workup.method == "graph":
-        try:
-            return GraphSolver(workup, *case, limit=min(limit or QUICK, QUICK))
-        except InputError:  # too many states; the planner says what else may be wrong
-            method = "planner"
-    kind = {"graph": GraphSolver, "planner": Planner}.get(method, ClosedSolver)
-    return kind(workup, *case, limit=limit)
+    if method == "graph":
+        return GraphSolver(workup, p, found, seconds, limit=limit)
+    if method == "planner":
+        return Planner(workup, p, found, seconds, limit=limit)
+    if workup.method != "graph":
+        return ClosedSolver(workup, p, found, seconds, limit=limit)
+    try:
+        return GraphSolver(workup, p, found, seconds, limit=min(limit or QUICK, QUICK))
+    except InputError:  # too many states; the planner says what else may be wrong
+        return Planner(workup, p, found, seconds, limit=limit)
+
+
+def steps_in_line(tree: PlanNode) -> tuple[PlanStep, ...]:
+    """The steps of a tree as long as only one of the outcomes of each goes on."""
+    node: PlanNode | None = tree
+    total = 0.0
+    steps = list[PlanStep]()
+    while node is not None and node.kind == "step":
+        going_on = [child for child in node.branches.values() if child.kind != "done"]
+        chance_going_on = sum(child.chance for child in going_on)
+        total += node.cost
+        ends_here = 1 - chance_going_on / node.chance
+        steps.append(PlanStep(node.name, ends_here, node.cost, total, 1 - chance_going_on))
+        node = going_on[0] if len(going_on) == 1 else None
+    return tuple(steps)

@@ -1,0 +1,139 @@
+"""What comes of a plan's tree: for each class on average, for cases with known outcomes, or for drawn rates."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import TypeAlias
+
+import numpy as np
+
+from pandora_regret.core.inputs import FloatArray
+from pandora_regret.workup.data import HALF, ROUNDING, WorkupData, noisy_or
+from pandora_regret.workup.states import Findings
+from pandora_regret.workup.tree import PlanNode
+
+N_DRAWS = 500  # of rates, for the credible interval
+SEED = 1
+
+OutcomeTable: TypeAlias = Callable[[int], FloatArray]  # of a step's number: chances of its outcomes, (..., O, K)
+
+
+def follow(workup: WorkupData, node: PlanNode, outcome_table: OutcomeTable) -> FloatArray:
+    """What comes of a tree on average, if each class is the truth.
+
+    Parameters
+    ----------
+    workup
+        K classes, and the steps that the tree names.
+    node
+        Where to begin.
+    outcome_table
+        The chances of the outcomes of a step, (..., O, K), by its number. Leading axes may be cases or draws.
+
+    Returns
+    -------
+    array
+        Shape (..., 5, K): what steps cost, what the end loses, and how likely it is that an end is reached, that
+        it names a class, and that it names a wrong one.
+    """
+    if not node.branches:
+        return end_of(workup, node)
+    names = [node.name] if node.name in workup.step_index else node.name.split(" + ")  # in a round, several steps
+    steps = [workup.step_index[name] for name in names]
+    total: FloatArray = np.array([[node.cost], [0.0], [0.0], [0.0], [0.0]])
+    for text, child in node.branches.items():
+        shown = text.split(" + ") if len(steps) > 1 else [text]
+        chance: FloatArray = np.ones(1)
+        for step, outcome in zip(steps, shown, strict=True):
+            row = workup.steps[step].outcomes.index(outcome)
+            chance = chance * outcome_table(step)[..., row, None, :]
+        total = total + chance * follow(workup, child, outcome_table)
+    return total
+
+
+def end_of(workup: WorkupData, node: PlanNode) -> FloatArray:
+    """As `follow`, where a tree ends: (5, K)."""
+    n_classes = len(workup.classes)
+    losses = np.zeros(n_classes)
+    named = None
+    if node.kind == "stop":
+        for stop in workup.endings:
+            for k, name in enumerate(workup.classes):
+                if node.name == f"{stop.name} {name}":
+                    losses = np.array(stop.losses)
+                    named = k
+            if node.name == stop.name:
+                losses = np.array(stop.losses)
+    is_wrong = np.arange(n_classes) != named
+    names_class = float(named is not None)
+    return np.stack(
+        [
+            np.zeros(n_classes),
+            losses * is_wrong,
+            np.ones(n_classes),
+            np.full(n_classes, names_class),
+            is_wrong * names_class,
+        ]
+    )
+
+
+def cost_by_class(workup: WorkupData, tree: PlanNode) -> dict[str, float]:
+    """What a tree costs on average if a class is the truth, of the classes that may be."""
+
+    def stated(step: int) -> FloatArray:
+        return np.array(workup.steps[step].chances)
+
+    spent, lost, *_ = follow(workup, tree, stated)
+    costs = (spent + lost).tolist()
+    return {name: cost for name, cost in zip(workup.classes, costs, strict=True) if tree.posterior[name] > 0}
+
+
+def cost_interval(
+    workup: WorkupData, tree: PlanNode, p: FloatArray | None, found: Findings, level: float = 0.95
+) -> tuple[float, float] | tuple[None, None]:
+    """The credible interval of a plan's cost, where rates were learned.
+
+    Parameters
+    ----------
+    workup, tree
+        The plan is followed with rates drawn from their posterior.
+    p
+        A forecast, (K,); None for cases like those learned from, whose shares are then drawn, too.
+    found
+        Outcomes of steps made so far.
+    level
+        How likely it is that the cost lies within the interval.
+
+    Returns
+    -------
+    tuple
+        Its ends; None and None where all rates are stated.
+    """
+    if not any(step.counts for step in workup.steps):
+        return None, None
+    rng = np.random.default_rng(SEED)
+    cases = np.array(workup.cases)
+
+    @cache
+    def drawn(number: int) -> FloatArray:
+        """The chances of a step's outcomes: as stated, or (draws, O, K) from the posterior."""
+        step = workup.steps[number]
+        if not step.counts:
+            return np.array(step.chances)
+        counts = np.array(step.counts)
+        rates = rng.standard_gamma(counts + HALF, (N_DRAWS, *counts.shape))
+        rates /= rates.sum(axis=1, keepdims=True)
+        for k, causes in workup.sets:
+            rates[..., k] = noisy_or(rates, step.normal, causes)
+        return rates
+
+    weights = p
+    if weights is None:  # shares that are stated are certain, those of counted cases are not
+        is_certain = cases.sum() < 1 + ROUNDING
+        weights = cases if is_certain else rng.standard_gamma(cases, (N_DRAWS, len(cases)))
+    for name, value in found.items():
+        number = workup.step_index[name]
+        weights = weights * drawn(number)[..., workup.steps[number].outcome(value), :]
+    costs = follow(workup, tree, drawn)[..., :2, :].sum(axis=-2)
+    means = (weights * costs).sum(axis=-1) / weights.sum(axis=-1)
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2]).tolist()
+    return low, high
