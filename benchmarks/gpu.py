@@ -9,7 +9,8 @@ read and written. Three tables:
   layer and cross-entropy, and Liger's fused one where it is installed, stand beside it;
 - eager: the same step as most people run it, by the wall clock. In a training loop the host runs ahead of the
   device, so the promise is about steps one after the other; a step alone, from the call on an idle device until
-  the device is idle again, stands beside it.
+  the device is idle again, stands beside it;
+- compiled: the same step of both losses under ``torch.compile``, by the clock; with few logits the host is all.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class EagerClaim(Claim):
 ON_THE_DEVICE = [
     DeviceClaim(8192, 128_256, torch.bfloat16, of_copy=1.15, of_compiled=2.0),
     DeviceClaim(4096, 32_000, torch.bfloat16, of_copy=1.3, of_compiled=1.0),
-    DeviceClaim(65_536, 1000, torch.bfloat16, of_copy=1.6, of_compiled=1.0),
+    DeviceClaim(65_536, 1000, torch.bfloat16, of_copy=1.75, of_compiled=1.0),
     DeviceClaim(65_536, 1000, torch.float32, of_copy=1.6, of_compiled=1.0),
     DeviceClaim(1_048_576, 16, torch.float32, of_copy=3.0, of_compiled=0.0),
 ]
@@ -159,11 +160,14 @@ def measure_eager(claim: EagerClaim) -> bool:
     return holds
 
 
-def measure_compiled(claim: Claim) -> None:
+def measure_compiled(claim: Claim) -> bool:
+    """A step is no slower than cross-entropy's, but for 5 % that the clock cannot tell."""
     x, y = claim.batch()
-    losses = [torch.compile(loss, fullgraph=True) for loss in (cross_entropy, PandoraLoss())]
+    losses = [torch.compile(loss, fullgraph=True) for loss in (torch.nn.CrossEntropyLoss(), PandoraLoss())]
     theirs, ours = by_the_clock([step(loss, x, y) for loss in losses], [x], IN_A_ROW)
-    report(str(claim), f"{theirs:.4f}", f"{ours:.4f}")
+    holds = ours <= 1.05 * theirs
+    report(str(claim), f"{theirs:.4f}", f"{ours:.4f}", "ok" if holds else "MISSED")
+    return holds
 
 
 def three_products(h: torch.Tensor, w: torch.Tensor) -> float:
@@ -248,7 +252,6 @@ if __name__ == "__main__":
     held += [measure_on_the_device(claim) for claim in ON_THE_DEVICE]
     print("last layer of a language model | step | extra memory |")
     held.append(measure_linear())
-    print("compiled, by the clock | cross_entropy step | PandoraLoss step")
-    for claim in EAGER:
-        measure_compiled(claim)
+    print("compiled, by the clock | cross_entropy step | PandoraLoss step |")
+    held += [measure_compiled(claim) for claim in EAGER]
     sys.exit(not all(held))

@@ -52,6 +52,14 @@ def test_loss_and_gradients_are_those_of_the_logits(alpha, costs, reduction):
         np.testing.assert_allclose(got, grad, rtol=1e-9, atol=1e-15)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_an_alpha_that_cannot_be_told_from_0_is_taken_for_it(dtype):
+    features, weight, bias, target = layer(dtype)
+    least, none = (linear_pandora_loss(features, weight, target, bias, alpha=alpha) for alpha in (1e-50, 0.0))
+    assert least.item() == none.item()
+    assert torch.equal(torch.autograd.grad(least, weight)[0], torch.autograd.grad(none, weight)[0])
+
+
 @pytest.mark.parametrize(
     ("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.bfloat16, 0.02), (torch.float16, 0.01)]
 )
@@ -121,7 +129,8 @@ def test_what_does_not_fit_is_said():
     for arguments, options, words in [
         ((features, weight, target[:4]), {}, "target has shape"),
         ((features, weight, target + K), {}, "target row"),
-        ((features, weight, target), {"alpha": np.inf}, "alpha = inf has no gradient"),
+        ((features, weight, target), {"alpha": np.inf}, "alpha is inf: "),
+        ((features, weight, target), {"alpha": 1e39}, "alpha is 1e"),
         ((features, weight, target), {"sample_weight": torch.ones(3)}, "sample_weight has shape"),
     ]:
         with pytest.raises(InputError, match=words):

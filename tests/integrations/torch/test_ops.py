@@ -5,8 +5,11 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
+from pandora_regret import InputError  # noqa: E402
 from pandora_regret.integrations.torch import PandoraLoss, loss, pandora_loss  # noqa: E402
 
+# Dynamo makes an instance of every autograd function that it traces, against autograd's own advice.
+pytestmark = pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 ONE = torch.tensor(1.0, dtype=torch.float64)
 KINDS = {
@@ -52,6 +55,91 @@ def test_a_whole_graph_compiles_and_agrees(options):
     compiled = torch.compile(criterion, fullgraph=True, backend="aot_eager")
     want = grad_of(lambda z: criterion(z, target), logits)
     torch.testing.assert_close(grad_of(lambda z: compiled(z, target), logits), want)
+
+
+def odd_case(dtype, priced):
+    """Impossible classes and truths, ties, an ignored row that holds NaN."""
+    generator = torch.Generator().manual_seed(3)
+    logits = (3 * torch.randn(7, 5, generator=generator)).to(dtype)
+    logits[0, 2] = logits[1, 1] = logits[2, 0] = logits[2, 1] = logits[4] = -torch.inf
+    logits[4, 3] = 1.0
+    logits[3] = torch.nan
+    logits[5] = 2.0
+    target = torch.tensor([0, 1, 0, -100, 3, 2, 4])
+    costs = [2.0, 1.0, 3.0, 0.5, 1.0] if priced else None
+    return logits.to(DEVICE), target.to(DEVICE), costs
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("priced", [False, True])
+def test_a_graph_agrees_for_odd_logits_at_every_alpha(dtype, priced):
+    logits, target, costs = odd_case(dtype, priced)
+    criterion = PandoraLoss(costs=costs, reduction="none")
+    compiled = torch.compile(criterion, fullgraph=True, backend="eager")
+    exact = dtype == torch.float64
+    for alpha in (0.0, 1e-50, 1e-6, 0.05, 0.37, 1.0, 3.0, 50.0, 1e39, np.inf):
+        criterion.alpha = alpha
+        losses, gradient = grad_of(lambda values: criterion(values, target), logits)
+        losses_of_graph, gradient_of_graph = grad_of(lambda values: compiled(values, target), logits)
+        assert losses_of_graph[3] == 0
+        near = {"rtol": 1e-12, "atol": 1e-15} if exact else {"rtol": 2e-5, "atol": 1e-6}
+        torch.testing.assert_close(losses_of_graph, losses, **near)
+        if dtype == torch.bfloat16:
+            near = {"rtol": 0.01, "atol": 1e-6}
+        torch.testing.assert_close(gradient_of_graph, gradient, **near)
+
+
+def test_a_graph_gives_nan_for_a_target_that_is_no_class():
+    logits, target, criterion = case({"reduction": "none"})
+    target[0] = 5
+    compiled = torch.compile(criterion, fullgraph=True, backend="eager")
+    losses, gradient = grad_of(lambda values: compiled(values, target), logits)
+    assert losses.isnan().tolist() == [True] + [False] * 5
+    assert (gradient[0] == 0).all()
+
+
+def test_a_graph_of_one_truth_each_has_plain_operations_only():
+    """An operator of our own costs the host longer than a compiled cross-entropy takes."""
+    graphs = []
+
+    def keep(graph, inputs):
+        graphs.append(graph)
+        return graph.forward
+
+    logits, target, criterion = case({"costs": [1, 2, 3, 4, 5]})
+    torch.compile(criterion, fullgraph=True, backend=keep)(logits, target)
+    names = {str(node.target) for graph in graphs for node in graph.graph.nodes}
+    assert names
+    assert not any("pandora_regret" in name for name in names)
+
+
+@pytest.mark.parametrize("kind", [list, np.array, torch.tensor])
+def test_costs_of_the_function_go_through_every_transform(kind):
+    logits, target, _ = case({})
+    costs = kind([1.0, 2.0, 3.0, 4.0, 5.0])
+
+    def loss_of(values):
+        return pandora_loss(values, target, costs=costs)
+
+    want = grad_of(loss_of, logits)
+    torch.testing.assert_close(torch.func.grad(loss_of)(logits), want[1])
+    torch.testing.assert_close(torch.vmap(loss_of)(logits[None])[0], want[0])
+    compiled = torch.compile(loss_of, fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(grad_of(compiled, logits), want)
+
+
+def test_costs_that_differ_within_vmap_are_refused():
+    logits, target, _ = case({})
+    with pytest.raises(InputError, match="costs must be the same for all"):
+        torch.vmap(lambda costs: pandora_loss(logits, target, costs=costs))(torch.ones(2, 5))
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_a_transform_that_is_compiled_agrees(backend):
+    logits, target, criterion = case({})
+    want = grad_of(lambda values: criterion(values, target), logits)[1]
+    transformed = torch.func.grad(lambda values: criterion(values, target))
+    torch.testing.assert_close(torch.compile(transformed, fullgraph=True, backend=backend)(logits), want)
 
 
 @every_kind

@@ -14,10 +14,11 @@ import torch
 from torch import Tensor
 
 from pandora_regret.core.inputs import InputError, check_shape, read_alpha
+from pandora_regret.core.kernels.portable import limit_of
+from pandora_regret.integrations.torch.graphs import LEAST_LOGIT, precision_of
 from pandora_regret.integrations.torch.loss import (
     kernels_for,
     pair_loss,
-    precision_of,
     refuse_second_derivative,
     scaled,
 )
@@ -32,7 +33,6 @@ from pandora_regret.integrations.torch.tensors import (
 )
 
 TILE_BYTES = 1 << 28  # of one tile of logits: larger ones gain nothing, smaller products are slower
-LEAST_LOGIT = -3.0e38  # stands for -inf, so that two impossible classes tie instead of giving NaN
 
 
 class LinearPandoraLoss(torch.nn.Module):
@@ -137,8 +137,10 @@ def linear_pandora_loss(
         problem = f"has shape {tuple(target.shape)} and dtype {target.dtype}"
         fix = f"pass class numbers of shape {tuple(features.shape[:-1])}, one for each row of features"
         raise InputError(problem, argument="target", fix=fix)
-    if (alpha := read_alpha(alpha)) == torch.inf:
-        raise InputError("alpha = inf has no gradient: choose a finite one, or measure logits by PandoraLoss.")
+    alpha_or_limit = limit_of(read_alpha(alpha))
+    if alpha_or_limit == torch.inf:
+        fix = "from 1e20 on the loss has no gradient, as at inf: choose less, or measure logits by PandoraLoss"
+        raise InputError(argument="alpha", value=alpha, fix=fix)
     flat = target.reshape(-1).long()
     if flat.is_cpu:
         check_classes(flat, len(weight), ignore_index)
@@ -152,7 +154,7 @@ def linear_pandora_loss(
     scales = scales.to(precision_of(features))
     table = beside(read_class_costs(costs), len(weight), features.device, scales.dtype)
     layer = features.reshape(-1, features.shape[-1]), weight, bias
-    how = alpha, reduction == "none", torch.is_grad_enabled()
+    how = alpha_or_limit, reduction == "none", torch.is_grad_enabled()
     losses: Tensor = _OfLayer.apply(*layer, truth, scales, table, *how)  # type: ignore[no-untyped-call]
     return losses.view(target.shape) if reduction == "none" else losses
 

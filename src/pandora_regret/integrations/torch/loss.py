@@ -17,6 +17,7 @@ from torch import Tensor
 
 from pandora_regret.core.inputs import InputError, read_alpha
 from pandora_regret.core.kernels.portable import finite_size, limit_of, settle_ties, tie_of
+from pandora_regret.integrations.torch.graphs import LossOfRows, costs_in_graph, precision_of
 from pandora_regret.integrations.torch.tensors import (
     Reduction,
     beside,
@@ -31,6 +32,7 @@ from pandora_regret.integrations.torch.tensors import (
 
 LossAndGradient: TypeAlias = tuple[Tensor, Tensor | None]  # (n,), and (n, K) if it is wanted
 
+MANY_LOGITS = 1 << 27  # beyond this, our kernels gain more on the device than operators cost the host
 SMALL_ALPHA = 0.1  # below this, 1 - r^alpha loses digits that 1/alpha magnifies
 HAS_TRITON = find_spec("triton") is not None
 
@@ -112,11 +114,6 @@ def kernels_for(tensor: Tensor) -> ModuleType | None:
     from pandora_regret.core.kernels import gpu
 
     return gpu
-
-
-def precision_of(logits: Tensor) -> torch.dtype:
-    """What is computed in, and returned: half precision is too coarse for sums."""
-    return torch.float64 if logits.dtype == torch.float64 else torch.float32
 
 
 def _by_torch(logits: Tensor, target: Tensor, rule: Rule, weights: Tensor | None) -> LossAndGradient:
@@ -291,8 +288,15 @@ def loss_of_batch(
     refuse_gradient(target, "target")
     values, flat, shape = read_rows(logits, target)
     if isinstance(alpha, Tensor):
-        of_rows = row_losses if torch.compiler.is_compiling() else RowLosses.apply
-        loss: Tensor = of_rows(values, flat, costs, alpha, *others)
+        label_smoothing, ignore_index = others
+        loss: Tensor
+        if not torch.compiler.is_compiling():
+            loss = RowLosses.apply(values, flat, costs, alpha, *others)
+        elif flat.ndim == 2 or label_smoothing or values.numel() > MANY_LOGITS:
+            loss = row_losses(values, flat, costs, alpha, *others)
+        else:
+            table = costs_in_graph(costs, values)
+            loss = LossOfRows.apply(values, flat, table, alpha, ignore_index)  # type: ignore[no-untyped-call]
         if reduction != "none":
             loss = loss.sum() / (count_rows(flat, others[-1]) if reduction == "mean" else 1)
     else:
@@ -428,7 +432,7 @@ def pandora_loss(
 
 def _as_tensor(alpha: float) -> Tensor:
     """Alpha on the CPU, where compiled code reads it anew at every step."""
-    return torch.full((), read_alpha(alpha), dtype=torch.float64)
+    return torch.full((), limit_of(read_alpha(alpha)), dtype=torch.float64)
 
 
 def _is_eager(logits: Tensor) -> bool:

@@ -96,18 +96,33 @@ def read_smoothing(label_smoothing: float) -> float:
 
 
 def read_class_costs(costs: Any) -> Tensor | None:
-    """Costs of the classes, (K,), checked, on the CPU in double precision; those on an accelerator as they are."""
+    """Costs of the classes, (K,), checked, on the CPU in double precision; those on an accelerator as they are.
+
+    Compiled code reads their shape only: to look at values would end its graph.
+    """
     refuse_gradient(costs, "costs")
     if costs is None or (isinstance(costs, Tensor) and not costs.is_cpu):
         return costs
-    table = costs.double() if isinstance(costs, Tensor) else torch.from_numpy(read_floats(costs, "costs"))
-    array = check_costs(table.numpy(), "costs")
+    if torch.compiler.is_compiling():
+        return torch.as_tensor(costs, dtype=torch.float64)
+    array = check_costs(read_floats(_plain_numbers(costs), "costs"), "costs")
     check_shape(array, "costs", "pass one cost per class, shape (K,)", (array.size,))
     if array.min() < LEAST_COST or array.max() > LARGEST_COST:
         problem = f"costs go from {array.min():g} to {array.max():g}"
         fix = f"in float32 they must lie between {LEAST_COST:g} and {LARGEST_COST:g}; count them in another unit"
         raise InputError(problem, fix=fix)
-    return table
+    return torch.from_numpy(array)
+
+
+def _plain_numbers(costs: Any) -> Any:
+    """What NumPy can read, also while torch.func transforms the caller: it wraps tensors, but no lists."""
+    if not isinstance(costs, Tensor):
+        return costs
+    if not torch._C._are_functorch_transforms_active():
+        return costs.numpy()
+    if torch._C._functorch.is_batchedtensor(costs):
+        raise InputError("costs must be the same for all: vmap over logits and targets only.")
+    return costs.tolist()
 
 
 _COPIES: MutableMapping[Any, dict[Any, Tensor]] = WeakTensorKeyDictionary()
