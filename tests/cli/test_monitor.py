@@ -12,7 +12,7 @@ from monitored import CLASSES, COSTS, write_week
 
 from pandora_regret import InputError
 from pandora_regret.monitor import Monitor
-from pandora_regret.monitor.monitor import seal_state
+from pandora_regret.monitor.state import seal_state
 
 HOW = ("--time", "week", "--classes", ",".join(CLASSES))
 

@@ -85,7 +85,7 @@ def monitor(asked: Asked) -> int:
     --drift-alarm is given. --dependent takes many more cases to notice anything: use it where a shock, such as an
     epidemic, moves all cases of a week.
     """
-    from pandora_regret.monitor.monitor import seal_state
+    from pandora_regret.monitor.state import seal_state
     from pandora_regret.monitor.summary import sentences
 
     if asked.period is not None:  # for one release
@@ -133,7 +133,7 @@ def _locked(folder: str) -> Iterator[None]:
         os.close(handle)
 
 
-def _updated(asked: Asked) -> tuple[watching.Monitor, watching.Taken, tuple[Done, ...]]:
+def _updated(asked: Asked) -> tuple[watching.Monitor, watching.UpdateCounts, tuple[Done, ...]]:
     """The monitor with what the files add, what became of their rows, and what was done to them."""
     from pandora_regret.files.opening import read_truth
 
@@ -146,7 +146,7 @@ def _updated(asked: Asked) -> tuple[watching.Monitor, watching.Taken, tuple[Done
             done = _nothing_new(watched, nothing)
     if watched is None:
         raise InputError(f"{asked.state} does not exist yet: give files of forecasts first.")
-    parts = [watching.Taken()]
+    parts = [watching.UpdateCounts()]
     with watched.together():
         if new:
             parts.append(watched.update(**new))
@@ -160,7 +160,7 @@ def _updated(asked: Asked) -> tuple[watching.Monitor, watching.Taken, tuple[Done
                 done += _nothing_new(watched, nothing)
     if asked.close:
         watched.close()
-    taken = watching.Taken(*map(sum, zip(*parts, strict=True)))
+    taken = watching.UpdateCounts(*map(sum, zip(*parts, strict=True)))
     left_out = (
         ("labels that came late", watched.queue.late - late, "label", "too late: left out"),
         ("rows seen before", taken.skipped, "row", "seen before skipped"),

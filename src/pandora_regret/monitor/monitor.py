@@ -1,11 +1,8 @@
 """Forecasters over time: what they cost against what they promise, with guarantees at every moment."""
 
-import json
-from base64 import b64decode, b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from hashlib import blake2b
 from itertools import groupby
 from typing import Any, NamedTuple, Self
 
@@ -13,14 +10,13 @@ import numpy as np
 
 from pandora_regret._version import __version__
 from pandora_regret.core.inputs import (
+    Fields,
+    FloatArray,
     Forecast,
     InputError,
-    InputTypeError,
     IntArray,
     Labels,
     Table,
-    is_missing,
-    read_array,
     read_count,
     read_number,
     read_probabilities,
@@ -30,20 +26,18 @@ from pandora_regret.core.inputs import (
 from pandora_regret.core.priors import Prior
 from pandora_regret.core.priors.names import read_prices, spelled_prior
 from pandora_regret.core.records import from_plain, to_plain
-from pandora_regret.monitor.queue import Cases, Queue, as_columns, key_of, later, natural_key
+from pandora_regret.monitor.queue import Cases, Queue, as_columns, later, natural_key
+from pandora_regret.monitor.rows import OWN_ID, check_length, read_keys, read_known_labels, read_times
+from pandora_regret.monitor.state import SCHEMA, open_state, read_prior_name, read_seen, seal_state, write_seen
 from pandora_regret.monitor.streams import Paid, possible_costs
 from pandora_regret.monitor.summary import MonitorSummary, Period, summarise
 from pandora_regret.workup import Workup
 
-SCHEMA = "pandora-monitor/3"
 LABELS = 256  # labels of counted cases are told apart up to so many classes
 AT_ONCE = 256  # updates of cases without ids or times, which are worked off together, or when somebody looks
-OWN_ID = "each case needs an id of its own, in all files (--id)"
-ASKED = ("level", "two_sided", "wait", "dependent")
-SEEN = np.dtype([("key", "<u8"), ("label", "u1")])
 
 
-class Taken(NamedTuple):
+class UpdateCounts(NamedTuple):
     """What became of the rows of one update."""
 
     counted: int = 0  # cases whose labels are known, and were not before; late ones too, though left out
@@ -92,7 +86,7 @@ class Monitor:
     --------
     >>> monitor = Monitor(costs=[20.0, 35.0, 5.0])
     >>> monitor.update([0, 2], [[0.5, 0.2, 0.3], [0.1, 0.2, 0.7]], time="week 1")
-    Taken(counted=2, waiting=0, skipped=0, unknown=0, differing=0)
+    UpdateCounts(counted=2, waiting=0, skipped=0, unknown=0, differing=0)
     >>> summary = monitor.summary()
     >>> summary.last.name, summary.last.cases, summary.alarm
     ('week 1', 2, None)
@@ -112,10 +106,13 @@ class Monitor:
     ) -> None:
         fix = "it is the probability of a false alarm, such as 0.05, at most 0.5"
         self.level = read_number(level, "level", lambda number: 0 < number <= 0.5, fix)
-        self.two_sided, self.dependent = bool(two_sided), bool(dependent)
+        self.two_sided = bool(two_sided)
+        self.dependent = bool(dependent)
         self.wait = None if wait is None else read_count(wait, "wait")
-        self._asked, self.workup = (prior, costs), workup
+        self.workup = workup
         self.labels: Any = labels if labels is None else list(labels)
+        self.compares = False  # whether there is a challenger
+        self._given_prices = (prior, costs)  # which are read when the classes are known
         self.seen: dict[int, int] = {}  # labelled cases: the label of each id's key
         self.queue = Queue()
         self.newest = Period()
@@ -129,10 +126,10 @@ class Monitor:
         y_proba: Table,
         *,
         challenger: Table | None = None,
-        ids: Any = None,
+        ids: Iterable[object] | None = None,
         time: Any = None,
         logits: bool = False,
-    ) -> Taken:
+    ) -> UpdateCounts:
         """Take in forecasts, and the labels of those whose truth is known.
 
         Parameters
@@ -149,46 +146,55 @@ class Monitor:
             natural order of these names; without them, in the order in which they come.
         """
         labels = None if isinstance(self.labels, range) else self.labels
-        tables = [read_probabilities(y_proba, labels=labels, logits=logits).check()]
-        names, n, compares = tables[0].labels, len(tables[0]), challenger is not None
-        self._check_kind(names, compares, time is not None)
-        keys, times = None if ids is None else _keys(ids), _read_times(time, n)
-        if compares:
-            tables.append(read_probabilities(challenger, labels=names, logits=logits, name="challenger").check())
-        _check_lengths(n, ids=keys, time=times, challenger=tables[-1])
-        if keys is not None and times is not None and self.queue.newest is not None:
+        forecast = read_probabilities(y_proba, labels=labels, logits=logits).check()
+        n = len(forecast)
+        self._check_kind(forecast.labels, challenger is not None, time is not None)
+        keys = None if ids is None else read_keys(ids)
+        times = read_times(time, n)
+        tables = [forecast]
+        if challenger is not None:
+            other = read_probabilities(challenger, labels=forecast.labels, logits=logits, name="challenger")
+            tables.append(other.check())
+        check_length("ids", keys, n)
+        check_length("time", times, n)
+        check_length("challenger", tables[-1], n)
+        if ids is not None and keys is not None and times is not None:
             self._check_ids(ids, keys, times)
-        truth = _read_known(y_true, names, n)
+        truth = read_known_labels(y_true, forecast.labels, n)
         if keys is None and (truth < 0).any():
             problem = "has cases without a label, which could never find it"
             raise InputError(problem, argument="y_true", fix="pass ids")
-        if self._paid is None:
-            prior, costs = read_prices(*self._asked, names)
-            possible_costs(tables[0].rows(slice(1)).with_costs(costs), prior, self.workup)  # that they fit
-            self._prepare(names, prior, costs, compares)
-        if keys is None and times is None and not (compares or self._together or self.queue.cases):
-            self._put_off.append(replace(tables[0], values=tables[0].values.copy(), truth=truth.copy()))
+        self._begin(forecast, challenger is not None)
+        if keys is None and times is None and not (self.compares or self._together or self.queue.cases):
+            self._put_off.append(replace(forecast, values=forecast.values.copy(), truth=truth.copy()))
             if len(self._put_off) == AT_ONCE or n >= AT_ONCE:
                 self._work_off()
-            return Taken(n)
+            return UpdateCounts(n)
+        return self._take_in(self._cases(tables, truth, keys, times))
+
+    def _take_in(self, cases: Cases) -> UpdateCounts:
+        """Count new forecasts and labels: those that are new, and labels of those that waited for them."""
         with self.together():
-            new = self._cases(tables, truth, keys, times).take(self._order(keys, times, n))
-            labelled, differing = self._resolve(keys or [], truth)
+            new = cases.take(self._new_rows(cases))
+            labelled, differing = self._resolve(cases.keys or [], cases.truth)
             if len(new.truth):
                 self._see(new)
                 self.queue.add(new, self.dependent)
-        waiting, seen = int((new.truth < 0).sum()), n - len(new.truth) - labelled
-        return Taken(len(new.truth) - waiting + labelled, waiting, seen, differing=differing)
+        waiting = int((new.truth < 0).sum())
+        counted = len(new.truth) - waiting + labelled
+        skipped = len(cases.truth) - len(new.truth) - labelled
+        return UpdateCounts(counted, waiting, skipped, differing=differing)
 
-    def label(self, ids: Any, y_true: Labels) -> Taken:
-        """Labels of forecasts that waited for them."""
+    def label(self, ids: Iterable[object], y_true: Labels) -> UpdateCounts:
+        """Take in labels, (N,), of forecasts that waited for them, by their ids, (N,)."""
         self._check_begun()
-        keys = _keys(ids)
+        keys = read_keys(ids)
         truth = read_truth(y_true, self.labels, len(keys)) if keys else np.empty(0, np.intp)
         skipped = sum(key in self.seen for key in keys)
         with self.together():
             labelled, differing = self._resolve(keys, truth)
-        return Taken(labelled, 0, skipped, len(keys) - labelled - skipped, differing)
+        unknown = len(keys) - labelled - skipped
+        return UpdateCounts(labelled, 0, skipped, unknown, differing)
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -207,7 +213,7 @@ class Monitor:
             self._bet()
 
     def close(self) -> None:
-        """Count the newest period as complete; otherwise it is when a later one begins. For dependent cases."""
+        """Count the newest period as complete, for good; otherwise it is when a later one begins."""
         self.queue.closed = self.queue.newest
         self._bet()
 
@@ -218,47 +224,54 @@ class Monitor:
         assert paid is not None
         return summarise(paid, self.queue, self.newest, two_sided=self.two_sided)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Fields:
         """All of it as plain data, for JSON; `from_state` makes the same monitor of it."""
         self._check_begun()
-        costs = None if self.costs is None else self.costs.tolist()
+        classes = [int(label) if isinstance(label, (int, np.integer)) else str(label) for label in self.labels]
         state = {
             "schema": SCHEMA,
             "library": f"pandora-regret {__version__}",
-            "classes": [int(c) if isinstance(c, (int, np.integer)) else str(c) for c in self.labels],
+            "classes": classes,
             "prior": spelled_prior(self.prior),
-            "base_costs": costs,
+            "base_costs": None if self.costs is None else self.costs.tolist(),
             "workup": None if self.workup is None else self.workup.document,
-            **{name: getattr(self, name) for name in (*ASKED, "compares")},
+            "level": self.level,
+            "two_sided": self.two_sided,
+            "wait": self.wait,
+            "dependent": self.dependent,
+            "compares": self.compares,
             "paid": self._streams.state(),
             "queue": to_plain(self.queue),
             "newest": to_plain(self.newest),
-            "seen": b64encode(np.array(sorted(self.seen.items()), dtype=SEEN).tobytes()).decode(),
+            "seen": write_seen(self.seen),
         }
         return seal_state(state)
 
     @classmethod
-    def from_state(cls, state: Any, *, prior: Prior | None = None) -> Self:
+    def from_state(cls, state: object, *, prior: Prior | None = None) -> Self:
         """The monitor that a state was taken of; a prior that has no short name must be given again."""
-        stored: Any = state if isinstance(state, Mapping) else {}
-        if stored.get("schema") != SCHEMA:
-            problem = f"has the schema {stored.get('schema')!r}, not {SCHEMA!r}"
-            raise InputError(problem, argument="state", fix="pass what Monitor.state() of this version returned")
-        if stored.get("check") != _check_of(stored):
-            problem = "is damaged: it is not what was written"
-            raise InputError(problem, argument="state", fix="take a copy of it, or begin a new one")
-        prior = _read_prior_name(stored["prior"]) if prior is None else prior
+        stored = open_state(state)
+        if prior is None:
+            prior = read_prior_name(stored["prior"])
         if spelled_prior(prior) != stored["prior"]:
             problem = f"is {prior!r}, but the state was made with {stored['prior']}"
             raise InputError(problem, argument="prior", value=prior, fix="begin a new state")
-        classes, base, workup = stored["classes"], stored["base_costs"], stored["workup"]
-        monitor = cls(prior=prior, workup=workup and Workup(**workup), **{name: stored[name] for name in ASKED})
+        monitor = cls(
+            prior=prior,
+            level=stored["level"],
+            two_sided=stored["two_sided"],
+            wait=stored["wait"],
+            dependent=stored["dependent"],
+            workup=None if stored["workup"] is None else Workup(**stored["workup"]),
+        )
+        classes = stored["classes"]
         labels = range(len(classes)) if classes == list(range(len(classes))) else classes
-        monitor._prepare(labels, prior, base and np.array(base), stored["compares"])
+        costs = None if stored["base_costs"] is None else np.array(stored["base_costs"])
+        monitor._prepare(labels, prior, costs, stored["compares"])
         monitor._streams.restore(stored["paid"])
         monitor.newest = from_plain(Period, stored["newest"], "state.newest")
         monitor.queue = from_plain(Queue, stored["queue"], "state.queue")
-        monitor.seen = dict(np.frombuffer(b64decode(stored["seen"]), SEEN).tolist())
+        monitor.seen = read_seen(stored["seen"])
         return monitor
 
     @property
@@ -287,63 +300,86 @@ class Monitor:
         if self._paid is None:
             raise InputError("the monitor has seen no forecasts: update it first.")
 
-    def _check_kind(self, labels: Sequence[Any], compares: bool, timed: bool) -> None:
+    def _check_kind(self, labels: Sequence[object], compares: bool, timed: bool) -> None:
         """That forecasts have the classes, and a challenger and times if earlier ones had."""
-        now, before = (list(map(str, each)) for each in (labels, self.labels or labels))
-        if now != before:
-            problem = f"has the classes {', '.join(now)}, and earlier forecasts had {', '.join(before)}"
+        names = [str(label) for label in labels]
+        names_before = [str(label) for label in self.labels or labels]
+        if names != names_before:
+            problem = f"has the classes {', '.join(names)}, and earlier forecasts had {', '.join(names_before)}"
             raise InputError(problem, argument="y_proba", fix="pass the same classes always")
         if self.dependent and not timed:
             fix = "pass the period of each row: cases of one period are one bet"
             raise InputError("is not given", argument="time", fix=fix)
-        kinds = ("time", self.queue.newest is not None, timed), ("challenger", self.compares, compares)
-        for name, had, has in kinds:
-            if had != has and (self._put_off or self.queue.count):
-                problem = "is given now and was not before" if has else "was given before and is not now"
-                raise InputError(problem, argument=name, fix="give it always or never")
+        if self._put_off or self.queue.count:
+            _check_constancy("time", self.queue.newest is not None, timed)
+            _check_constancy("challenger", self.compares, compares)
 
-    def _check_ids(self, ids: Any, keys: Sequence[int], times: Sequence[str]) -> None:
+    def _check_ids(self, ids: Iterable[object], keys: Sequence[int], times: Sequence[str]) -> None:
         """That no id which was seen before comes again with a time that is later than all so far."""
+        if self.queue.newest is None:
+            return
         for row, (name, key, time) in enumerate(zip(ids, keys, times, strict=True)):
-            if (key in self.seen or self.queue.expects(key)) and later(time, self.queue.newest):
+            if self._is_known(key) and later(time, self.queue.newest):
                 problem = f"is {str(name)!r} of {time}, and an earlier case has that id"
                 raise InputError(problem, argument="ids", row=row, value=name, fix=OWN_ID)
 
-    compares = False  # whether there is a challenger
+    def _is_known(self, key: int) -> bool:
+        """Whether a case of that key was seen before, with its label or without."""
+        return key in self.seen or self.queue.expects(key)
 
-    def _prepare(self, labels: Sequence[Any], prior: Prior, costs: Any, compares: bool) -> None:
-        """With the first forecasts, classes and prices are known, and the streams begin."""
-        self.labels, self.prior, self.costs, self.compares = labels, prior, costs, compares
+    def _begin(self, forecast: Forecast, compares: bool) -> None:
+        """With the first forecasts, read the prices and check that they fit."""
+        if self._paid is not None:
+            return
+        prior, costs = read_prices(*self._given_prices, forecast.labels)
+        possible_costs(forecast.rows(slice(1)).with_costs(costs), prior, self.workup)
+        self._prepare(forecast.labels, prior, costs, compares)
+
+    def _prepare(self, labels: Sequence[Any], prior: Prior, costs: FloatArray | None, compares: bool) -> None:
+        """Begin the streams, where classes and prices are known."""
+        self.labels = labels
+        self.prior = prior
+        self.costs = costs
+        self.compares = compares
         prices = np.ones(len(labels)) * prior.mean * (1.0 if costs is None else costs)
         scale = float((prices if self.workup is None else self.workup.costs).sum())
         self._paid = Paid(self.level / (1 + self.two_sided), self.level / 2, compares, self.dependent, scale)
 
     def _work_off(self) -> None:
         """Count rows that were put off; those of the last update by themselves, as what came last."""
-        put_off, self._put_off = self._put_off, []
-        for part in (put_off[:-1], put_off[-1:]):
-            self.newest.fresh |= bool(part)
-            for _, alike in groupby(part, key=lambda table: (table.logits, table.values.dtype)):
-                tables = list(alike)
-                values, truth = (
-                    np.concatenate([getattr(each, of) for each in tables]) for of in ("values", "truth")
-                )
-                whole = replace(tables[0], values=values, numbers=range(len(values)))
-                cases = self._cases([whole], truth, None, None)
-                self._see(cases)
-                self.queue.count += len(truth)
-                self._streams.add(cases)
+        tables = self._put_off
+        self._put_off = []
+        self._count(tables[:-1])
+        self._count(tables[-1:])
 
-    def _cases(self, tables: Sequence[Forecast], truth: IntArray, keys: Any, times: Any) -> Cases:
-        rows = (table.with_costs(self.costs) for table in tables)
-        possible = np.hstack([possible_costs(each, self.prior, self.workup) for each in rows])
-        return Cases(possible, truth, keys, times)
+    def _count(self, tables: Sequence[Forecast]) -> None:
+        """Bet on rows with labels, in their order; neighbours of one kind together."""
+        if tables:
+            self.newest.fresh = True
+        for _, alike in groupby(tables, key=lambda table: (table.logits, table.values.dtype)):
+            parts = list(alike)
+            values = np.concatenate([part.values for part in parts])
+            truth = np.concatenate([part.truth for part in parts])
+            whole = replace(parts[0], values=values, numbers=range(len(values)))
+            cases = self._cases([whole], truth, None, None)
+            self._see(cases)
+            self.queue.count += len(truth)
+            self._streams.add(cases)
 
-    def _order(self, keys: list[int] | None, times: list[str] | None, n: int) -> IntArray:
-        """Rows that are new, in the order of their times."""
-        rows = list(range(n))
+    def _cases(
+        self, tables: Sequence[Forecast], truth: IntArray, keys: list[int] | None, times: list[str] | None
+    ) -> Cases:
+        """What each row may cost and promises by each table, beside its label, key and time."""
+        possible = [possible_costs(table.with_costs(self.costs), self.prior, self.workup) for table in tables]
+        return Cases(np.hstack(possible), truth, keys, times)
+
+    def _new_rows(self, cases: Cases) -> IntArray:
+        """Rows that were not seen before, in the order of their times."""
+        rows = list(range(len(cases.truth)))
+        keys = cases.keys
+        times = cases.times
         if keys is not None:
-            rows = [row for row in rows if not (keys[row] in self.seen or self.queue.expects(keys[row]))]
+            rows = [row for row in rows if not self._is_known(keys[row])]
         if times is not None:
             rows.sort(key=lambda row: natural_key(times[row]))
         return np.array(rows, np.intp)
@@ -356,11 +392,16 @@ class Monitor:
 
     def _resolve(self, keys: list[int], truth: IntArray) -> tuple[int, int]:
         """Take labels of forecasts that waited or were given up: how many, and how many are not as counted."""
-        pairs = [(key, label) for key, label in zip(keys, truth.tolist(), strict=False) if label >= 0]
-        differing = sum(self.seen.get(key, label % LABELS) != label % LABELS for key, label in pairs)
-        awaited = [(key, label) for key, label in pairs if self.queue.expects(key)]
-        self.seen.update((key, label % LABELS) for key, label in awaited)
-        if cases := [case for key, label in awaited if (case := self.queue.label(key, label)) is not None]:
+        labels = [(key, label) for key, label in zip(keys, truth.tolist(), strict=False) if label >= 0]
+        differing = sum(self.seen.get(key, label % LABELS) != label % LABELS for key, label in labels)
+        awaited = [(key, label) for key, label in labels if self.queue.expects(key)]
+        cases = []
+        for key, label in awaited:
+            self.seen[key] = label % LABELS
+            case = self.queue.label(key, label)
+            if case is not None:
+                cases.append(case)
+        if cases:
             self._note(as_columns(cases))
         return len(awaited), differing
 
@@ -379,70 +420,8 @@ class Monitor:
             self._streams.add(part)
 
 
-def _check_lengths(n: int, **columns: Any) -> None:
-    for argument, of in columns.items():
-        if of is not None and len(of) != n:
-            problem = f"has {len(of)} entries for {n} rows"
-            raise InputError(problem, argument=argument, value=len(of), fix="pass one per row")
-
-
-def _keys(ids: Any) -> list[int]:
-    """64 bits of each id, none of them twice; among a million ids, two share them with probability 3e-8."""
-    first = dict[int, int]()
-    for row, each in enumerate(ids):
-        key = key_of(str(each).encode("utf-8", "replace"))
-        if first.setdefault(key, row) != row:
-            problem = f"is {str(each)!r}, as is row {first[key]}"
-            raise InputError(problem, argument="ids", row=row, value=each, fix=OWN_ID)
-    return list(first)
-
-
-def seal_state(state: Mapping[str, Any]) -> dict[str, Any]:
-    """A monitor's state, with whatever the caller added to it, under a hash by which damage shows.
-
-    Whoever writes more into a state than `Monitor.state` returned, as the command does with the names of columns,
-    seals it again: `Monitor.from_state` refuses a state of which any part is not what was sealed.
-    """
-    return {**state, "check": _check_of(state)}
-
-
-def _check_of(state: Mapping[str, Any]) -> str:
-    """A hash of all of a state but the hash itself."""
-    checked = {name: part for name, part in state.items() if name != "check"}
-    return blake2b(json.dumps(checked, sort_keys=True).encode(), digest_size=8).hexdigest()
-
-
-def _read_prior_name(name: str) -> Prior:
-    """The prior that a state names; an error where a name is not enough to make it."""
-    from pandora_regret.files.prices import read_prior_argument
-
-    try:
-        return read_prior_argument(name)
-    except InputError:
-        fix = "pass the prior that the monitor was begun with"
-        raise InputError(f"{name} cannot be made from its name", argument="prior", place="", fix=fix) from None
-
-
-def _read_known(y_true: Labels, labels: Sequence[Any], n: int) -> IntArray:
-    """The column of each true class, -1 where it is not known."""
-    y_true = [None] * n if y_true is None else y_true
-    read = read_array(y_true, "y_true")
-    if read.dtype.kind in "biu" or read.shape != (n,):
-        return read_truth(y_true, labels, n)
-    truth, listed = np.full(n, -1), np.asarray(y_true, dtype=object)
-    there = np.flatnonzero([not is_missing(label) for label in listed])
-    whole = read.dtype.kind == "f" and not (read[there] % 1).any()  # NaN made floats of whole numbers
-    if len(there):
-        truth[there] = read_truth(read[there].astype(int) if whole else listed[there], labels, len(there))
-    return truth
-
-
-def _read_times(time: Any, n: int) -> list[str] | None:
-    """The time of each of n rows, from one name or one per row."""
-    if time is None:
-        return None
-    times = [time] * n if np.ndim(time) == 0 else time
-    for each in times:
-        if is_missing(each) or not str(each):
-            raise InputTypeError(f"is {each!r}, which is no name", argument="time", fix="name every row's time")
-    return [str(each) for each in times]
+def _check_constancy(argument: str, was_given: bool, is_given: bool) -> None:
+    """That something is given always or never."""
+    if was_given != is_given:
+        problem = "is given now and was not before" if is_given else "was given before and is not now"
+        raise InputError(problem, argument=argument, fix="give it always or never")
