@@ -284,7 +284,6 @@ def test_mistakes_are_said_in_a_sentence(tmp_path, state):
         (("--labels", file), "does not exist yet"),
         ((nameless,), "--id"),
         ((file, "--time", "month"), "month"),
-        ((file, "--period", "week"), "--period is gone: --time orders cases"),
         ((file, "--level", "0.95"), "probability of a false alarm"),
         ((file, file), "give each file once"),
         ((file, "--challenger", "x"), "one model"),

@@ -14,13 +14,12 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
 
-import click
 import numpy as np
+from numpy.typing import NDArray
 
 from pandora_regret import files
-from pandora_regret import monitor as watching
+from pandora_regret import monitor as monitoring
 from pandora_regret.cli.headings import Option, path_argument
 from pandora_regret.cli.options import (
     JSON,
@@ -34,13 +33,14 @@ from pandora_regret.cli.options import (
 )
 from pandora_regret.cli.output import echo, print_done, print_json
 from pandora_regret.core.atomic import write_atomically
-from pandora_regret.core.inputs import Done, InputError
+from pandora_regret.core.inputs import Done, Fields, InputError
 from pandora_regret.text import counted
 
 ALARM = 3
 NOT_HERE = ("weight", "group", "votes_prefix", "cost_prefix", "truth")  # each case counts once, at the same prices
 COLUMNS = {str(option.name): option for option in LAYOUT if option.name not in NOT_HERE}
-ROLES, SETTINGS = ("champion", "challenger", "time", "dependent"), ("level", "two_sided", "wait")
+ROLES = ("champion", "challenger", "time", "dependent")
+SETTINGS = ("level", "two_sided", "wait")
 
 
 @command(
@@ -60,7 +60,6 @@ ROLES, SETTINGS = ("champion", "challenger", "time", "dependent"), ("level", "tw
     Option("--two-sided", "ALARM too where it costs less than it promises, not only a note.", default=None),
     Option("--drift-alarm", "Exit with 3 on DRIFT too: forecasts promise other costs than before."),
     Option("--close", "The newest period is complete: count it now, for good."),
-    Option("--period COLUMN", "Gone: --time or --dependent.", hidden=True),
     Option("--html FILE", "Write a page with the whole history; it is replaced."),
     *SEARCH,
     WORKUP,
@@ -88,14 +87,11 @@ def monitor(asked: Asked) -> int:
     from pandora_regret.monitor.state import seal_state
     from pandora_regret.monitor.summary import sentences
 
-    if asked.period is not None:  # for one release
-        instead = "--time orders cases and names them; --dependent makes one bet of each period"
-        raise click.UsageError(f"--period is gone: {instead}. Give one of them {asked.period}.")
     asked.not_both("time", "dependent", "--dependent orders and names cases, too")
     for path in (asked.state, asked.html):
         check_output(path, force=True)
     with _locked(os.path.dirname(os.path.realpath(asked.state))):
-        watched, taken, done = _updated(asked)
+        watched, counts, done = _updated(asked)
         kept = {"unit": asked.cost_unit, "layout": asked.only(*COLUMNS)} | asked.only(*ROLES)
         state = seal_state(watched.state() | {"command": kept})
         text = json.dumps(state, allow_nan=False, separators=(",", ":"))
@@ -107,8 +103,8 @@ def monitor(asked: Asked) -> int:
     summary = watched.summary()
     lines = sentences(summary, asked.cost_unit, asked.challenger)
     if asked.json:
-        about = {"sentences": lines, "summary": summary, "taken": taken._asdict(), "done": done}
-        print_json(about, "pandora-monitored/2")
+        results = {"sentences": lines, "summary": summary, "taken": counts._asdict(), "done": done}
+        print_json(results, "pandora-monitored/2")
     else:
         echo("\n".join(lines))
         print_done(done)
@@ -133,127 +129,169 @@ def _locked(folder: str) -> Iterator[None]:
         os.close(handle)
 
 
-def _updated(asked: Asked) -> tuple[watching.Monitor, watching.UpdateCounts, tuple[Done, ...]]:
+def _updated(asked: Asked) -> tuple[monitoring.Monitor, monitoring.UpdateCounts, tuple[Done, ...]]:
     """The monitor with what the files add, what became of their rows, and what was done to them."""
-    from pandora_regret.files.opening import read_truth
-
-    watched, done, new = _restored(asked), tuple[Done, ...](), dict[str, Any]()
-    late = 0 if watched is None else watched.queue.late
+    monitor = _restored(asked)
+    late_before = 0 if monitor is None else monitor.queue.late
+    forecasts: Fields | None = None
+    done: tuple[Done, ...] = ()
     if asked.files:
         try:
-            watched, new, done = _read_forecasts(asked, watched)
-        except files.NoRowsError as nothing:
-            done = _nothing_new(watched, nothing)
-    if watched is None:
+            monitor, forecasts, done = _read_forecasts(asked, monitor)
+        except files.NoRowsError as no_rows:
+            done = _nothing_new(monitor, no_rows)
+    if monitor is None:
         raise InputError(f"{asked.state} does not exist yet: give files of forecasts first.")
-    parts = [watching.UpdateCounts()]
-    with watched.together():
-        if new:
-            parts.append(watched.update(**new))
+    parts = [monitoring.UpdateCounts()]
+    with monitor.together():
+        if forecasts is not None:
+            parts.append(monitor.update(**forecasts))
         if asked.labels is not None:
             try:
-                labels = read_truth(asked.layout(truth=asked.labels, unlabelled=True), tuple(watched.labels))
-                there = labels.truth >= 0  # the others are not known yet
-                names = [watched.labels[k] for k in labels.truth[there]]
-                parts.append(watched.label(np.asarray(labels.ids)[there], names))
-            except files.NoRowsError as nothing:
-                done += _nothing_new(watched, nothing)
+                ids, labels = _read_labels(asked, monitor)
+                parts.append(monitor.label(ids, labels))
+            except files.NoRowsError as no_rows:
+                done += _nothing_new(monitor, no_rows)
     if asked.close:
-        watched.close()
-    taken = watching.UpdateCounts(*map(sum, zip(*parts, strict=True)))
-    left_out = (
-        ("labels that came late", watched.queue.late - late, "label", "too late: left out"),
-        ("rows seen before", taken.skipped, "row", "seen before skipped"),
-        ("labels that changed", taken.differing, "label", "not as counted before: left as counted"),
-        ("labels without forecasts", taken.unknown, "label", "of unknown ids left out"),
+        monitor.close()
+    counts = monitoring.UpdateCounts(*(sum(column) for column in zip(*parts, strict=True)))
+    return monitor, counts, done + _left_out(counts, monitor.queue.late - late_before)
+
+
+def _read_labels(asked: Asked, monitor: monitoring.Monitor) -> tuple[NDArray[np.object_], list[object]]:
+    """Ids and true classes of the file of labels, less those that are not known yet."""
+    from pandora_regret.files.opening import read_truth
+
+    read = read_truth(asked.layout(truth=asked.labels, unlabelled=True), tuple(monitor.labels))
+    is_known = read.truth >= 0
+    labels = [monitor.labels[k] for k in read.truth[is_known]]
+    return np.asarray(read.ids)[is_known], labels
+
+
+def _left_out(counts: monitoring.UpdateCounts, late: int) -> tuple[Done, ...]:
+    """What is said of rows and labels that were not counted."""
+    reasons = (
+        ("labels that came late", late, "label", "too late: left out"),
+        ("rows seen before", counts.skipped, "row", "seen before skipped"),
+        ("labels that changed", counts.differing, "label", "not as counted before: left as counted"),
+        ("labels without forecasts", counts.unknown, "label", "of unknown ids left out"),
     )
-    done += tuple(Done(what, n, f"{counted(n, thing)} {became}") for what, n, thing, became in left_out if n)
-    return watched, taken, done
+    return tuple(Done(what, n, f"{counted(n, thing)} {became}") for what, n, thing, became in reasons if n)
 
 
-def _nothing_new(watched: watching.Monitor | None, nothing: files.NoRowsError) -> tuple[Done, ...]:
+def _nothing_new(monitor: monitoring.Monitor | None, no_rows: files.NoRowsError) -> tuple[Done, ...]:
     """What is said of a file without rows, as that of a week without cases is; the first file must have some."""
-    if watched is None:
-        raise nothing
-    return (Done("files without rows", 1, f"{nothing.place} {nothing.problem}"),)
+    if monitor is None:
+        raise no_rows
+    return (Done("files without rows", 1, f"{no_rows.place} {no_rows.problem}"),)
 
 
-def _restored(asked: Asked) -> watching.Monitor | None:
+def _restored(asked: Asked) -> monitoring.Monitor | None:
     """The monitor of the state, which tells what is not asked for; what is asked for again must be the same."""
     if not os.path.exists(asked.state):
         return None
     prior = asked.read_prior()
-    watched, kept = read_saved(
+    monitor, kept = read_saved(
         asked.state,
         lambda state: (
-            watching.Monitor.from_state(state, prior=prior),
+            monitoring.Monitor.from_state(state, prior=prior),
             state["command"] | state["command"]["layout"],
         ),
         "the state of a monitor that this command began: name the file that --state wrote",
     )
     asked.cost_unit = kept.get("unit")
-    settings = {name: kept.get(name) for name in ROLES} | {name: getattr(watched, name) for name in SETTINGS}
-    for name, before in settings.items():
-        _check_same(asked, name, getattr(asked, name) in (None, before), before)
-        setattr(asked, name, before)
-    for name in COLUMNS:  # a state tells no other option
-        setattr(asked, name, getattr(asked, name) or kept.get(name))
+    stored = {name: kept.get(name) for name in ROLES}
+    stored |= {"level": monitor.level, "two_sided": monitor.two_sided, "wait": monitor.wait}
+    for name, value in asked.only(*stored).items():
+        _check_same(asked, name, value, value in (None, stored[name]), stored[name])
+        setattr(asked, name, stored[name])
+    for name, value in asked.only(*COLUMNS).items():  # a state tells no other option
+        setattr(asked, name, value or kept.get(name))
     if asked.costs is not None or asked.price_unit:
-        _, costs, unit, _ = asked.prices(watched.labels)
-        base = np.array(None if costs is None else np.divide(costs, watched.prior.mean))
-        _check_same(
-            asked, "costs", np.array_equal(base, watched.costs) and unit == asked.cost_unit, "other prices"
-        )
-    _check_same(asked, "workup", asked.workup_read in (None, watched.workup), "another")
-    return watched
+        _check_same(asked, "costs", asked.costs, _are_the_prices(asked, monitor), "other prices")
+    _check_same(asked, "workup", asked.workup, asked.workup_read in (None, monitor.workup), "another")
+    return monitor
 
 
-def _check_same(asked: Asked, name: str, is_so: bool, before: Any) -> None:
+def _are_the_prices(asked: Asked, monitor: monitoring.Monitor) -> bool:
+    """Whether prices that are given again, and their unit, are those of the state."""
+    _, costs, unit, _ = asked.prices(monitor.labels)
+    if costs is None or monitor.costs is None:
+        return costs is None and monitor.costs is None and unit == asked.cost_unit
+    base_costs = np.divide(costs, monitor.prior.mean)
+    return np.array_equal(base_costs, monitor.costs) and unit == asked.cost_unit
+
+
+def _check_same(asked: Asked, name: str, value: object, is_same: bool, before: object) -> None:
     """That a state was begun with what is asked for again."""
-    if not is_so:
-        begun = f"begun with {before}" if before else "begun without it"
-        is_now = f"--{name.replace('_', '-')} is {'given' if before is False else getattr(asked, name)}"
-        raise InputError(f"{is_now}, but {asked.state} was {begun}: leave the option out, or begin a new state.")
+    if is_same:
+        return
+    begun = f"begun with {before}" if before else "begun without it"
+    is_now = f"--{name.replace('_', '-')} is {'given' if before is False else value}"
+    raise InputError(f"{is_now}, but {asked.state} was {begun}: leave the option out, or begin a new state.")
 
 
 def _read_forecasts(
-    asked: Asked, watched: watching.Monitor | None
-) -> tuple[watching.Monitor, dict[str, Any], tuple[Done, ...]]:
+    asked: Asked, monitor: monitoring.Monitor | None
+) -> tuple[monitoring.Monitor, Fields, tuple[Done, ...]]:
     """The monitor, begun here if there is none; what `Monitor.update` takes; and what was done to the files."""
     column = asked.dependent or asked.time
-    classes = {} if watched is None else {"classes": tuple(watched.labels)}
+    classes = {} if monitor is None else {"classes": tuple(monitor.labels)}
     layout = asked.layout(group=column, unlabelled=True, **classes)
     opened = files.open_models(files.read_models_argument(asked.files, layout), asked.priced())
-    together = files.read_together(opened)
-    names, done, order = together.names, together.done, _champion_first(together.names, asked)
-    if len({opened[index].logits for index in order}) > 1:
-        raise InputError("one model forecasts logits and the other probabilities: give both alike.")
-    if (ordered := next((one for one in opened if one.order_only), None)) is not None:
-        raise files.FileError("lists options in order only", path=ordered.path, fix="watching needs probabilities")
-    first, *others = (together.batches[index] for index in order)
-    if first.ids is None:
+    read = files.read_together(opened)
+    order = _champion_first(read.names, asked)
+    _check_alike(opened, order)
+    champion = read.batches[order[0]]
+    if champion.ids is None:
         fix = "say which column names each case (--id), so that none is counted twice"
-        raise InputError(f"{first.path} has no ids: {fix}.")
-    if watched is None:
-        prior, costs, asked.cost_unit, unused = asked.prices(first.classes)
-        asked.champion, asked.challenger = (*(names[index] for index in order), None)[:2]
-        settings = {name: value for name, value in asked.only(*SETTINGS).items() if value is not None}
-        settings |= {"labels": first.classes, "dependent": asked.dependent is not None}
-        watched = watching.Monitor(prior=prior, costs=costs, workup=asked.workup_read, **settings)
+        raise InputError(f"{champion.path} has no ids: {fix}.")
+    done = read.done
+    if monitor is None:
+        monitor, unused = _begun(asked, [read.names[index] for index in order], champion.classes)
         done += unused
-    labels = tuple(watched.labels)
-    first, *others = (batch.with_classes(labels) for batch in (first, *others))
-    update = {
-        "y_true": [None if k < 0 else labels[k] for k in first.truth],
-        "y_proba": first.values,
-        "challenger": others[0].values if others else None,
-        "ids": first.ids,
+    labels = tuple(monitor.labels)
+    tables = [read.batches[index].with_classes(labels) for index in order]
+    forecasts: Fields = {
+        "y_true": [None if k < 0 else labels[k] for k in tables[0].truth],
+        "y_proba": tables[0].values,
+        "challenger": tables[1].values if len(tables) > 1 else None,
+        "ids": tables[0].ids,
         "logits": opened[order[0]].logits,
     }
-    if first.groups is not None:  # as sentences call them: week 9, where the column "week" holds 9
-        times = map(str, first.groups.tolist())
-        update["time"] = [f"{column} {time}" if time.isdigit() else time for time in times]
-    return watched, update, done
+    if tables[0].groups is not None:  # as sentences call them: week 9, where the column "week" holds 9
+        times = [str(time) for time in tables[0].groups.tolist()]
+        forecasts["time"] = [f"{column} {time}" if time.isdigit() else time for time in times]
+    return monitor, forecasts, done
+
+
+def _check_alike(opened: Sequence[files.Predictions], order: Sequence[int]) -> None:
+    """That both models give probabilities, or both logits, and no file lists options in order only."""
+    if len({opened[index].logits for index in order}) > 1:
+        raise InputError("one model forecasts logits and the other probabilities: give both alike.")
+    for model in opened:
+        if model.order_only:
+            fix = "watching needs probabilities"
+            raise files.FileError("lists options in order only", path=model.path, fix=fix)
+
+
+def _begun(
+    asked: Asked, names: Sequence[str], classes: Sequence[str]
+) -> tuple[monitoring.Monitor, tuple[Done, ...]]:
+    """A new monitor of these models, the champion first, and prices that were not used."""
+    prior, costs, asked.cost_unit, unused = asked.prices(classes)
+    asked.champion = names[0]
+    asked.challenger = names[1] if len(names) > 1 else None
+    settings = {name: value for name, value in asked.only(*SETTINGS).items() if value is not None}
+    monitor = monitoring.Monitor(
+        prior=prior,
+        costs=costs,
+        workup=asked.workup_read,
+        labels=classes,
+        dependent=asked.dependent is not None,
+        **settings,
+    )
+    return monitor, unused
 
 
 def _champion_first(names: Sequence[str], asked: Asked) -> list[int]:

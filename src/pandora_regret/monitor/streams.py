@@ -25,8 +25,10 @@ from pandora_regret.monitor.queue import Cases, later, natural_key
 from pandora_regret.workup import Workup
 from pandora_regret.workup.scores import WorkupRows
 
-OVERPAID, PROMISED = 0, 1  # rows of a history's totals
-PROMISES, SAVINGS = 3, 4  # columns of increments: promises, and the first of the three of what a challenger saves
+OVERPAID = 0  # of a history's totals
+PROMISED = 1
+PROMISES = 3  # rows of increments: three of what is overpaid, the promises, three of what a challenger saves
+SAVINGS = 4
 MOST_POINTS = 256
 LEAST_EVIDENCE = 1e-300
 LOG_ODDS_OF_AN_END = 3.0  # about twenty to one
@@ -93,32 +95,47 @@ class History:
 
         Each slice of them is to be learnt from when it comes; `marks` is called after the last of a point.
         """
-        starts, n = self._starts(names, columns.shape[1]), columns.shape[1]
+        n = columns.shape[1]
+        starts = self._starts(names, n)
         units = self.points[-1].units if self.points else 0
-        while (units + len(starts) - 1) // self.stride >= MOST_POINTS:
-            self.stride *= 2
-            pairs = (self.points[place : place + 2] for place in range(0, len(self.points), 2))
-            self.points = [replace(pair[-1], first=pair[0].first) for pair in pairs]
+        self._make_room(units + len(starts))
         opens = starts[(units + np.arange(len(starts))) % self.stride == 0].tolist()
         for start, end in pairwise(sorted({0, *opens, n})):
             if start in opens:
-                now = self.points[-1] if self.points else Point(None, None, 0, 0, 0, (0.0,) * len(columns))
-                now.after, name = marks(), None if names is None else names[start]
-                self.points.append(replace(now, first=name, last=name, after=()))
-            yield slice(start, end)
-            now, of_rows = self.points[-1], slice(start, end)
-            now.last = now.last and max((now.last, *set((names or ())[of_rows])), key=natural_key)
-            now.units += int(np.searchsorted(starts, end) - np.searchsorted(starts, start))
-            now.increments += end - start
-            now.cases += cases or end - start
-            totals = np.cumsum(np.column_stack([now.totals, columns[:, of_rows]]), axis=1)
-            now.totals = tuple(totals[:, -1].tolist())
+                self._open(None if names is None else names[start], len(columns), marks)
+            rows = slice(start, end)
+            yield rows
+            point = self.points[-1]
+            if names is not None and point.last is not None:
+                point.last = max({point.last, *names[rows]}, key=natural_key)
+            point.units += int(np.searchsorted(starts, end) - np.searchsorted(starts, start))
+            point.increments += end - start
+            point.cases += cases or end - start
+            totals = np.cumsum(np.column_stack([point.totals, columns[:, rows]]), axis=1)
+            point.totals = tuple(totals[:, -1].tolist())
 
-    def _starts(self, names: Sequence[str] | None, n: int) -> Any:
+    def _make_room(self, units: int) -> None:
+        """Join neighbouring points until so many periods or cases fit."""
+        while (units - 1) // self.stride >= MOST_POINTS:
+            self.stride *= 2
+            pairs = [self.points[place : place + 2] for place in range(0, len(self.points), 2)]
+            self.points = [replace(pair[-1], first=pair[0].first) for pair in pairs]
+
+    def _open(self, name: str | None, n_totals: int, marks: Callable[[], tuple[float, ...]]) -> None:
+        """Begin a point with the sums of the one before it, over which the monitor stands where it does now."""
+        if self.points:
+            before = self.points[-1]
+            before.after = marks()
+        else:
+            before = Point(None, None, 0, 0, 0, (0.0,) * n_totals)
+        self.points.append(replace(before, first=name, last=name, after=()))
+
+    def _starts(self, names: Sequence[str] | None, n: int) -> IntArray:
         """The rows with which a later period begins, or each."""
         if names is None:
             return np.arange(n)
-        newest, starts = self.points[-1].last if self.points else None, []
+        newest = self.points[-1].last if self.points else None
+        starts = []
         for row, name in enumerate(names):
             if (not row or name != names[row - 1]) and later(name, newest):
                 starts.append(row)
@@ -136,9 +153,11 @@ class History:
         noise = np.diff(sums) - np.diff(counts) * sums[-1] / counts[-1]
         variance = (noise**2 / np.diff(counts)).sum() / max(len(noise) - 1, 1)
         starts = counts[:-1] <= noticed
-        lengths, gains = (np.triu(each - each[:-1][starts, None]) for each in (counts, sums))
+        lengths = np.triu(counts - counts[:-1][starts, None])
+        gains = np.triu(sums - sums[:-1][starts, None])
         log_odds = np.maximum(gains, 0.0) ** 2 / np.maximum(lengths, 1) / (2 * variance or 1.0)
-        (start, end), lasting = np.unravel_index(log_odds.argmax(), log_odds.shape), log_odds[:, -1].argmax()
+        start, end = np.unravel_index(log_odds.argmax(), log_odds.shape)
+        lasting = log_odds[:, -1].argmax()
         if log_odds[start, end] < log_odds[lasting, -1] + LOG_ODDS_OF_AN_END:
             return int(counts[lasting]), None
         return int(counts[start]), int(counts[end]) - 1

@@ -7,6 +7,7 @@ import numpy as np
 
 from pandora_regret.core.inputs import FloatArray
 from pandora_regret.inference.estimate import Estimate
+from pandora_regret.inference.sequential import Claim
 from pandora_regret.monitor.queue import Queue, later, natural_key
 from pandora_regret.monitor.streams import Paid
 from pandora_regret.text import capitalised, counted, money, money_between
@@ -29,11 +30,16 @@ class Period:
         if not costs.size:
             return
         name = None if times is None else max(times, key=natural_key)
-        if self.fresh if times is None else later(name or "", self.name):
-            self.name, self.cases = name, 0
-        own = costs if times is None else costs[:, [time == self.name for time in times]]
-        self.fresh, before, self.cases = False, self.cases, self.cases + own.shape[1]
-        sums = own.sum(axis=1) + before * np.array([self.paid, self.promised])
+        begins = self.fresh if name is None else later(name, self.name)
+        self.fresh = False
+        if begins:
+            self.name = name
+            self.cases = 0
+        if times is not None:
+            costs = costs[:, [time == self.name for time in times]]
+        before = self.cases
+        self.cases += costs.shape[1]
+        sums = costs.sum(axis=1) + before * np.array([self.paid, self.promised])
         self.paid, self.promised = (sums / max(self.cases, 1)).tolist()
 
 
@@ -79,38 +85,30 @@ class MonitorSummary:
 
 def summarise(paid: Paid, queue: Queue, newest: Period, *, two_sided: bool) -> MonitorSummary:
     """Where what was paid, and the promises, stand now."""
-    claim, history = paid.overpaid.claim(), paid.book.history
-    is_open_counted = not paid.dependent and queue.open_period() is not None
-    alarms = [
-        Alarm(noticed, above, claim.side == (1 if above else -1))
-        for above in (True, False)
-        if (noticed := paid.noticed_in(above)) is not None
-    ]
-    alarms.sort(key=lambda each: not each.stands)
-    alarm = next((each for each in alarms if each.above or two_sided), None)
-    note = next((each for each in alarms if each is not alarm), None)
-    saved = paid.saved.claim() if paid.saved is not None and paid.n else None
-    at = paid.overpaid.noticed_at(claim.side > 0)
-    begin, end = history.stretch(claim.side, at) if claim.side and at is not None else (None, None)
-    higher, lower = paid.drift.noticed.tolist()
-    rose = lower < 0 or 0 <= higher < lower  # first
+    claim = paid.overpaid.claim()
+    history = paid.book.history
+    alarm, note = _alarms(paid, claim.side, two_sided)
+    begin, end = None, None
+    noticed = paid.overpaid.noticed_at(claim.side > 0)
+    if claim.side and noticed is not None:
+        begin, end = history.stretch(claim.side, noticed)
     return MonitorSummary(
         increments=paid.n,
         dependent=paid.dependent,
         timed=queue.newest is not None,
         first=history.points[0].first if paid.n else None,
         last=replace(newest) if newest.cases else None,
-        overpaid=Estimate(claim.value, claim.low, claim.high) if paid.n else None,
+        overpaid=_estimate(claim) if paid.n else None,
         since=history.name_of(claim.began) if claim.began else None,
         likely=None if begin is None else history.name_of(begin),
         until=None if end is None else history.name_of(end),
         evidence=paid.overpaid.evidence[0],
         alarm=alarm,
         note=note,
-        saved=None if saved is None else Estimate(saved.value, saved.low, saved.high),
-        drift=Alarm(paid.book.drift, rose) if paid.book.drift else None,
+        saved=None if paid.saved is None or not paid.n else _estimate(paid.saved.claim()),
+        drift=_drift(paid),
         waiting=len(queue.unlabelled),
-        held=0 if is_open_counted else len(queue.cases) - len(queue.unlabelled),
+        held=_held(paid, queue),
         late=queue.late,
         late_share=queue.late / max(queue.late + (history.points[-1].cases if paid.n else 0), 1),
         needed_wait=queue.needed_wait() if queue.late else None,
@@ -118,6 +116,38 @@ def summarise(paid: Paid, queue: Queue, newest: Period, *, two_sided: bool) -> M
         if paid.dependent and paid.n
         else None,
     )
+
+
+def _alarms(paid: Paid, side: int, two_sided: bool) -> tuple[Alarm | None, Alarm | None]:
+    """The alarm and the note, of either side on which there ever was evidence; those that stand first."""
+    alarms = []
+    for above in (True, False):
+        noticed = paid.noticed_in(above)
+        if noticed is not None:
+            alarms.append(Alarm(noticed, above, stands=side == (1 if above else -1)))
+    alarms.sort(key=lambda alarm: not alarm.stands)
+    raised = next((alarm for alarm in alarms if alarm.above or two_sided), None)
+    note = next((alarm for alarm in alarms if alarm is not raised), None)
+    return raised, note
+
+
+def _drift(paid: Paid) -> Alarm | None:
+    """That promises are higher or lower than they used to be, on the side that was noticed first."""
+    if paid.book.drift is None:
+        return None
+    higher, lower = paid.drift.noticed.tolist()
+    return Alarm(paid.book.drift, above=lower < 0 or 0 <= higher < lower)
+
+
+def _held(paid: Paid, queue: Queue) -> int:
+    """How many cases with labels are not counted, not even for now."""
+    if not paid.dependent and queue.open_period() is not None:
+        return 0
+    return len(queue.cases) - len(queue.unlabelled)
+
+
+def _estimate(claim: Claim) -> Estimate:
+    return Estimate(claim.value, claim.low, claim.high)
 
 
 def sentences(summary: MonitorSummary, unit: str | None, challenger: str | None = None) -> list[str]:
@@ -131,36 +161,46 @@ def sentences(summary: MonitorSummary, unit: str | None, challenger: str | None 
         wait = counted(summary.needed_wait or 0, "period" if summary.timed else "case")
         kept = f"; a wait of {wait} would have kept 99 %" if summary.needed_wait else ""
         lines.append(f"{late} came too late and were not counted{kept} (--wait, in a new state).")
-    if (saved := summary.saved) is not None:
-        name, verdict = challenger or "the challenger", "Not settled."
-        if saved.is_not_zero:
-            verdict = f"Settled: {name} is {'cheaper' if saved.is_above_zero else 'more expensive'}."
-        amount = _amount(saved, unit, "saves {} per case", "costs {} per case more")
-        lines.append(f"Challenger {name}: {amount}. {verdict}")
-    if (drift := summary.drift) is not None:
-        direction = "more" if drift.above else "less"
-        lines.append(f"DRIFT noticed {_at(drift.noticed)}: forecasts promise {direction} than they used to.")
+    if summary.saved is not None:
+        lines.append(_saved(summary.saved, unit, challenger or "the challenger"))
+    if summary.drift is not None:
+        direction = "more" if summary.drift.above else "less"
+        noticed = _at(summary.drift.noticed)
+        lines.append(f"DRIFT noticed {noticed}: forecasts promise {direction} than they used to.")
     return lines
 
 
+def _saved(saved: Estimate, unit: str | None, challenger: str) -> str:
+    """What the challenger saves, and whether that is settled."""
+    amount = _amount(saved, unit, "saves {} per case", "costs {} per case more")
+    if saved.is_above_zero:
+        verdict = f"Settled: {challenger} is cheaper."
+    elif saved.is_not_zero:
+        verdict = f"Settled: {challenger} is more expensive."
+    else:
+        verdict = "Not settled."
+    return f"Challenger {challenger}: {amount}. {verdict}"
+
+
 def _headline(summary: MonitorSummary, unit: str | None) -> str:
+    """Whether there is an alarm, and what is paid beyond the promise, since when."""
     if summary.overpaid is None:
         return "No alarm: nothing is known yet about what was paid."
     first = "so far" if summary.first is None else f"since {_in_words(summary.first)}"
     since = first if summary.since is None else f"since about {_in_words(summary.since)}"
-    alarm, noted = summary.alarm, summary.alarm or summary.note
-    if noted is None or (alarm is None and not noted.stands):
+    alarm = summary.alarm or summary.note
+    if alarm is None or (summary.alarm is None and not alarm.stands):
         cases = counted(summary.increments, "period" if summary.dependent else "case")
         paid = _amount(summary.overpaid, unit, "{} per case more", "{} per case less", "than promised")
         return f"No alarm: in {cases} {since}, paid {paid.removesuffix(')')}, {ALWAYS})."
     amount = _amount(summary.overpaid, unit, "{} per case more", "{} per case less", "than it promises")
     costs = f"{since} the model costs {amount}"
-    if noted.stands:
-        says = f"ALARM: {costs}" if alarm else f"No alarm. {capitalised(costs)}"
-        return f"{says}{_when(summary, first)}. Noticed {_at(noted.noticed)}."
-    left = f"ALARM {_at(noted.noticed)}: the model cost {'more' if noted.above else 'less'} than it promised."
+    if alarm.stands:
+        head = f"No alarm. {capitalised(costs)}" if summary.alarm is None else f"ALARM: {costs}"
+        return f"{head}{_when(summary, first)}. Noticed {_at(alarm.noticed)}."
+    past = f"ALARM {_at(alarm.noticed)}: the model cost {'more' if alarm.above else 'less'} than it promised."
     now = capitalised(costs) if summary.overpaid.is_not_zero else f"It is back inside its promise: {costs}"
-    return f"{left} {now}."
+    return f"{past} {now}."
 
 
 def _when(summary: MonitorSummary, first: str) -> str:
@@ -172,17 +212,26 @@ def _when(summary: MonitorSummary, first: str) -> str:
 
 
 def _newest(summary: MonitorSummary, unit: str | None) -> str:
-    not_yet = f"{counted(summary.held, 'labelled case')} not counted yet"
-    missing = f" {capitalised(not_yet)}, until their period is complete (--close)." if summary.held else ""
-    if summary.waiting:
-        which = "earlier labels, or others of their period," if summary.timed else "earlier labels"
-        behind = f"; {not_yet}, because {which} are missing" if summary.held else ""
-        missing = f" {counted(summary.waiting, 'label')} still missing{behind}."
-    if (last := summary.last) is None:
+    """What the newest period paid and promised, and what is missing."""
+    missing = _missing(summary)
+    last = summary.last
+    if last is None:
         return f"No labels yet.{missing}"
     cases = counted(last.cases, "case")
     head = f"Newest {cases}:" if last.name is None else f"{capitalised(_in_words(last.name))}: {cases},"
     return f"{head} {money(last.paid, unit)} per case (promised {money(last.promised, unit)}).{missing}"
+
+
+def _missing(summary: MonitorSummary) -> str:
+    """Labels that are not there yet, and labelled cases that wait for them or for the end of their period."""
+    held = f"{counted(summary.held, 'labelled case')} not counted yet"
+    if not summary.waiting:
+        return f" {capitalised(held)}, until their period is complete (--close)." if summary.held else ""
+    labels = f" {counted(summary.waiting, 'label')} still missing"
+    if not summary.held:
+        return f"{labels}."
+    reasons = "earlier labels, or others of their period," if summary.timed else "earlier labels"
+    return f"{labels}; {held}, because {reasons} are missing."
 
 
 def _in_words(period: str) -> str:
@@ -191,8 +240,11 @@ def _in_words(period: str) -> str:
 
 
 def _at(name: str) -> str:
+    """When something was noticed, with the preposition: at a case, on a day, in a period."""
+    if name.startswith("case "):
+        return f"at {name}"
     is_date = name.count("-") == 2 and name.replace("-", "").isdigit()
-    return f"{'at' if name.startswith('case ') else 'on' if is_date else 'in'} {_in_words(name)}"
+    return f"{'on' if is_date else 'in'} {_in_words(name)}"
 
 
 def _amount(estimate: Estimate, unit: str | None, more: str, less: str, than: str = "") -> str:

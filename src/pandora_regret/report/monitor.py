@@ -19,7 +19,8 @@ from pandora_regret.text import Formats
 STYLES = ("page.css", "first.css", "tables.css", "monitor.css", "print.css")
 TITLE = "Promised against paid"
 MOST_NAMES = 8  # of periods below a chart
-LEAST_EVIDENCE, MOST_EVIDENCE = -3.0, 6.0  # as powers of ten: beyond, less is next to none and more beyond doubt
+LEAST_EVIDENCE = -3.0  # as a power of ten: less is next to none
+MOST_EVIDENCE = 6.0  # more is beyond doubt
 EVIDENCE, VALUE, LOW, HIGH, SAVED_VALUE, SAVED_LOW, SAVED_HIGH = range(7)  # entries of a point's `after`
 READABLE = 10.0  # an interval is drawn from where it is at most so many times as wide as in the end
 
@@ -52,9 +53,11 @@ def write_monitor_page(
     Path
         The file that was written.
     """
-    summary, paid = monitor.summary(), monitor.paid
+    summary = monitor.summary()
+    paid = monitor.paid
     assert paid is not None
-    points, level = _marked(paid), paid.overpaid.level
+    level = paid.overpaid.level
+    points = _marked(paid)
     costs = [cost for point in points for cost in _costs(point)]
     formats = Formats(costs, unit)
     page = render_page(
@@ -78,11 +81,17 @@ def write_monitor_page(
 
 def _marked(paid: Paid) -> list[Point]:
     """The points of the history, each with its own sums; the last with where the monitor stands now."""
-    points, before = list[Point](), Point(None, None, 0, 0, 0, (0.0,) * 3)
+    points = list[Point]()
+    before = Point(None, None, 0, 0, 0, (0.0,) * 3)
     for point in paid.book.history.points:
-        counts = {name: getattr(point, name) - getattr(before, name) for name in ("increments", "cases")}
-        totals = tuple(now - then for now, then in zip(point.totals, before.totals, strict=False))
-        points.append(replace(point, totals=totals, after=point.after or paid.marks(), **counts))
+        own = replace(
+            point,
+            increments=point.increments - before.increments,
+            cases=point.cases - before.cases,
+            totals=tuple(now - then for now, then in zip(point.totals, before.totals, strict=False)),
+            after=point.after or paid.marks(),
+        )
+        points.append(own)
         before = point
     return points
 
@@ -105,24 +114,28 @@ def _charts(
     """Costs and promises, what is paid beyond these, what a challenger saves, and the evidence."""
     if not points:
         return
-
-    def claimed(first: int) -> Fields:
-        value, low, high = zip(*(point.after[first : first + 3] for point in points), strict=True)
-        widths = [most - least for least, most in zip(low, high, strict=True)]
-        start = next(n for n, width in enumerate(widths) if width <= READABLE * widths[-1])
-        return _chart(points, value, formats.tick, band=(low, high), level=0.0, start=start)
-
-    paid, promised = zip(*map(_costs, points), strict=True)
+    costs = [_costs(point) for point in points]
+    paid = [cost for cost, _ in costs]
+    promised = [promise for _, promise in costs]
     yield {"title": "Cost per case", "note": "paid", **_chart(points, paid, formats.tick, other=promised)}
     note = "mean and interval so far; after an alarm, since it seems to have begun"
-    yield {"title": "Paid beyond the promise, per case", "note": note, **claimed(VALUE)}
+    yield {"title": "Paid beyond the promise, per case", "note": note, **_chart_of_claims(points, formats, VALUE)}
     if compares:
         title = f"Saved by {challenger or 'the challenger'}, per case"
-        yield {"title": title, "note": "mean and interval so far", **claimed(SAVED_VALUE)}
+        note = "mean and interval so far"
+        yield {"title": title, "note": note, **_chart_of_claims(points, formats, SAVED_VALUE)}
     values = [min(max(point.after[EVIDENCE], LEAST_EVIDENCE), MOST_EVIDENCE) for point in points]
     chart = _chart(points, values, _power, level=-log10(level))
     chart["ticks"] = [tick for tick in chart["ticks"] if tick.is_integer()]
     yield {"title": "Evidence that it costs more", "note": f"alarm at {1 / level:g}; cut at a million", **chart}
+
+
+def _chart_of_claims(points: Sequence[Point], formats: Formats, first: int) -> Fields:
+    """A mean with its interval, entries of where the monitor stood after each point, once it is readable."""
+    value, low, high = zip(*(point.after[first : first + 3] for point in points), strict=True)
+    widths = [most - least for least, most in zip(low, high, strict=True)]
+    start = next(n for n, width in enumerate(widths) if width <= READABLE * widths[-1])
+    return _chart(points, value, formats.tick, band=(low, high), level=0.0, start=start)
 
 
 def _chart(
@@ -136,7 +149,9 @@ def _chart(
     start: int = 0,
 ) -> Fields:
     """One curve over points, from one on, with another, a band or a level line; periods or round counts below."""
-    values, low, high = (each[start:] for each in (values, *band))
+    values = values[start:]
+    low = band[0][start:]
+    high = band[1][start:]
     up = Axis.around([*values, *other, *low, *high, level])
     plot = Plot(Axis.around([0, len(values) - 1], padding=0.015), up, 960, 240, left=84, below=34)
     area = [*enumerate(high), *reversed(list(enumerate(low)))]
