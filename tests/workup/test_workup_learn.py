@@ -13,7 +13,7 @@ from scipy import stats
 from pandora_regret.core.inputs import InputError
 from pandora_regret.workup import Workup, find_stop_loss, learn_workup, plan_workup, replay_workup
 from pandora_regret.workup.data import noisy_or
-from pandora_regret.workup.learn import what_was_learned
+from pandora_regret.workup.words import learned_in_words
 
 DATA = Path(os.environ.get("PANDORA_DATA", "nowhere")) / "workups"
 FEES = {"noise": 1.0, "heat": 2.0, "leak": 3.0}
@@ -224,7 +224,7 @@ def test_a_stop_loss_keeps_its_promise_as_often_as_it_says(monkeypatch):
 
     The share that is asked for lies just below what one of the plans truly has, so that its test is at its limit.
     """
-    from pandora_regret.workup import learn
+    from pandora_regret.workup import replay
 
     workup = learn_workup(past_cases(2000, 10), "fault", FEES, wrong=50.0)
     plans = {}
@@ -232,7 +232,7 @@ def test_a_stop_loss_keeps_its_promise_as_often_as_it_says(monkeypatch):
     def planned(_, tried):
         return plans.setdefault(tried.stops[0].losses[0], plan_workup(None, tried))
 
-    monkeypatch.setattr(learn, "plan_workup", planned)
+    monkeypatch.setattr(replay, "plan_workup", planned)
     assert find_stop_loss(workup, past_cases(400, 11), "fault", 0.01) is None
 
     def wrong_share(node, chance):
@@ -301,7 +301,7 @@ def test_what_was_learned_names_tests_that_were_made_for_a_reason_and_few_cases(
         records["fault"] == "valve", records["leak"], np.where(np.arange(400) % 3, "", "no")
     )
     records["fault"][:3] = "motor"
-    sentences = list(what_was_learned(learn_workup(records, "fault", FEES)))
+    sentences = list(learned_in_words(learn_workup(records, "fault", FEES)))
     assert sentences[0].startswith("3 tests learned from 400 cases: pump ")
     [leak] = [sentence for sentence in sentences if sentence.startswith("leak was made in")]
     assert "than for valve (more than 99 %): its rates may be off" in leak

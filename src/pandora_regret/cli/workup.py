@@ -68,7 +68,7 @@ def learn(asked: Asked) -> None:
       pandora workup learn march.csv --class diagnosis --update workup.toml --out workup.toml --force
     """
     from pandora_regret.files.written import listed, read_written_number
-    from pandora_regret.workup.learn import what_was_learned
+    from pandora_regret.workup.words import learned_in_words
 
     check_output(asked.out, asked.force)
     cuts = {}
@@ -86,7 +86,7 @@ def learn(asked: Asked) -> None:
         update=None if asked.update is None else workups.Workup.load(asked.update),
         **asked.only("wrong", "bins"),
     )
-    for sentence in filter(None, (*what_was_learned(workup), workup.notes)):
+    for sentence in filter(None, (*learned_in_words(workup), workup.notes)):
         say(sentence)
     _written(workup, asked)
 

@@ -1,13 +1,13 @@
 from pandora_regret.workup.data import Stop as Stop
 from pandora_regret.workup.data import WorkupStep as WorkupStep
 from pandora_regret.workup.description import Workup as Workup
-from pandora_regret.workup.learn import Replay as Replay
-from pandora_regret.workup.learn import find_stop_loss as find_stop_loss
 from pandora_regret.workup.learn import learn_workup as learn_workup
-from pandora_regret.workup.learn import replay_workup as replay_workup
 from pandora_regret.workup.plan import Plan as Plan
 from pandora_regret.workup.plan import plan_search as plan_search
 from pandora_regret.workup.plan import plan_workup as plan_workup
+from pandora_regret.workup.replay import Replay as Replay
+from pandora_regret.workup.replay import find_stop_loss as find_stop_loss
+from pandora_regret.workup.replay import replay_workup as replay_workup
 from pandora_regret.workup.scores import workup_cost as workup_cost
 from pandora_regret.workup.scores import workup_entropy as workup_entropy
 from pandora_regret.workup.scores import workup_regret as workup_regret

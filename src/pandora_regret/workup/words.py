@@ -1,11 +1,26 @@
 """Plans in words and pictures: what to do next, what may come of it, and what else could be done."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pandora_regret.text import Formats, Table, counted, decimals_for, fixed, money, money_between, percent
+import numpy as np
+
+from pandora_regret.text import (
+    Formats,
+    Table,
+    count,
+    counted,
+    decimals_for,
+    fixed,
+    listed,
+    money,
+    money_between,
+    percent,
+)
 from pandora_regret.text.amounts import affixes, is_currency
 from pandora_regret.text.outline import Box, outline_svg
+from pandora_regret.workup.description import Workup
+from pandora_regret.workup.learn import MOST_LISTED, RecordCounts, UseOfTest, records_of
 from pandora_regret.workup.solver import Alternative
 from pandora_regret.workup.tree import PlanNode, PlanStep
 
@@ -14,6 +29,7 @@ LIKELY = 0.005  # classes less likely than this are not worth a word
 RARE = 0.01  # branches less likely than this are not worth a box
 MOST_CLASSES = 3  # that are named where a plan stops
 MOST_ALTERNATIVES = 4
+FEW_CASES = 10
 
 
 @dataclass(frozen=True)
@@ -156,3 +172,37 @@ def _add_boxes(
             child_label = f"{outcome} ({percent(child.chance / node.chance)}): "
         is_line = len(going_on) == 1 and going_on[0] is child
         _add_boxes(child, currency, boxes, depth + (not is_line), number, child_label)
+
+
+def learned_in_words(workup: Workup) -> Iterator[str]:
+    """How many cases there were, how often each test was made, and what rests on few cases; a sentence each."""
+    records = records_of(workup)
+    classes = [f"{workup.classes[k]} {count(workup.cases[k])}" for k in np.argsort(-np.array(workup.cases))]
+    tests = counted(len(records.tests), "test")
+    cases = counted(float(sum(workup.cases)), "case")
+    yield f"{tests} learned from {cases}: {listed(classes)}."
+    n_cases = records.cases.sum()
+    for test in records.tests:
+        if test.made.sum() < n_cases:
+            share = percent(test.made.sum() / n_cases)
+            yield f"{test.name} was made in {share} of cases{_doubt(test, records)}."
+    if all(test.made.sum() == n_cases for test in records.tests):
+        yield "Every test was made in every case."
+    few = [
+        f"{test.name} for {name} ({count(made)})"
+        for test in records.tests
+        for name, made in zip(records.causes, test.made, strict=True)
+        if made < FEW_CASES
+    ]
+    if few:
+        yield f"Fewer than {FEW_CASES} cases: {listed(few, MOST_LISTED)}."
+
+
+def _doubt(test: UseOfTest, records: RecordCounts) -> str:
+    """For whom a test was made least and most often, if that depends on the class; else nothing."""
+    if not test.for_a_reason:
+        return ""
+    share = test.made / records.cases
+    least = f"{records.causes[share.argmin()]} ({percent(share.min())})"
+    most = f"{records.causes[share.argmax()]} ({percent(share.max())})"
+    return f", less often for {least} than for {most}: its rates may be off"
