@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pandora_regret.core.inputs import Fields, IntArray, noted, quoted
 from pandora_regret.files.batch import Batch, ids_written_otherwise
@@ -43,26 +45,34 @@ def align(batches: Sequence[Batch], names: Sequence[str], problems: Problems = R
     list of Batch
         One for each model, with the same rows and classes in the same order.
     """
-    first, aligned = batches[0], [batches[0]]
+    first = batches[0]
+    aligned = [first]
     for name, other in zip(names[1:], batches[1:], strict=True):
         tell = partial(_tell, problems, (first.path, other.path))
-        ours, theirs, rows = set(first.classes), set(other.classes), _same_rows(first, other, tell)
-        if ours != theirs:
-            lists = (("lacks", sorted(ours - theirs)), ("has", sorted(theirs - ours)))
-            differences = " and ".join(f"{verb} {quoted(labels)}" for verb, labels in lists if labels)
-            problem = f"(model {name!r}) {differences}, unlike {first.path} (model {names[0]!r})"
-            tell("classes", problem, len(ours ^ theirs), **SAME_CLASSES)
+        lacking = sorted(set(first.classes) - set(other.classes))
+        more = sorted(set(other.classes) - set(first.classes))
+        rows = _same_rows(first, other, tell)
+        if lacking or more:
+            differences = []
+            if lacking:
+                differences.append(f"lacks {quoted(lacking)}")
+            if more:
+                differences.append(f"has {quoted(more)}")
+            models = f"unlike {first.path} (model {names[0]!r})"
+            problem = f"(model {name!r}) {' and '.join(differences)}, {models}"
+            tell("classes", problem, len(lacking) + len(more), **SAME_CLASSES)
         elif rows is not None:
-            there = np.flatnonzero(rows >= 0)
-            aligned.append(other.with_classes(first.classes).take(rows[there]))
-            _check_equal(first if len(there) == len(first) else first.take(there), aligned[-1], tell)
+            in_both = np.flatnonzero(rows >= 0)
+            aligned.append(other.with_classes(first.classes).take(rows[in_both]))
+            _check_equal(first if len(in_both) == len(first) else first.take(in_both), aligned[-1], tell)
     return aligned
 
 
 def _tell(
-    problems: Problems, paths: tuple[str, str], kind: str, problem: str, n: int = 1, path: str = "", **about: Any
+    problems: Problems, paths: tuple[str, str], kind: str, problem: str, n: int = 1, path: str = "", **details: Any
 ) -> None:
-    problems.in_file(kind, FileError(problem, path or paths[1], **about), n, paths)
+    """Tell what keeps two files from going together, the second of which has the problem unless `path` says."""
+    problems.in_file(kind, FileError(problem, path or paths[1], **details), n, paths)
 
 
 def _same_rows(first: Batch, other: Batch, tell: Tell) -> IntArray | None:
@@ -70,15 +80,17 @@ def _same_rows(first: Batch, other: Batch, tell: Tell) -> IntArray | None:
     without, having = (first, other) if first.ids is None else (other, first)
     if without.ids is not None:
         rows = other.rows_of(first.ids)
-        about: Fields = ONLY_ONE_HAS
+        advice: Fields = ONLY_ONE_HAS
         if rows.max(initial=-1) < 0:  # no id is in both
-            about = ids_written_otherwise(other.ids, first.ids, other.path) or OTHER_CASES
-        for one, lacking, there in ((first, other, rows), (other, first, first.rows_of(other.ids))):
-            only = np.flatnonzero(there < 0).tolist()
-            if n := len(only):
-                name, others = np.asarray(one.ids).tolist()[only[0]], f", nor of {n - 1} others" * (n > 1)
-                problem = f"has no row of id {name!r} ({one.place(only[0])}){others}"
-                tell("ids", problem, n, lacking.path, **about)
+            advice = ids_written_otherwise(other.ids, first.ids, other.path) or OTHER_CASES
+        for having_row, lacking, found in ((first, other, rows), (other, first, first.rows_of(other.ids))):
+            only = np.flatnonzero(found < 0).tolist()
+            n = len(only)
+            if n:
+                name = np.asarray(having_row.ids).tolist()[only[0]]
+                nor = f", nor of {n - 1} others" if n > 1 else ""
+                problem = f"has no row of id {name!r} ({having_row.place(only[0])}){nor}"
+                tell("ids", problem, n, lacking.path, **advice)
         return rows
     if having.ids is not None:
         problem = f"has no ids but {having.path} has, so that rows cannot be matched"
@@ -94,29 +106,41 @@ def _same_rows(first: Batch, other: Batch, tell: Tell) -> IntArray | None:
 
 def _check_equal(first: Batch, other: Batch, tell: Tell) -> None:
     """What both say about a row must be the same."""
-    facts = [
-        {(role.option, role.title[:-1]): getattr(batch, role.field) for role in KEPT if role not in (ID, BY)}
-        | {(BY.option, name): values for name, values in (batch.by or {}).items()}
-        for batch in (first, other)
-    ]
-    for (option, title), ours in facts[0].items():
-        theirs, is_label = facts[1].get((option, title)), option == LABEL.option
-        if ours is None or theirs is None or (is_label and first.votes is not None):  # votes say more
+    theirs = _facts(other)
+    for (option, title), values in _facts(first).items():
+        is_label = option == LABEL.option
+        other_values = theirs.get((option, title))
+        if values is None or other_values is None or (is_label and first.votes is not None):  # votes say more
             continue
-        differ = ours != theirs
-        if ours.dtype.kind == "f":
-            differ = ~np.isclose(ours, theirs, rtol=SINGLE_PRECISION, atol=0)
+        differ = values != other_values
+        if values.dtype.kind == "f":
+            differ = ~np.isclose(values, other_values, rtol=SINGLE_PRECISION, atol=0)
         if is_label:  # a truth may be missing yet, or outside the list of one model
-            differ &= ~(first.outside | other.outside) & (ours >= 0) & (theirs >= 0)
+            differ &= ~(first.outside | other.outside) & (values >= 0) & (other_values >= 0)
         rows = np.flatnonzero(differ.any(axis=tuple(range(1, differ.ndim))))
-        if n := len(rows):
-            a, b = (of[rows[:1]].tolist()[0] for of in (ours, theirs))
-            a, b = (first.classes[a], first.classes[b]) if is_label else (a, b)
-            more = f" ({counted(n, 'row')} differ)" if n > 1 else ""
-            problem = f"has the {title} {b!r} but {first.place(rows[0])} has {a!r} for the same row{more}"
-            fix = f"correct one of them{' or match rows by an id column' if other.ids is None else ''}"
-            kind = "truth" if is_label else option
-            tell(kind, problem, n, other.place(rows[0]), argument=option, fix=fix)
+        if not len(rows):
+            continue
+        here = values[rows[:1]].tolist()[0]
+        there = other_values[rows[:1]].tolist()[0]
+        if is_label:
+            here = first.classes[here]
+            there = first.classes[there]
+        more = f" ({counted(len(rows), 'row')} differ)" if len(rows) > 1 else ""
+        problem = f"has the {title} {there!r} but {first.place(rows[0])} has {here!r} for the same row{more}"
+        fix = f"correct one of them{' or match rows by an id column' if other.ids is None else ''}"
+        kind = "truth" if is_label else option
+        tell(kind, problem, len(rows), other.place(rows[0]), argument=option, fix=fix)
+
+
+def _facts(batch: Batch) -> dict[tuple[str, str], NDArray[Any] | None]:
+    """What a file says of each row besides its forecast, by the option that names the column, and by a title."""
+    facts: dict[tuple[str, str], NDArray[Any] | None] = {}
+    for role in KEPT:
+        if role not in (ID, BY):
+            facts[role.option, role.title[:-1]] = batch.kept(role)
+    for name, values in (batch.by or {}).items():
+        facts[BY.option, name] = values
+    return facts
 
 
 def common_rows(batches: Sequence[Batch], names: Sequence[str]) -> tuple[list[Batch], AllDone]:
@@ -136,14 +160,14 @@ def common_rows(batches: Sequence[Batch], names: Sequence[str]) -> tuple[list[Ba
     if len(ids) < len(batches):
         return list(batches), ()  # `align` says which lack them, or goes by their order
     rows = [batch.rows_of(ids[0]) for batch in batches]
-    true = [np.append(batch.truth, -1)[of] >= 0 for batch, of in zip(batches, rows, strict=True)]
-    in_all = np.flatnonzero(np.all(true, axis=0))
+    have_truth = [np.append(batch.truth, -1)[places] >= 0 for batch, places in zip(batches, rows, strict=True)]
+    in_all = np.flatnonzero(np.all(have_truth, axis=0))
     if not len(in_all):
         fix = "say which column holds the ids (--id); --ids-as-numbers reads 007 and 7.0 as 7"
         raise FileError("has no id that all others have", batches[-1].path, fix)
-    n = len({name for of in ids for name in of.tolist()}) - len(in_all)
+    n = len(set(chain.from_iterable(names_of_rows.tolist() for names_of_rows in ids))) - len(in_all)
     sizes = zip(names, map(len, batches), strict=True)
     lost = [f"{name} lost {count(size - len(in_all))}" for name, size in sizes if size > len(in_all)]
     sentence = f"{counted(n, 'row')} that not all files have left out ({', '.join(lost)})"
-    kept = [batch.take(of[in_all]) for batch, of in zip(batches, rows, strict=True)]
+    kept = [batch.take(places[in_all]) for batch, places in zip(batches, rows, strict=True)]
     return kept, noted("rows left out", n, sentence)

@@ -27,7 +27,7 @@ from pandora_regret.core.inputs import (
     rescale_rows,
     row_sum_tolerance,
 )
-from pandora_regret.files.roles import KEPT
+from pandora_regret.files.roles import BY, COSTS, GROUP, ID, LABEL, VOTES, WEIGHT, Role
 from pandora_regret.files.source import AllDone, FileError, Source
 from pandora_regret.text import counted, listed
 
@@ -92,6 +92,19 @@ class Batch:
     def __len__(self) -> int:
         return len(self.truth)
 
+    def kept(self, role: Role) -> Any:
+        """What the file says of each row in this role, an array (n, ...); None where it says nothing."""
+        values = {
+            LABEL: self.truth,
+            ID: self.ids,
+            WEIGHT: self.weights,
+            GROUP: self.groups,
+            VOTES: self.votes,
+            COSTS: self.costs,
+            BY: self.by,
+        }
+        return values[role]
+
     @property
     def nbytes(self) -> int:
         """About how many bytes the rows take."""
@@ -146,20 +159,19 @@ class Batch:
 
     def forecast(self, rows: IntArray | None = None) -> Forecast:
         """All rows, or some, as the kernels take them; `blamed` makes their errors name the file."""
-        model, labels, some = self.model, list(self.classes), self if rows is None else self.take(rows)
-        numbers = range(len(self)) if rows is None else rows
+        chosen = self if rows is None else self.take(rows)
         forecast = Forecast(
-            np.ascontiguousarray(some.values),
-            model.logits,
-            labels,
-            some.truth,
-            numbers,
+            np.ascontiguousarray(chosen.values),
+            self.model.logits,
+            list(self.classes),
+            chosen.truth,
+            range(len(self)) if rows is None else rows,
             self.tolerance,
-            weights=some.weights,
+            weights=chosen.weights,
             rescaled=self.changes.rescaled,
-            order_only=model.order_only,
+            order_only=self.model.order_only,
         )
-        return forecast if some.votes is None else forecast.with_votes(some.votes)
+        return forecast if chosen.votes is None else forecast.with_votes(chosen.votes)
 
     def take(self, rows: IntArray) -> Batch:
         """Some of the rows, in this order."""
@@ -182,9 +194,14 @@ class Batch:
             return self
         place = {label: k for k, label in enumerate(self.classes)}
         order = np.array([place[label] for label in classes])
-        votes, costs = (None if of is None else of[:, order] for of in (self.votes, self.costs))
-        truth, columns = np.append(np.argsort(order), -1)[self.truth], self.values[:, order].T
-        return replace(self, classes=classes, truth=truth, columns=columns, votes=votes, costs=costs)
+        return replace(
+            self,
+            classes=classes,
+            truth=np.append(np.argsort(order), -1)[self.truth],
+            columns=self.values[:, order].T,
+            votes=None if self.votes is None else self.votes[:, order],
+            costs=None if self.costs is None else self.costs[:, order],
+        )
 
     def check(self) -> Batch:
         """The same; ids that occur twice, forecasts that cannot be scored, no weight at all are told."""
@@ -207,37 +224,63 @@ class Batch:
 
     def _tell_kinds(self) -> None:
         """All rows that cannot be scored, each kind in the words that its first row is refused with."""
-        values, logits = self.values.astype(np.float64), self.model.logits
-        high, total = values.max(axis=1), values.sum(axis=1)
-        large = high > 1 + self.tolerance
-        conditions = {"negative": values.min(axis=1) < 0, "percent": large & (np.abs(total - 100) < 1)}
-        conditions |= {"large": large, "sum": np.abs(total - 1) > self.tolerance}
-        conditions = {"value": np.isinf(high)} if logits else conditions
+        values = self.values.astype(np.float64)
+        logits = self.model.logits
+        high = values.max(axis=1)
+        if logits:
+            conditions = {"value": np.isinf(high)}
+        else:
+            total = values.sum(axis=1)
+            large = high > 1 + self.tolerance
+            conditions = {
+                "negative": values.min(axis=1) < 0,
+                "percent": large & (np.abs(total - 100) < 1),
+                "large": large,
+                "sum": np.abs(total - 1) > self.tolerance,
+            }
         kinds = np.select([*conditions.values()], [*conditions], "")
         for kind in filter(None, dict.fromkeys(kinds.tolist())):
             rows = np.flatnonzero(kinds == kind)
             error = refusal(values[rows[0]], self.tolerance, logits)
-            about = {name: getattr(error, name) for name in ("problem", "value", "fix", "command_fix")}
-            self._tell(kind, rows, about)
+            details = {
+                "problem": error.problem,
+                "value": error.value,
+                "fix": error.fix,
+                "command_fix": error.command_fix,
+            }
+            self._tell(kind, rows, details)
 
-    def _tell(self, kind: str, rows: IntArray, about: Fields) -> None:
+    def _tell(self, kind: str, rows: IntArray, details: Fields) -> None:
+        """Tell of a problem that some rows have, file by file."""
         files, numbers = np.divmod(self.places[rows], FILE)
         for file in dict.fromkeys(files.tolist()):
             of_file = numbers[files == file].tolist()
-            self.model.problems.in_rows(kind, self.model.sources[file], of_file, **about)
+            self.model.problems.in_rows(kind, self.model.sources[file], of_file, **details)
 
 
 def _combined(batches: Sequence[Batch], columns: Any, make: Callable[[Sequence[Any]], Any]) -> Batch:
     """The batch of these columns, whose other arrays are made of those of some batches."""
 
-    def of(parts: Sequence[Any]) -> Any:
-        if isinstance(parts[0], Mapping):
-            return {name: make([part[name] for part in parts]) for name in parts[0]}
+    def made(parts: Sequence[Any]) -> Any:
         return None if parts[0] is None else make(parts)
 
-    names = ("places", *(role.field for role in KEPT))
-    fields = {name: of([getattr(batch, name) for batch in batches]) for name in names}
-    return replace(batches[0], columns=columns, **fields)
+    by = None
+    if batches[0].by is not None:
+        by = {}
+        for name in batches[0].by:
+            by[name] = make([batch.by[name] for batch in batches if batch.by is not None])
+    return replace(
+        batches[0],
+        columns=columns,
+        places=made([batch.places for batch in batches]),
+        truth=made([batch.truth for batch in batches]),
+        ids=made([batch.ids for batch in batches]),
+        weights=made([batch.weights for batch in batches]),
+        groups=made([batch.groups for batch in batches]),
+        votes=made([batch.votes for batch in batches]),
+        costs=made([batch.costs for batch in batches]),
+        by=by,
+    )
 
 
 def concatenated(batches: Sequence[Batch]) -> Batch:
@@ -281,8 +324,9 @@ def with_numbers(names: Iterable[Any], pattern: re.Pattern[str]) -> NDArray[Any]
 
 def ids_written_otherwise(ids: Any, others: Any, path: str) -> Fields:
     """What to do about ids of a file that another writes with leading zeros, or as other numbers; or nothing."""
-    plain, theirs = ({*with_numbers(each.tolist(), PADDED).tolist()} for each in (ids, others))
-    if {*ids.tolist()} & {*others.tolist()} or not plain & theirs:
+    as_numbers = set(with_numbers(ids.tolist(), PADDED).tolist())
+    others_as_numbers = set(with_numbers(others.tolist(), PADDED).tolist())
+    if set(ids.tolist()) & set(others.tolist()) or not as_numbers & others_as_numbers:
         return {}
     why = f"{path} writes ids in another way"
     command_fix = f"{why}: --ids-as-numbers reads 007 and 7.0 as 7"

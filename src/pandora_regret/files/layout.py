@@ -74,7 +74,8 @@ class Dialect:
 
     def __post_init__(self) -> None:
         separator = SEPARATOR_WORDS.get(self.separator or "", self.separator)
-        decimal, encoding = DECIMAL_WORDS.get(self.decimal or "", self.decimal), self.encoding
+        decimal = DECIMAL_WORDS.get(self.decimal or "", self.decimal)
+        encoding = self.encoding
         if separator and not re.fullmatch(NO_LETTER, separator):
             fix = "write one character, such as ; or |, or one of the words comma, semicolon, tab and pipe"
             raise InputError(argument="separator", value=self.separator, fix=fix)
@@ -194,13 +195,14 @@ class ModelEntry(Dialect):
     def files(self, defaults: Layout, folder: str) -> ModelFiles:
         """The same with what it leaves out, and the files that patterns name in order of their names."""
         settings = {name: value for name, value in vars(self).items() if value is not None}
-        of_text = {each.name: settings.pop(each.name) for each in fields(Dialect) if each.name in settings}
-        name, path = settings.pop("name"), settings.pop("path")
+        of_text = {field.name: settings.pop(field.name) for field in fields(Dialect) if field.name in settings}
+        name = settings.pop("name")
+        path = settings.pop("path")
         settings = {"proba_prefix": None} | settings if self.columns else settings
         paths = list[str]()
-        for each in (path,) if isinstance(path, str) else path:
-            whole = os.path.join(folder, each)
-            paths += sorted(glob(whole)) if has_magic(each) and not os.path.exists(whole) else [whole]
+        for pattern in (path,) if isinstance(path, str) else path:
+            whole = os.path.join(folder, pattern)
+            paths += sorted(glob(whole)) if has_magic(pattern) and not os.path.exists(whole) else [whole]
         if not paths:
             problem = f"of model {name!r} is {path!r}, and no file is called like that in {folder or '.'}"
             raise InputError(problem, argument="path", value=path, fix="correct it")
@@ -245,17 +247,19 @@ def read_models_argument(texts: Sequence[str], layout: Layout) -> list[ModelFile
             models += _read_models_file(text, layout)
         else:
             models.append(ModelFiles((text,), layout))
-    twice = next((name for name, n in Counter(each.name for each in models).items() if name and n > 1), None)
+    times = Counter(model.name for model in models)
+    twice = next((name for name, n in times.items() if name and n > 1), None)
     if twice is not None:
         raise InputError(f"two files are called {twice}", place="", fix="give each model a name of its own")
-    truth = next((each.layout.truth for each in models if each.layout.truth is not None), None)
-    return [replace(each, layout=replace(each.layout, truth=truth)) for each in models]
+    truth = next((model.layout.truth for model in models if model.layout.truth is not None), None)
+    return [replace(model, layout=replace(model.layout, truth=truth)) for model in models]
 
 
 def _read_models_file(path: str, layout: Layout) -> list[ModelFiles]:
     """The models that a TOML file describes."""
     fix = "write one [[models]] table per model, with name and path"
-    content, folder = read_toml(path, fix), os.path.dirname(path)
+    content = read_toml(path, fix)
+    folder = os.path.dirname(path)
     try:
         if not content.get("models"):
             raise InputError("lists no models", fix=fix)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, groupby
+from itertools import accumulate, chain, groupby
 
 import numpy as np
 
@@ -14,13 +14,13 @@ from pandora_regret.files.candidates import ListedRows
 from pandora_regret.files.classes import Columns
 from pandora_regret.files.columns import Rows, coded, regrouped
 from pandora_regret.files.layout import Layout
-from pandora_regret.files.roles import KEPT
 from pandora_regret.files.source import RAISED, AllDone, NoRowsError, Problems, Source
 from pandora_regret.text import listed
 
 FLOAT_BYTES = 8
 WHOLE_BATCHES = 2  # batches, and all of them as one
-ROWS, ELEMENTS = 1 << 19, 12 << 19  # half a usual row group of Parquet: whole ones take 80 MB more
+ROWS = 1 << 19  # half a usual row group of Parquet: whole ones take 80 MB more
+ELEMENTS = 12 << 19
 
 
 @dataclass(frozen=True)
@@ -67,13 +67,15 @@ class Predictions:
     @property
     def recognised(self) -> AllDone:
         """How the files are written, and names of columns that are spelled otherwise."""
-        done = (each for source in self.sources for each in source.done)
+        done = chain.from_iterable(source.done for source in self.sources)
         return (*done, *spelled_otherwise(self.columns.spelled, "name", self.path))
 
     @property
     def done(self) -> AllDone:
         """What was recognised in the files, or left out of them, as far as their heads tell."""
-        votes, wanted, kinds = self.columns.votes, set(self.columns.wanted), self.sources[0].kinds
+        votes = self.columns.votes
+        wanted = set(self.columns.wanted)
+        kinds = self.sources[0].kinds
         ignored = [name for name in kinds if kinds[name] == "number" and name not in wanted]
         name = self.name if self.only is None else self.path
         columns = f"column{'s' * (len(ignored) > 1)} {listed(ignored, MOST_NAMED)} of {name} ignored"
@@ -125,33 +127,57 @@ class Predictions:
 
     def batch(self, rows: Rows, first_row: int = 0) -> Batch:
         """Rows of a table as arrays, rescaled where that was asked for; what is missing or no label is told."""
-        columns, source = self.columns, rows.source
-        named = ((role, columns.of(role)) for role in KEPT)
-        fields: Fields = {role.field: getattr(rows, role.title)(*names) for role, names in named if names}
-        if self.truth is not None:
-            fields |= rows.known_apart(self.truth, fields["ids"])
-        elif columns.votes:
-            fields["truth"] = fields["votes"].argmax(axis=1)
+        columns = self.columns
+        source = rows.source
+        fields = self._fields(rows)
         truth = fields.pop("truth") if "truth" in fields else np.full(len(rows.numbers), -1)
-        forecasts = rows.forecasts(columns.forecasts, np.nan if self.is_list else -np.inf if self.logits else 0.0)
+        absent = -np.inf if self.logits else 0.0
+        forecasts = rows.forecasts(columns.forecasts, np.nan if self.is_list else absent)
         if isinstance(source, ListedRows):
             truth, forecasts = source.completed(truth, np.array(forecasts).T, rows)
         if self.percent:
             forecasts = np.asarray(forecasts) / 100
         fields["id_texts"] = rows.id_texts(self.watched) if self.watched else None
-        file, spelled = self.sources.index(source), frozenset(rows.spelled.items())
-        batch = Batch(self, self.classes, truth, forecasts, first_row, rows.numbers + FILE * file, **fields)
+        places = rows.numbers + FILE * self.sources.index(source)
+        batch = Batch(self, self.classes, truth, forecasts, first_row, places, **fields)
         outside = 0 if source.other is None else int(batch.outside.sum())
-        batch = replace(batch, changes=Changes(spelled, outside, source.other or ""))
+        changes = Changes(frozenset(rows.spelled.items()), outside, source.other or "")
+        batch = replace(batch, changes=changes)
         rescaled = (self.layout.normalise or self.percent) and not self.logits and columns.forecasts
         return batch.normalised() if rescaled else batch
 
+    def _fields(self, rows: Rows) -> Fields:
+        """What rows say besides their forecasts, by the fields of `Batch`."""
+        columns = self.columns
+        fields: Fields = {}
+        if columns.label:
+            fields["truth"] = rows.labels(columns.label)
+        if columns.id is not None:
+            fields["ids"] = rows.ids(columns.id)
+        if columns.weight is not None:
+            fields["weights"] = rows.weights(columns.weight)
+        if columns.group is not None:
+            fields["groups"] = rows.groups(columns.group)
+        if columns.votes:
+            fields["votes"] = rows.votes(*columns.votes)
+        if columns.costs:
+            fields["costs"] = rows.costs(*columns.costs)
+        if columns.by:
+            fields["by"] = rows.values(*columns.by)
+        if self.truth is not None:
+            fields |= rows.known_apart(self.truth, fields["ids"])
+        elif columns.votes:
+            fields["truth"] = fields["votes"].argmax(axis=1)
+        return fields
+
     def walk(self, columns: Sequence[str], rows: int | None = None) -> Iterator[Rows]:
         """Some columns, each once, in the file's order."""
-        names, needed = {*columns} - {""}, self.columns.numbers
+        names = {*columns} - {""}
+        needed = self.columns.numbers
         rows = rows or min(ROWS, ELEMENTS // (1 + len(names)))
         for source in self.sources:
-            start, present = source.first, [name for name in source.kinds if name in names]
+            start = source.first
+            present = [name for name in source.kinds if name in names]
             numbers = needed - {name for name, kind in source.kinds.items() if kind == "percent"}
             for records in regrouped(source.read(present, numbers, rows), rows):
                 yield Rows(self, source, np.arange(start, start + len(records)), records)
@@ -172,7 +198,8 @@ class Predictions:
 
 def own_rows(models: Sequence[Predictions], columns: Sequence[str], rows: int | None = None) -> Iterator[Rows]:
     """The rows of models that share their files, which are read once."""
-    first, by_name = models[0], {model.only: model for model in models}
+    first = models[0]
+    by_name = {model.only: model for model in models}
     shared = "" if first.only is None else first.columns.model or ""
     for block in first.walk([*columns, shared], rows):
         if not shared:
@@ -182,8 +209,7 @@ def own_rows(models: Sequence[Predictions], columns: Sequence[str], rows: int | 
         for code, name in enumerate(names):
             own = np.flatnonzero(codes == code)
             if name in by_name and len(own):
-                numbers, records = block.numbers[own], block.records.take(own)
-                yield Rows(by_name[name], block.source, numbers, records)
+                yield Rows(by_name[name], block.source, block.numbers[own], block.records.take(own))
 
 
 def read_all(predictions: Predictions) -> Batch:

@@ -60,7 +60,8 @@ class FileError(InputError):
         **attributes: Any,
     ) -> None:
         super().__init__(problem, place=f"{path}{where}", fix=fix, **attributes)
-        self.path, self.where = path, where
+        self.path = path
+        self.where = where
 
     @property
     def within_file(self) -> str:
@@ -105,9 +106,9 @@ class NoRowsError(FileError):
 class Problems:
     """Who is told what is wrong with a file while it is read. This one raises the first problem."""
 
-    def in_rows(self, kind: str, source: Source, rows: Sequence[int], **about: Any) -> None:
-        """Rows of a file, numbered from 0, have a problem; what is said of it is about the first of them."""
-        raise source.error(int(rows[0]), **about)
+    def in_rows(self, kind: str, source: Source, rows: Sequence[int], **details: Any) -> None:
+        """Rows of a file, numbered from 0, have a problem; `details` of the error are about the first of them."""
+        raise source.error(int(rows[0]), **details)
 
     def in_file(self, kind: str, error: InputError, count: int = 1, paths: Names = ()) -> None:
         """A file has a problem as a whole, or several files do; `count` says how many things have it."""
@@ -144,12 +145,15 @@ class Collected(Problems):
     def __init__(self) -> None:
         self.problems = list[Problem]()
 
-    def in_rows(self, kind: str, source: Source, rows: Sequence[int], **about: Any) -> None:
-        alike, column = {each.column: each for each in self.problems if each.kind == kind}, about.get("column")
+    def in_rows(self, kind: str, source: Source, rows: Sequence[int], **details: Any) -> None:
+        """Add rows to the problem of this kind in this column, or begin one."""
+        alike = {problem.column: problem for problem in self.problems if problem.kind == kind}
+        column = details.get("column")
         if column not in alike and len(alike) >= NAMED_COLUMNS:
-            column, about = None, {"problem": "further columns have the same problem"}
+            column = None
+            details = {"problem": "further columns have the same problem"}
         if column not in alike:
-            message = FileError(where="" if column is None else f"column {column!r}", **about).within_file
+            message = FileError(where="" if column is None else f"column {column!r}", **details).within_file
             alike[column] = Problem(kind, message, count=0, column=column)
             self.problems.append(alike[column])
         problem = alike[column]

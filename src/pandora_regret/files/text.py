@@ -33,6 +33,7 @@ from pandora_regret.files.source import (
 SAMPLE_BYTES = 1 << 20  # from which the kinds of the columns are told
 LONGEST_LINE = 1 << 28
 BLOCK_BYTES = 1 << 20
+WIDE_BLOCK_BYTES = 1 << 24  # of lines with so many values that a block of the usual size holds few of them
 BLOCK_OF_OBJECTS = 1 << 25  # bytes of JSON lines that are held as objects at a time
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 UTF_8 = "utf-8"
@@ -232,7 +233,7 @@ class DelimitedFile(TextFile):
         options: Any = (
             arrow_csv.ReadOptions(
                 column_names=names,
-                block_size=max(block_bytes, 4 * self.longest_line),
+                block_size=max(block_bytes, 4 * self.longest_line, min(64 * self.longest_line, WIDE_BLOCK_BYTES)),
             ),
             arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
             arrow_csv.ConvertOptions(column_types=types, include_columns=list(types), decimal_point=self.decimal),
