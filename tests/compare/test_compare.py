@@ -1,6 +1,7 @@
 """Comparisons: the public functions' own numbers, for any valid input, in JSON and back."""
 
 import json
+from itertools import permutations
 
 import numpy as np
 import pandas as pd
@@ -90,14 +91,17 @@ def test_without_prices_costs_are_counted_in_tests(data, prior):
 
 
 @pytest.mark.parametrize("costs", [None, [3.0, 1.0, 2.0], [1.0, 4.0, 4.0]])
-def test_the_number_of_tests_is_the_place_of_the_truth_in_the_search_order(costs):
+def test_the_number_of_tests_is_the_mean_place_of_the_truth_in_the_search_orders_of_all_orders_of_columns(costs):
     rng = np.random.default_rng(5)
     truth, table = rng.integers(0, 3, 300), rng.integers(0, 4, (300, 3)) + 1e-300  # many ties
     table /= table.sum(axis=1, keepdims=True)
-    order = search_order(table, np.ones(3) if costs is None else costs)
-    place = 1 + np.argmax(order == truth[:, None], axis=1)
+    prices = np.ones(3) if costs is None else np.array(costs)
+    places = []
+    for columns in map(list, permutations(range(3))):
+        order = np.array(columns)[search_order(table[:, columns], prices[columns])]
+        places.append(1 + np.argmax(order == truth[:, None], axis=1))
     found = compare(truth, {"a": table}, costs=costs, prior=Fixed()).best
-    assert found.scores["tests"].value == pytest.approx(place.mean(), rel=1e-12)
+    assert found.scores["tests"].value == pytest.approx(np.mean(places), rel=1e-12)
 
 
 def test_other_costs_are_scored_too(data):

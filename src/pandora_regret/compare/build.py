@@ -160,8 +160,9 @@ def compare(
     Notes
     -----
     The number of tests is the truth's place in the order of the search at the mean costs, and the realised cost
-    is what that search pays; ties go by class number. P-values are of paired differences in expected cost,
-    adjusted by Holm's method for all pairs. Some twenty numbers per instance and model are held in memory.
+    is what that search pays; both are means over the orders of tests that tie. P-values are of paired
+    differences in expected cost, adjusted by Holm's method for all pairs. Some twenty numbers per instance and
+    model are held in memory.
 
     References
     ----------

@@ -23,7 +23,7 @@ from pandora_regret.core.inputs import (
     renamed,
 )
 from pandora_regret.core.kernels.engine import realised_costs, search_costs, total_losses, wasted_pairs
-from pandora_regret.core.kernels.reference import BROKEN_BY_INDEX, at_mean_costs, mean_waste, unavoidable_costs
+from pandora_regret.core.kernels.reference import BROKEN_AT_RANDOM, at_mean_costs, mean_waste, unavoidable_costs
 from pandora_regret.core.priors import Prior
 from pandora_regret.core.priors.names import read_prices
 from pandora_regret.core.tally import Sum, Tally
@@ -307,7 +307,7 @@ def search_tally(
 ) -> Tally:
     """The mergeable sums behind the scores in money, of one batch; merge batches to score a stream.
 
-    The tally's `realised` is the mean cost of the search at the mean costs, ties broken by class index. Weights
+    The tally's `realised` is the mean cost of the search at the mean costs, ties broken at random. Weights
     are summed as they are, since those of later batches are not known: all batches must weigh in one unit.
 
     Parameters
@@ -336,7 +336,7 @@ def search_tally(
     prior, forecast = priced(forecast, prior, costs, max_costs)
     tally = _tally_of_costs(forecast, prior)
     at_means, unit = at_mean_costs(forecast, prior)
-    spent = mean_or_rows(forecast, realised_costs(at_means, BROKEN_BY_INDEX), per_instance=True)
+    spent = mean_or_rows(forecast, realised_costs(at_means, BROKEN_AT_RANDOM), per_instance=True)
     tally.realised.add(unit * spent, forecast.case_weights)
     return tally
 

@@ -2,8 +2,10 @@
 
 To add one, put it into `METRICS`; ``shown_in`` says whether comparisons, studies or both show it.
 
-Ties: the class of highest probability, and the rank of the truth, go by class number among equals, as NumPy's
-argmax and the paper's simulator do. So accuracy is top-1, and top-k and MRR see the same ranks.
+Ties: costs and numbers of tests are means over the orders of tests that tie, so that the order of columns does
+not matter. The class of highest probability (accuracy, macro-F1, calibration error) and the rank of the truth
+(top-k, MRR) go by column among equals, as in scikit-learn: so accuracy is top-1, and top-k and MRR see the same
+ranks.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from pandora_regret.core.kernels.engine import (
     total_losses,
     worth_compiling,
 )
-from pandora_regret.core.kernels.reference import BROKEN_BY_INDEX, at_mean_costs, at_truth, rank_odds
+from pandora_regret.core.kernels.reference import BROKEN_AT_RANDOM, at_mean_costs, at_truth, rank_odds
 from pandora_regret.core.priors import Exponential, Prior
 from pandora_regret.metrics.base import FORMS, Metric
 
@@ -67,17 +69,18 @@ def pairwise_brier(forecast: Forecast, prior: Prior) -> FloatArray:
 
 
 def realised_cost(forecast: Forecast, prior: Prior) -> FloatArray:
-    """What the search at the mean costs pays."""
+    """What the search at the mean costs pays, on average over the orders of tests that tie."""
     forecast, unit = at_mean_costs(forecast, prior)
-    return unit * _joined(realised_costs(forecast, BROKEN_BY_INDEX))
+    return unit * _joined(realised_costs(forecast, BROKEN_AT_RANDOM))
 
 
 def number_of_tests(forecast: Forecast, prior: Prior) -> FloatArray:
-    """How many tests the search at the mean costs makes: the truth's place in its order."""
+    """How many tests the search at the mean costs makes, on average over the orders of tests that tie."""
     places = []
     for block in at_mean_costs(forecast, prior)[0].blocks():
-        odds, lower_number = rank_odds(block), np.arange(block.n_classes) < block.truth[:, None]
-        places.append(1.0 + np.where(odds == 0, lower_number, odds < 0).sum(axis=1))
+        odds = rank_odds(block)
+        ties = (odds == 0).sum(axis=1) - 1  # without the truth itself
+        places.append(1.0 + (odds < 0).sum(axis=1) + ties / 2)
     return np.concatenate(places)
 
 

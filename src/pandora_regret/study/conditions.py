@@ -34,7 +34,7 @@ from pandora_regret.core.inputs import (
     read_positive,
 )
 from pandora_regret.core.kernels.engine import in_threads, realised_costs
-from pandora_regret.core.kernels.reference import BROKEN_BY_INDEX
+from pandora_regret.core.kernels.reference import BROKEN_AT_RANDOM
 from pandora_regret.core.priors import Exponential, LogNormal, Prior, Uniform
 from pandora_regret.core.priors.names import check_prior
 from pandora_regret.core.records import check_keys
@@ -301,7 +301,7 @@ def tempered_distractors(truth: IntArray, proba: FloatArray, temperature: Any) -
 
 
 def search_bills(truth: IntArray, proba: FloatArray, costs: FloatArray) -> FloatArray:
-    """The cost of every row's search under every cost vector (D, K), ties by class number: (D, n).
+    """The cost of every row's search under every cost vector (D, K), the mean over orders of ties: (D, n).
 
     Where instances have costs of their own, (D, N, K), rows are those of one model after the other, n = B N.
 
@@ -315,7 +315,7 @@ def search_bills(truth: IntArray, proba: FloatArray, costs: FloatArray) -> Float
     forecast, bills = read_forecast(truth, proba).check(), []
     for drawn in costs:
         prices = np.tile(drawn, (len(truth) // len(drawn), 1)) if costs.ndim == 3 else drawn
-        parts = realised_costs(forecast.with_costs(prices), BROKEN_BY_INDEX, copies=len(costs))
+        parts = realised_costs(forecast.with_costs(prices), BROKEN_AT_RANDOM, copies=len(costs))
         bills.append(np.concatenate([of_rows for _, of_rows in parts]))
     return np.array(bills)
 

@@ -499,13 +499,14 @@ def _add_power_losses(column, j, truth, cost, per_q_i, alpha, loss):
 
 @njit(**STEP)
 def _add_tests_before(column, j, truth, cost, per_q_i, tie, tested, spent):
-    """Whether class j is tested before the truth, and what that costs; of a tie, the lower number is."""
+    """The chance that class j is tested before the truth, one half in a tie, and what that costs."""
     for r in range(len(truth)):
         odds = types.float64(column[r]) / cost * per_q_i[r]
-        least_odds = 1 - tie if j < truth[r] else 1 + tie
-        is_before = 1.0 if (odds > least_odds) & (j != truth[r]) else 0.0
-        tested[r] += is_before
-        spent[r] += cost * is_before
+        is_before = 1.0 if odds > 1 + tie else 0.0
+        is_not_behind = 1.0 if odds > 1 - tie else 0.0
+        chance = (is_before + is_not_behind) / 2 if j != truth[r] else 0.0
+        tested[r] += chance
+        spent[r] += cost * chance
 
 
 @njit(**STEP)
