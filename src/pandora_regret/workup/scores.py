@@ -164,8 +164,11 @@ class WorkupRows:
     """Forecasts that were read before, some at a time, and what their work-up costs."""
 
     def __init__(self, workup: Workup, forecast: Forecast, prior: Prior | None = None, draws: int = DRAWS) -> None:
-        self.workup, self.policy = check_workup(workup), exact_policy(workup)
-        steps, self.draws, self.forecast = list(workup.step_index), read_count(draws, "draws"), forecast
+        self.workup = check_workup(workup)
+        self.policy = exact_policy(workup)
+        self.forecast = forecast
+        self.draws = read_count(draws, "draws")
+        steps = list(workup.step_index)
         self.prior = None if prior is None else read_prior(prior, steps, "the work-up's steps")
         self.columns = class_columns(forecast, workup)  # of each class
         self.classes = np.argsort(self.columns)  # of each column
@@ -186,43 +189,51 @@ class WorkupRows:
         for block, costs in self.costs_for_every_truth():
             yield block, (probabilities(block) * costs).sum(axis=1)
 
-    def least(self) -> Any:
+    def least(self) -> FloatArray:
         """What someone who knew the truth would pay, for each class in the order of columns, (K,)."""
-        return self._paid(np.eye(len(self.classes))[self.classes], self.classes[:, None])[:, 0]
+        certain = np.eye(len(self.classes))[self.classes]
+        return self._paid(certain, self.classes[:, None])[:, 0]
 
     def _blocks(self) -> Rows:
         """Rows, and their probabilities in the order of the work-up's classes."""
         for block in self.forecast.blocks():
             yield block, np.take(probabilities(block), self.columns, axis=1)
 
-    def _paid(self, p: FloatArray, truths: IntArray) -> Any:
+    def _paid(self, p: FloatArray, truths: IntArray) -> FloatArray:
         """What each row's policy costs under each of its truths, (n, T): at the work-up's costs, or on average.
 
         There is a closed form, or the mean is over draws that all forecasts share.
         """
-        costs, prior, policy = self.workup.costs, self.prior, self.policy
-        if prior is None:
-            return policy.paid(p, truths, costs)
-        if isinstance(policy, Nested):
-            return policy.paid(p, truths, costs / prior.mean, prior)
-        drawn = shared_draws(prior, self.draws, len(costs)) / prior.mean
-        policy.worth_loops(len(p) * len(drawn))
-        return sum(policy.paid(p, truths, costs * units) for units in drawn) / len(drawn)
+        costs = self.workup.costs
+        if self.prior is None:
+            return self.policy.paid(p, truths, costs)
+        if isinstance(self.policy, Nested):
+            return self.policy.paid(p, truths, costs / self.prior.mean, self.prior)
+        drawn = shared_draws(self.prior, self.draws, len(costs)) / self.prior.mean
+        self.policy.worth_loops(len(p) * len(drawn))
+        total = np.zeros(truths.shape)
+        for units in drawn:
+            total += self.policy.paid(p, truths, costs * units)
+        return total / len(drawn)
 
 
 def _read_rows(
-    y_true: Any, y_proba: Table, workup: Workup, prior: Prior | None, draws: int, labels: Any, *options: Any
+    y_true: Labels | None,
+    y_proba: Table,
+    workup: Workup,
+    prior: Prior | None,
+    draws: int,
+    labels: ArrayLike | None,
+    *options: Any,
 ) -> WorkupRows:
     """Forecasts, and the truth where there is one; columns without names are the work-up's classes."""
     check_workup(workup)
     if y_true is None:
         return WorkupRows(workup, read_probabilities(y_proba, labels, *options), prior, draws)
-    if (
-        labels is None
-        and not is_frame(y_proba)
-        and (is_frame(y_true) or np.asarray(y_true).dtype.kind not in "iuf")
-    ):
-        labels = list(workup.classes)
+    if labels is None and not is_frame(y_proba):
+        are_names = is_frame(y_true) or np.asarray(y_true).dtype.kind not in "iuf"
+        if are_names:
+            labels = list(workup.classes)
     return WorkupRows(workup, read_forecast(y_true, y_proba, labels, *options), prior, draws)
 
 

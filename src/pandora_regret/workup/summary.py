@@ -8,6 +8,7 @@ import numpy as np
 
 from pandora_regret.core.inputs import InputError, Names
 from pandora_regret.text import listed, money
+from pandora_regret.workup.data import Stop, WorkupStep
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.plan import plan_workup
 from pandora_regret.workup.policies import GraphPolicy, exact_policy
@@ -41,23 +42,31 @@ class Summary:
         return asdict(self)
 
     def to_text(self) -> str:
-        """For people."""
-        amount, likely = money(self.uninformed, self.currency), "all classes are equally likely"
-        last = f"If {likely}, at most {amount} is expected."
-        if self.least:
-            least = _range(self.least.values(), self.currency)
-            last = f"Someone who knew the truth would pay {least}; if {likely}, {amount} is expected."
+        """Classes, steps, ways to stop, the exact method and what is expected to be paid, in lines."""
+        stops = f"Ways to stop: {listed(self.stops)}." if self.stops else "No way to stop: the truth is found."
         states = "" if self.states is None else f" ({self.states:,} states)"
         lines = [
-            *([self.title] if self.title else []),
             f"{len(self.classes)} classes: {listed(self.classes)}.",
             f"{len(self.steps)} steps:",
             *(f"  {line}" for line in self.steps),
-            f"Ways to stop: {listed(self.stops)}." if self.stops else "No way to stop: the truth is found.",
+            stops,
             f"Exact method: {METHODS[self.method]}{states}.",
-            last,
+            self._expected(),
         ]
+        if self.title:
+            lines.insert(0, self.title)
         return "\n".join(lines)
+
+    def _expected(self) -> str:
+        """What is expected to be paid, and what someone who knew the truth would pay where that is known."""
+        amount = money(self.uninformed, self.currency)
+        if not self.least:
+            return f"If all classes are equally likely, at most {amount} is expected."
+        least = _range(self.least.values(), self.currency)
+        return (
+            f"Someone who knew the truth would pay {least}; "
+            f"if all classes are equally likely, {amount} is expected."
+        )
 
 
 def summarise(workup: Workup) -> Summary:
@@ -73,33 +82,59 @@ def summarise(workup: Workup) -> Summary:
     Summary
         Classes, steps, the exact method, the number of states, the range of costs; `to_text` says it in words.
     """
-    method: str = workup.method
-    n_classes, least, states = len(workup.classes), dict[str, float](), None
+    n_classes = len(workup.classes)
     alike = np.full((1, n_classes), 1 / n_classes)
+    method: str = workup.method
+    states = None
+    least = dict[str, float]()
     try:
         policy = exact_policy(workup)
     except InputError:  # too many states
-        method, uninformed = "planner", plan_workup(alike[0], workup).expected_cost
+        method = "planner"
+        uninformed = plan_workup(alike[0], workup).expected_cost
     else:
         uninformed = float(workup_entropy(alike, workup))
-        paid = workup_cost(list(workup.classes), np.eye(n_classes), workup, per_instance=True)
+        certain = np.eye(n_classes)
+        paid = workup_cost(list(workup.classes), certain, workup, per_instance=True)
         least = dict(zip(workup.classes, paid.tolist(), strict=True))
-        states = len(policy.graph.states) if isinstance(policy, GraphPolicy) else None
-    steps, stops = [], []
-    for step in workup.steps:
-        told = [workup.classes[k] for k in step.confirmed if k is not None]
-        shown = f"confirms {listed(told)}" if told and step.is_certain else f"shows {listed(step.outcomes)}"
-        after = f", after {listed(step.requires)}" if step.requires else ""
-        shown = f", {shown}" if len(step.outcomes) > 1 else ""
-        steps.append(f"{step.name}: {money(step.cost, workup.currency)}{after}{shown}")
-    for stop in workup.stops:
-        loss = _range(stop.losses, workup.currency)
-        words = f"names a class: {loss} if it is wrong" if stop.names_class else f"loses {loss}"
-        stops.append(f"{stop.name} ({words})")
-    about = (workup.title, workup.currency, workup.classes, tuple(steps), tuple(stops))
-    return Summary(*about, method, states, least, uninformed)
+        if isinstance(policy, GraphPolicy):
+            states = len(policy.graph.states)
+    return Summary(
+        title=workup.title,
+        currency=workup.currency,
+        classes=workup.classes,
+        steps=tuple(_step_line(step, workup) for step in workup.steps),
+        stops=tuple(_stop_line(stop, workup.currency) for stop in workup.stops),
+        method=method,
+        states=states,
+        least=least,
+        uninformed=uninformed,
+    )
+
+
+def _step_line(step: WorkupStep, workup: Workup) -> str:
+    """What a step costs, what it requires, and what it may show."""
+    line = f"{step.name}: {money(step.cost, workup.currency)}"
+    if step.requires:
+        line += f", after {listed(step.requires)}"
+    if len(step.outcomes) > 1:
+        confirmed = [workup.classes[k] for k in step.confirmed if k is not None]
+        if confirmed and step.is_certain:
+            line += f", confirms {listed(confirmed)}"
+        else:
+            line += f", shows {listed(step.outcomes)}"
+    return line
+
+
+def _stop_line(stop: Stop, currency: str) -> str:
+    """What a way to stop loses."""
+    loss = _range(stop.losses, currency)
+    words = f"names a class: {loss} if it is wrong" if stop.names_class else f"loses {loss}"
+    return f"{stop.name} ({words})"
 
 
 def _range(amounts: Collection[float], currency: str) -> str:
-    least, most = (money(pick(amounts), currency) for pick in (min, max))
+    """The smallest and the largest of some amounts, as money."""
+    least = money(min(amounts), currency)
+    most = money(max(amounts), currency)
     return least if least == most else f"{least} to {most}"
