@@ -129,16 +129,16 @@ class Bounds:
         """
         shares = np.where(outlook.masses > 0, outlook.masses / outlook.masses[0], 1.0)
         divergences = self.per_action(self.logs - np.log(shares)[:, None] * self.rows)  # (A, K), in nats
-        told = divergences[steps]
+        told_by_step = divergences[steps]
         costs = self.step_costs[steps]
         if price:
             prices = price * PRICES
         else:
-            mean_told = told @ outlook.w / outlook.masses[0]
+            mean_told = told_by_step @ outlook.w / outlook.masses[0]
             prices = FIRST_PRICES * np.min(costs / np.maximum(mean_told, ROUNDING))
         prices = np.maximum(prices, ROUNDING)
         gains = np.array(  # (prices, K)
-            [np.maximum(trial * told, costs[:, None]).sum(axis=0) - costs.sum() for trial in prices]
+            [np.maximum(trial * told_by_step, costs[:, None]).sum(axis=0) - costs.sum() for trial in prices]
         )
         bounds = prices * outlook.entropies[:, None] - self.rows @ (outlook.w * gains).T
         bounds -= self._room(outlook.w, prices) * outlook.masses[:, None]

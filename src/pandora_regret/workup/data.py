@@ -117,7 +117,7 @@ class WorkupData:
     def before(self) -> list[set[Pair]]:
         """For each step all that must have come before it, directly or not; graphlib.CycleError in a circle."""
         before = [set(pairs) for pairs in self.requires]
-        direct = {step: [earlier for earlier, _ in pairs] for step, pairs in enumerate(self.requires)}
+        direct = {step: list(dict(pairs)) for step, pairs in enumerate(self.requires)}
         for step in TopologicalSorter(direct).static_order():
             for earlier in direct[step]:
                 before[step] |= before[earlier]

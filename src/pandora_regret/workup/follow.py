@@ -5,6 +5,7 @@ from functools import cache
 from typing import TypeAlias
 
 import numpy as np
+from numpy.random import Generator
 
 from pandora_regret.core.inputs import FloatArray
 from pandora_regret.workup.data import HALF, ROUNDING, WorkupData, noisy_or
@@ -111,25 +112,12 @@ def cost_interval(
     if not any(step.counts for step in workup.steps):
         return None, None
     rng = np.random.default_rng(SEED)
-    cases = np.array(workup.cases)
 
     @cache
-    def drawn(number: int) -> FloatArray:
-        """The chances of a step's outcomes: as stated, or (draws, O, K) from the posterior."""
-        step = workup.steps[number]
-        if not step.counts:
-            return np.array(step.chances)
-        counts = np.array(step.counts)
-        rates = rng.standard_gamma(counts + HALF, (N_DRAWS, *counts.shape))
-        rates /= rates.sum(axis=1, keepdims=True)
-        for k, causes in workup.sets:
-            rates[..., k] = noisy_or(rates, step.normal, causes)
-        return rates
+    def drawn(step: int) -> FloatArray:
+        return draw_outcomes(workup, step, rng)
 
-    weights = p
-    if weights is None:  # shares that are stated are certain, those of counted cases are not
-        is_certain = cases.sum() < 1 + ROUNDING
-        weights = cases if is_certain else rng.standard_gamma(cases, (N_DRAWS, len(cases)))
+    weights = draw_shares(workup, rng) if p is None else p
     for name, value in found.items():
         number = workup.step_index[name]
         weights = weights * drawn(number)[..., workup.steps[number].outcome(value), :]
@@ -137,3 +125,24 @@ def cost_interval(
     means = (weights * costs).sum(axis=-1) / weights.sum(axis=-1)
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2]).tolist()
     return low, high
+
+
+def draw_outcomes(workup: WorkupData, number: int, rng: Generator) -> FloatArray:
+    """The chances of a step's outcomes: (O, K) as stated, or (draws, O, K) from the posterior of learned ones."""
+    step = workup.steps[number]
+    if not step.counts:
+        return np.array(step.chances)
+    counts = np.array(step.counts)
+    rates = rng.standard_gamma(counts + HALF, (N_DRAWS, *counts.shape))
+    rates /= rates.sum(axis=1, keepdims=True)
+    for k, causes in workup.sets:
+        rates[..., k] = noisy_or(rates, step.normal, causes)
+    return rates
+
+
+def draw_shares(workup: WorkupData, rng: Generator) -> FloatArray:
+    """The classes' shares: (K,) where they are stated, or (draws, K) from the posterior of counted cases."""
+    cases = np.array(workup.cases)
+    if cases.sum() < 1 + ROUNDING:
+        return cases
+    return rng.standard_gamma(cases, (N_DRAWS, len(cases)))

@@ -83,41 +83,58 @@ def learn_workup(
     (('no', 'yes'), (0.833..., 0.25))
     """
     old = {} if update is None else update.document
-    if update is not None and not combine:
-        combine = [tuple(update.classes[k] for k in causes) for _, causes in update.sets]
+    combine = combine or _combined_before(update)
     set_names = {frozenset(causes): " and ".join(causes) for causes in combine}
     columns, names = read_records(records, label)
     truth = [set_names.get(frozenset(name.split(" and ")), name) for name in names]
-    single_causes = sorted(set(truth) - set(set_names.values()))
-    causes = dict.fromkeys([*old.get("classes", ()), *chain.from_iterable(combine), *single_causes])
-    if len(causes) < 2:
-        problem = f"hold one class, {listed(list(causes))}"
-        raise InputError(problem, argument="records", fix="a work-up tells two at least apart")
+    causes = sorted(set(truth) - set(set_names.values()))
     steps = _learn_steps(
         columns,
         truth,
         fees=_fees(costs, old, columns),
         old_steps=old.get("steps", {}),
-        causes=single_causes,
-        reading=_Reading(bins, dict(cuts or {}), has_sets=bool(set_names)),
+        causes=causes,
+        reading=_Reading(bins, dict(cuts or {}), has_sets=bool(combine)),
     )
-    if wrong is None and not old:
-        wrong = TIMES_ALL_TESTS * sum(step["cost"] for step in steps.values())
-    stops = dict(old.get("stops", {}))
-    if wrong is not None:
-        stops[STOP] = {"wrong": wrong}
     unused = [name for name in columns if name not in steps]
     learned = {
-        "classes": [name for name in causes if name not in set_names.values()],
+        "classes": _all_classes(old, combine, causes),
         "combine": combine,
         "cases": Counter(old.get("cases", {})) + Counter(truth),
         "unit": unit,
         "notes": f"Not used as tests: {listed(unused, MOST_LISTED)}." if unused else "",
-        "stops": stops,
+        "stops": _stops(old, steps, wrong),
         "steps": steps,
     }
     stated = {key: value for key, value in learned.items() if value}
     return Workup(**{**old, **stated})
+
+
+def _combined_before(update: Workup | None) -> list[tuple[str, ...]]:
+    """The sets of causes that a work-up combines; none where there is no work-up yet."""
+    if update is None:
+        return []
+    sets = [members for _, members in update.sets]
+    return [tuple(update.classes[k] for k in members) for members in sets]
+
+
+def _all_classes(old: Fields, combine: Sequence[Sequence[str]], causes: list[str]) -> list[str]:
+    """The classes there were, those of sets, and those that cases had, each once."""
+    classes = list(dict.fromkeys([*old.get("classes", ()), *chain.from_iterable(combine), *causes]))
+    if len(classes) < 2:
+        problem = f"hold one class, {listed(classes)}"
+        raise InputError(problem, argument="records", fix="a work-up tells two at least apart")
+    return classes
+
+
+def _stops(old: Fields, steps: Fields, wrong: float | None) -> Fields:
+    """The ways to stop there were, and naming a class; unless its loss is said, ten times what all tests cost."""
+    stops = dict(old.get("stops", {}))
+    if wrong is None and not old:
+        wrong = TIMES_ALL_TESTS * sum(step["cost"] for step in steps.values())
+    if wrong is not None:
+        stops[STOP] = {"wrong": wrong}
+    return stops
 
 
 def _fees(costs: Mapping[str, float] | None, old: Fields, columns: Mapping[str, Any]) -> Mapping[str, float]:
