@@ -77,15 +77,17 @@ def find_columns(layout: Layout, source: Source, is_truth: bool = False) -> Colu
     Where the truth has a file of its own, that has no forecasts, and the others have only ids and forecasts.
     """
     layout, roles, needed = _of_file(source.in_layout(layout), source, is_truth)
-    named, prefix = layout.columns or {}, layout.proba_prefix or ""
+    named = layout.columns or {}
+    prefix = layout.proba_prefix or ""
     written = {name: named.get(name, f"{prefix}{name}") for name in layout.classes or named}
     asked = {role: getattr(layout, role.option) for role in SINGLE if role in roles}
     names = {role: role.usual if name is None else (name,) for role, name in asked.items()}
     meant = matched([*(layout.by or ()), *written.values(), *chain(*names.values())], source.kinds)
-    single, of_classes = Fields(), {*written.values()}
+    single = Fields()
+    of_classes = set(written.values())
     for role, usual in names.items():
-        there = (meant[name] for name in usual if name in meant)
-        column = next((name for name in there if asked[role] or name not in of_classes), None)
+        present = (meant[name] for name in usual if name in meant)
+        column = next((name for name in present if asked[role] or name not in of_classes), None)
         if column is not None:
             single[role.name] = column
         elif asked[role] is not None or role in needed:
@@ -100,7 +102,7 @@ def find_columns(layout: Layout, source: Source, is_truth: bool = False) -> Colu
         costs=_of_each_class(COSTS, layout, column_of, source),
         by=by,
         spelled=tuple((column, name) for name, column in meant.items() if column != name),
-        certain=any(getattr(layout, of) is not None for of in SETTLING),
+        certain=any(getattr(layout, setting) is not None for setting in SETTLING),
         listed=layout.classes is not None,
         **single,
     )
@@ -112,9 +114,11 @@ def find_columns(layout: Layout, source: Source, is_truth: bool = False) -> Colu
 
 def _of_file(layout: Layout, source: Source, is_truth: bool) -> tuple[Layout, set[Role], set[Role]]:
     """What a layout says of a file; the roles that single columns of it may have, and those that it must have."""
-    roles, needed = {*SINGLE}, {LABEL}
+    roles = set(SINGLE)
+    needed = {LABEL}
     if layout.truth is not None:
-        needed, roles = {ID, LABEL}, roles - {MODEL} if is_truth else {ID, MODEL}
+        needed = {ID, LABEL}
+        roles = roles - {MODEL} if is_truth else {ID, MODEL}
         nothing: Fields = dict.fromkeys(OF_FORECASTS if is_truth else OF_TRUTHS)
         layout = replace(layout, **nothing)
     if layout.votes_prefix is not None:
@@ -141,11 +145,13 @@ def _of_each_class(role: Role, layout: Layout, classes: Iterable[str], source: S
 
 def _no_column(role: Role, asked: str | None, source: Source) -> FileError:
     """The error for a column that was asked for, or that is needed."""
-    problem, fix = f"has no column {asked!r} (asked for as {role.name})", did_you_mean(asked or "", source.kinds)
     if asked is None:
         problem = f"has no {role.name} column ({', '.join(role.usual)}) among {quoted(source.kinds)}"
         values = "true classes" if role is LABEL else role.title
         fix = f"say which one holds the {values} ({role.option}, --{role.option}), {DESCRIBE}"
+    else:
+        problem = f"has no column {asked!r} (asked for as {role.name})"
+        fix = did_you_mean(asked, source.kinds)
     return FileError(problem, source.path, fix, argument=role.option)
 
 
@@ -203,8 +209,9 @@ def _sum_to(rows: Rows | None, columns: Iterable[str], totals: Sequence[int] = (
     if rows is None or not names:
         return False
     numbers = rows.forecasts(names)
-    sums, possible = np.sum(numbers, axis=0, dtype=np.float64), np.min(numbers, axis=0) >= 0
-    return any((possible & (np.abs(sums / of - 1) < ROUGHLY)).mean() > 0.5 for of in totals)
+    sums = np.sum(numbers, axis=0, dtype=np.float64)
+    possible = np.min(numbers, axis=0) >= 0
+    return any((possible & (np.abs(sums / total - 1) < ROUGHLY)).mean() > 0.5 for total in totals)
 
 
 def with_known_classes(models: Sequence[Predictions], priced: Collection[str] | None = None) -> list[Predictions]:
@@ -219,7 +226,8 @@ def with_known_classes(models: Sequence[Predictions], priced: Collection[str] | 
     for number, model in enumerate(models):
         if model.columns.certain or not (priced or len(shared) > 1):
             continue
-        rows, columns = _first_rows(model), model.columns
+        rows = _first_rows(model)
+        columns = model.columns
         first = texts_of(rows.column(columns.label)) if rows and columns.label else ()
         labels = {*model.labels_apart, *first} - {None}
         # a label without a price is a class, too: whoever reads prices says that it has none
@@ -233,7 +241,8 @@ def with_known_classes(models: Sequence[Predictions], priced: Collection[str] | 
 
 def _spelled_alike(models: Sequence[Predictions]) -> list[Predictions]:
     """The models with their classes called as the truth calls them, or the first model that has them."""
-    names, alike = dict.fromkeys(name for model in models for name in model.labels_apart), list[Any]()
+    names = dict.fromkeys(name for model in models for name in model.labels_apart)
+    alike: list[Predictions] = []
     for model in models:
         meant = matched(model.classes, names)
         meant = {name: other for name, other in meant.items() if name != other}
@@ -266,10 +275,11 @@ def over_all_options(models: Sequence[Predictions]) -> list[Predictions]:
     return whole
 
 
-def _with_classes(model: Predictions, column_of: Mapping[str, str], **about: Any) -> Predictions:
-    """The model with other classes, or other names of them."""
-    classes, forecasts = tuple(column_of), tuple(column_of.values())
-    return replace(model, columns=replace(model.columns, classes=classes, forecasts=forecasts, **about))
+def _with_classes(model: Predictions, column_of: Mapping[str, str], **changes: Any) -> Predictions:
+    """The model with other classes, or other names of them, and further changes of its columns."""
+    classes = tuple(column_of)
+    forecasts = tuple(column_of.values())
+    return replace(model, columns=replace(model.columns, classes=classes, forecasts=forecasts, **changes))
 
 
 def _check_lists(model: Predictions, others: Collection[str]) -> None:
@@ -277,7 +287,8 @@ def _check_lists(model: Predictions, others: Collection[str]) -> None:
     lists = [source for source in model.sources if isinstance(source, ListedRows)]
     if not lists:
         return
-    other, named = lists[0].other, tuple(name for source in lists for name in source.named)
+    other = lists[0].other
+    named = tuple(name for source in lists for name in source.named)
     labels = [str(label) for label in labels_of(model) if label is not None]
     if other is not None and (clash := matched([other], [*labels, *others])):
         whose = "is the truth of some cases" if matched([other], labels) else "is a class of another model"
@@ -309,7 +320,9 @@ def scaled(model: Predictions) -> Predictions:
 
 def _by_labels(model: Predictions) -> Predictions:
     """Columns are classes if they occur as labels, also those that hold text in some place."""
-    columns, source, labels = model.columns, model.sources[0], labels_of(model, until_all=True)
+    columns = model.columns
+    source = model.sources[0]
+    labels = labels_of(model, until_all=True)
     if model.layout.unlabelled:
         labels.pop(None, None)
     if not labels:
@@ -337,7 +350,8 @@ def _by_labels(model: Predictions) -> Predictions:
 def labels_of(model: Predictions, until_all: bool = False) -> dict[Any, None]:
     """The labels that occur, None for missing ones; perhaps read only until all classes are among them."""
     labels: dict[Any, None] = dict.fromkeys(model.labels_apart)
-    column, k = model.columns.label, len(model.classes)
+    column = model.columns.label
+    k = len(model.classes)
     for rows in model.walk([column]) if column else ():
         distinct, codes = coded(rows.column(column))
         labels |= dict.fromkeys(distinct[code] for code in np.flatnonzero(np.bincount(codes)).tolist())

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -75,7 +76,8 @@ def open_predictions(path: AnyPath | Sequence[AnyPath], layout: Layout | None = 
     paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
     if not paths:
         raise InputError("no file of predictions: pass at least one path.", argument="path")
-    return open_models([ModelFiles(tuple(os.fspath(each) for each in paths), layout or Layout())])
+    names = tuple(os.fspath(name) for name in paths)
+    return open_models([ModelFiles(names, layout or Layout())])
 
 
 def open_models(
@@ -100,10 +102,11 @@ def open_models(
     list of Predictions
         One for each model.
     """
-    models, told = list[Predictions](), [RAISED] * len(files)
+    models = list[Predictions]()
+    listeners: list[Problems] = [RAISED] * len(files)
     if failures is not None:
-        told = [_Failed(failures, one.name or stem_of(str(one.paths[0]))) for one in files]
-    for table in _understood(files, priced, told):
+        listeners = [_Failed(failures, model.name or stem_of(str(model.paths[0]))) for model in files]
+    for table in _understood(files, priced, listeners):
         with table.problems.noting():
             models += models_of(replace(table, problems=RAISED))
     return models
@@ -121,14 +124,16 @@ class _Failed(Problems):
 
 
 def _understood(
-    files: Sequence[ModelFiles], priced: Collection[str] | None, told: Sequence[Problems]
+    files: Sequence[ModelFiles], priced: Collection[str] | None, listeners: Sequence[Problems]
 ) -> list[Predictions]:
-    """The tables of files that go together; each one of `told` is told what is wrong with its own."""
-    tables, understood, layout = list[Predictions](), list[Predictions](), files[0].layout if files else Layout()
+    """The tables of files that go together; each of the listeners is told what is wrong with its own."""
+    tables = list[Predictions]()
+    understood = list[Predictions]()
+    layout = files[0].layout if files else Layout()
     truth = None if layout.truth is None else read_truth(layout)
-    for one, problems in zip(files, told, strict=True):
+    for model_files, problems in zip(files, listeners, strict=True):
         with problems.noting():
-            tables.append(replace(table_of(one), truth=truth, problems=problems))
+            tables.append(replace(table_of(model_files), truth=truth, problems=problems))
     for table in with_known_classes(tables, priced):
         with table.problems.noting():
             understood.append(settled(table))
@@ -137,22 +142,25 @@ def _understood(
 
 def table_of(files: ModelFiles) -> Predictions:
     """The table in the files of a model, as far as names of columns tell what it is."""
-    layout, named = files.layout, files.name is not None
+    layout = files.layout
     sources = tuple(open_source(path, layout.classes, layout.dialect) for path in files.paths)
     source, *parts = sources
     columns = find_columns(layout, source)
     for part in parts:
-        theirs = find_columns(layout, part)
-        lacking = {*columns.wanted} - {*theirs.wanted}
-        if differ := sorted({*columns.forecasts} ^ {*theirs.forecasts} | lacking):
+        columns_of_part = find_columns(layout, part)
+        lacking = set(columns.wanted) - set(columns_of_part.wanted)
+        differ = sorted(set(columns.forecasts) ^ set(columns_of_part.forecasts) | lacking)
+        if differ:
             raise FileError(f"and {source.path} differ in the columns {quoted(differ)}", part.path, PARTS)
     of_format = replace(layout, logits=any(part.in_layout(layout).logits for part in sources))
-    return Predictions(files.name or stem_of(source.path), sources, columns, of_format, is_named=named)
+    name = files.name or stem_of(source.path)
+    return Predictions(name, sources, columns, of_format, is_named=files.name is not None)
 
 
 def models_of(model: Predictions) -> list[Predictions]:
     """The models in a table: one for every value of the model column, in order of appearance."""
-    column, names = model.columns.model or "", dict[str, None]()
+    column = model.columns.model or ""
+    names = dict[str, None]()
     for rows in model.walk([column]) if column else ():
         distinct = texts_of(rows.column(column).unique()).tolist()
         if None in distinct:
@@ -185,8 +193,11 @@ class Inspected(Collected):
 
     def __init__(self, path: str, name: str) -> None:
         super().__init__()
-        self.path, self.name, self.read = path, name, list[Batch]()  # all rows of each model
-        self.models, self.labels = Counter[str](), Counter[str]()  # rows of each model, and of each class
+        self.path = path
+        self.name = name
+        self.read = list[Batch]()  # all rows of each model
+        self.models = Counter[str]()  # rows of each model
+        self.labels = Counter[str]()  # rows of each class
 
     @property
     def fine(self) -> bool:
@@ -195,7 +206,9 @@ class Inspected(Collected):
 
     def add(self, table: Predictions) -> None:
         """Read a table as for a score."""
-        self.columns, self.done, wanted = table.columns, table.done, set(table.columns.wanted)
+        wanted = set(table.columns.wanted)
+        self.columns = table.columns
+        self.done = table.done
         self.unused = [name for name in table.sources[0].kinds if name not in wanted]
         for batch in read_models(models_of(table)):
             self.read.append(batch)
@@ -226,15 +239,16 @@ def inspect_models(
     tuple
         What is in each table, and what keeps tables from going together.
     """
-    results = [Inspected(str(one.paths[0]), one.name or str(one.paths[0])) for one in files]
-    together, layout = Collected(), files[0].layout
+    results = [Inspected(str(model.paths[0]), model.name or str(model.paths[0])) for model in files]
+    together = Collected()
+    layout = files[0].layout
     with together.noting():
         for table in _understood(files, None if prices is None else prices.costs.keys(), results):
             assert isinstance(table.problems, Inspected)
             with table.problems.noting():
                 table.problems.add(table)
             progress()
-    batches = [batch for one in results if one.fine for batch in one.read]
+    batches = [batch for result in results if result.fine for batch in result.read]
     models = [batch.model for batch in batches]
     with together.noting("prices", () if prices is None else (prices.source,)):
         if prices is not None and batches:
@@ -293,37 +307,51 @@ def read_together(
     Together
         The models by their names, and their rows.
     """
-    names, batches, truth = unique_names(opened), list[Batch](), opened[0].truth
+    names = unique_names(opened)
+    batches = list[Batch]()
+    truth = opened[0].truth
     for batch in read_models(opened):
         batches.append(batch)
         progress()
-    done: AllDone = ()
-    if truth is not None:
-        forecast = {name for batch in batches for name in np.asarray(batch.ids).tolist()}
-        n, path = len({*np.asarray(truth.ids).tolist()} - forecast), truth.path
-        sentence = f"{counted(n, 'case')} of {path} that no model forecasts left out"
-        done = noted("truths left out", n, sentence, path)
+    done = () if truth is None else _truths_left_out(truth, batches)
     if common:
         batches, left_out = common_rows(batches, names)
         done += left_out
     batches = align(batches, names)
-    orders = [name for name, one in zip(names, opened, strict=True) if one.order_only]
-    if orders and (others := [name for name in names if name not in orders]):
+    orders = [name for name, model in zip(names, opened, strict=True) if model.order_only]
+    with_probabilities = [name for name in names if name not in orders]
+    if orders and with_probabilities:
         why = f"because {listed(orders)} {'has' if len(orders) == 1 else 'have'} no probabilities"
-        done += noted("order only", len(others), f"{listed(others)} scored by order alone, too, {why}")
-    done += tuple(dict.fromkeys(each for one in opened for each in one.done))
+        sentence = f"{listed(with_probabilities)} scored by order alone, too, {why}"
+        done += noted("order only", len(with_probabilities), sentence)
+    done += tuple(dict.fromkeys(chain.from_iterable(model.done for model in opened)))
     for name, batch in zip(names, batches, strict=True):
         done += (*batch.changes.done(name), *_zeros(name, batch))
     return Together(names, batches, done)
 
 
+def _truths_left_out(truth: Batch, batches: Sequence[Batch]) -> AllDone:
+    """How many cases of the truth's own file no model forecasts."""
+    forecast = {name for batch in batches for name in np.asarray(batch.ids).tolist()}
+    n = len(set(np.asarray(truth.ids).tolist()) - forecast)
+    sentence = f"{counted(n, 'case')} of {truth.path} that no model forecasts left out"
+    return noted("truths left out", n, sentence, truth.path)
+
+
 def unique_names(opened: Sequence[Predictions]) -> list[str]:
     """Each model's own name; those that two files share are told apart by their files."""
-    times = Counter(one.name for one in opened)
-    apart = [one.path if one.only is None else f"{one.name} ({one.path})" for one in opened]
-    names = [one.name if times[one.name] == 1 else name for one, name in zip(opened, apart, strict=True)]
-    if twice := next((name for name, n in Counter(names).items() if n > 1), None):
-        raise InputError(f"{twice} is given twice: give each file once.")
+    times = Counter(model.name for model in opened)
+    names = []
+    for model in opened:
+        if times[model.name] == 1:
+            names.append(model.name)
+        elif model.only is None:
+            names.append(model.path)
+        else:
+            names.append(f"{model.name} ({model.path})")
+    for name, n in Counter(names).items():
+        if n > 1:
+            raise InputError(f"{name} is given twice: give each file once.")
     return names
 
 
@@ -380,7 +408,8 @@ def read_row(
     """
     layout = replace(layout, unlabelled=True, truth=None)
     [table] = with_known_classes([table_of(ModelFiles((os.fspath(path),), layout))], priced)
-    model, column = scaled(table), None if case is None else table.columns.id
+    model = scaled(table)
+    column = None if case is None else table.columns.id
     if not model.classes:
         raise FileError("has no columns of numbers", model.path, "write one per class, its probability")
     if row is None and case is None:
@@ -398,10 +427,13 @@ def read_row(
     rows = _rows_called(wanted, replace(model, columns=columns))
     if len(rows) != 1:
         problem = f"has {len(rows) or 'no'} row{'s' * (len(rows) > 1)} whose {column or 'number'} is {wanted!r}"
-        fix = f"say which with --row: {' or '.join(str(1 + one.places[0]) for one in rows)}" if rows else None
+        places = " or ".join(str(1 + found.places[0]) for found in rows)
+        fix = f"say which with --row: {places}" if rows else None
         raise FileError(problem, model.path, fix, argument="row" if case is None else "ids", value=wanted)
     [batch] = rows
-    forecast, classes, place = batch.values[0], np.array(model.classes, dtype=object), batch.place(0)
+    forecast = batch.values[0]
+    classes = np.array(model.classes, dtype=object)
+    place = batch.place(0)
     own = slice(None)
     if model.is_list:  # the options that it has itself
         own = forecast > (-np.inf if model.logits else 0)
@@ -411,7 +443,8 @@ def read_row(
 
 def _rows_called(wanted: str, model: Predictions) -> list[Batch]:
     """The rows of this id; without ids, the one of this number."""
-    batches, column = list[Batch](), model.columns.id
+    batches = list[Batch]()
+    column = model.columns.id
     for rows in model.walk(model.columns.wanted, ROWS_AT_ONCE):
         names = rows.ids(column) if column else 1 + rows.numbers
         batches += [model.batch(rows.some(at)) for at in np.flatnonzero(names.astype(str) == wanted).tolist()]
