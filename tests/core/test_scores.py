@@ -17,6 +17,7 @@ from pandora_regret import (
     pandora_regret,
     search_cost,
 )
+from pandora_regret.metrics import METRICS
 
 K = 4
 SCORES = {
@@ -152,3 +153,16 @@ def test_a_likelier_truth_never_scores_worse(logits, gain, data):
     better[truth] += gain
     scores = pandora_regret([truth] * 2, [logits, better], alpha=alpha, logits=True, per_instance=True)
     assert scores[1] <= scores[0] * (1 + 1e-13)
+
+
+def test_the_figures_that_clinicians_read_are_those_of_the_score():
+    scores = [pandora_regret([0], [forecast]) for forecast in ([0.6, 0.2, 0.2], [0.2, 0.4, 0.4])]
+    assert scores == pytest.approx([0.037, 0.667], abs=5e-4)
+    assert [pandora_regret([0], [forecast]) for forecast in ([1.0, 0.0, 0.0], [0.0, 0.5, 0.5])] == [0.0, 1.0]
+
+
+def test_the_excess_burden_is_twice_what_is_spent_on_wrong_tests():
+    rng = np.random.default_rng(0)
+    truth, table = rng.integers(4, size=20), rng.dirichlet(np.ones(4), 20)
+    waste = expected_search_cost(truth, table, per_instance=True) - 0.5
+    assert METRICS["excess_burden"](truth, table) == pytest.approx(2 * waste.mean(), rel=1e-12)
