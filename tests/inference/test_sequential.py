@@ -45,6 +45,15 @@ def test_a_fair_game_leaves_mean_wealth_at_one():
     np.testing.assert_allclose(total, 1.0, rtol=1e-12)
 
 
+def test_what_is_staked_on_the_first_increment():
+    """Three quarters of the wealth, in the shares of bets from 1 % to 90 % of what could be lost."""
+    bets = EProcess(LEVEL)
+    bets.update(np.array([[1.0], [-1.0], [1.0]]), np.ones(1))
+    won = 0.03 * 1.01 + 0.07 * 1.05 + 0.2 * 1.12 + 0.3 * 1.25 + 0.26 * 1.5 + 0.14 * 1.9
+    lost = 0.03 * 0.99 + 0.07 * 0.95 + 0.2 * 0.88 + 0.3 * 0.75 + 0.26 * 0.5 + 0.14 * 0.1
+    assert bets.evidence == pytest.approx((0.75 * won, 0.75 * lost))
+
+
 def share_of_start(k):
     """What the k-th start after the beginning has to play with."""
     return (1 - loops.FROM_THE_BEGINNING) / loops.OF_ALL_STARTS * k**-loops.DECAY

@@ -12,9 +12,12 @@ def displaced(tables: FloatArray) -> float:
 
     0 unless Pearson's statistic exceeds its mean by ten standard deviations, which no chance does.
     """
-    rows, columns = tables.sum(axis=2, keepdims=True), tables.sum(axis=1, keepdims=True)
+    rows = tables.sum(axis=2, keepdims=True)
+    columns = tables.sum(axis=1, keepdims=True)
     expected = rows * columns / np.maximum(rows.sum(axis=1, keepdims=True), 1)
     apart = tables - expected
     freedom = np.prod([np.maximum((sums > 0).sum(axis=(1, 2)), 1) - 1 for sums in (rows, columns)], axis=0)
     excess = (apart[expected > 0] ** 2 / expected[expected > 0]).sum() - freedom.sum()
-    return float(np.abs(apart).sum() / 2 / tables.sum()) if excess > BEYOND * np.sqrt(2 * freedom.sum()) else 0.0
+    if excess <= BEYOND * np.sqrt(2 * freedom.sum()):
+        return 0.0
+    return float(np.abs(apart).sum() / 2 / tables.sum())

@@ -19,13 +19,15 @@ class Estimate:
     warning: str | None = field(default=None, metadata={"optional": True})
 
     def mapped(self, change: Callable[[float], float]) -> Estimate:
-        """The same in another unit, or tidied up."""
-        value, low, high = (None if x is None else change(x) for x in (self.value, self.low, self.high))
+        """The number and its limits, each changed by a function that keeps their order: another unit, say."""
+        value = None if self.value is None else change(self.value)
+        low = None if self.low is None else change(self.low)
+        high = None if self.high is None else change(self.high)
         return replace(self, value=value, low=low, high=high)
 
     @property
     def turned(self) -> Estimate:
-        """The same difference seen from the other side."""
+        """The difference seen from the other side: the number and its limits with opposite signs."""
         less = self.mapped(lambda amount: -amount)
         return replace(less, low=less.high, high=less.low)
 

@@ -31,7 +31,8 @@ def effective_of_sums(weight: Any, second: Any, fourth: Any) -> Any:
     variance is as uncertain as that of ``(sum h^2)^2 / sum h^4`` (Satterthwaite). With very unequal weights the
     first gives intervals that are too narrow, the second such that are too wide; their harmonic mean covers.
     """
-    kish, satterthwaite = weight**2 / second, second**2 / fourth
+    kish = weight**2 / second
+    satterthwaite = second**2 / fourth
     return 2 / (1 / kish + 1 / satterthwaite)
 
 
@@ -102,9 +103,11 @@ def interval_by_classes(
     if effective < FEWEST:
         return NO_LIMITS
     occurs, named, right = counts
-    both, either = occurs + named, occurs + named - right
+    both = occurs + named
+    either = both - right
     n = np.where(either > 0, either * effective / occurs.sum(), 1.0)  # no count of a class that is absent moves
-    ratio, value = _quantile(effective, level) ** 2 / n, float(of_counts(occurs, named, right))
+    ratio = _quantile(effective, level) ** 2 / n
+    value = float(of_counts(occurs, named, right))
     reach = []
     for share in _wilson(np.divide(right, either, out=np.zeros_like(right), where=either > 0), ratio):
         moved = np.where(np.eye(len(right), dtype=bool), share * both / (1 + share), right)
@@ -139,7 +142,8 @@ def corrected_interval(
     Replicates spread less than estimates do, and know nothing of t: the percentiles are those that belong to t
     standard errors (Hesterberg's expanded percentiles), then moved as Efron's BCa does.
     """
-    bias, reach = _score_below(replicates, value), _quantile(effective, level) / math.sqrt(1 - 1 / effective)
+    bias = _score_below(replicates, value)
+    reach = _quantile(effective, level) / math.sqrt(1 - 1 / effective)
     ends = bias + np.array([-reach, reach])
     skew = np.clip(acceleration, *LEAST_AND_MOST_SKEW)
     low, high = np.quantile(replicates, [NORMAL.cdf(end) for end in bias + ends / (1 - skew * ends)])
@@ -153,7 +157,8 @@ def corrected_p_value(
     drawn = np.where(np.abs(replicates) <= rounding, 0.0, replicates)
     if not drawn.any():
         return 1.0
-    bias, below = _score_below(drawn, value), _score_below(drawn, 0.0)
+    bias = _score_below(drawn, value)
+    below = _score_below(drawn, 0.0)
     end = (below - bias) / (1 + np.clip(acceleration, *LEAST_AND_MOST_SKEW) * (below - bias))
     t = (end - bias) * math.sqrt(1 - 1 / effective)
     return max(min(1.0, 2 * student_tail(effective - 1, abs(t))), 2 / (len(drawn) + 1))
@@ -185,11 +190,13 @@ def percentiles(replicates: FloatArray, level: float) -> tuple[FloatArray, Float
 
 def _wilson(share: FloatArray, ratio: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Limits of proportions, where `ratio` is ``t^2 / n``."""
-    centre, half = share + ratio / 2, np.sqrt(ratio * (share * (1 - share) + ratio / 4))
+    centre = share + ratio / 2
+    half = np.sqrt(ratio * (share * (1 - share) + ratio / 4))
     return np.maximum(0.0, (centre - half) / (1 + ratio)), np.minimum(1.0, (centre + half) / (1 + ratio))
 
 
 def _quantile(effective: float, level: float) -> float:
+    """How many standard errors Student's interval of a level reaches to either side."""
     return student_quantile(effective - 1, (1 + level) / 2)
 
 

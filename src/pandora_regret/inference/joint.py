@@ -77,7 +77,8 @@ class Figure:
         if len(self.influence) > MANY:
             return 0.0
         squares = self.influence**2
-        second, third = squares.sum(), (squares * self.influence).sum()
+        second = squares.sum()
+        third = (squares * self.influence).sum()
         return float(third / (6 * second**1.5)) if second > 0 else 0.0
 
     def limits(self, level: float, is_proportion: bool = False, is_mean: bool = True) -> Limits:
@@ -102,7 +103,8 @@ class Figure:
 
         None where it is not known. What is below `scale` times 1e-12 is rounding.
         """
-        value, skew = 0.0 if abs(self.value) <= ROUNDING * scale else self.value, self.acceleration
+        value = 0.0 if abs(self.value) <= ROUNDING * scale else self.value
+        skew = self.acceleration
         student = student_p_value(value, self.error, self.effective, scale, skew)
         if self.replicates is None or student is None:
             return student
@@ -114,8 +116,10 @@ class Figure:
         By ``(E|x|)^2 / E x^2`` of what lies off the median: 0.64 for normal values, m / G where m of G values
         differ from the others by the same amount.
         """
-        shares = self.shares[weigh := self.shares > 0]
-        values, units = self.influence[weigh] / shares, len(shares)
+        has_weight = self.shares > 0
+        shares = self.shares[has_weight]
+        values = self.influence[has_weight] / shares
+        units = len(shares)
         order = np.argsort(values)
         median = values[order][np.searchsorted(np.cumsum(shares[order]), 0.5)]
         deviation = np.abs(values - median)
@@ -151,8 +155,10 @@ def chances_of_least(figures: Sequence[Figure], seed: int) -> tuple[FloatArray, 
     if replicates:
         draws = np.stack(replicates, axis=1)
     else:
-        values, psi = [figure.value for figure in figures], np.stack([each.influence for each in figures], axis=1)
-        covariance, rng = psi.T @ psi / (1 - (figures[0].shares ** 2).sum()), np.random.default_rng(seed)
+        values = [figure.value for figure in figures]
+        influences = np.stack([figure.influence for figure in figures], axis=1)
+        covariance = influences.T @ influences / (1 - (figures[0].shares ** 2).sum())
+        rng = np.random.default_rng(seed)
         draws = rng.multivariate_normal(values, covariance, NORMAL_DRAWS, check_valid="ignore", method="eigh")
     noise = 1e-6 * draws.std(axis=0).max() + ROUNDING * np.abs(draws).max()  # of the covariance's square root
     lowest = draws.min(axis=1, keepdims=True)
@@ -174,17 +180,21 @@ def contrast(here: Figure, rest: Figure) -> Contrast:
 
     Units that are all alike say nothing of how others vary: they are taken to vary as those of the rest do.
     """
-    squares = [(part.shares**2).sum() for part in (here, rest)]
-    ours, theirs = here.error**2, rest.error**2
+    squares_here = (here.shares**2).sum()
+    squares_rest = (rest.shares**2).sum()
+    variance_rest = rest.error**2
+    variance_here = here.error**2
     if here.error <= ROUNDING * abs(here.value):
-        ours = theirs * squares[0] / squares[1]
-    together = (here.influence * rest.influence).sum() / math.sqrt(_free(squares[0]) * _free(squares[1]))
-    error = math.sqrt(max(ours + theirs - 2 * together, 0.0))
+        variance_here = variance_rest * squares_here / squares_rest
+    covariance = (here.influence * rest.influence).sum() / math.sqrt(_free(squares_here) * _free(squares_rest))
+    error = math.sqrt(max(variance_here + variance_rest - 2 * covariance, 0.0))
     freedom = np.array([here.effective, rest.effective]) - 1
     with np.errstate(invalid="ignore", divide="ignore"):
-        welch = (ours + theirs) ** 2 / (ours**2 / freedom[0] + theirs**2 / freedom[1])
+        spread = variance_here**2 / freedom[0] + variance_rest**2 / freedom[1]
+        welch = (variance_here + variance_rest) ** 2 / spread
     effective = 1 + float(welch if np.isfinite(welch) else freedom.sum())
-    value, influence = here.value - rest.value, here.influence - rest.influence
+    value = here.value - rest.value
+    influence = here.influence - rest.influence
     return Contrast(value, influence, here.shares, error=error, effective=effective)
 
 
@@ -226,4 +236,4 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     order = np.argsort(p, kind="stable")  # what is not known comes last
     adjusted = np.empty(len(p))
     adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * (len(p) - np.arange(len(p)))), 1.0)
-    return [None if np.isnan(each) else float(each) for each in adjusted]
+    return [None if np.isnan(value) else float(value) for value in adjusted]

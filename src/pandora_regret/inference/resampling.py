@@ -20,13 +20,21 @@ from pandora_regret.inference.keyed import GOLDEN, Keys, mixed
 Counts: TypeAlias = NDArray[np.uint8]
 
 LARGEST_DRAW = 20  # of Poisson(1): beyond it lies less than one draw in 2^64
-WEIGHTS_AT_ONCE, REPLICATES_AT_ONCE = 1 << 22, 64
+WEIGHTS_AT_ONCE = 1 << 22
+REPLICATES_AT_ONCE = 64
 SMALL_PRODUCT = 1 << 18  # multiplications that BLAS does without threads
 
 
-_below = [math.fsum(math.exp(-1) / math.factorial(k) for k in range(n + 1)) for n in range(LARGEST_DRAW)]
-LIMITS = np.array([min(round(share * 2**64), 2**64 - 1) for share in _below], dtype=np.uint64)
-"""Where the cumulative distribution of Poisson(1) crosses, on the scale of 64-bit integers."""
+def _poisson_limits() -> Keys:
+    """Where the cumulative distribution of Poisson(1) lies at 0, 1, ..., on the scale of 64-bit integers."""
+    limits = []
+    for n in range(LARGEST_DRAW):
+        share = math.fsum(math.exp(-1) / math.factorial(k) for k in range(n + 1))
+        limits.append(min(round(share * 2**64), 2**64 - 1))
+    return np.array(limits, dtype=np.uint64)
+
+
+LIMITS = _poisson_limits()
 
 
 def poisson_weights(keys: Any, replicates: int | range, seed: int = 0) -> Counts:
@@ -66,7 +74,7 @@ def poisson_weights(keys: Any, replicates: int | range, seed: int = 0) -> Counts
 
 
 def weights_in_parts(keys: Keys, replicates: int, seed: int = 0) -> Iterator[tuple[slice, Counts]]:
-    """The same weights, some replicates at a time, so that they need little memory."""
+    """What `poisson_weights` returns, some replicates at a time, so that they need little memory."""
     step = min(REPLICATES_AT_ONCE, max(1, WEIGHTS_AT_ONCE // max(1, len(keys))))
     for start in range(0, replicates, step):
         numbers = range(start, min(start + step, replicates))
@@ -89,10 +97,11 @@ def _fill(states: Keys, streams: Keys, limits: Keys, weights: Counts) -> None:
 
 
 def _fill_by_loops(states: Any, streams: Any, limits: Any, weights: Any) -> None:
-    """The same, for numba, which makes vector code of comparisons with every limit."""
+    """Fill the weights as `_fill` does, for numba, which makes vector code of comparisons with every limit."""
     for r in range(len(streams)):
         for i in range(len(states)):
-            drawn, count = mixed(states[i] + streams[r]), 0
+            drawn = mixed(states[i] + streams[r])
+            count = 0
             for k in range(LARGEST_DRAW):
                 count += drawn >= limits[k]
             weights[r, i] = count

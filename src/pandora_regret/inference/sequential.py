@@ -143,21 +143,23 @@ class EProcess(Stored):
         That one is as likely beforehand as all others together, which are equally likely.
         """
         bets, windows = self._folded()
-        capital = self._evidence()
-        largest = capital.max(axis=1)
-        own_capital = STAKES * np.exp(np.minimum(bets[:-1, :, loops.WEALTH], loops.MOST_LOG))
-        odds = own_capital.sum(axis=2)[np.arange(WINDOWS - 1), capital.argmax(axis=1)]
-        odds[1:] /= max(int(self.clock[loops.STARTS]), 1)
-        window = int((odds * (largest >= 1 / self.level)).argmax())
+        window = self._likeliest(bets)
         start, weight, count, total, total_low, total_high = windows[window].tolist()
-        mean = total / max(count, 1.0)
-        log_weight = np.log(max(weight, TINY))
-        enough = -np.log(self.level)
-        below = (total - total_low) / max(count, 1.0)
-        above = (total_high - total) / max(count, 1.0)
-        low = loops.end(mean, below, bets[window, 0], np.log(STAKES), log_weight, enough)
-        high = -loops.end(-mean, above, bets[window, 1], np.log(STAKES), log_weight, enough)
+        count = max(count, 1.0)
+        mean = total / count
+        rest = (np.log(STAKES), np.log(max(weight, TINY)), -np.log(self.level))
+        low = loops.end(mean, (total - total_low) / count, bets[window, 0], *rest)
+        high = -loops.end(-mean, (total_high - total) / count, bets[window, 1], *rest)
         return Claim(int(start), mean, float(low), float(high))
+
+    def _likeliest(self, bets: FloatArray) -> int:
+        """The likeliest of the windows in which there is evidence enough; the first, if there is none."""
+        capital = self._evidence()
+        wealth = np.exp(np.minimum(bets[:-1, :, loops.WEALTH], loops.MOST_LOG))
+        side = capital.argmax(axis=1)
+        odds = (STAKES * wealth).sum(axis=2)[np.arange(WINDOWS - 1), side]
+        odds[1:] /= max(int(self.clock[loops.STARTS]), 1)
+        return int((odds * (capital.max(axis=1) >= 1 / self.level)).argmax())
 
     def _folded(self) -> tuple[FloatArray, FloatArray]:
         """Bets and windows with the present block in all of these."""

@@ -302,8 +302,8 @@ def rank(values, scale, tree, n, breaks, shares):
     for t in range(len(values)):
         place = n_bins / 2 + PER_OCTAVE * log2(max(values[t] / scale, LEAST))
         b = int(min(max(place, 0), n_bins - 1))
-        below, here = _count_up_to(tree, b), 1
-        here += _count_up_to(tree, b + 1) - below
+        below = _count_up_to(tree, b)
+        here = 1 + _count_up_to(tree, b + 1) - below
         k = b + 1
         while k <= n_bins:
             tree[k] += 1

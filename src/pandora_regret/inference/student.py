@@ -39,7 +39,8 @@ def student_quantile(freedom: float, share: float) -> float:
 
     By Newton's method from 0: the tail is convex, so that no step goes too far.
     """
-    t, unit = 0.0, _area(freedom, 0.0)
+    t = 0.0
+    unit = _area(freedom, 0.0)
     for _ in range(MOST_STEPS):
         excess = _area(freedom, t) / unit / 2 - (1 - share)
         step = 2 * unit * excess / float(_heights(freedom, t))
