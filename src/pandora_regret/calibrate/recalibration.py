@@ -35,6 +35,7 @@ from pandora_regret.calibrate.maps import (
     warranted_map,
 )
 from pandora_regret.core.atomic import write_atomically
+from pandora_regret.core.entropy import costs_for_every_truth
 from pandora_regret.core.inputs import (
     FloatArray,
     Forecast,
@@ -50,17 +51,19 @@ from pandora_regret.core.inputs import (
     read_probabilities,
     renamed,
 )
+from pandora_regret.core.kernels.reference import probabilities
 from pandora_regret.core.priors import Prior
 from pandora_regret.core.records import from_plain, to_plain
 from pandora_regret.core.scores import priced, row_costs
 from pandora_regret.inference.estimate import Estimate
-from pandora_regret.inference.intervals import hull
+from pandora_regret.inference.intervals import FEWEST, Limits, hull, suitable_interval
 from pandora_regret.inference.joint import Figure, effective_number, within
 from pandora_regret.inference.keyed import keys_of
 
 SCHEMA = "pandora-map/1"
 SMALLEST_FREQUENCY = 1e-12  # a class that has gone keeps this much, so that its logarithm is a number
 ENOUGH_ROWS = 100_000  # to fit a map on
+ENOUGH_UNITS = 10_000  # to see how much savings vary
 CHOICES = {"auto": "the one of least AIC, or none", **METHODS}
 DIGITS = 9  # to which forecasts are told apart when they are dealt into folds
 SAME = 1e-12  # forecasts whose log-probabilities differ by no more are one forecast
@@ -217,8 +220,9 @@ def recalibrate(
         that rows of other folds fitted; the map that is returned is fitted to all rows.
     level
         Of the intervals, which are Student's, of paired differences. That of what is saved is about this way of
-        recalibrating on new cases, whatever sample it learns from: it is that of rows or that of folds, whichever
-        is wider.
+        recalibrating on new cases, whatever sample it learns from. It holds three intervals: those of rows, of
+        folds, and of rows whose truths vary as their recalibrated forecasts say, since the rare cases on which
+        most is saved may be missing from a small sample, and then it shows too little spread.
 
     Returns
     -------
@@ -262,9 +266,88 @@ def recalibrate(
     )
     # rows of a fold share a map, and so what is wrong with it: folds may differ by more than their rows explain
     by_fold = Figure.of_mean(own - then, weights, fold).limits(level)
-    saved = Estimate(saved.value, *hull((saved.low, saved.high), by_fold))
+    limits = hull((saved.low, saved.high), by_fold)
+    by_forecast = predicted_limits(
+        forecast, later, prior, Figure.of_mean(own - then, weights, units), units, level
+    )
+    if by_forecast is not None:
+        limits = hull(limits, by_forecast)
+    saved = Estimate(saved.value, *limits)
     map_ = RecalibrationMap.of(forecast, method, objective, fitted_map(method, rows, prior=by), zero)
     return Recalibration(map_, cost, recalibrated, saved, currency, level)
+
+
+def predicted_limits(
+    forecast: Forecast, later: Forecast, prior: Prior, saved: Figure, units: IntArray | None, level: float
+) -> Limits | None:
+    """An interval of the mean saving that does not depend on which truths the sample happens to have.
+
+    Most is saved in rare cases, in which a bold forecast is wrong. A small sample with few of them shows a saving
+    that is too small, and a spread that is, too. So the truth of each case is taken as drawn from its recalibrated
+    forecast, whose map was fitted to other cases; the moments that follow take the place of the sample's own in
+    Student's interval and its correction for skewness.
+
+    Parameters
+    ----------
+    forecast, later
+        The forecasts as they were, priced, and recalibrated out of fold.
+    prior
+        Of the costs.
+    saved
+        The mean saving with the shares of the units.
+    units
+        The number of each case's unit, (n_cases,); None where every case is one.
+    level
+        Of the interval.
+
+    Returns
+    -------
+    (float, float) or None
+        None where there are so many units that the sample shows its spread, or where a saving may be infinite.
+    """
+    if len(saved.shares) > ENOUGH_UNITS or saved.effective < FEWEST:
+        return None
+    second, third = predicted_moments(forecast, later, prior, saved.value, units)
+    if not math.isfinite(second):
+        return None
+    error = math.sqrt(second / (1 - (saved.shares**2).sum()))
+    acceleration = third / (6 * second**1.5) if second > 0 else 0.0
+    return suitable_interval(saved.value, error, saved.effective, level, acceleration=acceleration)
+
+
+def predicted_moments(
+    forecast: Forecast, later: Forecast, prior: Prior, saving: float, units: IntArray | None
+) -> tuple[float, float]:
+    r"""The sums over units of the mean square and the mean cube of what each adds to the mean saving.
+
+    If class k is the truth, a case saves :math:`d_k`. With its share w of all weight it adds
+    :math:`x_k = w (d_k - \bar d)` to the mean, and with the chances q that its recalibrated forecast gives
+
+    .. math:: m = \sum_k q_k x_k, \quad v = \sum_k q_k (x_k - m)^2, \quad t = \sum_k q_k (x_k - m)^3.
+
+    Given the forecasts truths are independent, so these moments add up to M, V and T over the cases of a unit, and
+    the mean square and cube of what it adds are :math:`M^2 + V` and :math:`M^3 + 3 M V + T`. They are infinite or
+    NaN where a saving is.
+    """
+    savings, chances = [], []
+    for before, after in zip(forecast.blocks(), later.blocks(), strict=True):
+        savings.append(costs_for_every_truth(before, prior) - costs_for_every_truth(after, prior))
+        chances.append(probabilities(after))
+    table = np.concatenate(savings)  # (rows, K)
+    if not np.isfinite(table).all():
+        return math.inf, math.nan
+    q = np.concatenate(chances)
+    weights = weights_of(forecast)
+    share = forecast.per_row(weights / weights.sum())
+    added = share[:, None] * (table - saving)
+    mean = (q * added).sum(axis=1)
+    centred = added - mean[:, None]
+    square = (q * centred**2).sum(axis=1)
+    cube = (q * centred**3).sum(axis=1)
+    m = within(forecast.per_case(mean), units)
+    v = within(forecast.per_case(square), units)
+    t = within(forecast.per_case(cube), units)
+    return float((m**2 + v).sum()), float((m**3 + 3 * m * v + t).sum())
 
 
 def weights_of(forecast: Forecast) -> FloatArray:
