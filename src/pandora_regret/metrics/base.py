@@ -119,7 +119,9 @@ class Metric:
         object.__setattr__(self, "wording", self.wording or self.title)
         for place in self.shown_in:
             read_choice(place, "shown_in", PLACES)
-        if [callable(form) for form in map(self.__getattribute__, FORMS) if form is not None] != [True]:
+        forms = [self.rows, self.of_forecast, self.counts, self.values]
+        stated = [form for form in forms if form is not None]
+        if len(stated) != 1 or not callable(stated[0]):
             raise InputError(f"metric {self.key!r} needs one function as {'=..., '.join(FORMS)}=...")
         if "comparison" in self.shown_in and not (self.is_mean or (self.counts and self.gradient)):
             raise InputError(

@@ -82,7 +82,9 @@ class Prior(ABC):
 
     def pair_slope(self, odds: ArrayLike, i: Class = 0, j: Class = 1) -> FloatArray:
         """The derivative of L in ``ln r``, at odds r, by central differences."""
-        above, below = (self.share(_log_of(odds) + step, i, j) for step in (STEP, -STEP))
+        log_odds = _log_of(odds)
+        above = self.share(log_odds + STEP, i, j)
+        below = self.share(log_odds - STEP, i, j)
         return np.asarray(self.mean_of(j) * (above - below) / (2 * STEP))
 
     def sample(self, n_draws: int, n_classes: int, rng: Generator) -> FloatArray:
@@ -102,10 +104,12 @@ def log_quotient(a: FloatArray, b: FloatArray) -> FloatArray:
     with np.errstate(all="ignore"):
         gap = a - b
         excess = np.abs(gap / np.minimum(a, b))  # of the quotient, since the smaller may be -0.0
-        logs, far = np.asarray(np.copysign(np.log1p(excess), gap)), ~(excess < LARGEST_EXCESS)
+        logs = np.asarray(np.copysign(np.log1p(excess), gap))
+        far = ~(excess < LARGEST_EXCESS)
         if far.any():
-            x, y = (np.broadcast_to(each, logs.shape)[far] for each in (a, b))
-            logs[far] = np.log(x) - np.log(y)
+            far_a = np.broadcast_to(a, logs.shape)[far]
+            far_b = np.broadcast_to(b, logs.shape)[far]
+            logs[far] = np.log(far_a) - np.log(far_b)
         return logs
 
 
