@@ -62,7 +62,8 @@ class Monitor:
         Whether costing less than promised is an alarm, too, and not only a note; both then share the level.
     wait
         For how many later periods (or cases, where there are no times) a label is waited for, while the labelled
-        cases behind it wait, too; until the third update after its forecast unless given.
+        cases behind it wait, too; unless given, until the third later update (with times, of those that bring a
+        later period).
     dependent
         Whether cases of one time depend on each other beyond their forecasts: then their mean is one bet.
     labels
@@ -142,8 +143,10 @@ class Monitor:
             What the cases are called, (N,). Those seen before are skipped, and labels that come later find their
             forecasts by them; without ids, every row is a new case and needs its label.
         time
-            When forecasts were made, such as a week: a name for all rows, or one per row. Rows are taken in the
-            natural order of these names; without them, in the order in which they come.
+            When forecasts were made, such as a week: a name for all rows, or one per row. Periods are taken in the
+            natural order of these names, and each as a whole: for good when a later one begins or `close` is
+            called, and as far as it has come until then. Without times, rows are taken in the order in which they
+            come.
         """
         labels = None if isinstance(self.labels, range) else self.labels
         forecast = read_probabilities(y_proba, labels=labels, logits=logits).check()

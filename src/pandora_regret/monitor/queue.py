@@ -246,8 +246,8 @@ def as_columns(cases: Sequence[Waiting], noticed: str | None = None) -> Cases:
 
 def _joined(periods: Sequence[tuple[list[Waiting], str | None]], apart: bool) -> Iterator[Cases]:
     """The cases of periods, with when it was noticed what these show: each apart, or those noticed alike."""
-    there = [(period, noticed) for period, noticed in periods if period]
-    for noticed, alike in groupby(there, key=lambda pair: pair[1]):
+    filled = [(period, noticed) for period, noticed in periods if period]
+    for noticed, alike in groupby(filled, key=lambda pair: pair[1]):
         parts = [period for period, _ in alike]
         if not apart:
             parts = [list(chain.from_iterable(parts))]
