@@ -24,7 +24,8 @@ IN_LANES = {**FAST, "forceinline": True, "fastmath": {*FAST["fastmath"], "nnan"}
 def graph_costs(p, truths, graph, edge_costs, paid):
     """What the policy of each row of p, (n, K), costs under each of its truths, (n, T), into `paid`, (n, T)."""
     n_states, n_classes = graph.likelihood.shape
-    value, lanes = np.zeros((n_states + 3, LANES)), np.ones((n_classes, LANES))
+    value = np.zeros((n_states + 3, LANES))
+    lanes = np.ones((n_classes, LANES))
     stack = np.empty(n_states + 1, np.intp)
     for first in range(0, len(p), ALIKE):
         used = min(ALIKE, len(p) - first)
@@ -39,45 +40,68 @@ def graph_costs(p, truths, graph, edge_costs, paid):
 @njit(**FAST)
 def _sweep(p, graph, edge_costs, value):
     """The least expected cost from every state on; behind these, rows for a state of no cost and for two sums."""
-    likelihood, may_stop, edges, children, losses, names = graph
-    total, largest, n_states = np.empty(LANES), np.empty(LANES), len(likelihood)
-    sum_of_one, sum_of_other = np.uint32(n_states + 1), np.uint32(n_states + 2)
+    n_states = len(graph.likelihood)
+    total = np.empty(LANES)
+    largest = np.empty(LANES)
     for start in range(0, n_states, TOGETHER):
-        masses = np.dot(likelihood[start : start + TOGETHER], p)
+        masses = np.dot(graph.likelihood[start : start + TOGETHER], p)
         for state in range(start, min(start + TOGETHER, n_states)):
             for lane in range(LANES):
                 value[state, lane] = np.inf
-            for stop in range(len(losses) if may_stop[state] else 0):
-                _stop(p, likelihood, state, losses, stop, names[stop], total, largest, value)
-            for one in range(edges[state], edges[state + 1], 2):
-                other = min(one + 1, edges[state + 1] - 1)
-                rest, other_rest = children[one, 1], children[other, 1]
-                if children.shape[1] > 2:
-                    rest, other_rest = sum_of_one, sum_of_other
-                    _add_up(children, one, value, rest)
-                    _add_up(children, other, value, other_rest)
-                _two_edges(masses, state - start, edge_costs, children, one, other, rest, other_rest, value, state)
+            if graph.may_stop[state]:
+                for stop in range(len(graph.losses)):
+                    _stop(p, graph, state, stop, total, largest, value)
+            for edge in range(graph.edges[state], graph.edges[state + 1], 2):
+                next_edge = min(edge + 1, graph.edges[state + 1] - 1)
+                _two_edges(masses, state - start, edge_costs, graph.children, edge, next_edge, value, state)
 
 
 @njit(**IN_LANES)
-def _stop(p, likelihood, state, losses, stop, names_class, total, largest, value):
+def _stop(p, graph, state, stop, total, largest, value):
     """The expected loss of a way to stop, without the largest term where that class is named."""
     for lane in range(LANES):
-        total[lane], largest[lane] = 0.0, 0.0
+        total[lane] = 0.0
+        largest[lane] = 0.0
     for k in range(len(p)):
-        weight = likelihood[state, k] * losses[stop, k]
+        weight = graph.likelihood[state, k] * graph.losses[stop, k]
         for lane in range(LANES):
             term = weight * p[k, lane]
             total[lane] += min(term, largest[lane])
             largest[lane] = max(term, largest[lane])
+    names_class = graph.names_class[stop]
     for lane in range(LANES):
         value[state, lane] = min(value[state, lane], total[lane] + (0.0 if names_class else largest[lane]))
 
 
+@njit(**IN_LANES)
+def _two_edges(masses, place, costs, children, first, second, value, state):
+    """Two edges share loads and stores; where there is only one, it is taken twice.
+
+    An edge leads to its first child and to the rest: the second, or a row in which the others are added up.
+    """
+    first_rest = children[first, 1]
+    second_rest = children[second, 1]
+    if children.shape[1] > 2:
+        first_rest = np.uint32(len(value) - 2)
+        second_rest = np.uint32(len(value) - 1)
+        _add_up(children, first, value, first_rest)
+        _add_up(children, second, value, second_rest)
+    first_cost = costs[first]
+    second_cost = costs[second]
+    first_child = children[first, 0]
+    second_child = children[second, 0]
+    for lane in range(LANES):
+        mass = masses[place, lane]
+        first_total = first_cost * mass + value[first_child, lane] + value[first_rest, lane]
+        second_total = second_cost * mass + value[second_child, lane] + value[second_rest, lane]
+        value[state, lane] = min(value[state, lane], min(first_total, second_total))
+
+
 @njit(**FAST)
 def _add_up(children, edge, value, row):
-    """The sum of the values of all children of an edge but the first."""
-    second, third = children[edge, 1], children[edge, 2]
+    """The sum of the values of all children of an edge but the first, into a row of values."""
+    second = children[edge, 1]
+    third = children[edge, 2]
     for lane in range(LANES):
         value[row, lane] = value[second, lane] + value[third, lane]
     for index in range(3, children.shape[1]):
@@ -86,33 +110,25 @@ def _add_up(children, edge, value, row):
             value[row, lane] += value[child, lane]
 
 
-@njit(**IN_LANES)
-def _two_edges(masses, place, costs, children, one, other, rest, other_rest, value, state):
-    """Two edges share loads and stores; where there is only one, it is taken twice."""
-    cost, other_cost, first, other_first = costs[one], costs[other], children[one, 0], children[other, 0]
-    for lane in range(LANES):
-        mass = masses[place, lane]
-        total = cost * mass + value[first, lane] + value[rest, lane]
-        other_total = other_cost * mass + value[other_first, lane] + value[other_rest, lane]
-        value[state, lane] = min(value[state, lane], min(total, other_total))
-
-
 @njit(**FAST)
 def _walk(p, k, lane, value, graph, edge_costs, stack):
     """What the policy of the forecast in a lane costs if class k is the truth."""
-    likelihood, _, _, children, losses, _ = graph
-    stack[0], size, paid = len(likelihood) - 1, 1, 0.0
+    start = len(graph.likelihood) - 1
+    stack[0] = start
+    size = 1
+    paid = 0.0
     while size:
         size -= 1
         state = stack[size]
         option, named = _option(p, lane, state, value, graph, edge_costs)
         if option < 0:
-            paid += 0.0 if named == k else likelihood[state, k] * losses[-1 - option, k]
+            if named != k:
+                paid += graph.likelihood[state, k] * graph.losses[-1 - option, k]
             continue
-        paid += likelihood[state, k] * edge_costs[option]
-        for index in range(children.shape[1]):
-            child = children[option, index]
-            if child < len(likelihood) and likelihood[child, k] > 0:
+        paid += graph.likelihood[state, k] * edge_costs[option]
+        for index in range(graph.children.shape[1]):
+            child = graph.children[option, index]
+            if child <= start and graph.likelihood[child, k] > 0:
                 stack[size] = child
                 size += 1
     return paid
@@ -121,18 +137,21 @@ def _walk(p, k, lane, value, graph, edge_costs, stack):
 @njit(**FAST)
 def _option(p, lane, state, value, graph, edge_costs):
     """The first option that costs no more than the best, but for rounding, and the class that it names, or -1."""
-    likelihood, may_stop, edges, children, losses, names = graph
-    mass = _weigh(p, lane, likelihood[state])[0]
-    if mass == 0:
-        lane, mass = ALIKE, np.sum(likelihood[state])
-    for stop in range(len(losses) if may_stop[state] else 0):
-        total, others, named = _weigh(p, lane, likelihood[state] * losses[stop])
-        if (others if names[stop] else total) * BETTER <= value[state, lane]:
-            return -1 - stop, named if names[stop] else -1
-    option = edges[state]
-    while option < edges[state + 1] - 1:
+    mass = _weigh(p, lane, graph.likelihood[state])[0]
+    if mass == 0:  # the forecast holds the state to be impossible
+        lane = ALIKE
+        mass = np.sum(graph.likelihood[state])
+    if graph.may_stop[state]:
+        for stop in range(len(graph.losses)):
+            total, but_largest, named = _weigh(p, lane, graph.likelihood[state] * graph.losses[stop])
+            names_class = graph.names_class[stop]
+            lost = but_largest if names_class else total
+            if lost * BETTER <= value[state, lane]:
+                return -1 - stop, named if names_class else -1
+    option = graph.edges[state]
+    while option < graph.edges[state + 1] - 1:
         total = edge_costs[option] * mass
-        for child in children[option]:
+        for child in graph.children[option]:
             total += value[child, lane]
         if total * BETTER <= value[state, lane]:
             break
@@ -143,10 +162,13 @@ def _option(p, lane, state, value, graph, edge_costs):
 @njit(**FAST)
 def _weigh(p, lane, weights):
     """The weighted sum of probabilities in a lane, the same without its largest term, and the class of that."""
-    others, largest, named = 0.0, 0.0, 0
+    but_largest = 0.0
+    largest = 0.0
+    largest_class = 0
     for k in range(len(p)):
         term = weights[k] * p[k, lane]
-        others += min(term, largest)
+        but_largest += min(term, largest)
         if term > largest:
-            largest, named = term, k
-    return others + largest, others, named
+            largest = term
+            largest_class = k
+    return but_largest + largest, but_largest, largest_class
