@@ -51,7 +51,6 @@ from pandora_regret.core.inputs import (
     read_probabilities,
     renamed,
 )
-from pandora_regret.core.kernels.reference import probabilities
 from pandora_regret.core.priors import Prior
 from pandora_regret.core.records import from_plain, to_plain
 from pandora_regret.core.scores import priced, row_costs
@@ -329,14 +328,10 @@ def predicted_moments(
     the mean square and cube of what it adds are :math:`M^2 + V` and :math:`M^3 + 3 M V + T`. They are infinite or
     NaN where a saving is.
     """
-    savings, chances = [], []
-    for before, after in zip(forecast.blocks(), later.blocks(), strict=True):
-        savings.append(costs_for_every_truth(before, prior) - costs_for_every_truth(after, prior))
-        chances.append(probabilities(after))
-    table = np.concatenate(savings)  # (rows, K)
+    table = savings_for_every_truth(forecast, later, prior)
     if not np.isfinite(table).all():
         return math.inf, math.nan
-    q = np.concatenate(chances)
+    q = table_of(later)
     weights = weights_of(forecast)
     share = forecast.per_row(weights / weights.sum())
     added = share[:, None] * (table - saving)
@@ -348,6 +343,14 @@ def predicted_moments(
     v = within(forecast.per_case(square), units)
     t = within(forecast.per_case(cube), units)
     return float((m**2 + v).sum()), float((m**3 + 3 * m * v + t).sum())
+
+
+def savings_for_every_truth(forecast: Forecast, later: Forecast, prior: Prior) -> FloatArray:
+    """What searching by the later forecasts saves each row if class k is its truth, (N, K)."""
+    parts = []
+    for before, after in zip(forecast.blocks(), later.blocks(), strict=True):
+        parts.append(costs_for_every_truth(before, prior) - costs_for_every_truth(after, prior))
+    return np.concatenate(parts)
 
 
 def weights_of(forecast: Forecast) -> FloatArray:
