@@ -7,7 +7,7 @@ import pytest
 
 import pandora_regret as pr
 from pandora_regret.compare import Comparison, compare
-from pandora_regret.compare.verdict import read_interval
+from pandora_regret.compare.request import read_interval
 from pandora_regret.core.inputs import InputError
 from pandora_regret.core.kernels import engine
 from pandora_regret.files import Layout, open_predictions, read_all

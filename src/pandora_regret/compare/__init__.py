@@ -3,8 +3,11 @@
     build.py        compare: models and instances -> forecasts in one order, and prices; then all the rest
     charge.py       what models are charged for: the tests of a search, or a work-up; scenarios of other costs
     estimates.py    a number per row and metric of each model; every estimate with its interval, differences, ranks
-    verdict.py      numbers, of rows or of sums, into a Comparison: warnings, what to do, how many more cases,
-                    in sentences
+    doubts.py       why not to trust an estimate of a model
+    request.py      what was asked: how intervals are made, what difference is worth acting on
+    judge.py        the verdict without words: kind, leader, level, open, how many more cases
+    words.py        the verdict, and all else that a comparison says, in sentences
+    conclude.py     numbers, of rows or of sums, into a Comparison: judged, then put into words
     grouping.py     models by columns such as site, age:10, site*sex, and what stands out beyond chance
     break_even.py   what one test must cost before another model is the cheapest
     embedded.py     a few cases that travel with a comparison, for a page's live prices

@@ -1,4 +1,4 @@
 from pandora_regret.compare.build import compare as compare
+from pandora_regret.compare.judge import cases_needed as cases_needed
 from pandora_regret.compare.result import Comparison as Comparison
-from pandora_regret.compare.verdict import cases_needed as cases_needed
-from pandora_regret.compare.verdict import price_sentences as price_sentences
+from pandora_regret.compare.words import price_sentences as price_sentences

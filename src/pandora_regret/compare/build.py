@@ -11,6 +11,7 @@ from pandora_regret.calibrate import recalibration
 from pandora_regret.calibrate.maps import METHODS
 from pandora_regret.compare.break_even import break_even
 from pandora_regret.compare.charge import charge_for_search, charge_for_workup, listed_costs
+from pandora_regret.compare.conclude import conclude, without_verdict
 from pandora_regret.compare.embedded import EmbeddedSample, NotEmbedded, embed
 from pandora_regret.compare.estimates import (
     COST,
@@ -21,19 +22,13 @@ from pandora_regret.compare.estimates import (
     typical_case,
 )
 from pandora_regret.compare.grouping import SMALLEST_GROUP, broken_down, columns_of, read_by, values_of
+from pandora_regret.compare.request import read_interval, read_worth
 from pandora_regret.compare.result import (
     STATED,
     TERMS,
     Comparison,
     Data,
     Scenario,
-)
-from pandora_regret.compare.verdict import (
-    DEFAULT_WORTH,
-    conclude,
-    read_interval,
-    read_worth,
-    without_verdict,
 )
 from pandora_regret.core.inputs import (
     Fields,
@@ -82,7 +77,7 @@ def compare(
     workup: Workup | None = None,
     by: Any = None,
     smallest_group: int = SMALLEST_GROUP,
-    worth: float | str = DEFAULT_WORTH,
+    worth: float | str = "1%",
     id: str | None = None,
     label: str | None = None,
     progress: Callable[[], object] = lambda: None,
@@ -229,7 +224,7 @@ def compare(
         progress()
     measured.sort(key=lambda model: float((sample.weights * model.rows[COST]).sum()))
     measurements = Measurements(measured, sample, charge, classes, interval, method)
-    margin, _ = worth_acting(measurements.figures[0][COST].value)
+    margin = worth_acting.margin(measurements.figures[0][COST].value).amount
     basis, class_weights = measurements.basis(margin), measurements.class_weights
     embedded = None if workup else embed(rows, sample, charge.prior, charge.typical, interval.seed)
     rows = recalibrated if basis.is_recalibrated else rows

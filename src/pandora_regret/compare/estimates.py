@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from pandora_regret.compare.charge import Charge
+from pandora_regret.compare.doubts import DO_NOT_TRUST, Background, few_carriers
+from pandora_regret.compare.judge import UNSEEN
 from pandora_regret.compare.result import (
     Bin,
     ClassResult,
@@ -24,7 +26,6 @@ from pandora_regret.compare.result import (
     StepSpending,
     WorkupPart,
 )
-from pandora_regret.compare.verdict import DO_NOT_TRUST, UNSEEN, Background, few_carriers
 from pandora_regret.core.entropy import costs_for_every_truth
 from pandora_regret.core.inputs import Fields, FloatArray, Forecast, InputError, IntArray
 from pandora_regret.core.kernels.engine import search_costs, wasted_pairs

@@ -33,9 +33,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from pandora_regret.compare.doubts import few_carriers
 from pandora_regret.compare.estimates import COST, NO_PREDICTION, Measurements, Sample
 from pandora_regret.compare.result import Breakdown, Comparison, GroupModel, Subgroup
-from pandora_regret.compare.verdict import few_carriers
 from pandora_regret.core.inputs import (
     Fields,
     FloatArray,

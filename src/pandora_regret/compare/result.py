@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, TypeAlias, cast
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, cast
 
 from msgspec import Meta
 
@@ -60,7 +60,8 @@ class Costs:
         return f"{self.source or 'all tests cost the same'}; {varying}"
 
 
-STATED, ALIKE = "stated costs", "all tests cost the same"  # scenarios that are always there
+STATED = "stated costs"  # scenarios that are always there
+ALIKE = "all tests cost the same"
 
 
 @dataclass(frozen=True)
@@ -205,6 +206,12 @@ class Decision:
     recalibrated: bool  # whether all models are compared recalibrated, as that changes who is the cheapest
     sentences: Annotated[Names, Meta(min_length=1)]  # the first is the verdict itself
 
+    def standing_in_words(self, name: str) -> str:
+        """How a model stands to the leader, where that is not that it costs more."""
+        if name in self.level:
+            return "level"
+        return "not settled" if name in self.undecided else ""
+
 
 def margin_in_words(margin: float, share: float | None, unit: str | None) -> str:
     """The difference that is worth acting on.
@@ -214,7 +221,40 @@ def margin_in_words(margin: float, share: float | None, unit: str | None) -> str
     >>> margin_in_words(2.3, 0.01, "USD"), margin_in_words(2.5, None, "min")
     ('$2.30 (1 % of the cost)', '2.5 min')
     """
-    return money(margin, unit) + ("" if share is None else f" ({100 * share:g} % of the cost)")
+    amount = money(margin, unit)
+    return amount if share is None else f"{amount} ({100 * share:g} % of the cost)"
+
+
+def kind_of_cost(is_workup: bool) -> str:
+    """What costs are of, in words."""
+    return "work-up" if is_workup else "search"
+
+
+class ModelStanding(NamedTuple):
+    """What a model costs, and how much more than the first."""
+
+    cost: Estimate
+    more: Estimate
+
+
+def gaps_to(name: str, differences: Sequence[Difference]) -> dict[str, Difference]:
+    """How a model differs from each other one that costs no less."""
+    return {gap.against: gap for gap in differences if gap.model == name}
+
+
+def standings_of(
+    models: Sequence[ModelResult], differences: Sequence[Difference], recalibrated: bool
+) -> dict[str, ModelStanding]:
+    """What each model costs, and how much more than the first, by rising cost; as they are or recalibrated."""
+    if recalibrated:
+        again = {model.name: model.recalibrated for model in models if model.recalibrated}
+        by_cost = sorted(again.items(), key=lambda pair: pair[1].cost.value or 0.0)
+        return {name: ModelStanding(later.cost, later.against_best) for name, later in by_cost}
+    more = {name: gap.more for name, gap in gaps_to(models[0].name, differences).items()}
+    return {
+        model.name: ModelStanding(model.scores["expected_cost"], more.get(model.name, Estimate(0.0)))
+        for model in models
+    }
 
 
 FURTHEST_PRICE = 10.0  # times the stated one, or that part of it: prices that are tried
@@ -263,6 +303,11 @@ class Subgroup:
     models: tuple[GroupModel, ...]  # in the order of `Comparison.models`
     leader: str  # the model that is cheapest here
     flags: Names  # what stands out beyond chance, in sentences
+
+    @property
+    def names(self) -> list[str]:
+        """Of the models."""
+        return [model.name for model in self.models]
 
 
 @dataclass(frozen=True)
@@ -321,22 +366,12 @@ class Comparison(Shown):
     @property
     def gaps(self) -> dict[str, Difference]:
         """How the best model differs from each other one."""
-        return {gap.against: gap for gap in self.differences if gap.model == self.best.name}
-
-    def standings(self, recalibrated: bool) -> dict[str, tuple[Estimate, Estimate]]:
-        """What each model costs, and how much more than the first, by rising cost; as they are or recalibrated."""
-        if recalibrated:
-            again = [(model.name, model.recalibrated) for model in self.models if model.recalibrated]
-            again.sort(key=lambda pair: pair[1].cost.value or 0.0)
-            return {name: (of.cost, of.against_best) for name, of in again}
-        more = {name: gap.more for name, gap in self.gaps.items()}
-        costs = {model.name: model.scores["expected_cost"] for model in self.models}
-        return {name: (cost, more.get(name, Estimate(0.0))) for name, cost in costs.items()}
+        return gaps_to(self.best.name, self.differences)
 
     @property
-    def what(self) -> str:
+    def kind_of_cost(self) -> str:
         """What costs are of, in words."""
-        return "search" if self.workup is None else "work-up"
+        return kind_of_cost(self.workup is not None)
 
     def to_dict(self) -> Fields:
         """Plain lists, dicts, numbers and text: strict JSON."""
@@ -356,7 +391,9 @@ class Comparison(Shown):
 
     def __repr__(self) -> str:
         names = [model.name for model in self.models]
-        return f"Comparison of {', '.join(names[:5])}{', ...' * (len(names) > 5)} on {count(self.data.rows)} cases"
+        if len(names) > 5:
+            names = [*names[:5], "..."]
+        return f"Comparison of {', '.join(names)} on {count(self.data.rows)} cases"
 
     def overview(self, most: int = MOST_MODELS) -> Table:
         """The verdict's sentences, and one row per model, the cheapest first; how it stands where that is open.
@@ -364,35 +401,38 @@ class Comparison(Shown):
         Costs have as many digits as the differences beside them. Where models are compared recalibrated, both
         costs are shown, and who is the cheapest then comes first.
         """
-        judged, by_name = self.verdict, {model.name: model for model in self.models}
-        standings = self.standings(judged.recalibrated)
-        shown = list(standings.items())[:most]
+        judged = self.verdict
+        standings = standings_of(self.models, self.differences, judged.recalibrated)
+        shown = dict(list(standings.items())[:most])
         formats = Formats((model.cost for model in self.models), self.costs.currency or "")
-        digits = (formats.digits("money", gap) for _, (_, gap) in shown)
-        finest = max((each for each in digits if each is not None), default=None)
+        digits = [formats.digits("money", standing.more) for standing in shown.values()]
+        finest = max((number for number in digits if number is not None), default=None)
 
         def cell(estimate: Estimate, sign: str = "") -> Cell:
             value, interval = formats.estimate("money", estimate, finest)
-            return Cell(f"{sign if (estimate.value or 0.0) > 0 else ''}{value}", interval)
+            is_positive = (estimate.value or 0.0) > 0
+            return Cell(f"{sign}{value}" if is_positive else value, interval)
 
-        rows: list[tuple[Cell | str, ...]] = []
-        for name, (cost, gap) in shown:
-            own = by_name[name].scores["expected_cost"]
-            costs = [cell(own), *([cell(cost)] if judged.recalibrated else [])]
-            state = "level" * (name in judged.level) + "not settled" * (name in judged.undecided)
-            rows.append((name, *costs, "" if name == judged.leader else cell(gap, "+"), state))
-        hidden, level = len(standings) - most, 100 * self.interval.level
-        about = f"{counted(self.data.rows, 'case')}, {len(self.data.classes)} classes; {level:g} % intervals"
-        about += f"; {hidden} more expensive models left out" if hidden > 0 else ""
-        title = "Tests per case" if self.costs.currency is None else "Cost per case"
-        header = (
-            "Model",
-            title,
-            *(["Recalibrated"] if judged.recalibrated else []),
-            f"Against {judged.leader}",
-            "",
-        )
-        return Table(header, rows, judged.sentences, [about, *self.margin_sentence])
+        cost_as_is = {model.name: model.scores["expected_cost"] for model in self.models}
+        rows: list[list[Cell | str]] = []
+        for name, standing in shown.items():
+            row: list[Cell | str] = [name, cell(cost_as_is[name])]
+            if judged.recalibrated:
+                row.append(cell(standing.cost))
+            row.append("" if name == judged.leader else cell(standing.more, "+"))
+            row.append(judged.standing_in_words(name))
+            rows.append(row)
+        header = ["Model", "Tests per case" if self.costs.currency is None else "Cost per case"]
+        if judged.recalibrated:
+            header.append("Recalibrated")
+        header += [f"Against {judged.leader}", ""]
+        return Table(header, rows, judged.sentences, [self._basis(len(standings) - most), *self.margin_sentence])
+
+    def _basis(self, n_hidden: int) -> str:
+        """What the table of models rests on, and how many of them it leaves out."""
+        cases = f"{counted(self.data.rows, 'case')}, {len(self.data.classes)} classes"
+        basis = f"{cases}; {100 * self.interval.level:g} % intervals"
+        return f"{basis}; {n_hidden} more expensive models left out" if n_hidden > 0 else basis
 
     @property
     def margin_sentence(self) -> Names:
@@ -415,8 +455,11 @@ class Comparison(Shown):
 
 def _expectations(whole: Comparison) -> Iterator[tuple[str, bool]]:
     """Whether each part fits the others: as long as what it is about, names that are there."""
-    data, names, k = whole.data, [model.name for model in whole.models], len(whole.data.classes)
-    keys, groups = {metric.key for metric in whole.metrics}, [group for part in whole.by for group in part.groups]
+    data = whole.data
+    k = len(data.classes)
+    names = [model.name for model in whole.models]
+    keys = {metric.key for metric in whole.metrics}
+    groups = [group for part in whole.by for group in part.groups]
     yield "list of models", len({*names}) == len(names)
     yield "data.classes", k == len(data.class_weights)
     yield "metrics", "expected_cost" in keys and len(keys) == len(whole.metrics)
@@ -425,13 +468,14 @@ def _expectations(whole: Comparison) -> Iterator[tuple[str, bool]]:
     for typical in (whole.costs.typical, *(scenario.typical for scenario in whole.scenarios)):
         yield "typical costs", typical is None or len(typical) == k
     yield "sample", whole.sample is None or (whole.costs.typical is not None and whole.sample.fits(names, k))
-    yield "by", all([each.name for each in group.models] == names for group in groups)
+    yield "by", all(group.names == names for group in groups)
     leaders = {whole.verdict.leader, *(group.leader for group in groups)}
     named = leaders.union(*((gap.model, gap.against) for gap in whole.differences))
     yield "verdict or names of models", named <= {*names}
-    yield "break_even", {each.test for each in whole.break_even} <= {*data.classes}
+    yield "break_even", {test.test for test in whole.break_even} <= {*data.classes}
     for number, model in enumerate(whole.models):
-        place, square = f"models[{number}].", {len(model.pair_costs), *map(len, model.pair_costs)}
+        place = f"models[{number}]."
+        square = {len(model.pair_costs), *map(len, model.pair_costs)}
         yield f"{place}scores", keys <= {*model.scores} and model.scores["expected_cost"].value is not None
         yield f"{place}pair_costs", square in ({0}, {k})
         yield f"{place}by_class", len(model.by_class) in (0, k)

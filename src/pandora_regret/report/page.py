@@ -17,17 +17,9 @@ import numpy as np
 from pandora_regret._version import __version__
 from pandora_regret.compare import Comparison
 from pandora_regret.compare.embedded import MOST_ERROR, Reason
+from pandora_regret.compare.judge import FEW_CLUSTERS, KINDS, UNSEEN
 from pandora_regret.compare.result import Breakdown, BreakEven
-from pandora_regret.compare.verdict import (
-    FEW_CLUSTERS,
-    KINDS,
-    MOST_NAMES,
-    NOT_SETTLED,
-    UNSEEN,
-    VERDICT,
-    price_between,
-    recalibrating,
-)
+from pandora_regret.compare.words import MOST_NAMES, NOT_SETTLED, VERDICT, price_between, recalibrating
 from pandora_regret.core.atomic import write_atomically
 from pandora_regret.core.inputs import Fields, InputError, InputTypeError, did_you_mean
 from pandora_regret.core.search import search_order
@@ -154,7 +146,7 @@ def render_report(
         "unseen": UNSEEN,
         "few": FEW_CLUSTERS,
         "most_names": MOST_NAMES,
-        "what": whole.what,
+        "what": whole.kind_of_cost,
     }
     values: Fields = {
         "library": shown.library,

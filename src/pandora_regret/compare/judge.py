@@ -1,0 +1,184 @@
+"""How models stand to the cheapest, judged by what is worth acting on: kinds, names and numbers, no words.
+
+A difference is held against the margin: deploy the cheapest model, choose on other grounds because models are
+level, or gather so many more cases.
+"""
+
+import math
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from pandora_regret.compare.request import Margin
+from pandora_regret.compare.result import Comparison, Kind
+from pandora_regret.core.inputs import InputError, Names, read_number
+from pandora_regret.inference.estimate import Estimate
+from pandora_regret.inference.student import NORMAL, student_quantile
+
+Standing: TypeAlias = Literal["open", "more", "level"]
+
+MOST_CASES = 10**12  # beyond it nobody would count
+FEW_CLUSTERS = 30
+UNSEEN = 3.0  # cases: what never happened in n cases may yet happen in 3 of n, at 95 % confidence
+
+# A verdict's kind, by the first of these that another model's standing to the cheapest is; of one model: "single".
+KINDS: dict[Standing, Kind] = {
+    "open": "undecided",
+    "more": "deploy",
+    "level": "level",
+}
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """How much the estimates rest on."""
+
+    cases: int
+    clusters: int | None
+    level: float  # of the intervals
+
+    @property
+    def units(self) -> int:
+        """Cases, or clusters, that are independent of each other."""
+        return self.clusters or self.cases
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Which model is the cheapest, and how the others stand to it."""
+
+    kind: Kind
+    leader: str  # the model of least cost
+    cost: float  # of the leader
+    gaps: Mapping[str, Estimate]  # what each other model costs more than it, by rising cost
+    by_standing: Mapping[Standing, Names]
+    cases_needed: int | None  # so many more would settle every difference that is open; None where none is known
+    chance: float | None  # that the leader is the cheapest
+    stake: float | None  # what it costs more than the cheapest on average, as far as the data can tell
+    recalibrated: bool  # whether all models are compared recalibrated
+    margin: Margin
+
+
+def judge(
+    leader: str,
+    cost: float,
+    gaps: Mapping[str, Estimate],
+    evidence: Evidence,
+    margin: Margin,
+    *,
+    chance: float | None,
+    stake: float | None,
+    recalibrated: bool,
+) -> Judgement:
+    """The verdict on the cheapest model and on what the others cost more; no gaps where it is alone."""
+    by_standing: dict[Standing, Names] = {}
+    for standing in KINDS:
+        by_standing[standing] = tuple(
+            name for name, gap in gaps.items() if standing_of(gap, cost, evidence, margin) == standing
+        )
+    kind: Kind = "single"
+    for standing in reversed(KINDS):
+        if by_standing[standing]:
+            kind = KINDS[standing]
+    needed = None
+    if kind == "undecided":
+        needed = cases_for_all([gaps[name] for name in by_standing["open"]], evidence, margin)
+    return Judgement(kind, leader, cost, gaps, by_standing, needed, chance, stake, recalibrated, margin)
+
+
+def standing_of(gap: Estimate, leaders_cost: float, evidence: Evidence, margin: Margin) -> Standing:
+    """How a model stands to the leader, by what it costs more.
+
+    It is level where its whole interval lies within the margin, and costs more where the interval lies above zero.
+    An interval that is not to be trusted, or of few cases, is held to be wider by what may have gone unseen: in n
+    cases, 3 that cost as much again.
+    """
+    is_enough = gap.is_trusted and evidence.units >= FEW_CLUSTERS
+    unseen = 0.0 if is_enough else UNSEEN / evidence.units * leaders_cost
+    if gap.low is not None and gap.high is not None and max(-gap.low, gap.high) + unseen <= margin.amount:
+        return "level"
+    return "more" if gap.is_above_zero else "open"
+
+
+def cases_for_all(gaps: list[Estimate], evidence: Evidence, margin: Margin) -> int | None:
+    """So many more would settle all differences; None where that cannot be said of one, or none are needed."""
+    needed = [more_cases(gap, evidence, margin.amount) for gap in gaps]
+    known = [number for number in needed if number is not None]
+    if len(known) < len(needed):
+        return None
+    return max(known) or None
+
+
+def more_cases(gap: Estimate, evidence: Evidence, size: float, power: float | None = None) -> int | None:
+    """How many more cases would show a difference of some size: the error shrinks with their root."""
+    if gap.value is None or gap.low is None or gap.high is None or size == 0:
+        return None
+    tail = (1 + evidence.level) / 2
+    shorter = min(gap.high - gap.value, gap.value - gap.low)  # the other may have been stretched
+    error = shorter / student_quantile(evidence.units - 1, tail)
+
+    def is_enough(more: int) -> bool:
+        """Student's quantiles fall, as the standard error does, while cases come in."""
+        growth = 1 + more / evidence.cases
+        reach = student_quantile(evidence.units * growth - 1, tail)
+        reach_of_power = NORMAL.inv_cdf(power) if power else reach
+        return (reach + reach_of_power) * error / math.sqrt(growth) <= size
+
+    if not is_enough(MOST_CASES):
+        return None
+    return bisect_left(range(MOST_CASES), True, key=is_enough)
+
+
+def evidence_of(result: Comparison) -> Evidence:
+    """What the estimates of a comparison rest on."""
+    return Evidence(result.data.rows, result.data.clusters, result.interval.level)
+
+
+def cases_needed(
+    result: Comparison, power: float | None = None, *, against: str | None = None, difference: float | None = None
+) -> int | None:
+    """How many more cases would settle whether two models differ by as much as is worth acting on.
+
+    The interval of their difference, between cases as varied as these, is then no wider than that: models that
+    differ by so much are told apart, and models that cost the same come out as level, each with the probability
+    `power`. That holds for this difference, not jointly for several.
+
+    Parameters
+    ----------
+    result
+        What `compare` returned.
+    power
+        The probability; unless given, that with which an end of an interval holds (97.5 % at a level of 95 %),
+        after which the verdict cannot be "undecided".
+    against
+        The model that the cheapest one is told apart from; the runner-up unless given.
+    difference
+        Of the mean cost per case; the comparison's margin (`worth`) unless given.
+
+    Returns
+    -------
+    0 where these cases are enough; None where no number is, as for a difference of zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pandora_regret.compare import compare
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.integers(0, 3, 200)
+    >>> models = {name: rng.dirichlet([1.0, 1.0, 1.0], 200) for name in ("one", "other")}
+    >>> cases_needed(compare(truth, models)) > 200
+    True
+    """
+    if power is not None:
+        power = read_number(power, "power")
+        if not 0 < power < 1:
+            raise InputError(f"is {power:g}", argument="power", fix="it must lie between 0 and 1, such as 0.8")
+    gaps = result.gaps
+    if not gaps:
+        raise InputError("has one model", argument="result", fix="compare it with another")
+    name = result.models[1].name if against is None else against
+    if name not in gaps:
+        raise InputError(f"is {against!r}", argument="against", fix=f"pass one of {', '.join(map(repr, gaps))}")
+    size = result.verdict.margin if difference is None else abs(difference)
+    return more_cases(gaps[name].more, evidence_of(result), size, power)

@@ -1,0 +1,406 @@
+"""What a comparison says, in sentences: the verdict, savings, where money goes, what prices would change."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pandora_regret.compare.doubts import DO_NOT_TRUST
+from pandora_regret.compare.judge import FEW_CLUSTERS, Judgement
+from pandora_regret.compare.result import (
+    ALIKE,
+    STATED,
+    BreakEven,
+    Comparison,
+    Crossing,
+    Data,
+    Difference,
+    LargestPair,
+    ModelResult,
+    gaps_to,
+    kind_of_cost,
+    margin_in_words,
+)
+from pandora_regret.core.inputs import Names
+from pandora_regret.inference.estimate import Estimate
+from pandora_regret.metrics import METRICS
+from pandora_regret.text import (
+    capitalised,
+    class_name,
+    counted,
+    listed,
+    money,
+    money_between,
+    percent,
+    ruling_out,
+)
+
+PAIRS_NAMED = 3  # per model
+NOTHING = 1e-4  # of the cost: a saving that no reader would notice
+MOST_DOUBTS = 4  # spelt out
+NOT_SETTLED = "not settled"
+LITTLE = 0.1  # of the margin: so small a risk is worth saying
+MOST_NAMES = 4  # in one sentence
+
+# What a verdict says. The page fills in the same sentences, with its own figures, when a reader moves a price.
+VERDICT = {
+    "single": "A {what} by {leader} costs {cost} per case.",
+    "deploy": "Deploy {leader}: its {what} costs {cost} per case, the least of {n} models.",
+    "recalibrated": "Recalibrated, {leader} is the cheapest of {n} models: its {what} then costs {cost} per case.",
+    "level": "{names} cost the same for practical purposes: choose on other grounds.",
+    "undecided": "Not settled: {names} cannot be told apart yet.",
+    "recalibrated_open": "Not settled: recalibrated, {names} cannot be told apart yet.",
+    "runner_up": "The runner-up, {other}, costs {gap}{sure}.",
+    "sure": "; {leader} is the cheapest with probability {chance}",
+    "unsure": "One independent case cannot tell models apart.",
+    "beside": "{names} {are} level with it for practical purposes.",
+    "next": "The next, {other}, costs {gap}.",
+    "same": "They cost the same: {cost} per case.",
+    "spread": "{leader} is the cheapest, but even {other} costs only {gap}, of {cost}.",
+    "ahead": "{leader} is ahead of {other} by {gap}{sure}.",
+    "stake": "Deploying {leader} now, the chance of being wrong costs {stake} per case on average.",
+    "little": "Little is at stake: the chance of being wrong about {leader} costs {stake} per case on average.",
+    "needed": "About {cases} more cases would settle a difference of {margin}.",
+    "others": "{names} cost{s} more.",
+    "saves": "Recalibrating {leader} saves {saved}.",
+    "as_is": "All models are compared recalibrated: as they are, {first} is ahead ({ours} against {theirs}).",
+}
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What is known of the models, the cheapest first, before anything is said about them."""
+
+    models: tuple[ModelResult, ...]
+    differences: tuple[Difference, ...]
+    ranks: Mapping[str, Sequence[float]]
+    data: Data
+    unit: str | None  # of costs
+    is_workup: bool
+
+    @property
+    def best(self) -> ModelResult:
+        """The model of least expected cost, as models are."""
+        return self.models[0]
+
+    @property
+    def gaps(self) -> dict[str, Difference]:
+        """How the best model differs from each other one."""
+        return gaps_to(self.best.name, self.differences)
+
+
+def verdict_sentences(judgement: Judgement, findings: Findings) -> list[str]:
+    """The verdict itself, and what belongs to it."""
+    speaker = _Speaker(judgement, findings)
+    match judgement.kind:
+        case "single":
+            sentences = [speaker.say("single")]
+        case "deploy":
+            sentences = speaker.deploy()
+        case "level":
+            sentences = speaker.level()
+        case "undecided":
+            sentences = speaker.undecided()
+    if judgement.recalibrated:
+        return [*sentences, speaker.as_they_are()]
+    return [*sentences, *speaker.at_other_terms()]
+
+
+@dataclass(frozen=True)
+class _Speaker:
+    """A judgement in the words of `VERDICT`."""
+
+    judgement: Judgement
+    findings: Findings
+
+    @property
+    def unit(self) -> str | None:
+        """The unit of costs."""
+        return self.findings.unit
+
+    def say(self, key: str, names: Sequence[str] = (), **words: Any) -> str:
+        """A sentence of the table, filled in."""
+        judgement = self.judgement
+        sure = ""
+        if judgement.chance is not None:
+            sure = VERDICT["sure"].format(leader=judgement.leader, chance=percent(judgement.chance))
+        is_one = len(names) == 1
+        usual = {
+            "leader": judgement.leader,
+            "cost": money(judgement.cost, self.unit),
+            "sure": sure,
+            "names": listed(names, MOST_NAMES - 1),
+            "are": "is" if is_one else "are",
+            "s": "s" if is_one else "",
+            "n": len(self.findings.models),
+            "what": kind_of_cost(self.findings.is_workup),
+        }
+        return VERDICT[key].format(**usual | words)
+
+    def than_leader(self, name: str) -> dict[str, str]:
+        """Another model, and what it costs more than the first."""
+        return {"other": name, "gap": per_case(self.judgement.gaps[name], self.unit, " more")}
+
+    def deploy(self) -> list[str]:
+        """The cheapest; who is level with it; what the next costs more."""
+        level = self.judgement.by_standing["level"]
+        next_name = self.judgement.by_standing["more"][0]
+        first = self.say("recalibrated" if self.judgement.recalibrated else "deploy")
+        if level:
+            return [first, self.say("beside", level), self.say("next", **self.than_leader(next_name))]
+        return [first, self.say("runner_up", **self.than_leader(next_name))]
+
+    def level(self) -> list[str]:
+        """All of them, and what even the last costs more."""
+        names = [self.judgement.leader, *self.judgement.gaps]
+        spread = "spread" if self.judgement.gaps[names[-1]].value else "same"
+        return [self.say("level", names), self.say(spread, **self.than_leader(names[-1]))]
+
+    def undecided(self) -> list[str]:
+        """Who is not told apart and by how much, what is at stake, how many cases would do, and who costs more."""
+        judgement = self.judgement
+        still_open = judgement.by_standing["open"]
+        nearest = judgement.gaps[still_open[0]]
+        kind = "recalibrated_open" if judgement.recalibrated else "undecided"
+        sentences = [self.say(kind, (judgement.leader, *still_open))]
+        if nearest.low is None or judgement.stake is None:
+            return [*sentences, self.say("unsure")]
+        warnings = [judgement.gaps[name].warning for name in still_open]
+        doubts = [warning for warning in warnings if warning]
+        if doubts:
+            doubt = doubts[0].removesuffix(f": {DO_NOT_TRUST}")
+            sentences.append(f"{capitalised(doubt)}.")
+        else:
+            is_little = judgement.stake <= LITTLE * judgement.margin.amount
+            sentences.append(self.say("ahead", other=still_open[0], gap=per_case(nearest, self.unit)))
+            sentences.append(self.say("little" if is_little else "stake", stake=money(judgement.stake, self.unit)))
+            if judgement.cases_needed:
+                margin = margin_in_words(judgement.margin.amount, judgement.margin.share, self.unit)
+                cases = _rounded_up(judgement.cases_needed)
+                sentences.append(self.say("needed", cases=f"{cases:,}", margin=margin))
+        dearer = judgement.by_standing["more"]
+        if dearer:
+            sentences.append(self.say("others", dearer))
+        return sentences
+
+    def as_they_are(self) -> str:
+        """That models are compared recalibrated, and who is the cheapest otherwise."""
+        costs = {model.name: money(model.cost, self.unit) for model in self.findings.models}
+        first = self.findings.best.name
+        return self.say("as_is", first=first, ours=costs[first], theirs=costs[self.judgement.leader])
+
+    def at_other_terms(self) -> list[str]:
+        """What recalibrating the leader itself would save, and who is the cheapest if prices are as stated.
+
+        Each where that is beyond doubt, and more than the margin.
+        """
+        sentences = []
+        best = self.findings.best
+        margin = self.judgement.margin.amount
+        if best.recalibrated is not None and best.recalibrated.saved.exceeds(margin):
+            sentences.append(self.say("saves", saved=per_case(best.recalibrated.saved, self.unit)))
+        realised = [gap for gap in self.findings.gaps.values() if gap.realised.exceeds(margin)]
+        if realised and self.unit is not None:
+            largest = max(realised, key=lambda gap: gap.realised.value or 0.0)
+            less = per_case(largest.realised, self.unit, f" less than {best.name}")
+            sentences.append(f"If prices are exactly as stated, {largest.against} is the cheapest: {less}.")
+        return sentences
+
+
+def _rounded_up(cases: int) -> int:
+    """To two digits, upwards."""
+    size: int = 10 ** max(0, len(str(cases)) - 2)
+    return -(-cases // size) * size
+
+
+def largest_pairs(model: ModelResult, classes: Sequence[str], currency: str | None) -> list[LargestPair]:
+    """The most expensive wrong tests of a model, each as a sentence; at most three."""
+    costs = np.ravel(model.pair_costs)
+    whole = money(model.cost, currency)
+    pairs: list[LargestPair] = []
+    for place in np.argsort(-costs, kind="stable")[:PAIRS_NAMED].tolist():
+        cost = float(costs[place])
+        if cost > 0:
+            row, column = divmod(place, len(classes))
+            truth = classes[row]
+            tested = classes[column]
+            sentence = f"{ruling_out(truth, tested)}: {money(cost, currency or '')} of every {whole}"
+            pairs.append(LargestPair(model.name, truth, tested, cost, cost / model.cost, sentence))
+    return pairs
+
+
+def against_others(findings: Findings) -> tuple[list[str], list[str]]:
+    """What the cheapest model saves: against the runner-up, and against those that other metrics would choose."""
+    best = findings.best.name
+    choosers = _choosers(findings)
+    runner_up: list[str] = []
+    choices: list[str] = []
+    for name, gap in findings.gaps.items():
+        is_runner_up = name == findings.models[1].name
+        if gap.savings_per_1000 <= 0 or not (name in choosers or is_runner_up):
+            continue
+        more = gap.more.mapped(lambda amount: 1000 * amount)
+        saved = money_between(gap.savings_per_1000, more.low, more.high, findings.unit)
+        if name in choosers:
+            chosen_by = f", which {listed(choosers[name])} would choose"
+            choices.append(f"Against {name}{chosen_by}, {best} saves {saved} per 1,000 cases.")
+        else:
+            runner_up.append(f"Against {name}, {best} saves {saved} per 1,000 cases.")
+    if findings.gaps and list(choosers) == [best]:
+        runner_up.append(f"Every other metric would choose {best} too.")
+    return runner_up, choices
+
+
+def _choosers(findings: Findings) -> dict[str, list[str]]:
+    """The metrics, in words, that put a model first, by its name: of several, they choose the cheapest."""
+    choosers: dict[str, list[str]] = {}
+    for key, ranks in findings.ranks.items():
+        is_defined = any(model.scores[key].value is not None for model in findings.models)
+        if METRICS[key].ranks_as is None and is_defined:
+            chosen = findings.models[int(np.argmin(ranks))]
+            choosers.setdefault(chosen.name, []).append(METRICS[key].wording)
+    return choosers
+
+
+def where_money_goes(findings: Findings, pairs: Sequence[LargestPair]) -> str:
+    """What nobody could save of the cheapest model's cost, and which wrong tests take the most of the rest."""
+    best = findings.best
+    unavoidable = money(best.unavoidable, findings.unit)
+    if findings.is_workup:
+        return f"Someone who knew the truth would pay {unavoidable} per case."
+    sentence = f"Of every {money(best.cost, findings.unit)}, testing the truth itself takes {unavoidable}"
+    named = [
+        f"{ruling_out(pair.truth, pair.tested)} ({money(pair.cost, findings.unit)})"
+        for pair in pairs
+        if pair.model == best.name
+    ]
+    if named:
+        tests_are = "test is" if len(named) == 1 else "tests are"
+        return f"{sentence}; the most expensive wrong {tests_are} {listed(named)}."
+    if best.pair_costs:
+        return f"{sentence}, and nothing is wasted."
+    return f"{sentence}."
+
+
+def per_case(estimate: Estimate, unit: str | None, more: str = "") -> str:
+    """An amount per case and its interval.
+
+    Examples
+    --------
+    >>> per_case(Estimate(21.6, 4.2, 49.1), "USD", " more")
+    '$22 per case more (4 to 49)'
+    """
+    return money_between(estimate.value or 0.0, estimate.low, estimate.high, unit, per=f"per case{more}")
+
+
+def price_sentences(break_even: Sequence[BreakEven], leader: str, unit: str | None) -> Names:
+    """At which prices another model would be cheaper by the margin, the nearest to the stated price first."""
+    sentences: list[tuple[float, str]] = []
+    crosses = False
+    for test in break_even:
+        for side, crossing in (("less", test.below), ("more", test.above)):
+            if crossing is None:
+                continue
+            crosses = True
+            price = price_between(crossing, test.stated, unit)
+            if price != NOT_SETTLED:
+                unless = f"{leader} stays the best choice unless {class_name(test.test)} costs {side} than {price}"
+                sentence = f"{unless}; now {money(test.stated, unit)}; then it is {crossing.leader}."
+                distance = abs(np.log(crossing.price / test.stated))
+                sentences.append((distance, sentence))
+    if sentences or not break_even:
+        return tuple(sentence for _, sentence in sorted(sentences))
+    if crosses:
+        return ("Whether another price of a single test would change the choice is not settled.",)
+    whatever = "No single price, from a tenth to ten times the stated one, makes another model"
+    return (f"{whatever} a better choice than {leader}.",)
+
+
+def price_between(crossing: Crossing, stated: float, unit: str | None) -> str:
+    """A break-even price and its interval; or that the data do not settle the order at the stated price.
+
+    Examples
+    --------
+    >>> price_between(Crossing(5.4, 4.9, 6.1, "Forest"), 3.0, "USD")
+    '$5.40 (4.90 to 6.10)'
+    >>> price_between(Crossing(5380.0, 2300.0, None, "Forest"), 640.0, "USD")
+    '$5,380 ($2,300 or more)'
+    >>> price_between(Crossing(5380.0, 547.0, None, "Forest"), 640.0, "USD")
+    'not settled'
+    """
+    low = crossing.low
+    high = crossing.high
+    if (low or 0.0) <= stated <= (high or np.inf):
+        return NOT_SETTLED
+    price = money_between(crossing.price, low, high, unit)
+    if low is None and high is not None:
+        return f"{price} ({money(high, unit)} or less)"
+    if high is None and low is not None:
+        return f"{price} ({money(low, unit)} or more)"
+    return price
+
+
+def scenario_sentence(result: Comparison) -> str | None:
+    """Under which other prices that the user named another model is cheaper than the first by the margin."""
+    first = result.best
+    names: list[str] = []
+    changed: list[str] = []
+    for number, scenario in enumerate(result.scenarios):
+        if scenario.name in (STATED, ALIKE):
+            continue
+        names.append(scenario.name)
+        cheapest = min(result.models, key=lambda model: model.scenarios[number])
+        if first.scenarios[number] - cheapest.scenarios[number] > result.verdict.margin:
+            cost = money(cheapest.scenarios[number], result.costs.currency)
+            cost_of_first = money(first.scenarios[number], result.costs.currency)
+            choice = f"Under {scenario.name}, {cheapest.name} is the best choice"
+            changed.append(f"{choice}: {cost} per case against {cost_of_first}.")
+    if not names:
+        return None
+    if not changed:
+        return f"{first.name} stays the best choice under {listed(names)}."
+    if len(names) == 1:
+        return changed[0]
+    return f"{changed[0]} The choice changes in {len(changed)} of {len(names)} scenarios."
+
+
+def recalibrating(model: ModelResult, unit: str | None) -> str | None:
+    """What recalibrating a model would save, as far as the data can tell; None where that is not known."""
+    if model.recalibrated is None or model.recalibrated.saved.value is None:
+        return None
+    saved = model.recalibrated.saved
+    if model.recalibrated.saved.value < NOTHING * model.cost:
+        return "Recalibrating would save nothing that could be measured."
+    if saved.low is not None and saved.low <= 0:
+        return f"Recalibrating might save {per_case(saved, unit)}, but these data do not settle whether it would."
+    return f"Recalibrating saves {per_case(saved, unit)}."
+
+
+def notes(findings: Findings, level: Sequence[str]) -> Names:
+    """What a reader should know before trusting the numbers: the first few intervals that cannot be, and why.
+
+    That of models which are level is wide enough as it is.
+    """
+    warnings = [(model.name, model.scores["expected_cost"].warning) for model in findings.models]
+    for name, gap in findings.gaps.items():
+        if name not in level:
+            warnings.append((f"{name} against {findings.best.name}", gap.warning))
+    sentences = [f"{subject}: {warning}." for subject, warning in warnings if warning is not None]
+    if len(sentences) > MOST_DOUBTS:
+        more = f"{len(sentences) - MOST_DOUBTS} more intervals cannot be trusted: see the JSON."
+        sentences = [*sentences[:MOST_DOUBTS], more]
+    for model in findings.models:
+        for key, score in model.scores.items():
+            if score.value is None and score.warning is not None:
+                sentences.append(f"{model.name}: {key.replace('_', ' ')} is {score.warning}.")
+    clusters = findings.data.clusters
+    if clusters is not None and clusters < FEW_CLUSTERS:
+        few = f"There {'is' if clusters == 1 else 'are'} only {counted(clusters, 'cluster')}"
+        sentences.append(f"{few}: with fewer than {FEW_CLUSTERS}, intervals tend to be too narrow.")
+    return tuple(sentences)
+
+
+def no_verdict(apart: Sequence[str]) -> str:
+    """That nothing can be said of who leads, as some models were scored against another truth."""
+    return f"No verdict: the truth is not the same for {listed(apart, MOST_NAMES - 1)} as for the other models."
