@@ -82,7 +82,8 @@ def next(asked: Asked) -> None:
     asked.not_both("row", "case", "one of them says which row")
     *workups, forecast = asked.workup_and_forecast
     if not workups and forecast.endswith(".toml"):
-        workups, forecast = [forecast], None
+        workups = [forecast]
+        forecast = None
     if len(workups) > 1:
         raise click.UsageError("give one WORKUP file at most, and one FORECAST.")
     for name in ("costs", "sensitivity", "steps") if workups else ("found",):
@@ -125,7 +126,9 @@ def _plan_search(forecast: str, asked: Asked) -> None:
 
     case = read_case(forecast, asked, asked.priced())
     charged, unused = asked.charged(case.classes, case.costs, "the row's own")
-    currency, labels, done = charged.get("currency"), list(case.classes), (*case.done, *unused)
+    currency = charged.get("currency")
+    labels = list(case.classes)
+    done = (*case.done, *unused)
     try:
         sensitivity: Any = float(asked.sensitivity or 1)
     except ValueError:

@@ -75,7 +75,8 @@ def learn(asked: Asked) -> None:
     for text in asked.cuts:
         name, _, numbers = text.partition("=")
         cuts[name] = [read_written_number(number, f"--cuts: {text!r}") for number in listed(numbers)]
-    prices, combine = asked.price_list, [listed(text) for text in asked.combine]
+    prices = asked.price_list
+    combine = [listed(text) for text in asked.combine]
     workup = workups.Workup.learn(
         _read(asked),
         asked.label,
@@ -114,13 +115,14 @@ def replay(asked: Asked) -> None:
     from pandora_regret.files.written import read_written_number
 
     check_output(asked.out, asked.force)
-    workup, about = workups.Workup.load(asked.workup), (_read(asked), asked.label)
+    workup = workups.Workup.load(asked.workup)
+    records = _read(asked)
     if asked.at_most_wrong is None:
-        result = workups.replay_workup(workup, *about, level=asked.level)
+        result = workups.replay_workup(workup, records, asked.label, level=asked.level)
     else:
         text = asked.at_most_wrong
         share = read_written_number(text, "--at-most-wrong")
-        chosen = workups.find_stop_loss(workup, *about, share, level=asked.level)
+        chosen = workups.find_stop_loss(workup, records, asked.label, share, level=asked.level)
         if chosen is None:
             raise InputError(
                 f"no stop loss meets --at-most-wrong {text} on these cases: allow more, or add tests."
