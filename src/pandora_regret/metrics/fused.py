@@ -26,6 +26,7 @@ LANE_OF = {  # the order of `kernels.compiled`; the first is the loss, of which 
     "accuracy": 6,
 }
 MOST_COUNTED = 64  # classes whose (K, K) counts are small beside their rows
+COPIED_AT_ONCE = 1 << 17  # numbers that are brought together from all columns, and stay in the cache
 NONE = np.empty(0, np.intp)
 
 
@@ -72,28 +73,34 @@ def score_columns(
     predicted = np.empty(n_rows, np.int64)
     table = np.empty((compiled.N_METRICS, n_rows if with_table else 0))
     is_counted = n_classes <= MOST_COUNTED
+    rows_in_cache = max(1, COPIED_AT_ONCE // n_classes)
     tie = TIE_IN_SINGLE if columns[0].itemsize <= 4 else TIE
 
     def score(rows: slice) -> tuple[Means, FloatArray]:
+        weight_sums = np.zeros(3)
         sums = np.zeros((compiled.N_SUMS, compiled.N_METRICS))
         cells = np.zeros((2, n_classes, n_classes) if is_counted else (2, 0, 0))
-        count, weight, squared_weight = compiled.score_columns(
-            np.array([column[rows] for column in columns]),
-            truth[rows],
-            None if weights is None else weights[rows],
-            costs,
-            float(prior.alpha),
-            tie,
-            tolerance,
-            (float(prior.mean), float(prior.loss_to_share)),
-            predicted[rows],
-            sums,
-            cells if is_counted else None,
-            table[:, rows] if with_table else None,
-        )
+        for start in range(rows.start, rows.stop, rows_in_cache):
+            some = slice(start, min(start + rows_in_cache, rows.stop))
+            compiled.score_columns(
+                np.array([column[some] for column in columns]),
+                truth[some],
+                None if weights is None else weights[some],
+                costs,
+                float(prior.alpha),
+                tie,
+                tolerance,
+                (float(prior.mean), float(prior.loss_to_share)),
+                predicted[some],
+                weight_sums,
+                sums,
+                cells if is_counted else None,
+                table[:, some] if with_table else None,
+            )
+        count, weight, squared_weight = weight_sums.tolist()
         total, centre, drift, spread = sums[:, wanted]
         moments = np.array([np.full(len(wanted), squared_weight), factors * drift, factors**2 * spread])
-        return Means.of_sums(count, weight, factors * total, factors * centre, moments), cells
+        return Means.of_sums(int(count), weight, factors * total, factors * centre, moments), cells
 
     parts = in_threads(score, n_rows, n_rows * n_classes)
     means = Means((len(keys),))

@@ -31,11 +31,11 @@ from pandora_regret.core.inputs.tables import (
     NOTHING_RESCALED,
     Rescaled,
     Table,
+    block_slices,
     by_name,
     check_rows,
     read_table,
     rescale_rows,
-    row_slices,
 )
 
 
@@ -154,7 +154,7 @@ class Forecast:
 
     def blocks(self) -> Iterator[Forecast]:
         """Consecutive rows in float64, checked, few enough at a time that temporaries stay small."""
-        for index in row_slices(*self.values.shape):
+        for index in block_slices(*self.values.shape):
             rows = self.rows(index)
             values = rows.values.astype(np.float64, copy=False)
             if not self.checked:

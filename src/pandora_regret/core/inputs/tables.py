@@ -73,6 +73,11 @@ def row_slices(n_rows: int, n_columns: int, elements: int | None = None) -> Iter
     yield from (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
 
 
+def block_slices(n_rows: int, n_columns: int) -> Iterator[slice]:
+    """Row ranges of blocks that are scored at once: a dozen temporary copies of one stay in the cache."""
+    return row_slices(n_rows, n_columns, BLOCK_ELEMENTS // 4)
+
+
 def is_frame(table: Table) -> bool:
     """Whether columns have names (pandas, polars, pyarrow); asked of the type, as a lazy frame is slow to say."""
     return hasattr(type(table), "columns")

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from pandora_regret.core.kernels.numba_cache import FAST, INLINE, INLINE_FAST, njit
+from pandora_regret.core.kernels.numba_cache import FAST, INLINE, INLINE_STEP, STEP, njit
 from pandora_regret.core.kernels.reference import SMALLEST_COST
 
 LEAST_TRUTH = 1e-150  # below this p / C, ratios to other classes may leave the normal floats
@@ -29,10 +29,8 @@ LN2_HIGH = 6.93147180369123816490e-01  # ln 2 in two parts: the first, times any
 LN2_LOW = 1.90821492927058770002e-10
 SQRT_2 = 1.4142135623730951
 ROUNDER = 1.5 * 2.0**52  # adding it leaves no bits for a fraction
-STEP = {**FAST, "cache": False}  # kept as a part of the loop that it serves
 ROWS_TOGETHER = 512  # rows whose sums stay in the fastest cache while the columns pass by
 
-LOSS, EXPECTED, REALISED, TESTS, LOG_LOSS, BRIER, RIGHT = range(7)  # rows of a table of metrics
 N_METRICS = 7
 TOTAL, CENTRE, DRIFT, SPREAD = range(4)  # rows of `sums`: of w x, a centre c, and w^2 (x - c), w^2 (x - c)^2
 N_SUMS = 4
@@ -171,7 +169,7 @@ def score_rows(values, truth, weights, costs, alpha, tie, ties, tolerance, losse
             _add_pairs(pairs, i, spent, weights, row)
 
 
-@njit(**INLINE_FAST)
+@njit(**INLINE_STEP)
 def _is_forecast(values, row, tolerance):
     """Whether a row's numbers are probabilities: none is negative or NaN, and they sum to 1."""
     total = 0.0
@@ -183,7 +181,7 @@ def _is_forecast(values, row, tolerance):
     return abs(total - 1) <= tolerance and n_wrong == 0
 
 
-@njit(**INLINE_FAST)
+@njit(**INLINE_STEP)
 def _uniform_row(values, row, i, q_i, costs, spent):
     """``sum_j C_j L_1(q_i / q_j)``, and its terms."""
     total = 0.0
@@ -197,7 +195,7 @@ def _uniform_row(values, row, i, q_i, costs, spent):
     return total
 
 
-@njit(**INLINE_FAST)
+@njit(**INLINE_STEP)
 def _ranked_row(values, row, i, q_i, costs, tie, ties, spent):
     """``sum_j C_j L_inf(q_i / q_j)``, and its terms."""
     lower, higher = ties
@@ -213,7 +211,7 @@ def _ranked_row(values, row, i, q_i, costs, tie, ties, spent):
     return total
 
 
-@njit(**INLINE_FAST)
+@njit(**INLINE_STEP)
 def _power_row(values, row, i, q_i, costs, alpha, spent):
     """``sum_j C_j L_alpha(q_i / q_j)`` for finite alpha, and its terms."""
     total = 0.0
@@ -227,7 +225,7 @@ def _power_row(values, row, i, q_i, costs, alpha, spent):
     return total
 
 
-@njit(**INLINE_FAST)
+@njit(**INLINE_STEP)
 def _add_pairs(pairs, i, spent, weights, row):
     """Add a row's terms to those of its class."""
     weight = 1.0 if weights is None else weights[row]
@@ -262,7 +260,7 @@ def score_logits(values, truth, weights, costs, log_costs, alpha, tie, ties, los
             _add_pairs(pairs, i, spent, weights, row)
 
 
-@njit(**INLINE_FAST)
+@njit(**INLINE_STEP)
 def _ranked_logits(values, row, i, z_i, tie, ties, spent):
     """``sum_j L_inf(r_ij)``, and its terms."""
     lower, higher = ties
@@ -278,7 +276,7 @@ def _ranked_logits(values, row, i, z_i, tie, ties, spent):
     return total
 
 
-@njit(**INLINE_FAST)
+@njit(**INLINE_STEP)
 def _power_logits(values, row, i, z_i, costs, log_costs, alpha, spent):
     """``sum_j C_j L_alpha(r_ij)`` for finite alpha, and its terms."""
     log_own = 0.0 if log_costs is None else cost_of(log_costs, row, i)
@@ -329,7 +327,9 @@ class RowSums(NamedTuple):
 
 
 @njit(**FAST)
-def score_columns(columns, truth, weights, costs, alpha, tie, tolerance, prior, predicted, sums, counts, table):
+def score_columns(
+    columns, truth, weights, costs, alpha, tie, tolerance, prior, predicted, weight_sums, sums, counts, table
+):
     """Seven metrics of each row of columns, (K, n), of probabilities, summed.
 
     The columns pass by some rows at a time: each step is a loop over these rows, which becomes vector code however
@@ -347,17 +347,14 @@ def score_columns(columns, truth, weights, costs, alpha, tie, tolerance, prior, 
         Its mean and its share of a loss: the expected cost is ``mean (C_i + share sum_j C_j L_alpha)``.
     predicted
         (n,) out: the likeliest class, of equals the one of lowest number; -1 where in doubt.
+    weight_sums
+        (3,) added to: how many rows of positive weight are not in doubt, their weight, and its squares.
     sums
-        (N_SUMS, N_METRICS) out: of the metrics of all rows that are not in doubt.
+        (N_SUMS, N_METRICS) added to: of the metrics of these rows.
     counts
         (2, K, K) added to: w and w^2 of rows of class i whose likeliest class is j; or None.
     table
         (N_METRICS, n) out: the metrics themselves, 0 where in doubt; or None.
-
-    Returns
-    -------
-    tuple
-        How many rows of positive weight were summed, their weight, and its squares.
     """
     size = ROWS_TOGETHER
     truths = Truths(np.empty(size), np.empty(size), np.empty(size), np.empty(size))
@@ -373,10 +370,15 @@ def score_columns(columns, truth, weights, costs, alpha, tie, tolerance, prior, 
         np.empty(size),
         np.empty(size),
     )
-    metrics = np.empty((N_METRICS, size))
-    n_counted = 0
-    total_weight = 0.0
-    squared_weight = 0.0
+    by_metric = (
+        np.empty(size),
+        np.empty(size),
+        np.empty(size),
+        np.empty(size),
+        np.empty(size),
+        np.empty(size),
+        np.empty(size),
+    )
     for first in range(0, len(truth), size):
         stop = min(first + size, len(truth))
         truth_here = truth[first:stop]
@@ -384,21 +386,20 @@ def score_columns(columns, truth, weights, costs, alpha, tie, tolerance, prior, 
         _look_up_truths(columns, first, truth_here, costs, truths)
         _add_classes(columns, first, truth_here, costs, alpha, tie, truths, rows)
         _settle(tolerance, truths, rows, predicted_here)
-        for r in range(stop - first):
-            rows.weight[r] *= 1.0 if weights is None else weights[first + r]
-            n_counted += rows.weight[r] > 0
-            total_weight += rows.weight[r]
-            squared_weight += rows.weight[r] * rows.weight[r]
-        _finish(truth_here, predicted_here, prior, truths, rows, metrics)
+        if weights is not None:
+            for r in range(stop - first):
+                rows.weight[r] *= weights[first + r]
+        _finish(truth_here, predicted_here, prior, truths, rows, by_metric)
+        is_first = weight_sums[1] == 0
+        _add_weights(rows.weight, stop - first, weight_sums)
         for m in range(N_METRICS):
-            _add_moments(metrics[m], rows.weight, stop - first, first == 0, sums[:, m])
+            _add_moments(by_metric[m], rows.weight, stop - first, is_first, sums[:, m])
         if table is not None:
             for m in range(N_METRICS):
                 for r in range(stop - first):
-                    table[m, first + r] = metrics[m, r]
+                    table[m, first + r] = by_metric[m][r]
         if counts is not None:
             _count(truth_here, predicted_here, rows.weight, counts)
-    return n_counted, total_weight, squared_weight
 
 
 @njit(**STEP)
@@ -521,21 +522,27 @@ def _settle(tolerance, truths, rows, predicted):
 
 @njit(**STEP)
 def _finish(truth, predicted, prior, truths, rows, metrics):
-    """The metrics of each row, 0 where in doubt."""
+    """The metrics of each row, 0 where in doubt; a loop for each, so that none looks at too many arrays."""
     mean, share = prior
+    loss, expected, realised, tests, log_loss, brier, right = metrics
     for r in range(len(truth)):
-        is_sure = predicted[r] >= 0
-        wrong = 1 - truths.p[r]
-        expected = mean * (truths.cost[r] + share * rows.loss[r])
-        realised = mean * (truths.cost[r] + rows.spent[r])
+        loss[r] = rows.plain_loss[r] if predicted[r] >= 0 else 0.0
+    for r in range(len(truth)):
+        cost = mean * (truths.cost[r] + share * rows.loss[r])
+        expected[r] = cost if predicted[r] >= 0 else 0.0
+    for r in range(len(truth)):
+        cost = mean * (truths.cost[r] + rows.spent[r])
+        realised[r] = cost if predicted[r] >= 0 else 0.0
+    for r in range(len(truth)):
+        tests[r] = 1 + rows.tested[r] if predicted[r] >= 0 else 0.0
+    for r in range(len(truth)):
         surprise = max(-log_normal(truths.p[r]), 0.0)
-        metrics[LOSS, r] = rows.plain_loss[r] if is_sure else 0.0
-        metrics[EXPECTED, r] = expected if is_sure else 0.0
-        metrics[REALISED, r] = realised if is_sure else 0.0
-        metrics[TESTS, r] = 1 + rows.tested[r] if is_sure else 0.0
-        metrics[LOG_LOSS, r] = surprise if is_sure else 0.0
-        metrics[BRIER, r] = rows.squares[r] + wrong * wrong if is_sure else 0.0
-        metrics[RIGHT, r] = types.float64(predicted[r] == truth[r])
+        log_loss[r] = surprise if predicted[r] >= 0 else 0.0
+    for r in range(len(truth)):
+        wrong = 1 - truths.p[r]
+        brier[r] = rows.squares[r] + wrong * wrong if predicted[r] >= 0 else 0.0
+    for r in range(len(truth)):
+        right[r] = types.float64(predicted[r] == truth[r])
 
 
 @njit(**STEP)
@@ -546,6 +553,21 @@ def _count(truth, predicted, weight, counts):
         j = max(predicted[r], 0)
         counts[0, i, j] += weight[r]
         counts[1, i, j] += weight[r] * weight[r]
+
+
+@njit(**STEP)
+def _add_weights(weight, n_rows, weight_sums):
+    """How many rows have weight, that, and its squares."""
+    n_counted = 0.0
+    total = 0.0
+    squares = 0.0
+    for r in range(n_rows):
+        n_counted += 1.0 if weight[r] > 0 else 0.0
+        total += weight[r]
+        squares += weight[r] * weight[r]
+    weight_sums[0] += n_counted
+    weight_sums[1] += total
+    weight_sums[2] += squares
 
 
 @njit(**STEP)
@@ -596,7 +618,7 @@ def simulate(values, logits, truth, weights, costs, tie, unit_costs, totals):
             _add_searches(p_j, cost_of(costs, row, j), unit_costs[j], width, half_weight, merit, totals)
 
 
-@njit(**FAST)
+@njit(**STEP)
 def _begin_searches(p_i, base_cost, unit_costs, half_weight, merit, totals):
     """The truth's merit, and half of its cost: it ties with itself, which pays the other half."""
     for d in range(len(totals)):
@@ -605,7 +627,7 @@ def _begin_searches(p_i, base_cost, unit_costs, half_weight, merit, totals):
         totals[d] += half_weight * cost
 
 
-@njit(**FAST)
+@njit(**STEP)
 def _add_searches(p_j, base_cost, unit_costs, width, half_weight, merit, totals):
     """Add the cost of a class wherever it is tested before the truth."""
     for d in range(len(totals)):

@@ -21,10 +21,11 @@ import numba
 from numba.core import config
 from numba.core.caching import FunctionCache
 
-EXACT: dict[str, Any] = {"nogil": True, "cache": True, "fastmath": {"contract"}, "error_model": "numpy"}
-FAST: dict[str, Any] = {**EXACT, "fastmath": {"contract", "reassoc", "nsz", "arcp"}}  # NaN and inf still count
+EXACT: dict[str, Any] = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy"}
+STEP: dict[str, Any] = {**EXACT, "fastmath": {"contract", "reassoc", "nsz", "arcp"}}  # NaN and inf still count
 INLINE: dict[str, Any] = {**EXACT, "forceinline": True}  # a call in a loop would keep it from becoming vector code
-INLINE_FAST: dict[str, Any] = {**FAST, "forceinline": True}
+INLINE_STEP: dict[str, Any] = {**STEP, "forceinline": True}
+FAST: dict[str, Any] = {**STEP, "cache": True}  # what Python calls is kept, with its steps
 
 SILENT_SECONDS = 1.0  # of compiling, before a word is said about it
 

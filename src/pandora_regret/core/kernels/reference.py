@@ -45,7 +45,7 @@ def of_class(table: NDArray[Any], column: IntArray) -> NDArray[Any]:
 
 
 def log_odds(block: Forecast) -> FloatArray:
-    """``ln r_ij`` of the truth i of each row against every class j, ``r_ij = (p_i / C_i) / (p_j / C_j)``.
+    r"""The log odds of the truth i against every class j, :math:`\ln r_{ij} = \ln\frac{p_i / C_i}{p_j / C_j}`.
 
     Parameters
     ----------
@@ -57,9 +57,11 @@ def log_odds(block: Forecast) -> FloatArray:
     array
         Shape (n, K).
     """
+    ours = of_class(block.values, block.truth)
+    if block.costs is None:
+        return log_ratio(ours, block.values, logits=block.logits)
     costs = costs_of(block)
-    ours, our_cost = of_class(block.values, block.truth), of_class(costs, block.truth)
-    return log_ratio(ours, block.values, our_cost, costs, logits=block.logits)
+    return log_ratio(ours, block.values, of_class(costs, block.truth), costs, logits=block.logits)
 
 
 def tie_widths(ours: FloatArray, theirs: FloatArray, block: Forecast) -> FloatArray | float:
@@ -70,8 +72,12 @@ def tie_widths(ours: FloatArray, theirs: FloatArray, block: Forecast) -> FloatAr
     tie = relative_tie(block)
     if not block.logits:
         return tie
-    sizes = (np.where(np.isfinite(logits), np.abs(logits), 0.0) for logits in (ours, theirs))
-    return tie * (1 + sum(sizes))
+    return tie * (1 + _finite_size(ours) + _finite_size(theirs))
+
+
+def _finite_size(logits: FloatArray) -> FloatArray:
+    """The size of each logit, by which its rounding grows; that of an impossible class is 0."""
+    return np.where(np.isfinite(logits), np.abs(logits), 0.0)
 
 
 def relative_tie(block: Forecast) -> float:
@@ -79,30 +85,58 @@ def relative_tie(block: Forecast) -> float:
 
     Half precision is compared as single: its own units are so coarse that forecasts which differ would tie.
     """
-    return TIE_IN_SINGLE if (block.read_as or block.values.dtype).itemsize <= 4 else TIE
+    precision = block.read_as or block.values.dtype
+    return TIE if precision.itemsize > 4 else TIE_IN_SINGLE
 
 
 def rank_odds(block: Forecast) -> FloatArray:
     """``ln r_ij`` as `log_odds`, but exactly 0 where the truth i ties with j."""
-    return settle_ties(log_odds(block), tie_widths(of_class(block.values, block.truth), block.values, block))
+    ours = of_class(block.values, block.truth)
+    return settle_ties(log_odds(block), tie_widths(ours, block.values, block))
 
 
 def log_ratio(
-    ours: FloatArray, theirs: FloatArray, our_cost: FloatArray, their_cost: FloatArray, *, logits: bool
+    ours: FloatArray,
+    theirs: FloatArray,
+    our_cost: FloatArray | None = None,
+    their_cost: FloatArray | None = None,
+    *,
+    logits: bool,
 ) -> FloatArray:
-    """``ln((p_a / C_a) / (p_b / C_b))`` from probabilities or from logits.
+    r"""The log odds of classes a against classes b, :math:`\ln\frac{p_a / C_a}{p_b / C_b}`.
 
-    Two classes of probability zero count as equally likely, so their costs alone decide. Its sign is that of the
+    Two classes of probability zero count as equally likely, so their costs alone decide. The sign is that of the
     difference of two floats: whether they tie is for `tie_widths` to say.
+
+    Parameters
+    ----------
+    ours, theirs
+        Probabilities, or logits, of a and b, of shapes that broadcast.
+    our_cost, their_cost
+        Base costs of a and b; None where all are 1.
+    logits
+        Which of the two they are.
+
+    Returns
+    -------
+    array
+        One value per pair.
     """
     if logits:
         with np.errstate(invalid="ignore", over="ignore"):
-            return np.where(ours == theirs, 0.0, ours - theirs) + log_quotient(their_cost, our_cost)
-    both_zero = (ours == 0) & (theirs == 0)
+            gap = np.where(ours == theirs, 0.0, ours - theirs)
+        if our_cost is None or their_cost is None:
+            return gap
+        with np.errstate(invalid="ignore", over="ignore"):
+            return np.asarray(gap + log_quotient(their_cost, our_cost))
+    both_impossible = (ours == 0) & (theirs == 0)
+    if both_impossible.any():
+        ours = np.where(both_impossible, 1.0, ours)
+        theirs = np.where(both_impossible, 1.0, theirs)
+    if our_cost is None or their_cost is None:
+        return log_quotient(ours, theirs)
     unit = unit_near(max(our_cost.max(), their_cost.max()))
-    a = np.where(both_zero, 1.0, ours) / (our_cost / unit)
-    b = np.where(both_zero, 1.0, theirs) / (their_cost / unit)
-    return log_quotient(a, b)
+    return log_quotient(ours / (our_cost / unit), theirs / (their_cost / unit))
 
 
 def unit_near(largest_cost: float) -> float:
@@ -110,7 +144,7 @@ def unit_near(largest_cost: float) -> float:
     return float(np.exp2(np.frexp(largest_cost)[1] - 1.0))
 
 
-def _wasted(block: Forecast, losses: FloatArray) -> FloatArray:
+def _at_cost(block: Forecast, losses: FloatArray) -> FloatArray:
     """``C_j L(r_ij)``: what each row spends on testing the wrong class j before its truth i; zero at j = i."""
     spent = costs_of(block) * losses
     np.put_along_axis(spent, block.truth[:, None], 0.0, axis=1)
@@ -118,7 +152,7 @@ def _wasted(block: Forecast, losses: FloatArray) -> FloatArray:
 
 
 def mean_waste(block: Forecast, prior: Prior, numbers: IntArray | None = None) -> FloatArray:
-    """``C_j E[u_j 1(j before i)]``: the mean spend on each wrong test under a prior.
+    r"""The mean spend on each wrong test under a prior, :math:`C_j\,\mathbb{E}[u_j 1(j \text{ before } i)]`.
 
     Parameters
     ----------
@@ -138,15 +172,15 @@ def mean_waste(block: Forecast, prior: Prior, numbers: IntArray | None = None) -
     ----------
     Flores et al. (2026), Theorem A.1 [flores26]_.
     """
-    j = np.arange(block.n_classes) if numbers is None else numbers
-    i = j[block.truth][:, None]
+    tests = np.arange(block.n_classes) if numbers is None else numbers
+    true_tests = tests[block.truth][:, None]
     width = tie_widths(of_class(block.values, block.truth), block.values, block)
-    shares = prior.share_with_ties(log_odds(block), i, j, width)
-    return np.asarray(_wasted(block, shares) * prior.mean_of(j))
+    shares = prior.share_with_ties(log_odds(block), true_tests, tests, width)
+    return np.asarray(_at_cost(block, shares) * prior.mean_of(tests))
 
 
 def pair_losses(block: Forecast, alpha: float, ties: Ties = BROKEN_AT_RANDOM) -> FloatArray:
-    """``C_j L_alpha(q_i / q_j)``, zero at j = i.
+    r"""The loss of each pair in the Beta family, :math:`C_j L_\alpha(q_i / q_j)` with :math:`q_k = p_k / C_k`.
 
     Parameters
     ----------
@@ -160,20 +194,23 @@ def pair_losses(block: Forecast, alpha: float, ties: Ties = BROKEN_AT_RANDOM) ->
     Returns
     -------
     array
-        Shape (n, K).
+        Shape (n, K), zero at j = i.
 
     References
     ----------
     Flores et al. (2026), Proposition A.5 [flores26]_.
     """
     if alpha < np.inf:
-        return _wasted(block, beta_loss(log_odds(block), alpha))
-    odds, worth = rank_odds(block), np.where(np.arange(block.n_classes) < block.truth[:, None], *ties)
-    return _wasted(block, np.where(odds == 0, worth, 2.0 * (odds < 0)))
+        return _at_cost(block, beta_loss(log_odds(block), alpha))
+    odds = rank_odds(block)
+    worth_if_lower, worth_if_higher = ties
+    is_lower = np.arange(block.n_classes) < block.truth[:, None]
+    worth = np.where(is_lower, worth_if_lower, worth_if_higher)
+    return _at_cost(block, np.where(odds == 0, worth, 2.0 * (odds < 0)))
 
 
 def total_losses(block: Forecast, alpha: float, ties: Ties = BROKEN_AT_RANDOM) -> FloatArray:
-    """``sum_j C_j L_alpha(q_i / q_j)``.
+    r"""The loss of each row in the Beta family, :math:`\sum_{j \ne i} C_j L_\alpha(q_i / q_j)`.
 
     Parameters
     ----------
@@ -198,12 +235,12 @@ def at_truth(block: Forecast, table: FloatArray) -> FloatArray:
 
 
 def own_costs(block: Forecast) -> FloatArray:
-    """``C_i`` of each row's truth."""
+    """``C_i`` of each row's truth, (n,)."""
     return at_truth(block, costs_of(block))
 
 
 def unavoidable_costs(block: Forecast, prior: Prior, numbers: IntArray | None = None) -> FloatArray:
-    """``C_i E[u_i]``: what testing the truth itself costs.
+    r"""What testing the truth itself costs, :math:`C_i\,\mathbb{E}[u_i]`.
 
     Parameters
     ----------
@@ -215,7 +252,8 @@ def unavoidable_costs(block: Forecast, prior: Prior, numbers: IntArray | None = 
     array
         Shape (n,).
     """
-    return np.asarray(own_costs(block) * prior.mean_of(block.truth if numbers is None else numbers[block.truth]))
+    true_tests = block.truth if numbers is None else numbers[block.truth]
+    return np.asarray(own_costs(block) * prior.mean_of(true_tests))
 
 
 def at_mean_costs(forecast: Forecast, prior: Prior) -> tuple[Forecast, float]:
@@ -223,7 +261,8 @@ def at_mean_costs(forecast: Forecast, prior: Prior) -> tuple[Forecast, float]:
     mean = prior.mean
     if not isinstance(mean, np.ndarray):
         return forecast, float(mean)
-    return forecast.with_costs(mean if forecast.costs is None else forecast.costs * mean), 1.0
+    costs = mean if forecast.costs is None else forecast.costs * mean
+    return forecast.with_costs(costs), 1.0
 
 
 def sums_by_truth(block: Forecast, table: FloatArray) -> tuple[IntArray, FloatArray]:
@@ -235,7 +274,9 @@ def sums_by_truth(block: Forecast, table: FloatArray) -> tuple[IntArray, FloatAr
 
 
 def realised_costs(block: Forecast, ties: Ties) -> FloatArray:
-    """``c_i`` plus ``c_j`` of every class j with ``p_j / c_j > p_i / c_i``; of a tied j, half its tie's worth.
+    r"""What each row's search costs at known costs c, :math:`c_i + \sum_{j \ne i} c_j 1(p_j / c_j > p_i / c_i)`.
+
+    A class j that ties with the truth adds half of what its tie is worth.
 
     Parameters
     ----------
@@ -253,7 +294,11 @@ def realised_costs(block: Forecast, ties: Ties) -> FloatArray:
 
 
 def simulated_costs(block: Forecast, unit_costs: FloatArray) -> FloatArray:
-    """The cost of every row's search under every drawn cost vector, found by comparison with the truth.
+    r"""The cost of every row's search under every drawn cost vector, found by comparison with the truth.
+
+    With :math:`c_k = C_k u_k` that is
+    :math:`\sum_j c_j [1(p_j / c_j > p_i / c_i) + \tfrac12 1(\text{tie})] + \tfrac12 c_i`.
+    The truth ties with itself.
 
     Parameters
     ----------
@@ -269,15 +314,17 @@ def simulated_costs(block: Forecast, unit_costs: FloatArray) -> FloatArray:
     """
     costs = np.maximum(costs_of(block) * unit_costs[:, None, :], SMALLEST_COST)  # (draws, rows, K)
     truth = np.broadcast_to(block.truth[None, :, None], (*costs.shape[:2], 1))
-    our_cost, ours = np.take_along_axis(costs, truth, axis=2), of_class(block.values, block.truth)
+    our_cost = np.take_along_axis(costs, truth, axis=2)
+    ours = of_class(block.values, block.truth)
     width = tie_widths(ours, block.values, block)
     if block.logits:
         lead = -log_ratio(ours, block.values, our_cost, costs, logits=True)
     else:  # p / c, and below all that impossible classes, the cheapest first
         merit = np.where(block.values > 0, block.values / costs, -costs)
-        ours = np.take_along_axis(merit, truth, axis=2)
-        lead, width = merit - ours, width * np.abs(ours)
-    before = (lead > width) + 0.5 * (np.abs(lead) <= width)  # the truth ties with itself: half of its cost
+        our_merit = np.take_along_axis(merit, truth, axis=2)
+        lead = merit - our_merit
+        width = width * np.abs(our_merit)
+    before = (lead > width) + 0.5 * (np.abs(lead) <= width)
     return np.asarray((costs * before).sum(axis=2) + our_cost[:, :, 0] / 2)
 
 
@@ -304,9 +351,12 @@ def search_order(block: Forecast) -> IntArray:
         Class numbers, best first, shape (n, K).
     """
     order, _, _, tied = rank(block)
-    rows = np.flatnonzero((tied & (order[:, 1:] < order[:, :-1])).any(axis=1))  # equal floats are in order already
-    runs = np.cumsum(np.pad(~tied[rows], ((0, 0), (1, 0))), axis=1)
-    order[rows] = np.take_along_axis(order[rows], np.lexsort((order[rows], runs), axis=1), axis=1)
+    out_of_order = tied & (order[:, 1:] < order[:, :-1])  # equal floats are in order already
+    rows = np.flatnonzero(out_of_order.any(axis=1))
+    begins_run = np.pad(~tied[rows], ((0, 0), (1, 0)))
+    run_numbers = np.cumsum(begins_run, axis=1)
+    by_run_then_class = np.lexsort((order[rows], run_numbers), axis=1)
+    order[rows] = np.take_along_axis(order[rows], by_run_then_class, axis=1)
     return order
 
 
@@ -317,36 +367,74 @@ def rank(block: Forecast) -> Ranking:
     nearly everywhere, comparing them is enough.
     """
     order = by_quotient(block)
-    values, costs = (np.take_along_axis(table, order, axis=1) for table in (block.values, costs_of(block)))
+    values = np.take_along_axis(block.values, order, axis=1)
+    costs = np.take_along_axis(costs_of(block), order, axis=1)
     step = log_ratio(values[:, 1:], values[:, :-1], costs[:, 1:], costs[:, :-1], logits=block.logits)
     tied = np.abs(step) <= tie_widths(values[:, 1:], values[:, :-1], block)
-    rows = np.flatnonzero((tied & (step != 0)).any(axis=1))
-    first, its_cost = values[rows, 0], costs[rows, 0]  # of the run that is under way
-    for b in range(len(rows) and tied.shape[1]):
-        this, cost = values[rows, b + 1], costs[rows, b + 1]
-        odds = log_ratio(this, first, cost, its_cost, logits=block.logits)
-        joins = tied[rows, b] = np.abs(odds) <= tie_widths(this, first, block)
-        first, its_cost = np.where(joins, first, this), np.where(joins, its_cost, cost)
+    nearly_equal = tied & (step != 0)
+    rows = np.flatnonzero(nearly_equal.any(axis=1))
+    if len(rows):
+        tied[rows] = _tied_with_first(values[rows], costs[rows], block)
     return Ranking(order, costs, np.minimum(step, 0.0), tied)
+
+
+def _tied_with_first(values: FloatArray, costs: FloatArray, block: Forecast) -> NDArray[np.bool_]:
+    """Whether each class but the first, of rows in search order, ties with the first class of the run before it.
+
+    Parameters
+    ----------
+    values, costs
+        Of the classes in search order, (rows, K) each.
+    block
+        Whose rows they are.
+
+    Returns
+    -------
+    array
+        Shape (rows, K - 1).
+    """
+    first = values[:, 0]  # of the run that is under way
+    its_cost = costs[:, 0]
+    tied = np.empty((len(values), values.shape[1] - 1), dtype=np.bool_)
+    for place in range(1, values.shape[1]):
+        following = values[:, place]
+        cost = costs[:, place]
+        odds = log_ratio(following, first, cost, its_cost, logits=block.logits)
+        joins = np.abs(odds) <= tie_widths(following, first, block)
+        tied[:, place - 1] = joins
+        first = np.where(joins, first, following)
+        its_cost = np.where(joins, its_cost, cost)
+    return tied
 
 
 def by_quotient(block: Forecast) -> IntArray:
     """Classes by falling ``p_k / C_k``, as floats go; among the impossible ones the cheapest first: (n, K)."""
     costs = costs_of(block)
-    impossible = block.values == (-np.inf if block.logits else 0.0)
-    if block.logits:  # under equal costs the logits themselves, so that no digit is lost
-        equal_costs = (costs == costs[:, :1]).all(axis=1, keepdims=True)
-        with np.errstate(over="ignore"):
-            merit = block.values - block.values.max(axis=1, keepdims=True) - np.log(costs)
-        merit = np.where(equal_costs, block.values, merit)
+    if block.logits:
+        impossible = block.values == -np.inf
+        merit = _log_merit(block.values, costs)
     else:
+        impossible = block.values == 0
         merit = block.values / (costs / unit_near(costs.max()))
     falling = -merit
     order = np.argsort(falling, axis=1)  # fast, but leaves equals in any order: their rows are sorted again
     along = np.take_along_axis(falling, order, axis=1)
-    rows = np.flatnonzero((along[:, 1:] == along[:, :-1]).any(axis=1))
-    order[rows] = np.lexsort((np.where(impossible[rows], costs[rows], 0.0), falling[rows]), axis=1)
+    has_equals = (along[:, 1:] == along[:, :-1]).any(axis=1)
+    rows = np.flatnonzero(has_equals)
+    cost_if_impossible = np.where(impossible[rows], costs[rows], 0.0)
+    order[rows] = np.lexsort((cost_if_impossible, falling[rows]), axis=1)
     return order
+
+
+def _log_merit(logits: FloatArray, costs: FloatArray) -> FloatArray:
+    """``ln(p_k / C_k)`` but for a constant of each row; the logits themselves where a row's costs are equal.
+
+    So no digit is lost where none must be.
+    """
+    equal_costs = (costs == costs[:, :1]).all(axis=1, keepdims=True)
+    with np.errstate(over="ignore"):
+        merit = logits - logits.max(axis=1, keepdims=True) - np.log(costs)
+    return np.where(equal_costs, logits, merit)
 
 
 def probabilities(block: Forecast) -> FloatArray:
@@ -358,7 +446,9 @@ def probabilities(block: Forecast) -> FloatArray:
 
 
 def wasted_for_every_truth(block: Forecast, prior: Prior) -> FloatArray:
-    """``sum_j C_j L(r_ij)`` in column i, as if i were the truth: O(K log K) per row in the Beta family.
+    r"""What each row wastes if class i is its truth, :math:`\sum_{j \ne i} C_j L(r_{ij})`, in column i.
+
+    O(K log K) per row in the Beta family.
 
     Parameters
     ----------
@@ -371,9 +461,10 @@ def wasted_for_every_truth(block: Forecast, prior: Prior) -> FloatArray:
         Shape (n, K).
     """
     if isinstance(prior, Beta):
-        elements = max(SWEPT_AT_ONCE, FEWEST_SWEPT * block.n_classes)
-        parts = map(block.rows, row_slices(len(block), block.n_classes, elements))
-        losses = np.concatenate([losses_for_every_truth(part, prior.alpha) for part in parts])
+        n_elements = max(SWEPT_AT_ONCE, FEWEST_SWEPT * block.n_classes)
+        losses = np.empty(block.values.shape)
+        for rows in row_slices(len(block), block.n_classes, n_elements):
+            losses[rows] = losses_for_every_truth(block.rows(rows), prior.alpha)
         return prior.mean * (prior.loss_to_share * losses)
     if isinstance(prior, Exponential):
         return exponential_waste_for_every_truth(block)
@@ -382,8 +473,8 @@ def wasted_for_every_truth(block: Forecast, prior: Prior) -> FloatArray:
 
 def _waste_truth_by_truth(block: Forecast, prior: Prior) -> FloatArray:
     """`wasted_for_every_truth` under any prior, O(K^2) per row."""
-    each = (mean_waste(if_true(block, i), prior).sum(axis=1) for i in range(block.n_classes))
-    return np.stack(list(each), axis=1)
+    columns = [mean_waste(if_true(block, i), prior).sum(axis=1) for i in range(block.n_classes)]
+    return np.stack(columns, axis=1)
 
 
 def exponential_waste_for_every_truth(block: Forecast) -> FloatArray:
@@ -435,23 +526,42 @@ def if_true(block: Forecast, i: int) -> Forecast:
 
 
 def losses_for_every_truth(block: Forecast, alpha: float) -> FloatArray:
-    """``sum_j C_j L_alpha(q_i / q_j)`` in column i, (n, K), without K^2 pairs.
+    r"""The loss of each row if class i is its truth, :math:`\sum_{j \ne i} C_j L_\alpha(q_i / q_j)`, in column i.
+
+    It takes K log K steps for each row rather than K^2 pairs.
 
     In search order the losses of one class follow from those of its neighbour: a step down by x multiplies every
-    ``r^alpha`` by ``e^(alpha x)``. So one sweep down sums ``C_j [1 + (1 + 1/alpha)(1 - r^alpha)]`` over classes j
-    tested before each, and one sweep up sums ``C_j r^-(alpha + 1)`` over those after it; all terms are positive,
-    so nothing cancels. With ``R = sum_j C_j rise(r_ij)``, a step down turns it into
-    ``e^(alpha x) R + rise(x) sum_j C_j``.
+    :math:`r^\alpha` by :math:`e^{\alpha x}`. So one sweep down sums :math:`C_j [1 + (1 + 1/\alpha)(1 - r^\alpha)]`
+    over classes j tested before each, and one sweep up sums :math:`C_j r^{-(\alpha + 1)}` over those after it; all
+    terms are positive, so nothing cancels. With :math:`R = \sum_j C_j \mathrm{rise}(r_{ij})`, a step down turns R
+    into :math:`e^{\alpha x} R + \mathrm{rise}(x) \sum_j C_j`.
+
+    Parameters
+    ----------
+    block, alpha
+        As in `pair_losses`.
+
+    Returns
+    -------
+    array
+        Shape (n, K), classes in the order of the block's columns.
     """
     order, costs, step, tied = rank(block)
-    step, costs = (np.where(tied, 0.0, step) if alpha == np.inf else step).T, costs.T
-    kept, added, kept_after = power(step, alpha), rise(step, alpha), decay(-step, alpha)
-    before, risen, after = np.zeros((3, *costs.shape))
-    for b in range(len(step)):
-        before[b + 1] = before[b] + costs[b]
-        risen[b + 1] = kept[b] * risen[b] + added[b] * before[b + 1]
-    for b in reversed(range(len(step))):
-        after[b] = kept_after[b] * (after[b + 1] + costs[b + 1])
+    if alpha == np.inf:
+        step = np.where(tied, 0.0, step)
+    step = step.T  # (K - 1, n): each step of all rows lies in one piece
+    costs = costs.T
+    kept = power(step, alpha)
+    added = rise(step, alpha)
+    kept_after = decay(-step, alpha)
+    before = np.zeros(costs.shape)  # sum of C_j over the classes before,
+    risen = np.zeros(costs.shape)  # and of what they add for being ahead,
+    after = np.zeros(costs.shape)  # and of what is left of the losses of those after
+    for place in range(len(step)):
+        before[place + 1] = before[place] + costs[place]
+        risen[place + 1] = kept[place] * risen[place] + added[place] * before[place + 1]
+    for place in reversed(range(len(step))):
+        after[place] = kept_after[place] * (after[place + 1] + costs[place + 1])
     unsorted = np.empty(block.values.shape)
     np.put_along_axis(unsorted, order, (before + risen + after).T, axis=1)
     return unsorted
