@@ -412,7 +412,7 @@ MONITOR = {
 STUDIES = [
     "study run study.toml --out results",
     "study status results",
-    *(f"study table results --what {what} --all --format csv --intervals" for what in ("tau", "gap", "regret")),
+    *(f"study table results --what {what} --all --format csv --intervals" for what in ("tau", "gap")),
     "study table results --format latex",
     "study table results --format markdown --metric log_loss",
     "study resume results",

@@ -49,7 +49,7 @@ def main() -> None:
     echo("All models of the zoo: which metric ranks them by what their searches cost?", bold=True)
     echo(study_grid(results).render())
     echo("And what does it cost per case to pick the model that the metric likes best?", bold=True)
-    echo(study_grid(results, "regret", PAPER_METRICS).render(intervals=True))
+    echo(study_grid(results, "extra_cost", PAPER_METRICS).render(intervals=True))
     page = write_report(comparison, OUT / "report.html", title="Which digit is it?")
     echo(f"The report, to look at and pass on: {page.resolve()}", bold=True)
 

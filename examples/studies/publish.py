@@ -4,9 +4,9 @@ python examples/studies/publish.py                         pages from the result
 python examples/studies/publish.py medmnist=STUDY_FOLDER   first stores a study that was run again, in docs/study/
 
 Studies that are stored: medmnist (medmnist_variants.toml), medmnist-more, readings, temperatures, tables,
-dermatology, flusight, vlm, vlm-categories.
+dermatology, flusight, vlm, vlm-categories, floors.
 Beside them zoos.json is written by describe.py, workups.json by workups.py, sensitivity.json by sensitivity.py,
-votes.json by votes.py, flusight-monitor.json by flusight_monitor.py.
+votes.json by votes.py, near-baseline.json by near_baseline.py, flusight-monitor.json by flusight_monitor.py.
 
 A table stands between ``<!-- table: NAME -->`` and ``<!-- end of table -->``, a figure within a sentence between
 ``<!-- figure: NAME -->`` and ``<!-- end of figure -->`` (not at the beginning of a line, where Markdown would end
@@ -31,12 +31,14 @@ import evidence_tables  # noqa: E402
 import measured_tables  # noqa: E402
 import study_figures  # noqa: E402
 import zoo_tables  # noqa: E402
+from zoo_results import stored_keys  # noqa: E402
 from zoo_tables import as_table  # noqa: E402
 
 STORED = ROOT / "docs" / "study" / "medmnist"
 FLUSIGHT = ROOT / "docs" / "study" / "flusight-monitor.json"  # written by flusight_monitor.py
 HUB, FLAT = ("FluSight-ensemble",), "always 20 % each"  # which promises and pays the same, always
 WORKUPS = ROOT / "docs" / "study" / "workups.json"  # written by workups.py
+OF_WORKUPS = ("pandora_regret", "cost_weighted", "log_loss", "brier", "accuracy", "macro_f1", "panel_cost")
 MARKED = re.compile(r"<!-- (table|figure): (\w+) -->.*?<!-- end of \1 -->", re.DOTALL)
 PAGES = [
     page
@@ -55,7 +57,7 @@ def shown(cell: Cell) -> str:
 
 def workup_table(what: str) -> str:
     """Models ranked by searches, by work-ups whose steps are shared, and by those with panels."""
-    grid = study_grid(json.loads(WORKUPS.read_text(encoding="utf-8")), what, ())
+    grid = study_grid(json.loads(WORKUPS.read_text(encoding="utf-8")), what, OF_WORKUPS)
     rows = [
         [condition, data, *(NO_CHOICE if cell.constant else shown(cell) for cell in cells)]
         for condition, data, cells in grid.rows
@@ -124,11 +126,12 @@ def _rounded(value: Any) -> Any:
 def draw() -> None:
     """Tables of all metrics of the image study, and the figures of gaps."""
     results = read_results(STORED)
-    for what in ("tau", "gap", "regret"):
+    for what in ("tau", "gap", "extra_cost_gap"):
         (STORED.parent / f"medmnist-{what}.csv").write_text(
             study_grid(results, what, ()).render("csv"), encoding="utf-8"
         )
-    for name, metrics in (("medmnist-gaps.svg", PAPER_METRICS), ("medmnist-gaps-all.svg", ())):
+    paper = stored_keys(results, PAPER_METRICS)
+    for name, metrics in (("medmnist-gaps.svg", paper), ("medmnist-gaps-all.svg", ())):
         draw_tau_gaps(study_grid(results, "gap", metrics), STORED.parent / name)
     zoo_tables.draw_all_zoos(STORED.parent / "zoos.svg")
     (STORED.parent / "zoos.csv").write_text(zoo_tables.all_figures(), encoding="utf-8")

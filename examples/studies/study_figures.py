@@ -3,15 +3,36 @@
 import json
 from collections.abc import Callable, Iterator
 from functools import cache
+from math import isfinite
 from typing import Any
 
-from zoo_results import CONDITIONS, DOLLAR, LIMIT, METRICS, RIVALS, STUDIES, ZOOS, ZooRow, ranked_rows
-from zoo_tables import descriptions, money, signed
+from zoo_results import (
+    CONDITIONS,
+    DOLLAR,
+    FAMILY,
+    LIMIT,
+    METRICS,
+    RIVALS,
+    STUDIES,
+    ZOOS,
+    ZooRow,
+    all_rows,
+    ranked_rows,
+    row_of,
+)
+from zoo_tables import amount, descriptions, signed
 
 from pandora_regret.study import read_results
 
 IN_MONEY = ("clinical", "random_temperature", "random_distractor_temperature")
 LANGUAGE = ("MMBench", "OOD-CV")
+NAMES = {  # within a sentence
+    "pandora_regret": "Pandora's Regret",
+    "clipped_log_loss": "clipped log loss",
+    "brier": "the Brier score",
+    "accuracy": "accuracy",
+    "macro_f1_all": "macro-F1",
+}
 SHORT = {"Derm": "DermaMNIST", "OCT": "OCTMNIST"}
 
 
@@ -36,7 +57,7 @@ def _tau(data: str, condition: str, metric: str, folder: str = "medmnist") -> fl
 
 
 def _interval(figure: dict[str, float]) -> str:
-    return f"[{signed(figure['low'])}, {signed(figure['high'])}]"
+    return f"[{signed(figure['low'], 3)}, {signed(figure['high'], 3)}]"
 
 
 def _listed(phrases: list[str]) -> str:
@@ -44,7 +65,7 @@ def _listed(phrases: list[str]) -> str:
 
 
 def _lower(metric: str) -> str:
-    return METRICS[metric].lower().replace("f1", "F1").replace("brier", "the Brier score")
+    return NAMES[metric]
 
 
 # All zoos
@@ -74,54 +95,167 @@ def _beaten(row: ZooRow) -> str:
     return f"{ZOOS[row.zoo][0]} under {CONDITIONS[row.condition].lower()} ({ahead})"
 
 
+def combinations() -> str:
+    """How many zoos under how many conditions were run, of how many there could be."""
+    rows = all_rows()
+    zoos, conditions = len({row.zoo for row in rows}), len({row.condition for row in rows})
+    return f"{len(rows)} of the {zoos * conditions} combinations of ten zoos and nine conditions"
+
+
+def zoos_untold() -> str:
+    """Rows whose models other cases rank too differently for an interval."""
+    rows = [row for row in ranked_rows() if row.warning is not None]
+    names = [f"{ZOOS[row.zoo][0]} under {CONDITIONS[row.condition].lower()}" for row in rows]
+    return f"{len(rows)} of {len(ranked_rows())}" + (f" ({_listed(names)})" if names else "")
+
+
+def priced_rows() -> str:
+    """In how many rows the differences between picks have intervals."""
+    return f"{sum(row.is_priced for row in ranked_rows())} of {len(ranked_rows())}"
+
+
+def picks_surely_dearer() -> str:
+    """In how many comparisons of picks that of Pandora's Regret is beyond doubt cheaper, or dearer."""
+    pairs = [(row, metric) for row in ranked_rows() if row.is_priced for metric in RIVALS]
+    dearer = sum(row.surely_dearer(metric) for row, metric in pairs)
+    cheaper = sum(row.surely_cheaper(metric) for row, metric in pairs)
+    return f"in {dearer} of {len(pairs)} comparisons beyond doubt cheaper, in {cheaper} beyond doubt dearer"
+
+
+def picks_surely_cheapest() -> str:
+    """In how many rows its pick is beyond doubt cheaper than those of all four, and than that of one at least."""
+    rows = [row for row in ranked_rows() if row.is_priced]
+    all_four = sum(all(row.surely_dearer(metric) for metric in RIVALS) for row in rows)
+    any_one = sum(any(row.surely_dearer(metric) for metric in RIVALS) for row in rows)
+    than_all = f"in {all_four} of {len(rows)} rows beyond doubt cheaper than the picks of all four"
+    return f"{than_all}, in {any_one} than one of them at least"
+
+
 def zoos_cheaper() -> str:
-    """The largest amounts that another metric saves, in dollars."""
-    return _most(lambda row, metric: row.price("pandora_regret") - row.price(metric))
+    """The largest amount that another metric saves, in dollars."""
+    return _most(-1)
 
 
 def zoos_most_lost() -> str:
-    """The largest amounts that another metric loses, in dollars."""
-    return _most(lambda row, metric: row.price(metric) - row.price("pandora_regret"))
+    """The largest amount that another metric loses, in dollars."""
+    return _most(1)
 
 
-def _most(amount: Callable[[ZooRow, str], float]) -> str:
-    paid = [row for row in ranked_rows() if row.priced and not row.in_draws and ZOOS[row.zoo][1] == DOLLAR]
-    row, metric = max(((row, metric) for row in paid for metric in RIVALS), key=lambda pair: amount(*pair))
-    by = f"{ZOOS[row.zoo][0]} under {CONDITIONS[row.condition].lower()}, by {_lower(metric)}"
-    paid_by = f"{money(row, metric)} against {money(row, 'pandora_regret')}"
-    return f"{DOLLAR}{amount(row, metric):.2f} per case ({by}: {paid_by})"
+def _most(sign: int) -> str:
+    rows = [row for row in ranked_rows() if not row.in_draws and ZOOS[row.zoo][1] == DOLLAR]
+    pairs = [(row, metric) for row in rows for metric in RIVALS if isfinite(row.dearer(metric))]
+    row, metric = max(pairs, key=lambda pair: sign * pair[0].dearer(pair[1]))
+    return f"{amount(row, abs(row.dearer(metric)))}{_of_dearer(row, metric, sign)}"
+
+
+def _of_dearer(row: ZooRow, metric: str, sign: int) -> str:
+    """The interval, turned round for what is saved, and where that was."""
+    low, high = row.dearer_interval(metric)
+    ends = (low, high) if sign > 0 else (-high, -low)
+    interval = f"[{signed(ends[0])}, {signed(ends[1])}], " if isfinite(low) else "no interval, "
+    place = f"{ZOOS[row.zoo][0]} under {CONDITIONS[row.condition].lower()}, by {_lower(metric)}"
+    return f" per case ({interval}{place})"
 
 
 def choosing_elsewhere() -> str:
-    """What choosing by four metrics costs at known costs, beyond the images."""
-    metrics = ("accuracy", "log_loss", "brier", "pandora_regret")
-    rows = [
-        row
-        for row in ranked_rows()
-        if row.condition == "clinical" and row.zoo not in (*SHORT, "MMBench", "OOD-CV")
-    ]
-    return "; ".join(f"{ZOOS[row.zoo][0]} {', '.join(money(row, metric) for metric in metrics)}" for row in rows)
+    """What choosing by four metrics costs more than choosing by bills at known costs, beyond the images."""
+    metrics = ("accuracy", "clipped_log_loss", "brier", "pandora_regret")
+    rows = [row for row in ranked_rows() if row.condition == "clinical" and row.zoo not in (*SHORT, *LANGUAGE)]
+    return "; ".join(
+        f"{ZOOS[row.zoo][0]} {', '.join(amount(row, row.extra(metric)) for metric in metrics)}" for row in rows
+    )
+
+
+def picked_images() -> str:
+    """Among the image models as they are: which metrics pick how many models, and what the dearest pick costs."""
+    phrases = []
+    for zoo, name in SHORT.items():
+        [row] = [row for row in all_rows() if (row.zoo, row.condition) == (zoo, "clinical")]
+        picks = {tuple(row.cell(metric)["picked"]) for metric in METRICS}
+        worst = max(RIVALS, key=row.dearer)
+        dearer = amount(row, row.dearer(worst))
+        dearest = f"that of {_lower(worst)} costs {dearer} more than that of Pandora's Regret"
+        models = "one model" if len(picks) == 1 else f"{len(picks)} models"
+        phrases.append(f"on {name} the five metrics pick {models}, and on resamples {dearest}")
+    return "; ".join(phrases)
+
+
+def _title(metric: str) -> str:
+    """As in a list of metrics."""
+    titles = {
+        cell["key"]: cell["title"] for cell in _stored("flusight/results.json")["data"][0]["agreement"]["metrics"]
+    }
+    return str(titles[metric]).replace("Beta score, ", "")
+
+
+def better_elsewhere() -> str:
+    """Metrics that are not of Pandora's family and agree better beyond doubt, where tests do not miss."""
+    return _listed_gains([key for key in _keys() if key not in FAMILY])
+
+
+def better_in_family() -> str:
+    """Members of Pandora's family, priced ones included, that agree better beyond doubt, without misses."""
+    counts = {key: sum(row.gap(key)[0] > 0 for row in _settled_rows() if key in row.cells) for key in FAMILY}
+    return _listed([f"{_title(key)} in {count}" for key, count in counts.items()])
+
+
+def _keys() -> list[str]:
+    """Of all metrics but Pandora's Regret."""
+    keys = [metric["key"] for metric in _stored("flusight/results.json")["data"][0]["agreement"]["metrics"]]
+    return [key for key in keys if key != "pandora_regret"]
+
+
+def _settled_rows() -> list[ZooRow]:
+    return [row for row in ranked_rows() if row.condition != "imperfect_tests" and row.warning is None]
+
+
+def _listed_gains(keys: list[str]) -> str:
+    gains = []
+    for row in _settled_rows():
+        for key in keys:
+            if key in row.cells and row.gap(key)[0] > 0:
+                gap = row.cells[key]["gap"]
+                place = f"{ZOOS[row.zoo][0]} under {CONDITIONS[row.condition].lower()}"
+                gains.append(f"{_title(key)} on {place} by {signed(gap['value'], 3)} {_interval(gap)}")
+    return _listed(gains) if gains else "none"
 
 
 def more_metrics() -> str:
-    """Where other metrics than the four of the tables pick much cheaper models of images, or agree better."""
-    names = {"beta_3": "α = 3", "top_2": "top-2 accuracy", "top_3": "top-3 accuracy"}
+    """All metrics beyond the four whose picks of images cost less under random distractors by a dollar or more."""
     data, condition = "Derm", "random_distractor_temperature"
-    cells = {key: _cells("medmnist")[data, condition, key] for key in (*names, "pandora_regret")}
-    paid = cells["pandora_regret"]["regret"]["mean"]
-    saved = [f"{name} {DOLLAR}{paid - cells[key]['regret']['mean']:.2f}" for key, name in names.items()]
+    [row] = [row for row in all_rows() if (row.zoo, row.condition) == (data, condition)]
+    keys = sorted((key for key in row.cells if row.dearer(key) <= -1), key=row.dearer)
+    saved = [f"{_title(key)} {DOLLAR}{-row.dearer(key):.2f}" for key in keys]
     ahead = [
-        f"{name} by {signed(cells[key]['gap']['value'])} {_interval(cells[key]['gap'])}"
-        for key, name in names.items()
-        if cells[key]["gap"]["value"] > 0
+        f"{_title(key)} by {signed(row.cells[key]['gap']['value'], 3)} {_interval(row.cells[key]['gap'])}"
+        for key in keys
+        if row.cells[key]["gap"]["value"] > 0
     ]
-    return f"{_listed(saved)} cheaper than Pandora's Regret, and agree better: {_listed(ahead)}"
+    return f"{_listed(saved)} cheaper than Pandora's Regret; and agree better: {_listed(ahead)}"
 
 
 def alpha_temperature() -> str:
     """Where alpha = 3 agrees better than alpha = 1 under random temperature."""
     gap = _cells("medmnist")["OCT", "random_temperature", "beta_3"]["gap"]
-    return f"by {signed(gap['value'])} {_interval(gap)}"
+    return f"by {signed(gap['value'], 3)} {_interval(gap)}"
+
+
+def log_loss_digits() -> str:
+    """What the floor changes most on digits, at known costs."""
+    keys = ("log_loss", "clipped_log_loss", "pandora_regret")
+    tied, clipped, ours = (_tau("digits", "clinical", key, "floors") for key in keys)
+    return f"{tied:.2f} with ties, {clipped:.2f} clipped; Pandora's Regret has {ours:.2f}"
+
+
+def lead_over_log_loss() -> str:
+    """The mean lead over log loss where some of it is infinite and tests do not miss: tied, and clipped."""
+    infinite = [zoo for zoo in ZOOS if descriptions()[zoo]["models_with_infinite_log_loss"]]
+    rows = [row for row in ranked_rows() if row.zoo in infinite and row.condition != "imperfect_tests"]
+    means = []
+    for key in ("log_loss", "clipped_log_loss"):
+        leads = [row.tau("pandora_regret") - row.tau(key) for row in rows]
+        means.append(sum(leads) / len(leads))
+    return f"from {means[0]:.2f} to {means[1]:.2f} on average over {len(rows)} rows"
 
 
 def vlm_lead() -> str:
@@ -140,16 +274,70 @@ def misses_first() -> str:
 def misses_limit() -> str:
     """In how many of them the limit alpha = 0 agrees at least as well as any, to two digits."""
     rows = [row for row in ranked_rows() if row.condition == "imperfect_tests"]
-    best = [round(row.tau(LIMIT), 2) >= max(round(row.tau(metric), 2) for metric in METRICS) for row in rows]
+    keys = (*METRICS, "log_loss")
+    best = [round(row.tau(LIMIT), 2) >= max(round(row.tau(key), 2) for key in keys) for row in rows]
     return f"{sum(best)} of {len(best)}"
+
+
+def misses_finite() -> str:
+    """The zoos in which no bill is infinite: by how much alpha = 0 is ahead of alpha = 1."""
+    infinite = {zoo for zoo in ZOOS if descriptions()[zoo]["models_with_infinite_log_loss"]}
+    rows = [row for row in ranked_rows() if row.condition == "imperfect_tests" and row.zoo not in infinite]
+    gains = [
+        f"{ZOOS[row.zoo][0]} {signed(row.cells[LIMIT]['gap']['value'], 3)} {_interval(row.cells[LIMIT]['gap'])}"
+        for row in rows
+    ]
+    return f"α = 0 less α = 1: {_listed(gains)}"
+
+
+def floored_gaps() -> str:
+    """By how much log loss and alpha = 0 lead alpha = 1 where tests miss: as they are, and at each floor."""
+    titles = {"imperfect_tests": "as forecasts are", "floor_1e-12": "raised to 1e-12", "floor_1e-6": "to 1e-6"}
+    titles |= {"floor_0.001": "to 0.001"}
+    phrases = []
+    for name, title in titles.items():
+        rows = [
+            row_of(part["name"], condition)
+            for part in _stored("floors/results.json")["data"]
+            for condition in part["agreement"]["conditions"]
+            if condition["name"] == name
+        ]
+        log_loss = "log_loss" if name == "imperfect_tests" else "clipped_log_loss"
+        leads = [row.tau(log_loss) - row.tau("pandora_regret") for row in rows]
+        of_limit = [row.tau(LIMIT) - row.tau("pandora_regret") for row in rows]
+        sure = sum(row.gap(LIMIT)[0] > 0 for row in rows)
+        spans = [f"{signed(min(gains))} to {signed(max(gains))}" for gains in (leads, of_limit)]
+        phrases.append(f"{title} {spans[0]} and {spans[1]} (α = 0 beyond doubt in {sure} of {len(rows)})")
+    return "; ".join(phrases)
+
+
+def floors_say() -> str:
+    """With forecasts raised to three floors: in how many of the six zoos each of three scores agrees best."""
+    names = {"pandora_regret": "Pandora's Regret (α = 1)", LIMIT: "α = 0", "clipped_log_loss": "log loss"}
+    phrases = []
+    for floor in ("1e-12", "1e-6", "0.001"):
+        rows = [
+            row_of(part["name"], condition)
+            for part in _stored("floors/results.json")["data"]
+            for condition in part["agreement"]["conditions"]
+            if condition["name"] == f"floor_{floor}"
+        ]
+        best = dict.fromkeys(names, 0)
+        for row in rows:
+            best[max(names, key=row.tau)] += 1
+        counts = ", ".join(f"{names[key]} in {count}" for key, count in best.items())
+        phrases.append(f"at least {floor}: {counts}")
+    return "; ".join(phrases)
 
 
 # The paper's four conditions on its two tasks
 
 
 def _paper_cells() -> Iterator[tuple[str, str, str, Any]]:
-    for (data, condition, metric), cell in _cells("medmnist").items():
-        if metric in ("log_loss", "accuracy", "macro_f1"):
+    cells = _cells("medmnist")
+    macro_f1 = "macro_f1_all" if any(metric == "macro_f1_all" for _, _, metric in cells) else "macro_f1"
+    for (data, condition, metric), cell in cells.items():
+        if metric in ("log_loss", "accuracy", macro_f1):
             yield data, condition, metric, cell
 
 
@@ -263,16 +451,12 @@ def coverage_size() -> str:
     return f"{stored['samples']} studies and {stored['metrics']} metrics"
 
 
-def coverage_of_ties() -> str:
-    """How many intervals of accuracy hold where it often ties."""
-    return f"{100 * _stored('coverage.json')['tau']['ties']['instances']['by_metric']['accuracy']:.0f} %"
-
-
-def coverage_regrets() -> str:
-    """What choosing costs: as studies say, and in truth."""
-    names = {"pandora_regret": "Pandora's Regret", "log_loss": "log loss", "accuracy": "accuracy"}
-    pairs = _stored("coverage.json")["regret_said_and_true"]
-    return _listed([f"{said:.2f} and {true:.2f} by {names[key]}" for key, (said, true) in pairs.items()])
+def coverage_of_regrets() -> str:
+    """How far what studies say is from what is true, in standard errors, at most, over all populations."""
+    populations = _stored("coverage.json")["extra_costs"]
+    cells = [cell for by_metric in populations.values() for cell in by_metric.values()]
+    off = max(abs(cell["said"] - cell["true"]) / cell["error"] for cell in cells)
+    return f"{len(populations)} populations, {len(cells)} figures, the worst {off:.1f} standard errors off"
 
 
 FIGURES: dict[str, Callable[[], str]] = {

@@ -2,8 +2,9 @@
 
 python examples/studies/votes.py TABLES_STUDY FLUSIGHT_STUDY FLUSIGHT_FOLDER   writes docs/study/votes.json
 
-Digits: three annotators look at every case. Each names the true digit with probability 0.7 and otherwise a class
-drawn from the mean forecast of the zoo, so they err where cases are ambiguous. Searches pay for the true digit.
+Digits: three annotators look at every case. Each names the true digit with probability 0.7 and otherwise one of
+the others, drawn from the mean forecast of the zoo, so they err towards what the case looks like. Searches pay for
+the true digit.
 FluSight: every category was measured twice, as first released and as revised since, which are two votes.
 """
 
@@ -21,16 +22,18 @@ from pandora_regret.metrics import METRICS
 from pandora_regret.study import Store, reopen
 
 STORED = Path(__file__).parents[2] / "docs" / "study" / "votes.json"
-KEYS = ("pandora_regret", "log_loss", "brier", "accuracy", "macro_f1")
+KEYS = ("pandora_regret", "clipped_log_loss", "brier", "accuracy", "macro_f1_all")
 ANNOTATORS, SKILL, REPEATS, SEED = 3, 0.7, 20, 42
 
 
 def simulated_votes(truth: Any, mean_forecast: Any, rng: np.random.Generator) -> Any:
-    """How many annotators said each class, (N, K)."""
+    """How many annotators named each class, (N, K)."""
     n, k = mean_forecast.shape
-    drawn = (rng.random((ANNOTATORS, n, 1)) > mean_forecast.cumsum(axis=1)).sum(axis=2)
-    said = np.where(rng.random((ANNOTATORS, n)) < SKILL, truth, np.minimum(drawn, k - 1))
-    return np.eye(k)[said].sum(axis=0)
+    others = np.where(np.arange(k) == truth[:, None], 0.0, mean_forecast)
+    shares = (others / others.sum(axis=1, keepdims=True)).cumsum(axis=1)
+    mistaken = (rng.random((ANNOTATORS, n, 1)) > shares[:, :-1]).sum(axis=2)
+    named = np.where(rng.random((ANNOTATORS, n)) < SKILL, truth, mistaken)
+    return np.eye(k)[named].sum(axis=0)
 
 
 def agreement_with(costs: Any, truths: Any, proba: Any) -> dict[str, float]:
@@ -56,6 +59,7 @@ def digits(folder: Path) -> dict[str, Any]:
     }
     found = {name: [agreement_with(paid, of(votes), proba) for votes in tables] for name, of in by_truth.items()}
     wrong = np.mean([(votes.argmax(axis=1) != truth).mean() for votes in tables])
+    right_votes = np.mean([votes[np.arange(len(truth)), truth].mean() / ANNOTATORS for votes in tables])
     means = {
         name: {key: np.mean([one[key] for one in repeats]) for key in KEYS} for name, repeats in found.items()
     }
@@ -64,6 +68,7 @@ def digits(folder: Path) -> dict[str, Any]:
         "annotators": ANNOTATORS,
         "skill": SKILL,
         "repeats": REPEATS,
+        "votes_right": round(float(right_votes), 4),
         "majority_wrong": round(float(wrong), 4),
         "tau": {"truth": agreement_with(paid, truth, proba), **means},
     }

@@ -10,14 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pandora_regret.metrics import Metric, read_metrics, workup_metrics
+from pandora_regret.metrics import Metric, default_metrics, read_metrics, workup_metrics
 from pandora_regret.study import DataSet, Store, Study, agreement_of, read_conditions, reopen
 from pandora_regret.workup import Workup
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parents[1] / "docs" / "study" / "workups.json"
 PATHWAYS = {"Derm": "dermamnist", "OCT": "octmnist"}
-METRICS = ("pandora_regret", "cost_weighted", "log_loss", "brier", "accuracy", "macro_f1")
+CLASSES = {"Derm": 7, "OCT": 4}
 
 
 def panel(data: str) -> Path:
@@ -34,10 +34,10 @@ def conditions(data: str) -> list[dict[str, Any]]:
 
 
 def metrics(data: str) -> tuple[Metric, ...]:
-    """The usual ones, and what the panel work-up costs, which is what the condition of that name pays."""
+    """All of them, and what the panel work-up costs, which is what the condition of that name pays."""
     cost, *_ = workup_metrics(Workup.load(panel(data)))
     by_panel = replace(cost, key="panel_cost", title="Work-up cost (panel)")
-    return read_metrics([*METRICS, by_panel])
+    return read_metrics([*default_metrics(CLASSES[data], priced=True), by_panel])
 
 
 def part(study: Study, data: DataSet, folder: Path) -> dict[str, Any]:

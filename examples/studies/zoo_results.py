@@ -1,6 +1,7 @@
 """All zoos under all conditions, from the stored results of several studies."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from math import isfinite
@@ -43,15 +44,20 @@ CONDITIONS = {
     "shared_steps": "Shared steps",
     "panel": "Panel",
 }
-METRICS = {
+METRICS = {  # of the headline: log loss with scikit-learn's floor, macro-F1 as the paper writes it
     "pandora_regret": "Pandora's Regret",
-    "log_loss": "Log loss",
+    "clipped_log_loss": "Log loss, clipped",
     "brier": "Brier",
     "accuracy": "Accuracy",
-    "macro_f1": "Macro-F1",
+    "macro_f1_all": "Macro-F1, all classes",
 }
 RIVALS = tuple(METRICS)[1:]
 LIMIT = "beta_0"  # of Pandora's family, compared where tests miss
+FAMILY = ("beta_0", "beta_0.3", "beta_3", "beta_inf", "cost_weighted", "pairwise_brier")  # of which it is one
+OF_EARLIER_RUN = {  # what stands for a metric where a stored result is older than the metric
+    "clipped_log_loss": "log_loss",  # the image models exclude nothing
+    "macro_f1_all": "macro_f1",  # every class of the images occurs, so the two are the same
+}
 
 
 @dataclass(frozen=True)
@@ -62,31 +68,53 @@ class ZooRow:
     condition: str
     in_draws: bool  # whether costs are counted in those of the draws
     cells: dict[str, dict[str, Any]]
+    warning: str | None = None  # why intervals of tau are not to be trusted
 
     @property
     def no_choice(self) -> bool:
         """Whether all models cost the same."""
         return all(bool(cell["constant"]) for cell in self.cells.values())
 
+    @property
+    def is_earlier(self) -> bool:
+        """Whether the result is of an earlier run, which did not compare what is picked with the pick of bills."""
+        return self.cells["pandora_regret"]["extra_cost"]["value"] is None and "clipped_log_loss" not in self.cells
+
+    def has(self, metric: str) -> bool:
+        """Whether the result holds the metric, or what stands for it."""
+        return metric in self.cells or OF_EARLIER_RUN.get(metric) in self.cells
+
+    def cell(self, metric: str) -> dict[str, Any]:
+        """What the result holds of a metric."""
+        return self.cells[metric if metric in self.cells else OF_EARLIER_RUN[metric]]
+
     def tau(self, metric: str) -> float:
         """Agreement; below zero where the metric ranks models the wrong way round."""
-        cell = self.cells[metric]
+        cell = self.cell(metric)
         return -float(cell["tau"]["value"]) if cell["reversed"] else float(cell["tau"]["value"])
 
     def gap(self, metric: str) -> tuple[float, float]:
         """The interval of the metric's agreement minus that of Pandora's Regret."""
-        gap = self.cells[metric]["gap"]
+        gap = self.cell(metric)["gap"]
         return float(gap["low"]), float(gap["high"])
 
-    def price(self, metric: str) -> float:
-        """What choosing by the metric costs more per case than the best model; NaN where both may be infinite."""
-        mean = self.cells[metric]["regret"]["mean"]
-        return float("nan") if mean is None else float(mean)
+    def extra(self, metric: str) -> float:
+        """What its pick costs more per new case than the pick of bills; NaN where that is not known."""
+        return _number(self.cell(metric)["extra_cost"]["value"])
+
+    def dearer(self, metric: str) -> float:
+        """What its pick costs more per new case than the pick of Pandora's Regret; NaN where that is not known."""
+        return _number(self.cell(metric)["extra_cost_gap"]["value"])
+
+    def dearer_interval(self, metric: str) -> tuple[float, float]:
+        """The interval of `dearer`; NaN where it is not known."""
+        figure = self.cell(metric)["extra_cost_gap"]
+        return _number(figure["low"]), _number(figure["high"])
 
     @property
-    def priced(self) -> bool:
-        """Whether choosing by any of the metrics has a finite price."""
-        return all(isfinite(self.price(metric)) for metric in METRICS)
+    def is_priced(self) -> bool:
+        """Whether it is known by how much the picks of all metrics of the headline differ, with intervals."""
+        return all(isfinite(end) for metric in RIVALS for end in self.dearer_interval(metric))
 
     @property
     def best_rival(self) -> str:
@@ -98,9 +126,30 @@ class ZooRow:
         """How far Pandora's Regret is ahead of it."""
         return self.tau("pandora_regret") - self.tau(self.best_rival)
 
-    def cheaper(self, metric: str) -> bool:
-        """Whether choosing by the metric costs less than choosing by Pandora's Regret, to a thousandth."""
-        return self.priced and round(self.price(metric), 3) < round(self.price("pandora_regret"), 3)
+    def surely_cheaper(self, metric: str) -> bool:
+        """Whether the interval says that its pick costs less than that of Pandora's Regret."""
+        return self.dearer_interval(metric)[1] < 0
+
+    def surely_dearer(self, metric: str) -> bool:
+        """Whether the interval says that its pick costs more than that of Pandora's Regret."""
+        return self.dearer_interval(metric)[0] > 0
+
+
+def _number(value: Any) -> float:
+    return float("nan") if value is None else float(value)
+
+
+def stored_keys(results: dict[str, Any], keys: Iterable[str]) -> tuple[str, ...]:
+    """The keys of metrics under which results hold them: those of an earlier run stand for some."""
+    held = {metric["key"] for metric in results["data"][0]["agreement"]["metrics"]}
+    return tuple(key if key in held else OF_EARLIER_RUN[key] for key in keys)
+
+
+def row_of(zoo: str, condition: dict[str, Any]) -> ZooRow:
+    """From what a results file holds of one condition of one data set."""
+    cells = {cell["key"]: cell for cell in condition["metrics"]}
+    warning = condition["metrics"][0]["tau"].get("warning")
+    return ZooRow(zoo, condition["name"], condition["unit"] == "draws", cells, warning)
 
 
 @cache
@@ -111,8 +160,7 @@ def all_rows() -> tuple[ZooRow, ...]:
     rows: dict[tuple[str, str], ZooRow] = {}
     for part in parts:
         for condition in part["agreement"]["conditions"]:
-            cells = {cell["key"]: cell for cell in condition["metrics"] if cell["key"] in (*METRICS, LIMIT)}
-            row = ZooRow(part["name"], condition["name"], condition["unit"] == "draws", cells)
+            row = row_of(part["name"], condition)
             rows.setdefault((row.zoo, row.condition), row)
     return tuple(rows[key] for key in ((zoo, c) for zoo in ZOOS for c in CONDITIONS) if key in rows)
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from pandora_regret import Exponential, InputError, expected_search_cost, pandora_regret
+from pandora_regret.core.decisions import ClassCounts
 from pandora_regret.core.inputs import InputTypeError
 from pandora_regret.core.kernels import engine
 from pandora_regret.metrics import (
@@ -91,6 +92,26 @@ def test_scores_of_search_are_the_librarys_own(sample):
 def test_metrics_by_hand(key, expected):
     truth, proba = [0, 1], [[0.5, 0.3, 0.2], [0.6, 0.4, 0.0]]
     assert_allclose(METRICS[key](truth, proba), expected, rtol=1e-12)
+
+
+def test_log_loss_with_a_floor_is_that_of_scikit_learn():
+    metrics = pytest.importorskip("sklearn.metrics", reason="scikit-learn is not installed")
+    truth = np.array([0, 1, 2, 2])
+    proba = np.array([[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.2, 0.3, 0.5], [0.5, 0.5 - 1e-300, 1e-300]])
+    assert METRICS["log_loss"](truth, proba) == np.inf
+    assert_allclose(METRICS["clipped_log_loss"](truth, proba), metrics.log_loss(truth, proba), rtol=1e-12)
+    raised = np.maximum(proba[np.arange(4), truth], 0.01)
+    by_hand = -np.log(np.minimum(raised, 0.99)).mean()
+    assert_allclose(read_metric("clipped_log_loss_0.01")(truth, proba), by_hand, rtol=1e-12)
+    with pytest.raises(InputError, match="clipped_log_loss_<floor>"):
+        read_metric("clipped_log_loss_0.5")
+
+
+def test_macro_f1_over_all_classes_counts_those_that_are_neither_true_nor_named():
+    truth, proba = np.array([0, 0, 1]), np.array([[0.7, 0.3, 0, 0], [0.6, 0.4, 0, 0], [0.2, 0.3, 0.5, 0]])
+    assert_allclose(METRICS["macro_f1"](truth, proba), (1 + 0 + 0) / 3)  # the third is named, the fourth is not
+    assert_allclose(METRICS["macro_f1_all"](truth, proba), (1 + 0 + 0 + 0) / 4)
+    assert_allclose(METRICS["macro_f1_all"](truth, proba), ClassCounts.of(truth, proba).all_class_f1)
 
 
 def test_classes_absent_from_a_resample_are_left_out():

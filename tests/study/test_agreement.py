@@ -12,12 +12,12 @@ from scipy.stats import t as student
 
 from pandora_regret import InputError, Uniform, search_cost
 from pandora_regret.core.kernels import engine
-from pandora_regret.inference.intervals import BIAS_WEIGHT, percentiles
+from pandora_regret.inference.intervals import BIAS_WEIGHT
 from pandora_regret.metrics import METRICS, Metric
 from pandora_regret.study import Agreement, agreement
 from pandora_regret.study import ranking_agreement as module
 from pandora_regret.study.conditions import CONDITIONS, Condition
-from pandora_regret.study.ranking_agreement import PARTS, draw_counts, replicate_taus
+from pandora_regret.study.ranking_agreement import LEAST_STABILITY, draw_counts, replicate_taus
 
 COSTS = [100.0, 40.0, 10.0]
 KEYS = ["pandora_regret", "log_loss", "accuracy", "auroc", "macro_f1"]
@@ -66,7 +66,6 @@ def test_readings_of_drawn_costs(prior):
         ranked = by_draw if reading == "mean_of_taus" else [mean]
         expected = np.mean([kendalltau(value, costs).statistic for costs in ranked])
         assert_allclose(result.tau[0, 0], abs(expected), atol=1e-12)
-        assert_allclose(result.regret[0, 0], mean[np.argmin(value)] - mean.min())
         assert result.to_dict()["conditions"][0]["reading"] == reading
 
 
@@ -90,19 +89,40 @@ def test_intervals_reach_as_far_as_replicates_of_duplicated_rows_and_models_lie_
     truth, proba = zoo()
     result = agreement(truth, proba, **{**QUICK, "replicates": 19}, resample=resample, level=0.8, seed=3)
     taus = np.array([resampled_taus(truth, proba, r, resample, 3, KEYS) for r in range(1, 20)])
-    for name, values in (("tau", taus), ("gap", taus - taus[:, :1])):
+    bills, pairs = np.round(cost_of(truth, proba), 9), len(proba) * (len(proba) - 1)
+    whole = [np.round([METRICS[key](truth, table) for table in proba], 12) for key in KEYS]
+    tied = [((v[:, None] == v) & (bills[:, None] != bills)).sum() / pairs for v in whole]
+    tied = np.zeros(len(KEYS)) if resample == "models" else np.array(tied)
+    assert resample == "models" or tied.max() > 0
+    in_either = np.where(np.arange(len(KEYS)) == 0, 0, tied + tied[0])
+    for name, values, further in (("tau", taus, tied), ("gap", taus - taus[:, :1], in_either)):
         estimate, low, high = (getattr(result, f"{name}{end}")[0] for end in ("", "_low", "_high"))
         bias, spread = values.mean(axis=0) - estimate, values.std(axis=0)
-        reach = student.ppf(0.9, len(proba) - 1) * np.sqrt(spread**2 + BIAS_WEIGHT * bias**2)
+        reach = student.ppf(0.9, len(proba) - 1) * np.sqrt(spread**2 + BIAS_WEIGHT * bias**2) + further
         least = 0 if name == "tau" else result.tau_low[0] - result.tau_high[0, 0]
         most = 1 if name == "tau" else result.tau_high[0] - result.tau_low[0, 0]
         assert_allclose(low, np.maximum(estimate - reach, least), atol=1e-12)
         assert_allclose(high, np.minimum(estimate + reach, most), atol=1e-12)
 
 
+def test_intervals_of_models_that_other_cases_rank_otherwise_are_not_to_be_trusted():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, 60)
+    alike = rng.dirichlet(np.ones(3), (8, 60))
+    for proba, is_settled in ((alike, False), (zoo(n_rows=600)[1], True)):
+        cases = truth if len(truth) == proba.shape[1] else zoo(n_rows=600)[0]
+        result = agreement(cases, proba, **{**QUICK, "replicates": 30})
+        [condition] = result.conditions
+        assert (condition.stability > LEAST_STABILITY) == is_settled
+        assert [cell.tau.is_trusted for cell in condition.metrics] == [is_settled] * len(KEYS)
+        assert [cell.gap.warning is None for cell in condition.metrics] == [is_settled] * len(KEYS)
+    assert agreement(truth, alike, **QUICK).conditions[0].stability is None
+
+
 def assert_same(one, other):
-    names = [f"{name}{end}" for name in ("tau", "gap", "regret") for end in ("", "_low", "_high")]
-    for name in (*names, "regret_mean", "constant", "reversed"):
+    figures = ("tau", "gap", "extra_cost", "extra_cost_gap")
+    names = [f"{name}{end}" for name in figures for end in ("", "_low", "_high")]
+    for name in (*names, "constant", "reversed"):
         assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-9, atol=1e-12, err_msg=name)
 
 
@@ -143,11 +163,9 @@ def test_the_cost_itself_agrees_perfectly_and_a_constant_not_at_all(resample):
     _, cost, constant = range(3)
     assert_allclose([result.tau[0, cost], result.tau_low[0, cost], result.tau_high[0, cost]], 1, rtol=1e-12)
     assert result.gap_low[0, cost] >= -1e-12
-    assert result.regret[0, cost] == 0
+    assert_allclose([result.extra_cost[0, cost], result.extra_cost_high[0, cost]], 0, atol=1e-12)
     assert [result.tau[0, constant], result.tau_high[0, constant]] == [0, 0]
     assert_array_equal(result.constant, [[False, False, True]])
-    mean_excess = np.mean(cost_of(truth, proba)) - min(cost_of(truth, proba))
-    assert_allclose(result.regret[0, constant], mean_excess)  # every model ties for best
     assert len(result.picked[0][constant]) == len(proba)
 
 
@@ -175,47 +193,80 @@ def _loss_that_may_be_huge(truth, table):
     return (1 - table[np.arange(len(truth)), truth]) * np.where(table[:, 0] == 1, 1e14, 1.0)
 
 
-def test_the_regret_of_choosing_by_hand():
+def test_what_metrics_pick_by_hand():
     truth = np.array([0, 0, 1, 1])
     costs = {"a": 10.0, "b": 1.0}
     sure = np.array([[0.99, 0.01], [0.99, 0.01], [0.1, 0.9], [0.1, 0.9]])  # tests the truth first: 10, 10, 1, 1
     late = np.array([[0.6, 0.4], [0.6, 0.4], [0.1, 0.9], [0.1, 0.9]])  # tests b first: 11, 11, 1, 1
     table = np.stack([late, sure])
-    prefers_late = Metric("late", "Late", "lower", rows=lambda truth, proba: proba.max(axis=1))
-    result = agreement(
-        truth, table, models=["late", "sure"], classes=["a", "b"], costs=costs,
-        conditions=["clinical"], metrics=["pandora_regret", "accuracy", prefers_late], replicates=0,
-    )  # fmt: skip
+    asked = {
+        "models": ["late", "sure"], "classes": ["a", "b"], "costs": costs,
+        "conditions": ["clinical"], "metrics": ["pandora_regret", "accuracy", PREFERS_LATE],
+    }  # fmt: skip
+    result = agreement(truth, table, **asked, replicates=0)
     assert result.picked[0] == (("sure",), ("late", "sure"), ("late",))
-    assert_allclose(result.regret, [[0, 0.25, 0.5]])
-    assert np.isnan([result.regret_mean, result.regret_low, result.tau_low]).all()
+    assert np.isnan([result.extra_cost, result.extra_cost_gap_low, result.tau_low]).all()
+    of_all_cases = agreement(truth, table, **asked, replicates=500, resample="models")
+    # a replicate draws one of the two models twice in half of all cases, and leaves no choice
+    assert_allclose(of_all_cases.extra_cost, [[0, 0.25 * 0.5, 0.5 * 0.5]], atol=0.03)
 
 
-def honest_regret(truth, proba, groups, number):
-    """Picked by accuracy on the resample, paid on what it left out; the best picked on all but what is paid."""
+PREFERS_LATE = Metric("late", "Late", "lower", rows=lambda truth, proba: proba.max(axis=1))
+
+
+def honest_extra_cost(truth, proba, groups, number):
+    """Picked by accuracy and by bills on the resample, paid on what it left out."""
     drawn = draw_counts(range(number, number + 1), groups.max() + 1, "instances", 2)[0][groups]
     accuracies = [METRICS["accuracy"](truth, table, sample_weight=drawn) for table in proba]
     bills = np.array([search_cost(truth, table, COSTS, per_instance=True) for table in proba])
-    left_out, best = drawn == 0, 0.0
-    for part in range(PARTS):
-        ours = left_out & (groups % PARTS == part)
-        best += bills[bills[:, ~ours].mean(axis=1).argmin(), ours].sum() / left_out.sum()
-    return bills[np.isclose(accuracies, max(accuracies), rtol=1e-12)][:, left_out].mean() - best
+    past = bills @ drawn / drawn.sum()
+    later = bills[:, drawn == 0].mean(axis=1)
+    by_accuracy = later[np.isclose(accuracies, max(accuracies), rtol=1e-12)].mean()
+    return by_accuracy - later[np.isclose(past, past.min(), rtol=1e-12)].mean()
 
 
 @pytest.mark.parametrize("groups", [None, np.repeat([3, 1, 4, 2, 0, 9, 8, 7, 5, 6], 3)])
-def test_the_honest_regret_is_paid_on_what_the_resample_left_out_groups_as_a_whole(groups):
+def test_extra_costs_are_paid_on_what_the_resample_left_out_groups_as_a_whole(groups):
     truth, proba = zoo(n_models=5, n_rows=30)
     asked = {**QUICK, "metrics": ["accuracy"], "replicates": 30, "seed": 2}
     result = agreement(truth, proba, groups=groups, **asked)
     rows = np.arange(30) if groups is None else groups
-    regrets = [honest_regret(truth, proba, rows, number) for number in range(1, 31)]
-    assert_allclose(result.regret_mean[0, 1], np.mean(regrets), atol=1e-10)
-    ends = percentiles(np.array(regrets), 0.95)
-    assert_allclose([result.regret_low[0, 1], result.regret_high[0, 1]], ends, atol=1e-10)
+    extra = np.array([honest_extra_cost(truth, proba, rows, number) for number in range(1, 31)])
+    assert_allclose(result.extra_cost[0, 1], extra.mean(), atol=1e-10)
+    reach = student.ppf(0.975, 4) * extra.std()
+    assert_allclose(result.extra_cost_low[0, 1], extra.mean() - reach, atol=1e-10)
+    assert_allclose(result.extra_cost_high[0, 1], extra.mean() + reach, atol=1e-10)
     assert result.to_dict()["data"]["groups"] == (None if groups is None else 10)
     with pytest.raises(InputError, match=r"groups has shape \(29,\), but there are 30 instances"):
         agreement(truth, proba, groups=rows[1:], **asked)
+
+
+def test_the_gap_of_extra_costs_is_paired():
+    truth, proba = zoo(n_models=6, n_rows=80)
+    asked = {**QUICK, "metrics": ["pandora_regret", "accuracy", "log_loss"], "replicates": 60, "resample": "both"}
+    result = agreement(truth, proba, **asked)
+    assert_allclose(result.extra_cost_gap, result.extra_cost - result.extra_cost[:, :1], atol=1e-12)
+    assert_array_equal([result.extra_cost_gap_low[0, 0], result.extra_cost_gap_high[0, 0]], 0)
+    paired = result.extra_cost_gap_high - result.extra_cost_gap_low
+    apart = (result.extra_cost_high - result.extra_cost_low) + (result.extra_cost_high - result.extra_cost_low)[
+        :, :1
+    ]
+    assert (paired[:, 1:] < apart[:, 1:]).all()
+
+
+def test_infinite_bills_leave_the_extra_cost_undefined_or_infinite():
+    truth = np.repeat([0, 1], 20)
+    fair = np.where(truth[:, None] == np.arange(2), 0.6, 0.4)
+    sure = np.where(truth[:, None] == np.arange(2), 0.9, 0.1)
+    never = np.array([[1.0, 0.0]] * 40)  # excludes half of the truths, and is told apart by confidence
+    confident = Metric("confident", "Confident", "higher", rows=lambda truth, proba: proba.max(axis=1))
+    asked = {"costs": [1.0, 1.0], "conditions": ["imperfect_tests"], "metrics": ["log_loss", confident]}
+    result = agreement(truth, np.stack([fair, sure, never]), **asked, replicates=10)
+    assert_array_equal(result.extra_cost[0], [0, 0, np.inf])
+    assert result.to_dict()["conditions"][0]["metrics"][2]["extra_cost_gap"]["value"] == "inf"
+    assert np.isnan(result.extra_cost_low[0, 2])
+    same = agreement(truth, np.stack([never, never]), **asked, replicates=10)
+    assert np.isnan(same.extra_cost).all()
 
 
 def test_prevalence_weights_metrics_and_costs_alike():
@@ -226,7 +277,6 @@ def test_prevalence_weights_metrics_and_costs_alike():
     shifted = agreement(truth, proba, **{**QUICK, "conditions": [Condition("shift", prevalence=prevalence)]})
     duplicated = agreement(truth[twice], proba[:, twice], **QUICK)
     assert_allclose(shifted.tau, duplicated.tau, atol=1e-12)
-    assert_allclose(shifted.regret, duplicated.regret, atol=1e-9)
 
 
 def test_findings_survive_a_file():

@@ -10,6 +10,7 @@ from pandora_regret import Gamma, InputError, Tests, search_cost
 from pandora_regret.core.imperfect import expected_expenditure
 from pandora_regret.core.inputs import InputTypeError
 from pandora_regret.core.kernels import engine
+from pandora_regret.study import agreement
 from pandora_regret.study.conditions import (
     CONDITIONS,
     Condition,
@@ -74,6 +75,39 @@ def test_a_temperature_is_a_model_s_or_an_instance_s_and_depends_on_nothing_else
     for condition, whole in ((per_model, one), (per_instance, many)):
         assert_array_equal(condition.changed(truth, proba[1:2], ["b"], 7), whole[1:2])
         assert_allclose(whole.sum(axis=2), 1)
+
+
+def test_a_floor_raises_what_forecasts_exclude_in_metrics_and_bills_alike():
+    truth = np.array([0, 1, 2, 0])
+    proba = np.array([[[0.5, 0.5, 0.0]] * 4, [[0.2, 0.3, 0.5]] * 4])
+    raised = Condition("floor", floor=0.1).changed(truth, proba, ["a", "b"], 7)
+    assert_allclose(raised[0, 0], np.array([0.5, 0.5, 0.1]) / 1.1)
+    assert_array_equal(raised[1], proba[1])
+    warm = Condition("both", temperature="all", floor=0.1)
+    assert (warm.changed(truth, proba, ["a", "b"], 7) >= 0.1 / 1.3).all()
+    tests = {"search": "adaptive", "sensitivity": 0.8}
+    conditions = [Condition("missed", **tests), Condition("floored", floor=0.01, **tests)]
+    metrics = ["log_loss", "clipped_log_loss_0.02"]
+    found = agreement(truth, proba, costs=np.ones(3), conditions=conditions, metrics=metrics, replicates=0)
+    floored = Condition("floored", floor=0.01).changed(truth, proba, ["a", "b"], 42)
+    same = agreement(truth, floored, costs=np.ones(3), conditions=conditions[:1], metrics=metrics, replicates=0)
+    assert_allclose(found.tau[1], same.tau[0])
+    assert found.picked[1] == same.picked[0]
+    for floor in (-0.1, 0.5):
+        with pytest.raises(InputError) as error:
+            Condition("floor", floor=floor)
+        assert (error.value.argument, error.value.value) == ("floor", floor)
+
+
+@given(tables(), st.randoms(use_true_random=False))
+def test_bills_do_not_depend_on_the_order_of_columns(table, random):
+    truth, proba = table
+    k = proba.shape[1]
+    costs = np.array([[1.0] * k, [1.0 + column % 2 for column in range(k)]])
+    order = list(range(k))
+    random.shuffle(order)
+    moved = np.argsort(order)[truth]
+    assert_allclose(search_bills(moved, proba[:, order], costs[:, order]), search_bills(truth, proba, costs))
 
 
 def test_the_papers_costs():

@@ -53,7 +53,7 @@ def _finish(described: studies.Study, folder: str, asked: Asked) -> None:
 
 @command(
     FOLDER,
-    Option("--what [tau|gap|regret]", "What the table holds."),
+    Option("--what [tau|gap|extra_cost|extra_cost_gap]", "What the table holds."),
     Option("--format [text|markdown|latex|csv]", "Of the table."),
     *METRICS,
     Option("--intervals/--no-intervals", "Shown in CSV unless told not to.", default=None),

@@ -165,7 +165,7 @@ def corrected_p_value(
 
 
 def interval_around(
-    estimate: FloatArray, replicates: FloatArray, items: int, level: float
+    estimate: FloatArray, replicates: FloatArray, items: int, level: float, tied: FloatArray | float = 0.0
 ) -> tuple[FloatArray, FloatArray]:
     """Intervals of figures of `items` things, such as Kendall's tau of models, that contain their estimates.
 
@@ -175,9 +175,13 @@ def interval_around(
     noise of the sample once more, so replicates lie to one side of the estimate as the estimate lies to that side
     of the truth, and somewhat less far: the first noise overturns the closest pairs. So the interval reaches to
     both sides of the estimate, and the bias of the replicates counts `BIAS_WEIGHT` times beside their variance.
+
+    `tied`, (Q,), is the share of pairs of things that the sample does not tell apart: few instances leave models
+    of equal accuracy. More instances may put each of them in either order, which resampling a tie does not show:
+    the interval reaches further by this share on both sides.
     """
     bias = replicates.mean(axis=0) - estimate
-    reach = _quantile(items, level) * np.sqrt(replicates.var(axis=0) + BIAS_WEIGHT * bias**2)
+    reach = _quantile(items, level) * np.sqrt(replicates.var(axis=0) + BIAS_WEIGHT * bias**2) + tied
     return estimate - reach, estimate + reach
 
 

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 BASELINE = "pandora_regret"  # what every other metric is compared with
 ALPHAS = (0.0, 0.3, 3.0, np.inf)
+FLOOR = float(np.finfo(np.float64).eps)  # below which scikit-learn's log loss lets no probability fall
 BINS = 15  # of the calibration error
 NO_SKILL = 0.5  # where only one class is left, and there is nothing to tell apart
 
@@ -105,6 +106,15 @@ def log_loss(forecast: Forecast, prior: Prior) -> FloatArray:
     return np.concatenate(losses)
 
 
+def clipped_log_loss(floor: float, truth: IntArray, proba: FloatArray) -> FloatArray:
+    """``-ln p_i`` with p_i between `floor` and ``1 - floor``: never infinite.
+
+    With the floor 2.2e-16 it is what scikit-learn's ``log_loss`` computes in double precision.
+    """
+    of_truth = proba[np.arange(len(truth)), truth]
+    return np.asarray(-np.log(np.clip(of_truth, floor, 1 - floor)))
+
+
 def accuracy(forecast: Forecast, prior: Prior) -> FloatArray:
     """Whether the likeliest class is the truth."""
     return np.asarray(forecast.values.argmax(axis=1) == forecast.truth, dtype=np.float64)
@@ -146,11 +156,22 @@ def found_in_top(k: int, truth: IntArray, proba: FloatArray) -> FloatArray:
 def macro_f1(occurs: FloatArray, named: FloatArray, right: FloatArray) -> FloatArray:
     """scikit-learn's ``f1_score(average="macro")``: ``2 right / (occurs + named)``, averaged over classes.
 
-    A class that neither occurs nor is predicted does not count.
+    A class that neither occurs nor is predicted does not count, so models that name different classes are averaged
+    over different numbers of classes.
     """
+    counted = occurs + named > 0
+    return np.asarray(class_f1(occurs, named, right).sum(axis=-1) / counted.sum(axis=-1))
+
+
+def macro_f1_of_all(occurs: FloatArray, named: FloatArray, right: FloatArray) -> FloatArray:
+    """The paper's macro-F1: the F1 of each class, averaged over all K; 0 for one that is not true or named."""
+    return np.asarray(class_f1(occurs, named, right).mean(axis=-1))
+
+
+def class_f1(occurs: FloatArray, named: FloatArray, right: FloatArray) -> FloatArray:
+    """``2 right / (occurs + named)`` of each class, (..., K), and 0 where there is nothing to divide by."""
     size = occurs + named
-    f1 = np.divide(2 * right, size, out=np.zeros(size.shape), where=size > 0)
-    return np.asarray(f1.sum(axis=-1) / (size > 0).sum(axis=-1))
+    return np.divide(2 * right, size, out=np.zeros(size.shape), where=size > 0)
 
 
 def macro_f1_gradient(occurs: FloatArray, named: FloatArray, right: FloatArray) -> FloatArray:
@@ -212,6 +233,12 @@ def _beta(alpha: float) -> Metric:
     return _score(f"beta_{alpha:g}", f"Beta score, α = {alpha:g}", "lower", of_forecast=rows)
 
 
+def _clipped(floor: float, key: str = "", title: str = "") -> Metric:
+    rows = partial(clipped_log_loss, floor)
+    key = key or f"clipped_log_loss_{floor:g}"
+    return _score(key, title or f"Log loss, clipped at {floor:g}", "lower", rows)
+
+
 def _top(k: int) -> Metric:
     return _share(f"top_{k}", f"Top-{k} accuracy", "higher", partial(found_in_top, k))
 
@@ -246,6 +273,7 @@ METRICS: dict[str, Metric] = {
             "log_loss", "Log loss", "lower", of_forecast=log_loss,
             wording="log loss", shown_in=EVERYWHERE,
         ),
+        _clipped(FLOOR, "clipped_log_loss", "Log loss, clipped"),
         _score(
             "brier", "Brier score", "lower", brier,
             wording="the Brier score", shown_in=EVERYWHERE,
@@ -262,6 +290,7 @@ METRICS: dict[str, Metric] = {
             "macro_f1", "Macro-F1", "higher", counts=macro_f1, gradient=macro_f1_gradient,
             wording="macro-F1", by_order=True, shown_in=EVERYWHERE,
         ),
+        _share("macro_f1_all", "Macro-F1, all classes", "higher", counts=macro_f1_of_all),
         _score("mrr", "Mean reciprocal rank", "higher", reciprocal_rank),
         _share("auroc", "AUROC (macro, one-vs-rest)", "higher", values=macro_auroc),
         _share(
@@ -327,7 +356,8 @@ def read_metrics(metrics: Iterable[Any]) -> tuple[Metric, ...]:
 def read_metric(metric: Any) -> Metric:
     """A metric, its key, "module:name" of a `Metric`, or a table whose functions are "module:function".
 
-    Keys may carry a number: ``beta_0.5`` is the Beta score at alpha 0.5, ``top_4`` top-4 accuracy.
+    Keys may carry a number: ``beta_0.5`` is the Beta score at alpha 0.5, ``top_4`` top-4 accuracy,
+    ``clipped_log_loss_0.001`` log loss of probabilities that are raised to 0.001.
 
     Parameters
     ----------
@@ -375,13 +405,16 @@ def _named(path: str, what: str) -> Any:
 
 
 def _numbered(key: str) -> Metric:
-    """``beta_<alpha>`` and ``top_<k>``."""
+    """``beta_<alpha>``, ``top_<k>`` and ``clipped_log_loss_<floor>``."""
     family, _, number = key.rpartition("_")
     try:
         if family == "beta":
             return _beta(read_alpha(float(number)))
         if family == "top" and int(number) > 0:
             return _top(int(number))
+        if family == "clipped_log_loss" and 0 < float(number) < 0.5:
+            return _clipped(float(number))
     except ValueError:
         pass
-    raise InputError(f"metric is {key!r}: pass one of {', '.join(METRICS)}, beta_<alpha>, top_<k>, or a Metric.")
+    families = "beta_<alpha>, top_<k>, clipped_log_loss_<floor>"
+    raise InputError(f"metric is {key!r}: pass one of {', '.join(METRICS)}, {families}, or a Metric.")

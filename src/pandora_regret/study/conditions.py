@@ -31,6 +31,7 @@ from pandora_regret.core.inputs import (
     read_count,
     read_forecast,
     read_labels,
+    read_number,
     read_positive,
 )
 from pandora_regret.core.kernels.engine import in_threads, realised_costs
@@ -83,6 +84,9 @@ class Condition:
         How far temperatures scatter.
     per
         "model": a model has one temperature. "instance": it has another for every instance.
+    floor
+        The least probability that a forecast may give a class: what is below is raised to it, and the row divided
+        by its sum, as somebody would who must not call anything impossible. 0 leaves forecasts as they are.
     prior
         None: the search pays the clinical costs. A prior, or its name in a file ("gamma:2"): costs are drawn from
         it, the same for all models.
@@ -125,6 +129,7 @@ class Condition:
     temperature: Literal["all", "distractors"] | None = None
     sigma: float = 1.0
     per: Literal["model", "instance"] = "model"
+    floor: float = 0.0
     prior: Prior | str | None = None
     typical: Literal["clinical", "drawn"] = "clinical"
     draws: int = 100
@@ -144,6 +149,7 @@ class Condition:
                 read_choice(getattr(self, name), name, choices)
         if self.sigma != 0:
             read_positive(self.sigma, "sigma")
+        read_number(self.floor, "floor", lambda least: 0 <= least < 0.5, "it must be 0 or more, and below 0.5")
         read_count(self.draws, "draws")
         if isinstance(self.prior, str):
             from pandora_regret.files import read_prior_argument
@@ -187,13 +193,19 @@ class Condition:
         return replace(self, workup=self.workup[name])
 
     def changed(self, truth: IntArray, proba: FloatArray, models: Sequence[str], seed: int) -> FloatArray:
-        """The forecasts of some models, (B, N, K), at their temperatures: the same z whatever sigma is."""
+        """The forecasts of some models, (B, N, K), at their temperatures and raised to the floor."""
         if self.temperature is None:
-            return proba
-        drawn, n_drawn = (keyed_generator(seed, "temperature", model) for model in models), len(truth)
-        z = np.stack([rng.standard_normal(n_drawn if self.per == "instance" else 1) for rng in drawn])
-        scale = np.exp(self.sigma * z)[:, :, None]
-        return tempered(proba, scale) if self.temperature == "all" else tempered_distractors(truth, proba, scale)
+            return floored(proba, self.floor)
+        scale = self._temperatures(len(truth), models, seed)
+        if self.temperature == "all":
+            return floored(tempered(proba, scale), self.floor)
+        return floored(tempered_distractors(truth, proba, scale), self.floor)
+
+    def _temperatures(self, n_rows: int, models: Sequence[str], seed: int) -> FloatArray:
+        """``exp(sigma z)`` of each model, (B, 1, 1), or of each instance, (B, N, 1): one z whatever sigma is."""
+        n_drawn = n_rows if self.per == "instance" else 1
+        z = [keyed_generator(seed, "temperature", model).standard_normal(n_drawn) for model in models]
+        return np.asarray(np.exp(self.sigma * np.stack(z))[:, :, None])
 
     def cost_draws(
         self, clinical: FloatArray | None, classes: Classes, seed: int, instances: int = 1
@@ -281,6 +293,20 @@ def tempered(proba: FloatArray, temperature: Any) -> FloatArray:
 
     with np.errstate(divide="ignore"):
         return np.asarray(softmax(np.log(proba) / temperature, axis=-1))
+
+
+def floored(proba: FloatArray, least: float) -> FloatArray:
+    """Probabilities raised to `least` where they are below it, and rows divided by their sums.
+
+    Examples
+    --------
+    >>> floored(np.array([[0.9, 0.1, 0.0]]), 0.1).round(3)
+    array([[0.818, 0.091, 0.091]])
+    """
+    if least == 0:
+        return proba
+    raised = np.maximum(proba, least)
+    return np.asarray(raised / raised.sum(axis=-1, keepdims=True))
 
 
 def tempered_distractors(truth: IntArray, proba: FloatArray, temperature: Any) -> FloatArray:

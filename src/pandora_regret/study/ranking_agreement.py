@@ -1,4 +1,4 @@
-"""Which metric picks the model that is cheapest to deploy: Kendall's tau, its gaps, and the regret of choosing.
+"""Which metric picks the model that is cheapest to deploy: Kendall's tau, its gaps, and what choosing costs.
 
 The bootstrap is paired throughout: a replicate draws the same instances and the same models for all metrics and
 all conditions. Replicate 0 is the sample itself; every other one depends on the seed and its own number alone, so
@@ -31,7 +31,7 @@ from pandora_regret.core.inputs import (
 )
 from pandora_regret.core.kernels.engine import in_threads, worth_compiling
 from pandora_regret.inference.estimate import Estimate
-from pandora_regret.inference.intervals import interval_around, percentiles
+from pandora_regret.inference.intervals import interval_around
 from pandora_regret.inference.keyed import keyed_generator
 from pandora_regret.metrics import BASELINE, Metric, default_metrics, read_metrics, weighted_means
 from pandora_regret.study.conditions import PAPER_CONDITIONS, Condition, read_conditions
@@ -40,15 +40,13 @@ from pandora_regret.study.results import (
     Agreement,
     ConditionResult,
     ContestSize,
+    ExtraCost,
     IntervalMethod,
     MetricResult,
     MetricTitle,
-    Regret,
     number_of,
 )
 from pandora_regret.study.store import read_groups
-
-PARTS = 5  # into which the instances that a replicate left out are dealt
 
 
 def replicate_taus(metrics: FloatArray, costs: FloatArray, counts: FloatArray) -> FloatArray:
@@ -95,46 +93,59 @@ def replicate_taus(metrics: FloatArray, costs: FloatArray, counts: FloatArray) -
     return taus
 
 
-def regrets_of_choosing(
-    losses: FloatArray, excess: FloatArray, drawn: FloatArray
+def extra_costs(
+    losses: FloatArray, bills: FloatArray, later_bills: FloatArray, drawn: FloatArray
 ) -> tuple[FloatArray, list[IntArray]]:
-    """The excess cost of the models that each metric picks among those drawn, (R, Q); and who they are at first.
+    """What the models that each metric picks cost more later than those that bills pick; and who they are.
 
-    Losses, what metrics say of models, are (Q, M, R), lower is better. Where several tie, it is their mean.
+    Both pick from the same models on the same resample, and both are paid on the same other cases. Where several
+    models tie for the best, what is paid is their mean.
+
+    Parameters
+    ----------
+    losses
+        What metrics say of models, lower is better, (Q, M, R), or in all replicates, (Q, M, 1).
+    bills
+        What each model's searches cost on the resample, (M, R) or (M, 1).
+    later_bills
+        What they cost on the cases that the resample left out, (R, M) or (1, M).
+    drawn
+        How often each replicate drew each model, (R, M).
+
+    Returns
+    -------
+    tuple
+        Differences, (R, Q), NaN where both are infinite; of each metric the numbers of the models that it picks
+        in replicate 0.
     """
-    regrets, picked = [], []
+    by_bills, _ = _paid_by_choice(bills, later_bills, drawn)
+    paid, picked = [], []
     for loss in losses:
-        of_drawn = np.where(drawn > 0, loss.T, np.inf)
-        best = drawn * (of_drawn == of_drawn.min(axis=1, keepdims=True))
-        spent = np.multiply(best, excess, out=np.zeros_like(excess), where=best > 0)  # not 0 times infinity
-        regrets.append(spent.sum(axis=1) / best.sum(axis=1))
-        picked.append(np.flatnonzero(best[0]))
-    return np.stack(regrets, axis=1), picked
+        of_metric, chosen = _paid_by_choice(loss, later_bills, drawn)
+        paid.append(of_metric)
+        picked.append(np.flatnonzero(chosen[0]))
+    with np.errstate(invalid="ignore"):  # infinite on both sides
+        return np.stack(paid, axis=1) - by_bills[:, None], picked
 
 
-def excess_costs(
-    rows: FloatArray, base: FloatArray, counts: FloatArray, drawn: FloatArray, groups: IntArray
-) -> FloatArray:
-    """By how much every model costs more than the best one drawn, in every replicate, (R, M).
+def _paid_by_choice(loss: FloatArray, later_bills: FloatArray, drawn: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The later bills of the models of least loss, (R,), and how often each was chosen, (R, M)."""
+    of_drawn = np.where(drawn > 0, loss.T, np.inf)
+    chosen = drawn * (of_drawn == of_drawn.min(axis=1, keepdims=True))
+    shape = np.broadcast_shapes(chosen.shape, later_bills.shape)
+    spent = np.multiply(chosen, later_bills, out=np.zeros(shape), where=chosen > 0)  # not 0 times infinity
+    return spent.sum(axis=1) / chosen.sum(axis=1), chosen
 
-    `rows` is what each model's search costs each instance, (M, N), `base` how much instances count, (N,),
-    `counts` how often each replicate drew them, (R, N), `drawn` how often it drew each model, (R, M), and `groups`
-    which instances belong together, (N,): they are dealt into parts as a whole.
+
+def later_bills_of(rows: FloatArray, base: FloatArray, counts: FloatArray) -> FloatArray:
+    """What every model's searches cost the cases that each replicate left out, (R, M); all cases if it left none.
+
+    `rows` is what they cost each instance, (M, N), `base` how much instances count, (N,), and `counts` how often
+    each replicate drew them, (R, N).
     """
-    left_out, stacked = (counts == 0) * base, rows[:, :, None]
-    leaves_out = left_out.any(axis=1)
-    paid = weighted_means(stacked, np.where(leaves_out[:, None], left_out, base))[:, :, 0].T  # (R, M) or (1, M)
-    best = np.where(drawn > 0, paid, np.inf).min(axis=1)
-    if leaves_out.any():
-        best[leaves_out] = 0.0
-        for part in range(PARTS):
-            ours = left_out[leaves_out] * (groups % PARTS == part)
-            others = weighted_means(stacked, base - ours)[:, :, 0].T
-            models = np.where(drawn[leaves_out] > 0, others, np.inf).argmin(axis=1)
-            best[leaves_out] += [rows[model, w > 0] @ w[w > 0] for model, w in zip(models, ours, strict=True)]
-        best[leaves_out] /= left_out[leaves_out].sum(axis=1)
-    differ = paid != best[:, None]  # infinite both: no excess
-    return np.asarray(np.subtract(paid, best[:, None], out=np.zeros(drawn.shape), where=differ))
+    left_out = (counts == 0) * base
+    leaves_out = left_out.any(axis=1)[:, None]
+    return weighted_means(rows[:, :, None], np.where(leaves_out, left_out, base))[:, :, 0].T
 
 
 Resample: TypeAlias = Literal["instances", "models", "both"]
@@ -144,12 +155,24 @@ RESAMPLE = {
     "models": "other models, the same cases",
     "both": "other cases and other models",
 }
-METHOD = "bias and spread"  # of the intervals of tau and gaps
+METHOD = "bias, spread and ties"  # of the intervals of tau and gaps
+LEAST_STABILITY = 0.7  # of the ranking by bills, below which intervals of tau are too narrow in simulations
+UNSTABLE = "other instances rank these models by cost too differently: how well metrics agree cannot be told"
 TABLE_BYTES = 1 << 29  # of one condition's costs: of all models and draws, and as many replicates as fit
-Findings: TypeAlias = tuple[FloatArray, FloatArray, NDArray[np.bool_], list[Names]]
 
 BATCH_ELEMENTS = 1 << 20  # forecasts, or bills, of as many models as fit are computed at once
 DIGITS = 40  # binary: values that agree in so many are ties, however their sums were rounded
+
+
+class Findings(NamedTuple):
+    """What some replicates say about one condition."""
+
+    taus: FloatArray  # (R, Q), below zero where a metric ranks models the wrong way round
+    extra: FloatArray  # (R, Q) extra costs
+    constant: NDArray[np.bool_]  # (Q,) whether the metric, or the cost, is the same for all models
+    picked: list[Names]  # by metric: the models that it holds to be best in the first of the replicates
+    tied: FloatArray  # (Q,) the share of pairs of models that the metric ties in the first of them
+    stability: FloatArray  # (R,) tau of what models cost in the replicates with what they cost in the sample
 
 
 class Contest(NamedTuple):
@@ -340,7 +363,7 @@ def agreement(
         IntervalMethod(METHOD, share, len(numbers) - 1, resample, contest.seed),
         tuple(MetricTitle(metric.key, metric.title, metric.better) for metric in by),
         tuple(
-            _of_condition(condition, parts, by, n_models, share)
+            _of_condition(condition, parts, by, n_models, share, keeps_instances=resample == "models")
             for condition, parts in zip(asked, by_condition, strict=True)
         ),
     )
@@ -361,17 +384,35 @@ def _findings(
     """
     base = condition.weights(contest.truth, contest.classes)
     weights = counts * base
-    look = (condition.temperature, condition.sigma, condition.per, base.tobytes())
+    look = (condition.temperature, condition.sigma, condition.per, condition.floor, base.tobytes())
     fresh = [metric for metric in metrics if metric.priced or (metric.key, look) not in seen]
     of_fresh, costs, rows = contest.measured(fresh, condition, weights)
     seen.update(zip(((metric.key, look) for metric in fresh), _rounded(of_fresh), strict=True))
     losses = np.stack([seen[metric.key, look] * (1 if metric.better == "lower" else -1) for metric in metrics])
     taus = replicate_taus(losses, _rounded(costs), drawn)
-    excess = excess_costs(rows, base, counts, drawn, contest.groups)
-    regrets, picked = regrets_of_choosing(losses, excess, drawn)
+    bills = _rounded(weighted_means(rows[:, :, None], weights)[:, :, 0])
+    dearer, picked = extra_costs(losses, bills, later_bills_of(rows, base, counts), drawn)
     constant = (losses[:, :, 0] == losses[:, :1, 0]).all(axis=1) | (costs[:, 0] == costs[0, 0]).all()
     names = [tuple(contest.models[index] for index in models) for models in picked]
-    return taus, regrets, constant, names
+    whole = _rounded(weighted_means(rows[:, :, None], base[None])[:, :, 0])
+    tied = np.array([tied_share(values, whole[:, 0]) for values in losses[:, :, 0]])
+    in_sample = np.repeat(whole[None], bills.shape[1], axis=2)
+    stability = replicate_taus(in_sample, bills[:, :, None], drawn)[:, 0]
+    return Findings(taus, dearer, constant, names, tied, stability)
+
+
+def tied_share(values: FloatArray, bills: FloatArray) -> float:
+    """The share of pairs of models to which a metric gives the same finite value, (M,), while their bills differ.
+
+    Infinite values are left out: no number of instances would tell apart models that have once excluded the truth.
+
+    Examples
+    --------
+    >>> tied_share(np.array([0.5, 0.5, 0.7, np.inf, np.inf]), np.array([1.0, 2.0, 3.0, 4.0, 5.0]))
+    0.1
+    """
+    tied = (values[:, None] == values) & np.isfinite(values) & (bills[:, None] != bills)
+    return float(tied.sum() / (len(values) * (len(values) - 1)))
 
 
 def _rounded(values: FloatArray) -> FloatArray:
@@ -386,35 +427,44 @@ def _rounded(values: FloatArray) -> FloatArray:
 
 
 def _of_condition(
-    condition: Condition, parts: list[Findings], metrics: Sequence[Metric], n_models: int, level: float
+    condition: Condition,
+    parts: list[Findings],
+    metrics: Sequence[Metric],
+    n_models: int,
+    level: float,
+    *,
+    keeps_instances: bool,
 ) -> ConditionResult:
-    """Values from replicate 0, the sample itself, and intervals from the others."""
-    signed, regrets = (np.concatenate(some) for some in list(zip(*parts, strict=True))[:2])
-    if len(signed) == 1:  # nothing is known about intervals
-        signed, regrets = (np.vstack([values, np.full_like(values, np.nan)]) for values in (signed, regrets))
-    _, _, constant, picked = parts[0]
+    """Taus from replicate 0, the sample itself; extra costs, and all intervals, from the others."""
+    signed = np.concatenate([part.taus for part in parts])
+    dearer = np.concatenate([part.extra for part in parts])
+    if len(signed) == 1:  # nothing is known about intervals, and no case was left out to be paid for
+        signed = np.vstack([signed, np.full_like(signed, np.nan)])
+        dearer = np.full_like(signed, np.nan)
+    first = parts[0]
+    tied = np.where(first.constant | keeps_instances, 0.0, first.tied)
     keys = [metric.key for metric in metrics]
     baseline = [keys.index(BASELINE)]
     taus = signed * np.where(signed[:1] < 0, -1, 1)  # the estimate's absolute value, and what is around it
     gaps = taus - taus[:, baseline]
-    (low, high), (gap_low, gap_high) = (
-        interval_around(each[0], each[1:], items=n_models, level=level) for each in (taus, gaps)
-    )
+    tied_in_either = tied + tied[baseline]
+    tied_in_either[baseline] = 0.0
+    low, high = interval_around(taus[0], taus[1:], items=n_models, level=level, tied=tied)
+    gap_low, gap_high = interval_around(gaps[0], gaps[1:], items=n_models, level=level, tied=tied_in_either)
     low, high = np.maximum(low, 0), np.minimum(high, 1)
     gap_low = np.maximum(gap_low, low - high[baseline])  # further apart the two cannot be
     gap_high = np.minimum(gap_high, high - low[baseline])
-    with np.errstate(invalid="ignore"):  # infinite bills on both sides: there is no mean
-        mean = regrets[1:].mean(axis=0)
-    tau, gap, regret = (
-        [kind(*map(number_of, ends)) for ends in zip(*columns, strict=True)]
-        for kind, *columns in (
-            (Estimate, taus[0], low, high),
-            (Estimate, gaps[0], gap_low, gap_high),
-            (Regret, regrets[0], *percentiles(regrets[1:], level), mean),
-        )
-    )
+    of_replicates = np.concatenate([part.stability for part in parts])[1:]
+    stability = None if len(of_replicates) == 0 else float(of_replicates.mean())
+    is_unstable = stability is not None and stability < LEAST_STABILITY
+    warning = UNSTABLE if is_unstable and not first.constant.all() else None
+    tau = _estimates(taus[0], low, high, warning)
+    gap = _estimates(gaps[0], gap_low, gap_high, warning)
+    with np.errstate(invalid="ignore"):  # infinite bills on both sides: there is no difference
+        extra = _means_of_replicates(dearer[1:], n_models, level)
+        extra_gap = _means_of_replicates(dearer[1:] - dearer[1:, baseline], n_models, level)
     is_reversed = (signed[0] < 0).tolist()
-    cells = zip(keys, constant.tolist(), is_reversed, tau, gap, regret, picked, strict=True)
+    cells = zip(keys, first.constant.tolist(), is_reversed, tau, gap, extra, extra_gap, first.picked, strict=True)
     return ConditionResult(
         condition.name,
         condition.title,
@@ -422,4 +472,24 @@ def _of_condition(
         1 if condition.prior is None else condition.draws,
         tuple(MetricResult(*cell) for cell in cells),
         condition.reading,
+        stability,
     )
+
+
+def _estimates(values: FloatArray, low: FloatArray, high: FloatArray, warning: str | None) -> list[Estimate]:
+    """One for each metric, from three arrays (Q,), and what speaks against trusting all of them."""
+    return [
+        Estimate(number_of(value), number_of(start), number_of(end), warning)
+        for value, start, end in zip(values, low, high, strict=True)
+    ]
+
+
+def _means_of_replicates(replicates: FloatArray, n_models: int, level: float) -> list[ExtraCost]:
+    """The mean of some amounts over replicates, (R, Q), and an interval as wide as single replicates scatter.
+
+    That is wider than the mean's own error: what one choice from one sample may turn out to cost lies in it, and
+    so does, in all simulations, what choosing costs on average.
+    """
+    means = replicates.mean(axis=0)
+    low, high = interval_around(means, replicates, items=n_models, level=level)
+    return [ExtraCost(*map(number_of, ends)) for ends in zip(means, low, high, strict=True)]

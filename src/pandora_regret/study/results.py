@@ -27,13 +27,12 @@ Number: TypeAlias = float | Literal["inf", "-inf"] | None  # as JSON holds it: u
 
 
 @dataclass(frozen=True)
-class Regret:
-    """What choosing costs on the sample; mean, low and high: picked on a resample, paid on the cases left out."""
+class ExtraCost:
+    """What a pick costs more per new case, and its interval; see `Agreement`."""
 
     value: Number
     low: Number
     high: Number
-    mean: Number = None
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,8 @@ class MetricResult:
     reversed: bool
     tau: Estimate
     gap: Estimate
-    regret: Regret
+    extra_cost: ExtraCost
+    extra_cost_gap: ExtraCost
     picked: Names
 
 
@@ -59,6 +59,7 @@ class ConditionResult:
     draws: int
     metrics: tuple[MetricResult, ...]
     reading: str = "mean_of_taus"
+    stability: float | None = None  # mean tau of what models cost in replicates with what they cost in the sample
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class MetricTitle:
 class IntervalMethod:
     """How intervals were found."""
 
-    method: str  # of tau and gaps: "bias and spread"
+    method: str  # of tau and gaps: "bias, spread and ties"
     level: float
     replicates: int
     resample: Literal["instances", "models", "both"]
@@ -120,11 +121,14 @@ class Agreement:
         value, which the paper reports, hides that.
     picked
         The models that the metric holds to be best; several where they tie.
-    regret
-        What the picked model's search costs more per case than that of the cheapest model of the zoo; the mean of
-        the picked ones.
-    regret_mean, regret_low, regret_high
-        The same, honestly: picked on a resample, paid on the cases that it left out.
+    extra_cost, extra_cost_low, extra_cost_high
+        What the model that a metric picks costs more per new case than the one that bills pick: both are picked on
+        the same resample, both are paid on the cases that it left out, and this is the mean over replicates. NaN
+        without replicates. It is no distance to the cheapest model, which nobody knows: below zero, the metric's
+        picks were cheaper than those of bills. The interval is as wide as single replicates scatter.
+    extra_cost_gap, extra_cost_gap_low, extra_cost_gap_high
+        The same minus that of Pandora's Regret, replicate by replicate: what choosing by the metric costs more
+        than choosing by Pandora's Regret.
     """
 
     schema: Literal["pandora-agreement/1"]
@@ -136,12 +140,14 @@ class Agreement:
 
     tau, tau_low, tau_high = map(_of_cells, ("tau.value", "tau.low", "tau.high"))
     gap, gap_low, gap_high = map(_of_cells, ("gap.value", "gap.low", "gap.high"))
-    regret, regret_low, regret_high = map(_of_cells, ("regret.value", "regret.low", "regret.high"))
-    regret_mean, constant, reversed = (
-        _of_cells("regret.mean"),
-        _of_cells("constant", bool),
-        _of_cells("reversed", bool),
+    extra_cost, extra_cost_low, extra_cost_high = map(
+        _of_cells, ("extra_cost.value", "extra_cost.low", "extra_cost.high")
     )
+    extra_cost_gap, extra_cost_gap_low, extra_cost_gap_high = map(
+        _of_cells, ("extra_cost_gap.value", "extra_cost_gap.low", "extra_cost_gap.high")
+    )
+    constant = _of_cells("constant", bool)
+    reversed = _of_cells("reversed", bool)
 
     @property
     def picked(self) -> tuple[tuple[Names, ...], ...]:
@@ -221,12 +227,14 @@ def read_results(folder: Place) -> Plain:
     return dict(results)
 
 
-PAPER_METRICS = ("pandora_regret", "log_loss", "accuracy", "macro_f1")  # the columns of the paper's table
+PAPER_METRICS = ("pandora_regret", "log_loss", "accuracy", "macro_f1_all")  # the columns of the paper's table
 WHAT = {
     "tau": "how well each metric ranks models by what their searches cost, |Kendall's tau-b|",
     "gap": "the same minus that of Pandora's Regret",
-    "regret": "how much more the model picked by a metric costs per held-out case than the one picked by cost",
+    "extra_cost": "how much more the model that a metric picks costs per new case than the one that bills pick",
+    "extra_cost_gap": "how much more it costs than the one that Pandora's Regret picks",
 }
+AGREEMENT = ("tau", "gap")  # of these the highest is best; of amounts, the lowest
 
 
 @dataclass(frozen=True)
@@ -314,7 +322,7 @@ def study_grid(results: Plain, what: str = "tau", metrics: Sequence[str] = PAPER
     results
         From `run_study` or `read_results`.
     what
-        "tau", "gap" or "regret".
+        "tau", "gap", "extra_cost" or "extra_cost_gap".
     metrics
         Keys of metrics.
 
@@ -336,7 +344,7 @@ def study_grid(results: Plain, what: str = "tau", metrics: Sequence[str] = PAPER
         for data, condition in zip(results["data"], of_condition, strict=True)
     ]
     interval = agreements[0]["interval"]
-    method = "percentiles" if what == "regret" else interval["method"]
+    method = interval["method"] if what in AGREEMENT else "spread"
     resampled = interval["resample"].replace("both", "models and instances")
     drawn = f"{interval['replicates']} bootstrap replicates of {resampled}"
     sizes = []
@@ -360,22 +368,26 @@ def _row_cells(condition: Plain, keys: Sequence[str], what: str) -> tuple[Cell, 
     by_key, cells = {cell["key"]: cell for cell in condition["metrics"]}, []
     for key in keys:
         about, figure = by_key[key], by_key[key][what]
-        numbers = figure.get("mean", figure["value"]), figure["low"], figure["high"]
+        numbers = figure["value"], figure["low"], figure["high"]
         value, low, high = (None if number is None else float(number) for number in numbers)  # "inf" included
-        is_wrong = what != "regret" and about["reversed"]
+        is_wrong = what in AGREEMENT and about["reversed"]
         cells.append(Cell(value, low, high, constant=about["constant"], reversed=is_wrong))
     shown = [None if cell.value is None or cell.reversed else round(cell.value, 2) for cell in cells]
-    best = (min if what == "regret" else max)((each for each in shown if each is not None), default=None)
+    best = (max if what in AGREEMENT else min)((each for each in shown if each is not None), default=None)
     return tuple(replace(cell, best=each == best) for cell, each in zip(cells, shown, strict=True))
 
 
 def _notes(results: Plain, what: str, rows: Sequence[Row]) -> Iterator[str]:
-    """What regrets are counted in, which differs between conditions, and what marks mean."""
-    if what == "regret":
+    """What amounts are counted in, which differs between conditions, and what marks mean."""
+    if what not in AGREEMENT:
         currencies = dict.fromkeys(data.get("currency") or "the costs' unit" for data in results["data"])
         conditions = results["data"][0]["agreement"]["conditions"]
         drawn = ", ".join(condition["title"] for condition in conditions if condition["unit"] == "draws")
         yield f"In {', '.join(currencies)}{f'; {drawn}: in the unit of the costs drawn' if drawn else ''}."
+    for data in results["data"]:
+        for condition in data["agreement"]["conditions"]:
+            if what in AGREEMENT and condition["metrics"][0][what].get("warning"):
+                yield f"{condition['title']}, {data['name']}: {condition['metrics'][0][what]['warning']}."
     every = [cell for _, _, cells in rows for cell in cells]
     if any(cell.constant for cell in every):
         yield "* the same for all models, so that it ranks none: its tau is 0."
