@@ -100,7 +100,7 @@ class Asked(SimpleNamespace):
     """The values of a command's options and arguments, by name; and what several of them mean together."""
 
     def only(self, *names: str) -> dict[str, Any]:
-        """Some of them."""
+        """The values of these options, by name, as keywords of a function that calls them alike."""
         return {name: getattr(self, name) for name in names}
 
     def not_both(self, first: str, second: str, why: str) -> None:
@@ -113,9 +113,9 @@ class Asked(SimpleNamespace):
         """Which column of a file is what."""
         from pandora_regret.files.written import listed
 
-        dialect = files.Dialect(**self.only(*(each.name for each in fields(files.Dialect))))
+        dialect = files.Dialect(**self.only(*(field.name for field in fields(files.Dialect))))
         classes = None if self.classes is None else tuple(listed(self.classes))
-        stated = self.only(*(each.name for each in fields(files.Layout) if hasattr(self, each.name)))
+        stated = self.only(*(field.name for field in fields(files.Layout) if hasattr(self, field.name)))
         return files.Layout(**stated | {"by": (), "classes": classes, "dialect": dialect} | changes)
 
     @cached_property
@@ -141,7 +141,7 @@ class Asked(SimpleNamespace):
             return {"costs": own, "currency": self.price_unit, "source": source}, ()
         if self.price_list is not None:
             prices = self.price_list.for_classes(classes)
-            return {name: getattr(prices, name) for name in ("costs", "currency", "source")}, prices.done
+            return {"costs": prices.costs, "currency": prices.currency, "source": prices.source}, prices.done
         if self.price_unit and self.workup_read is None:
             raise click.UsageError(
                 "--currency and --unit say what --costs, or the steps of --workup, are in: add them."
@@ -152,7 +152,8 @@ class Asked(SimpleNamespace):
         self, classes: Sequence[str], own: Any = None
     ) -> tuple[priors.Prior | None, Any, str | None, tuple[inputs.Done, ...]]:
         """The prior, what tests typically cost (1, where nobody says), their unit, and what was not used."""
-        prior, (charged, unused) = self.read_prior(), self.charged(classes, own)
+        prior = self.read_prior()
+        charged, unused = self.charged(classes, own)
         if self.workup_read is not None:
             return prior, None, self.price_unit or self.workup_read.currency, unused
         if charged or getattr(prior, "n_classes", None) is not None:

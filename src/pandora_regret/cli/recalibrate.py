@@ -79,18 +79,30 @@ def recalibrate(asked: Asked) -> None:
     batch = files.read_all(opened).with_relative_weights()
     prior, typical, unit, unused = asked.prices(opened.classes, batch.costs)
     forecast = batch.forecast().check()
-    new, result, written = None if asked.apply is None else _open_new(asked, opened.classes), None, None
+    new = None if asked.apply is None else _open_new(asked, opened.classes)
+    result = None
     if new is not None and asked.method == "prior":
         map_ = shifted_frequencies(forecast, files.read_all(new).with_relative_weights().forecast().check())
     else:
-        how = asked.only("method", "folds", "level") | {"objective": asked.objective or "log_loss"}
-        costs = {"prior": prior, "costs": typical, "currency": unit}
-        result = calibrate.recalibrate(None, forecast, groups=batch.groups, **how, **costs)
+        result = calibrate.recalibrate(
+            None,
+            forecast,
+            groups=batch.groups,
+            method=asked.method,
+            objective=asked.objective or "log_loss",
+            folds=asked.folds,
+            level=asked.level,
+            prior=prior,
+            costs=typical,
+            currency=unit,
+        )
         map_ = result.map
-    done, lines = (*opened.done, *batch.changes.done(opened.name), *unused), [_verdict(result, len(batch))]
-    lines += _what_it_does(map_)
+    done = (*opened.done, *batch.changes.done(opened.name), *unused)
+    lines = [_verdict(result, len(batch)), *_what_it_does(map_)]
+    written = None
     if new is not None:
-        written, done = _write(new, asked.out, map_), (*done, *all_done(new.sources))
+        written = _write(new, asked.out, map_)
+        done += all_done(new.sources)
         lines.append(f"Wrote {written:,} cases to {asked.out}.")
     if asked.map is not None:
         map_.save(asked.map)
@@ -109,7 +121,10 @@ def recalibrate(asked: Asked) -> None:
             "level": asked.level,
             "unit": unit,
             "judged_on": None if result is None else "out of fold",
-            **{name: getattr(result, name, None) for name in ("cost", "recalibrated", "saved", "worth_it")},
+            "cost": result.cost if result else None,
+            "recalibrated": result.recalibrated if result else None,
+            "saved": result.saved if result else None,
+            "worth_it": result.worth_it if result else None,
             "map": map_,
             "written": {"forecasts": asked.out, "map": asked.map, "rows": written},
             "sentences": lines,
@@ -144,7 +159,7 @@ def _only_model(opened: Sequence[files.Predictions]) -> files.Predictions:
     from pandora_regret.files.candidates import ListedRows
 
     if len(opened) > 1:
-        problem = f"{opened[0].path} holds several models, {listed((one.name for one in opened), 3)}"
+        problem = f"{opened[0].path} holds several models, {listed((model.name for model in opened), 3)}"
         raise InputError(problem, fix="recalibrate one at a time: keep its rows only")
     if any(isinstance(source, ListedRows) for source in opened[0].sources):
         raise InputError(f"{opened[0].path} holds lists of candidates", fix="recalibrating needs probabilities")
@@ -153,8 +168,9 @@ def _only_model(opened: Sequence[files.Predictions]) -> files.Predictions:
 
 def _open_new(asked: Asked, classes: tuple[str, ...]) -> files.Predictions:
     """The file to recalibrate: of the same classes; what it has besides forecasts is its own."""
-    others = dict.fromkeys(("votes_prefix", "cost_prefix", "group", "weight", "truth"))
-    layout = asked.layout(unlabelled=True, classes=classes, **others)
+    layout = asked.layout(
+        unlabelled=True, classes=classes, votes_prefix=None, cost_prefix=None, group=None, weight=None, truth=None
+    )
     try:
         return _only_model(files.open_predictions(asked.apply, layout))
     except files.FileError as error:
@@ -181,28 +197,32 @@ def _verdict(result: calibrate.Recalibration | None, rows: int) -> str:
     """Whether it is worth it."""
     if result is None:
         return "What it saves cannot be told without labels: pandora compare says it of cases that have some."
-    worth_it, cost, cases = result.worth_it, result.cost.value, f"{rows:,} cases, by maps fitted to other cases"
-    saved = result.saved.turned if worth_it is False else result.saved
+    cost = result.cost.value
+    saved = result.saved.turned if result.worth_it is False else result.saved
     if saved.value is None or saved.low is None or cost is None:
         return "What it saves cannot be told from so few cases."
-    per = "per case" if worth_it is None else ""
-    span = money_between(saved.value, saved.low, saved.high, result.unit, per=per)
-    if worth_it is None:
-        return f"Not settled: recalibrating saves {span} on {cases}; that may be nothing."
-    of = f"of {money(cost, result.unit)} per case ({100 * result.level:g} % interval; {cases})"
-    return (
-        f"Worth it: recalibrating saves {span} {of}." if worth_it else f"Leave it: it would cost {span} more {of}."
-    )
+    cases = f"{rows:,} cases, by maps fitted to other cases"
+    if result.worth_it is None:
+        amount = money_between(saved.value, saved.low, saved.high, result.unit, per="per case")
+        return f"Not settled: recalibrating saves {amount} on {cases}; that may be nothing."
+    amount = money_between(saved.value, saved.low, saved.high, result.unit)
+    whole = f"of {money(cost, result.unit)} per case ({100 * result.level:g} % interval; {cases})"
+    if result.worth_it:
+        return f"Worth it: recalibrating saves {amount} {whole}."
+    return f"Leave it: it would cost {amount} more {whole}."
 
 
 def _what_it_does(map_: calibrate.RecalibrationMap) -> Iterator[str]:
+    """What was wrong with the forecasts, as the map puts it right."""
     if map_.temperature is not None:
         fault = "overconfident" if map_.temperature > 1 else "underconfident"
         yield f"The forecasts are {fault}: temperature {map_.temperature:.3g}."
     if map_.method == "prior":
-        most = sorted(zip(map_.classes, map_.shifts, strict=True), key=lambda pair: -abs(pair[1]))[:3]
-        changes = (
-            f"{name} {x:.2g} times as common" if (x := exp(shift)) >= HARDLY_ANY else f"hardly any {name}"
-            for name, shift in most
-        )
+        by_size = sorted(zip(map_.classes, map_.shifts, strict=True), key=lambda pair: -abs(pair[1]))
+        changes = [_change_of_frequency(name, exp(shift)) for name, shift in by_size[:3]]
         yield f"Class frequencies have changed: {', '.join(changes)}."
+
+
+def _change_of_frequency(name: str, factor: float) -> str:
+    """How much more often a class occurs than before, in words."""
+    return f"{name} {factor:.2g} times as common" if factor >= HARDLY_ANY else f"hardly any {name}"

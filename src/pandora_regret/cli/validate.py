@@ -25,7 +25,7 @@ from typing import Any
 from pandora_regret import files, workup
 from pandora_regret.cli.options import COMMON_ROWS, COSTS, FILE_ARGUMENTS, JSON, LAYOUT, Asked, command
 from pandora_regret.cli.output import all_done, bars, bullets, echo, heading, print_done, print_json
-from pandora_regret.core.inputs import InputError
+from pandora_regret.core.inputs import Done, InputError
 from pandora_regret.core.records import read_toml
 from pandora_regret.files.roles import LABEL, MODEL, ROLES
 from pandora_regret.text import count, counted, listed
@@ -55,22 +55,22 @@ def validate(asked: Asked) -> int:
         else:
             echo(summary.to_text())
         return 0
-    models, prices = files.read_models_argument(asked.files, asked.layout()), asked.price_list
+    models = files.read_models_argument(asked.files, asked.layout())
     with bars() as progress:
-        progress.start("reading", total=sum(len(one.paths) for one in models))
-        results, together = files.inspect_models(models, prices, progress.advance)
-    fine = all(result.fine for result in results) and not together
-    done = all_done(results)
-    understood = [one.columns for one in results if one.columns is not None]
-    if prices is not None:
-        every = {name for columns in understood for name in columns.classes}
-        done += prices.match(every)[1] if len(understood) == len(results) else prices.done
+        progress.start("reading", total=sum(len(model.paths) for model in models))
+        results, shared_problems = files.inspect_models(models, asked.price_list, progress.advance)
+    fine = all(result.fine for result in results) and not shared_problems
+    done = all_done(results) + _unused_prices(results, asked.price_list)
     if asked.json:
-        tables = [_table_as_dict(result) for result in results]
-        about = {"fine": fine, "done": done, "together": _problems(together, "paths"), "tables": tables}
-        print_json(about, "pandora-validation/1")
+        validation = {
+            "fine": fine,
+            "done": done,
+            "together": _problems(shared_problems, "paths"),
+            "tables": [_table_as_dict(result) for result in results],
+        }
+        print_json(validation, "pandora-validation/1")
     else:
-        _print(results, together)
+        _print(results, shared_problems)
         if done:
             echo()
             print_done(done)
@@ -86,36 +86,67 @@ def _is_workup(path: str) -> bool:
     return True
 
 
-def _table_as_dict(one: files.Inspected) -> dict[str, Any]:
-    columns, classes = None, {}
-    if one.columns is not None:
-        classes = {name: one.labels[name] for name in one.columns.classes}
-        columns = {role.name: getattr(one.columns, role.name) for role in ROLES if not role.many}
+def _unused_prices(results: Sequence[files.Inspected], prices: files.PriceList | None) -> tuple[Done, ...]:
+    """Which prices are of no class of the files; nothing where not all files were understood."""
+    if prices is None:
+        return ()
+    understood = [result.columns for result in results if result.columns is not None]
+    if len(understood) < len(results):
+        return prices.done
+    classes = {name for columns in understood for name in columns.classes}
+    return prices.match(classes)[1]
+
+
+def _table_as_dict(result: files.Inspected) -> dict[str, Any]:
+    """What was understood of a file, and its problems, as JSON."""
+    columns = None
+    classes: dict[str, int] = {}
+    if result.columns is not None:
+        classes = {name: result.labels[name] for name in result.columns.classes}
+        columns = {role.name: getattr(result.columns, role.name) for role in ROLES if not role.many}
         columns["label"] = columns["label"] or None  # votes take its place
-        columns |= {"forecasts": one.columns.forecasts, "unused": one.unused}
-    about = {"path": one.path, "name": one.name, "fine": one.fine, "rows": one.rows, "classes": classes}
-    problems = _problems(one.problems, "rows", "places")
-    return about | {"models": dict(one.models), "columns": columns, "problems": problems}
+        columns |= {"forecasts": result.columns.forecasts, "unused": result.unused}
+    return {
+        "path": result.path,
+        "name": result.name,
+        "fine": result.fine,
+        "rows": result.rows,
+        "classes": classes,
+        "models": dict(result.models),
+        "columns": columns,
+        "problems": _problems(result.problems, "rows", "places"),
+    }
 
 
-def _problems(problems: Sequence[files.Problem], *where: str) -> list[dict[str, Any]]:
-    """Rows are counted from 1."""
-    plain = [vars(problem) | {"rows": [row + 1 for row in problem.rows]} for problem in problems]
-    return [{key: each[key] for key in ("kind", "message", "count", *where)} for each in plain]
+def _problems(problems: Sequence[files.Problem], *keys: str) -> list[dict[str, Any]]:
+    """Problems as JSON, with these keys besides the usual ones; rows are counted from 1."""
+    tables = []
+    for problem in problems:
+        places = {
+            "paths": problem.paths,
+            "rows": [row + 1 for row in problem.rows],
+            "places": problem.places,
+        }
+        table = {"kind": problem.kind, "message": problem.message, "count": problem.count}
+        tables.append(table | {key: places[key] for key in keys})
+    return tables
 
 
-def _print(results: Sequence[files.Inspected], together: Sequence[files.Problem]) -> None:
+def _print(results: Sequence[files.Inspected], shared_problems: Sequence[files.Problem]) -> None:
+    """Every file with what was understood and what is wrong, then what is wrong with all of them together."""
     for number, result in enumerate(results):
         if number:
             echo()
-        verdict, colour = ("fine", "green") if result.fine else (counted(len(result.problems), "problem"), "red")
-        heading(result.path, verdict, fg=colour)
+        if result.fine:
+            heading(result.path, "fine", fg="green")
+        else:
+            heading(result.path, counted(len(result.problems), "problem"), fg="red")
         _print_understood(result)
         bullets(map(_sentence, result.problems), mark="!")
-    if together:
+    if shared_problems:
         echo()
-        heading("Together", counted(len(together), "problem"), fg="red")
-        bullets((each.message for each in together), mark="!")
+        heading("Together", counted(len(shared_problems), "problem"), fg="red")
+        bullets((problem.message for problem in shared_problems), mark="!")
 
 
 def _print_understood(one: files.Inspected) -> None:
