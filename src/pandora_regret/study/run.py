@@ -189,7 +189,7 @@ def study_plan(study: Study) -> Table:
             "encoders (float32, once) and images as bytes before compression. This plan downloaded nothing.",
             f"Hours: every encoder looks at every image once, {PACE:,} images per second on one NVIDIA H200, as "
             "benchmarks/zoo.py measured, downloads and probes not counted. The paper took about a day of a GPU.",
-            f"Encoders of the hub are those of timm {LISTED}, unless another version is installed.",
+            f"Encoders of the hub are those that timm {LISTED} has, whichever version is installed.",
         ]
     return Table(HEADER, rows, below=below)
 

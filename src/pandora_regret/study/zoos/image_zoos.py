@@ -20,7 +20,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import cache, lru_cache, partial
-from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from itertools import groupby, product
 from math import ceil, sqrt
@@ -45,7 +44,8 @@ if TYPE_CHECKING:
 IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))  # mean and standard deviation of its channels
 SUFFIX = ".safetensors"
 LISTED = "1.0.30"  # the version of timm whose encoders of 224 x 224 are in timm_encoders.json
-ON_GPU, ON_CPU = (512, 4), (8, 1)  # images of 224 x 224, and networks, at once
+ON_GPU = (512, 4)  # images of 224 x 224, and networks, at once
+ON_CPU = (8, 1)
 Pixels: TypeAlias = NDArray[np.uint8]  # (N, H, W, C), C = 1 or 3
 TOO_LARGE = ("out of memory", "ALLOC_FAILED", "can't allocate memory", "32-bit index", "canUse32BitIndexMath")
 
@@ -76,20 +76,20 @@ def count_parameters(name: str) -> int:
 
 @cache
 def listed_encoders() -> dict[str, int]:
-    """The parameters of every encoder that timm has pretrained on images of 3 x 224 x 224.
+    """The parameters of every encoder that timm `LISTED` has pretrained on images of 3 x 224 x 224.
 
-    Those of the version that is listed here are told without importing it, or torch.
+    They come with this package, whichever timm is installed, or none: counting a thousand networks takes a minute
+    or more, and a study has the same models everywhere. An encoder that the installed timm lacks fails alone.
     """
-    try:
-        installed = version("timm")
-    except PackageNotFoundError:
-        installed = LISTED  # for a plan; whoever builds one is told what to install
-    if installed == LISTED:
-        text = (files("pandora_regret.study.zoos") / "timm_encoders.json").read_text(encoding="utf-8")
-        return dict(json.loads(text))
+    text = (files("pandora_regret.study.zoos") / "timm_encoders.json").read_text(encoding="utf-8")
+    return dict(json.loads(text))
+
+
+def count_encoders() -> dict[str, int]:
+    """What `listed_encoders` would hold for the installed timm; its JSON is written anew from this."""
     names = sorted(timm().list_models(pretrained=True))
-    size = (3, 224, 224)
-    return {name: count_parameters(name) for name in names if pretrained_config(name).input_size == size}
+    made_for_224 = [name for name in names if pretrained_config(name).input_size == (3, 224, 224)]
+    return {name: count_parameters(name) for name in made_for_224}
 
 
 def available(
@@ -103,7 +103,8 @@ def available(
 
     Timm's own may have to be made for three-channel images of 224 x 224; a folder's are of any size.
     """
-    local, wanted = weights not in ("hub", "random"), tuple(patterns)
+    local = weights not in ("hub", "random")
+    wanted = tuple(patterns)
     if local and not Path(weights).is_dir():
         raise InputError(f'weights is {weights!r}: it must be "hub", "random" or a folder of {SUFFIX} files.')
     if made_for_224 and not local:
@@ -125,6 +126,8 @@ def build(name: str, weights: str, resolution: int, seed: int = 42, **options: A
     Weights of a folder lie in its <architecture>.<tag>.safetensors.
     """
     config = pretrained_config(name)
+    if config is None:
+        raise InputError(f"timm {timm().__version__} has no encoder {name}: install another version of timm.")
     if config.fixed_input_size and tuple(config.input_size[1:]) != (resolution, resolution):
         options["img_size"] = resolution
     if weights == "random":
@@ -132,8 +135,16 @@ def build(name: str, weights: str, resolution: int, seed: int = 42, **options: A
     elif weights != "hub":  # custom_load would expect the format that was published first
         file = str(Path(weights, f"{name}{SUFFIX}"))
         options["pretrained_cfg_overlay"] = {"file": file, "custom_load": False}
-    built = name if weights == "hub" else registered(name)
-    return timm().create_model(built, pretrained=weights != "random", num_classes=0, **options)
+    architecture = name if weights == "hub" else registered(name)
+    pretrained = weights != "random"
+    try:
+        return timm().create_model(architecture, pretrained=pretrained, num_classes=0, **options)
+    except ZeroDivisionError:  # a head that divides by its number of classes when it draws its first weights
+        if weights == "random":
+            library("torch").manual_seed(seed)
+        network = timm().create_model(architecture, pretrained=pretrained, **options)
+        network.reset_classifier(0)
+        return network
 
 
 def build_with_average(name: str, weights: str, resolution: int, seed: int = 42) -> Any:
@@ -192,7 +203,8 @@ def extract(encoders: Iterable[Encoder], pixels: Pixels, device: str = "auto") -
     Features
         In the encoders' order.
     """
-    session, waiting = _Session(pixels, chosen_device(device)), deque[Future[Features]]()
+    session = _Session(pixels, chosen_device(device))
+    waiting = deque[Future[Features]]()
     threads = ThreadPoolExecutor(1 + session.at_once)
     try:
         for encoder in encoders:
@@ -226,7 +238,9 @@ class _Session:
         self.most = largest_batch * 224**2  # pixels at once: smaller images go in larger batches
         if self.on_gpu:
             torch.cuda.synchronize(self.device)  # the images are there before any thread looks
-        self.building, self.running, self.own = Lock(), Semaphore(self.at_once), local()
+        self.building = Lock()
+        self.running = Semaphore(self.at_once)
+        self.own = local()
 
     def features(self, encoder: Encoder) -> Features:
         """The encoder's features, or why there are none."""
@@ -267,13 +281,17 @@ class _Session:
         a new one to plan, which takes as long as thousands of images.
         """
         # The weights keep requires_grad: autocast remembers its half-precision copies of such weights only.
-        torch, n = self.torch, len(self.images)
+        torch = self.torch
+        n = len(self.images)
         scale = torch.tensor(encoder.mean_std).mul_(255).reshape(2, 1, 3, 1, 1).to(self.device)
         half = torch.autocast(self.device.type, torch.float16, enabled=self.on_gpu)
-        parts, done, size = [], 0, _even(n, self.most // encoder.resolution**2)
+        parts: list[Tensors] = []
+        done = 0
+        size = _even(n, self.most // encoder.resolution**2)
         with torch.inference_mode(), half:
             while done < n:
-                start, part = min(done, n - size), None
+                start = min(done, n - size)
+                part = None
                 try:
                     part = self._look(encoder, network, scale, self.images[start : start + size])
                 except RuntimeError as error:
@@ -289,7 +307,9 @@ class _Session:
         return parts, size
 
     def _look(self, encoder: Encoder, network: Any, scale: Tensor, images: Tensor) -> Tensors:
-        images, side, (mean, std) = images.float(), encoder.resolution, scale
+        images = images.float()
+        side = encoder.resolution
+        mean, std = scale
         if images.shape[-2:] != (side, side):
             resize = self.torch.nn.functional.interpolate
             images = resize(images, size=(side, side), mode="bilinear", antialias=True).clamp_(0, 255)
@@ -384,13 +404,15 @@ def official(name: str) -> Any:
 def _read_split(path: Path, split: str) -> tuple[Pixels, IntArray]:
     try:
         with path.open("rb") as file, np.load(file) as arrays:
-            images, labels = arrays[f"{split}_images"], arrays[f"{split}_labels"]
+            images = arrays[f"{split}_images"]
+            labels = arrays[f"{split}_labels"]
     except FileNotFoundError:
         raise InputError(f"images is {str(path)!r}, and there is no such file.") from None
     except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
         what = f"npz with {split}_images, {split}_labels"
         raise InputError(f"{path} is not MedMNIST's layout ({what}): {error}.") from None
-    pixels, n = images[..., None] if images.ndim == 3 else images, len(images)
+    pixels = images[..., None] if images.ndim == 3 else images
+    n = len(images)
     is_image = images.dtype == np.uint8 and pixels.ndim == 4 and pixels.shape[3] in (1, 3)
     is_class = labels.shape in ((n,), (n, 1)) and labels.dtype.kind in "iu" and (labels >= 0).all()
     if not is_image or not is_class or n == 0:
@@ -404,7 +426,8 @@ def _read_split(path: Path, split: str) -> tuple[Pixels, IntArray]:
 
 def _class_names(asked: Names, path: Path, at_least: int) -> Names:
     """The names asked for, or those of the shipped pathways, so that costs fit, or MedMNIST's, or numbers."""
-    name, names = path.stem.split("_")[0], asked
+    name = path.stem.split("_")[0]
+    names = asked
     if not names and name in available_costs():
         names = load_costs(name).classes
     if not names:
@@ -490,7 +513,9 @@ class TimmZoo:
         return [list(group) for _, group in groupby(names, key=lambda name: recipes[name][0])]
 
     def predict(self, names: Sequence[str]) -> Iterator[Outcome]:
-        recipes, data, batches = self.recipes(), self.data(), self.batches(names)
+        recipes = self.recipes()
+        data = self.data()
+        batches = self.batches(names)
         encoders = (self.encoder(recipes[batch[0]][0]) for batch in batches)
         for batch, features in zip(batches, extract(encoders, data.pixels, self.device), strict=True):
             for name in batch:
@@ -509,14 +534,15 @@ class TimmZoo:
     def _outcome(self, name: str, outputs: Names, features: Features, data: ImageData) -> Outcome:
         if features.failure:
             return Outcome(name, failure=features.failure)
-        torch, start, n = library("torch"), time.perf_counter(), data.n_train
+        torch = library("torch")
+        start = time.perf_counter()
+        n = data.n_train
         try:
             values = torch.cat([features.values[output] for output in outputs], dim=1)
             if not values.isfinite().all():
                 raise ArithmeticError("the encoder gives features that are not finite")
             labels = torch.as_tensor(data.labels[:n], device=values.device)
-            split = values[:n], labels, values[n:], len(data.classes)
-            logits = probe_logits(*split, seed=self.seed).cpu()
+            logits = probe_logits(values[:n], labels, values[n:], len(data.classes), seed=self.seed).cpu()
         except Exception as error:  # whatever is wrong with this model, the others go on
             return Outcome(name, failure=f"{type(error).__name__}: {error}")
         details = {
@@ -531,7 +557,9 @@ class TimmZoo:
         bare = name.partition("@")[0]
         built = partial(build, bare, self.weights, resolution, self.seed)
         own = pretrained_config(bare)
-        mean_std = IMAGENET if self.mean_std == "imagenet" else (tuple(own.mean), tuple(own.std))
+        mean_std = IMAGENET
+        if self.mean_std == "own" and own is not None:  # an encoder that timm lacks fails when it is built
+            mean_std = tuple(own.mean), tuple(own.std)
         return Encoder(name, built, read, resolution, mean_std)
 
     def data(self) -> ImageData:
@@ -571,7 +599,8 @@ class VariantsZoo(TimmZoo):
         recipes = {}
         bare = available(self.weights, self.models, self.max_parameters)
         for encoder, resolution in product(bare, self.resolutions):
-            (depths, parts), name = _layout(encoder, resolution), f"{encoder}@{resolution}"
+            depths, parts = _layout(encoder, resolution)
+            name = f"{encoder}@{resolution}"
             poolings = [pooling for pooling in self.poolings if set(pooling.split("+")) <= set(parts)]
             for depth, pooling in product((depth for depth in depths if matches(depth, self.depths)), poolings):
                 outputs = tuple(f"{depth}/{part}" for part in pooling.split("+"))
@@ -627,7 +656,9 @@ def probe_logits(train: Tensor, labels: Tensor, test: Tensor, n_classes: int, *,
     Logits are (m, n_classes). Features are (n, D) and (m, D), labels (n,), all on one device.
     """
     torch = library("torch")
-    train, test, (n, width) = train.float(), test.float(), train.shape
+    train = train.float()
+    test = test.float()
+    n, width = train.shape
     chance = torch.Generator().manual_seed(seed)  # of the CPU: the same draws on every device
     head = torch.nn.utils.skip_init(torch.nn.Linear, width, n_classes)
     for parameter in (head.weight, head.bias):  # torch's usual first weights
