@@ -13,9 +13,10 @@ from hypothesis.extra import numpy as hnp
 import pandora_regret as pr
 from pandora_regret.calibrate import decompose, recalibrate
 from pandora_regret.calibrate.maps import fitted_map, log_probabilities, probabilities_of
-from pandora_regret.calibrate.recalibration import cross_fit, deal, folds_of_cases
+from pandora_regret.calibrate.recalibration import cross_fit, deal, folds_of_cases, out_of_fold, predicted_limits
 from pandora_regret.compare import compare
 from pandora_regret.core.inputs import read_forecast
+from pandora_regret.core.scores import priced
 from pandora_regret.inference.joint import Figure
 
 COSTS = [100.0, 250.0, 80.0, 120.0]
@@ -153,18 +154,22 @@ def test_folds_are_dealt_by_chance_not_class_by_class():
     assert 2 < np.std(counts, axis=1).mean() < 4.5  # by chance 2.9
 
 
-def test_the_interval_of_a_saving_is_no_narrower_than_that_of_rows_or_folds():
+def test_the_interval_of_a_saving_holds_those_of_rows_of_folds_and_of_what_forecasts_predict():
     truth, forecasts = simulated(60, power=2)
     forecast, fold = read_forecast(truth, forecasts), folds(truth, forecasts)
     table = np.empty((60, 4))
     for inside, map_ in cross_fit(log_probabilities(forecast)[0], fold, partial(fitted_map, "temperature")):
         table[inside] = probabilities_of(map_(log_probabilities(forecast)[0].values[inside].T))
     cost, later = (pr.expected_search_cost(truth, p, costs=COSTS, per_instance=True) for p in (forecasts, table))
-    ends = [Figure.of_mean(cost - later, np.ones(60), units).limits(0.95) for units in (None, fold)]
+    figures = [Figure.of_mean(cost - later, np.ones(60), units) for units in (None, fold)]
+    ends = [figure.limits(0.95) for figure in figures]
+    prior, priced_forecast = priced(forecast, None, COSTS)
+    recalibrated, _ = out_of_fold(priced_forecast, "temperature", None, 10, 0, None)
+    ends.append(predicted_limits(priced_forecast, recalibrated, prior, figures[0], None, 0.95))
     saved = recalibrate(truth, forecasts, costs=COSTS).saved
     assert saved.value == pytest.approx((cost - later).mean())
     assert (saved.low, saved.high) == pytest.approx((min(low for low, _ in ends), max(high for _, high in ends)))
-    assert len(set(ends)) == 2
+    assert len(set(ends)) == 3
 
 
 @pytest.mark.slow
