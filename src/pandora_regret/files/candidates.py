@@ -17,6 +17,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from string import ascii_uppercase
 from typing import Any, NamedTuple
 
@@ -44,10 +45,11 @@ from pandora_regret.files.source import (
     TableInMemory,
     check_names,
 )
-from pandora_regret.files.text import ONE_PER_LINE, JsonLines, table_of, written_otherwise
+from pandora_regret.files.text import ONE_PER_LINE, JsonLines, arrow_table, written_otherwise
 from pandora_regret.text import counted
 
-FORECAST, TRUTH = "forecast", "truth"
+FORECAST = "forecast"
+TRUTH = "truth"
 SCORED = frozenset({"label", "score"})
 PREFIX = f"{FORECAST}:"
 TRUTHS = (TRUTH, *LABEL.usual)  # what the field of the true option may be called
@@ -63,7 +65,7 @@ class Row(NamedTuple):
 
     truth: str | None  # the name of an option; of a sample, the target
     options: dict[str, float]  # probabilities or logits of those that it lists
-    about: Fields  # other fields: ids, weights, groups
+    facts: Fields  # other fields: ids, weights, groups
     readings: tuple[int | None, ...] = ()  # the number of a sample's true option: by number, text or outcome
 
 
@@ -81,19 +83,21 @@ class ListedRows(TableInMemory):
 
         A truth that its list does not name becomes the class of all such, or has to be possible.
         """
-        absent, each = np.isnan(values), np.arange(len(truth))
+        absent = np.isnan(values)
+        row_numbers = np.arange(len(truth))
         if rows.model.logits:
             values[absent] = -np.inf
         else:
             rest = 1 - np.nansum(values, axis=1)  # for what is not listed; nothing where that is wrong or nearly 0
             rest[(rest <= TOLERANCE) | (np.nanmin(values, axis=1) < 0)] = 0.0
             share = rest / np.maximum(1, absent.sum(axis=1))
-            values = np.where(absent, share[:, None], np.where(values == 0, LEAST_NORMAL, values))
-        outside = (truth >= 0) & absent[each, truth]
+            stated = np.where(values == 0, LEAST_NORMAL, values)
+            values = np.where(absent, share[:, None], stated)
+        outside = (truth >= 0) & absent[row_numbers, truth]
         if self.other is not None:
             truth = np.where(outside, rows.model.classes.index(self.other), truth)
         else:
-            impossible = outside & (values[each, truth] <= 0)
+            impossible = outside & (values[row_numbers, truth] <= 0)
             problem = "has the truth {!r}, which its list does not name"
             fix = "name a class for truths that lists do not name (--other NAME)"
             rows.tell("label", impossible, None, problem, fix, np.array(rows.model.classes, dtype=object)[truth])
@@ -119,7 +123,7 @@ def open_json(
             return _read_samples(file, records, classes or ())
         return read_lists(file, records, dialect.other, classes or ())
     check_names(names, path)
-    return replace(file, kinds=kinds_of(table_of(rows, names)))
+    return replace(file, kinds=kinds_of(arrow_table(rows, names)))
 
 
 def _counted(file: JsonLines, limit: Limit) -> Iterator[tuple[int, bytes]]:
@@ -139,12 +143,19 @@ def field_of_lists(values: Fields) -> str | None:
 
 
 def _pairs(value: Any) -> list[tuple[Any, Any]] | None:
-    """Of a mapping, or of ``[{"label": ..., "score": ...}, ...]``, perhaps in a list of its own."""
+    """Names with their values, of a mapping or of ``[{"label": ..., "score": ...}, ...]``; None if it is neither.
+
+    A list of scores may stand in a list of its own.
+    """
     if isinstance(value, dict):
         return list(value.items())
-    value = value[0] if len(value) == 1 and isinstance(value[0], list) else value
-    scored = value and all(isinstance(each, dict) and each.keys() >= SCORED for each in value)
-    return [(each["label"], each["score"]) for each in value] if scored else None
+    entries = value[0] if len(value) == 1 and isinstance(value[0], list) else value
+    if not entries:
+        return None
+    for entry in entries:
+        if not isinstance(entry, dict) or not entry.keys() >= SCORED:
+            return None
+    return [(entry["label"], entry["score"]) for entry in entries]
 
 
 def _rows(path: str, records: Records, read: Callable[[Fields], Row]) -> dict[str, Row]:
@@ -158,26 +169,44 @@ def _rows(path: str, records: Records, read: Callable[[Fields], Row]) -> dict[st
     return rows
 
 
-def _table(
-    file: Source, rows: dict[str, Row], first: Sequence[str], done: AllDone, logits: bool, **about: Any
+def _over_all_options(
+    file: Source,
+    rows: dict[str, Row],
+    first: Sequence[str],
+    done: AllDone,
+    logits: bool,
+    order_only: bool = False,
+    other: str | None = None,
 ) -> ListedRows:
-    """The rows over all options, some before others, and over truths that are none, unless one stands for them."""
+    """The rows of a file as a table of all options, those in `first` before the others.
+
+    Truths that no row lists are options, too, unless the class `other` stands for them.
+    """
     lines = rows.values()
-    named = tuple(dict.fromkeys(name for row in lines for name in row.options))
+    named = tuple(dict.fromkeys(chain.from_iterable(row.options for row in lines)))
     options = tuple(dict.fromkeys((*first, *named)))
-    if about.get("other") is None:
+    if other is None:
         options = with_labels(options, dict.fromkeys(row.truth for row in lines))
     if len(options) < 2:
         raise FileError(f"names the options {quoted(options)}", file.path, "list at least two options")
-    values = [
-        row.about | {TRUTH: row.truth} | {f"{PREFIX}{name}": of for name, of in row.options.items()}
-        for row in lines
-    ]
-    others = (name for row in lines for name in row.about)
-    table = table_of(values, dict.fromkeys((*others, TRUTH, *(f"{PREFIX}{name}" for name in options))))
-    layout = {"proba_prefix": PREFIX, "classes": None, "label": TRUTH, "logits": logits}
-    about |= {"layout": layout, "done": (*file.done, *done), "row_places": list(rows), "named": named}
-    return ListedRows(file.path, kinds_of(table.schema), table=table, **about)
+    records = []
+    for row in lines:
+        forecast = {f"{PREFIX}{name}": value for name, value in row.options.items()}
+        records.append(row.facts | {TRUTH: row.truth} | forecast)
+    facts = chain.from_iterable(row.facts for row in lines)
+    columns = dict.fromkeys((*facts, TRUTH, *(f"{PREFIX}{name}" for name in options)))
+    table = arrow_table(records, columns)
+    return ListedRows(
+        file.path,
+        kinds_of(table.schema),
+        done=(*file.done, *done),
+        layout={"proba_prefix": PREFIX, "classes": None, "label": TRUTH, "logits": logits},
+        order_only=order_only,
+        other=other,
+        table=table,
+        row_places=list(rows),
+        named=named,
+    )
 
 
 def read_lists(file: Source, records: Records, other: str | None, classes: Sequence[str]) -> ListedRows:
@@ -185,7 +214,8 @@ def read_lists(file: Source, records: Records, other: str | None, classes: Seque
 
     `other` is the class of everything that a list does not name.
     """
-    path, first = file.path, next(iter(records.values()))
+    path = file.path
+    first = next(iter(records.values()))
     key = field_of_lists(first) or FORECAST
     order_only = _pairs(first[key]) is None
     rows = _rows(path, records, partial(_row, key=key, order_only=order_only))
@@ -202,7 +232,7 @@ def read_lists(file: Source, records: Records, other: str | None, classes: Seque
         for options in lists:
             rest = max(0.0, 1 - math.fsum(options.values())) + options.get(other, 0.0)
             options[other] = options.get(other, -STEP * len(options)) if order_only else rest
-    return _table(file, rows, classes, done, order_only, order_only=order_only, other=other)
+    return _over_all_options(file, rows, classes, done, order_only, order_only, other)
 
 
 def _row(values: Fields, key: str, order_only: bool) -> Row:
@@ -210,27 +240,35 @@ def _row(values: Fields, key: str, order_only: bool) -> Row:
     truth = next((values[name] for name in TRUTHS if values.get(name) is not None), None)
     if not isinstance(truth, (str, int, type(None))):
         raise InputError(f"has the {TRUTH} {truth!r:.40}", fix="write the name of the true option")
-    forecast, options = values.get(key), dict[str, float]()
+    forecast = values.get(key)
     if not forecast or not isinstance(forecast, (dict, list)):
         raise InputError(f"has no {key}", fix="write names with their probabilities, or names in order")
     pairs = _pairs(forecast)
     if (pairs is None) != order_only:
-        words = ("probabilities", "an order")[:: 1 if order_only else -1]
-        problem = "holds {} where other lines hold {}".format(*words)
+        problem = "holds an order where other lines hold probabilities"
+        if order_only:
+            problem = "holds probabilities where other lines hold an order"
         raise InputError(problem, fix="write the same on every line")
-    for name, value in pairs or ((name, -STEP * rank) for rank, name in enumerate(forecast)):
+    if pairs is None:
+        pairs = [(name, -STEP * rank) for rank, name in enumerate(forecast)]
+    options = dict[str, float]()
+    for name, value in pairs:
         if not isinstance(name, (str, int)) or str(name) in options:
             raise InputError(f"holds the list {forecast!r:.80}", fix="list names, each once")
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < LARGEST:
             raise InputError(f"gives {name!r} the value {value!r:.40}", fix="write a number")
         options[str(name)] = float(value)
-    about = {name: of for name, of in values.items() if name != TRUTH and not isinstance(of, (dict, list))}
-    return Row(None if truth is None else str(truth), options, about)
+    facts = Fields()
+    for name, value in values.items():
+        if name != TRUTH and not isinstance(value, (dict, list)):
+            facts[name] = value
+    return Row(None if truth is None else str(truth), options, facts)
 
 
 def _read_samples(file: Source, records: Records, classes: Sequence[str]) -> ListedRows:
     """The truths are targets as numbers or texts of options, whichever fit in all rows."""
-    path, rows = file.path, _rows(file.path, records, _sample)
+    path = file.path
+    rows = _rows(path, records, _sample)
     *by_target, by_outcome = zip(*(row.readings for row in rows.values()), strict=True)
     fitting = [truths for truths in by_target if None not in truths]
     if not fitting and None not in by_outcome:  # as where contexts differ
@@ -245,38 +283,58 @@ def _read_samples(file: Source, records: Records, classes: Sequence[str]) -> Lis
     for (place, row), truth in zip(rows.items(), fitting[0], strict=True):
         rows[place] = row._replace(truth=[*row.options][truth])
     words = f"{path} read as samples of lm-evaluation-harness: log-likelihoods of options are the forecasts"
-    return _table(file, rows, classes, noted("format", len(rows), words, path), logits=True)
+    return _over_all_options(file, rows, classes, noted("format", len(rows), words, path), logits=True)
 
 
 def _sample(values: Fields) -> Row:
-    correct, target, doc = values.get(CORRECT), values.get("target"), values.get("doc")
-    try:  # the score of each option; the context of each request, and what it asks the likelihood of
-        scores = [float(score) for score, is_greedy in values["filtered_resps"]]
-        parts = [list(_items(each)) for each in _items(values["arguments"])]
-        contexts, texts = [str(part[0]) for part in parts], [str(part[1]).strip() for part in parts]
-    except (TypeError, ValueError, KeyError, IndexError, OverflowError):
-        scores, contexts, texts = [], [], []
+    """One sample of a multiple-choice task: its options are A, B, C, ..., their log-likelihoods the forecasts."""
+    scores, contexts, texts = _requests(values)
+    target = values.get("target")
     if not 2 <= len(scores) == len(texts) or any(map(math.isnan, scores)) or target is None:
         problem = "has no target" if target is None else "holds no log-likelihoods of options"
         raise InputError(problem, fix="samples of multiple-choice tasks can be scored, generated text cannot")
     if max(scores) > 0:
         problem = f"has the log-likelihood {max(scores):g}"
         raise InputError(problem, fix="logarithms of probabilities are at most 0")
+    correct = values.get(CORRECT)
     if correct not in (None, 0, 1):
         raise InputError(f"has {CORRECT} {correct!r:.20}, as tasks with several true options do", fix=ONE_TRUTH)
     half = len(texts) // 2
-    if half and texts[:half] == texts[half:] and not any(contexts[half:]):
-        scores, texts = scores[:half], texts[:half]  # the same options once more, without context
-    fields = doc.items() if isinstance(doc, dict) else ()
-    about = {f"doc.{key}": value for key, value in fields if isinstance(value, (str, int, float))}
-    names = (*ascii_uppercase, *(str(k + 1) for k in range(len(ascii_uppercase), len(scores))))
+    if half and texts[:half] == texts[half:] and not any(contexts[half:]):  # once more, without context
+        scores = scores[:half]
+        texts = texts[:half]
+    numbers = (str(k + 1) for k in range(len(ascii_uppercase), len(scores)))
+    options = dict(zip((*ascii_uppercase, *numbers), scores, strict=False))
     target = str(target).strip()
-    readings = _readings(target, scores, texts, correct)
-    return Row(target, dict(zip(names, scores, strict=False)), {"id": values["doc_id"], **about}, readings)
+    return Row(target, options, _facts_of_sample(values), _readings(target, scores, texts, correct))
 
 
-def _items(each: Any) -> Any:
-    return each.values() if isinstance(each, dict) else each
+def _requests(values: Fields) -> tuple[list[float], list[str], list[str]]:
+    """The score of each option, the context of each request and its option's text; none if one is unreadable."""
+    try:
+        scores = [float(score) for score, is_greedy in values["filtered_resps"]]
+        parts = [list(_items(request)) for request in _items(values["arguments"])]
+        contexts = [str(part[0]) for part in parts]
+        texts = [str(part[1]).strip() for part in parts]
+    except (TypeError, ValueError, KeyError, IndexError, OverflowError):
+        return [], [], []
+    return scores, contexts, texts
+
+
+def _facts_of_sample(values: Fields) -> Fields:
+    """The id of a sample, and the numbers and texts of its document as columns ``doc.name``."""
+    facts: Fields = {"id": values["doc_id"]}
+    document = values.get("doc")
+    if isinstance(document, dict):
+        for key, value in document.items():
+            if isinstance(value, (str, int, float)):
+                facts[f"doc.{key}"] = value
+    return facts
+
+
+def _items(container: Any) -> Any:
+    """What a mapping or a list holds."""
+    return container.values() if isinstance(container, dict) else container
 
 
 def _readings(target: str, scores: list[float], texts: list[str], correct: Any) -> tuple[int | None, ...]:
@@ -284,9 +342,19 @@ def _readings(target: str, scores: list[float], texts: list[str], correct: Any) 
 
     None where that cannot be, also because the harness saw another outcome.
     """
-    number, likeliest = target.strip("[] "), scores.index(max(scores))
-    by_number = int(number) if number.isdecimal() and int(number) < len(scores) else None
+    likeliest = scores.index(max(scores))
+    by_number = None
+    number = target.strip("[] ")
+    if number.isdecimal() and int(number) < len(scores):
+        by_number = int(number)
     by_text = texts.index(target) if texts.count(target) == 1 else None
-    by_outcome = likeliest if correct else 1 - likeliest if correct == 0 and len(scores) == 2 else None
-    fits = (truth if correct in (None, likeliest == truth) else None for truth in (by_number, by_text))
-    return *fits, by_outcome
+    by_outcome = None
+    if correct:
+        by_outcome = likeliest
+    elif correct == 0 and len(scores) == 2:
+        by_outcome = 1 - likeliest
+    if by_number is not None and correct not in (None, likeliest == by_number):
+        by_number = None
+    if by_text is not None and correct not in (None, likeliest == by_text):
+        by_text = None
+    return by_number, by_text, by_outcome

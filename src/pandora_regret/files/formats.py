@@ -46,11 +46,12 @@ from pandora_regret.files.source import (
     check_names,
     head_of,
 )
-from pandora_regret.files.text import DelimitedFile, table_of
+from pandora_regret.files.text import DelimitedFile, arrow_table
 from pandora_regret.optional import import_optional
 from pandora_regret.text import counted
 
-STANDARD_INPUT, NAME = "-", "standard input"
+STANDARD_INPUT = "-"
+NAME = "standard input"
 FORMATS = (
     "csv",
     "tsv",
@@ -70,7 +71,8 @@ ENDING = re.compile(rf"\.({'|'.join(FORMATS)})(\.(gz|bz2|zst|lz4))?$", re.IGNORE
 JSON = re.compile(rb"(\xef\xbb\xbf)?\s*\{")
 BYTES_IN_DICTIONARY = 6  # of a row whose text is written as its number in a dictionary, at most
 BUFFER_BYTES = 1 << 20  # of each Parquet column: a huge row group is not read at once
-FORECASTS, CLASSES = "y_proba", "classes"
+FORECASTS = "y_proba"
+CLASSES = "classes"
 USUAL_NAMES = frozenset(name for role in ROLES for name in role.usual)
 PLAIN = "USbiuf"  # kinds of arrays that are text or numbers
 BAD_ZIP = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, RuntimeError, ValueError)
@@ -79,7 +81,8 @@ CELL = re.compile(
     rb'\br="([A-Z]{1,3})([0-9]{1,7})"|\bt="s"[^<>]{0,20}><v>([0-9]{1,9})</v>'
 )  # a text by its number
 TEXTS = "xl/sharedStrings.xml"
-SMALL, SPARSEST = 1 << 24, 100  # places in a sheet; places for each cell
+SMALL = 1 << 24  # places in a sheet
+SPARSEST = 100  # places in a sheet for each of its cells
 BYTES_PER_CELL = 250  # of a sheet while it is read, as measured
 OBJECTS_PER_BYTE = 10  # bytes of Python's objects for one of an Arrow table
 COPIES = 2  # of an archive's arrays while they are brought into order
@@ -93,9 +96,11 @@ def open_source(
     """The table of a file; `classes` name the columns of an archive that does not, and `-` is standard input."""
     if isinstance(path, Source):
         return path
-    name = location = os.fspath(path)
+    name = os.fspath(path)
+    location = name
     if name == STANDARD_INPUT:
-        name, location = NAME, _spooled(sys.stdin)
+        name = NAME
+        location = _spooled(sys.stdin)
     head = head_of(location)
     limit = Limit(name, os.path.getsize(location), dialect.most_bytes)
     opening = next((opening for mark, opening in BEGINNINGS.items() if re.match(mark, head, re.DOTALL)), None)
@@ -199,11 +204,12 @@ class ParquetFile(Source):
         import pyarrow.parquet as pq  # with what other systems' files need: no text asks for that
 
         with explained(path, "Parquet"), pq.ParquetFile(path) as file:
-            schema, about = file.schema_arrow, file.metadata
-            groups = tuple((index, about.row_group(index).num_rows) for index in range(about.num_row_groups))
-            chunks = [about.row_group(0).column(index) for index in range(about.num_columns) if groups]
+            schema = file.schema_arrow
+            metadata = file.metadata
+            groups = tuple((index, metadata.row_group(index).num_rows) for index in range(metadata.num_row_groups))
+            chunks = [metadata.row_group(0).column(index) for index in range(metadata.num_columns) if groups]
             for number, _rows in groups:
-                group = about.row_group(number)
+                group = metadata.row_group(number)
                 for index in range(group.num_columns):
                     limit.check(group.column(index).total_uncompressed_size)
         check_names(schema.names, path)
@@ -212,7 +218,7 @@ class ParquetFile(Source):
             for chunk in chunks
             if chunk.total_uncompressed_size < BYTES_IN_DICTIONARY * chunk.num_values
         )
-        return cls(path, kinds_of(schema), n_rows=about.num_rows, groups=groups, repeating=repeating)
+        return cls(path, kinds_of(schema), n_rows=metadata.num_rows, groups=groups, repeating=repeating)
 
     def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Tables:
         """Only the columns' own pages are read; text that repeats comes as a dictionary, as it lies there."""
@@ -227,8 +233,10 @@ class ParquetFile(Source):
     def pieces(self) -> list[Source]:
         """Row groups."""
         starts = accumulate((rows for _, rows in self.groups), initial=0)
-        pieces = zip(self.groups, starts, strict=False)
-        return [replace(self, groups=(one,), first=first, n_rows=one[1]) for one, first in pieces] or [self]
+        pieces: list[Source] = []
+        for group, first in zip(self.groups, starts, strict=False):
+            pieces.append(replace(self, groups=(group,), first=first, n_rows=group[1]))
+        return pieces or [self]
 
 
 @dataclass(frozen=True)
@@ -278,26 +286,42 @@ def open_archive(path: str, _: bytes, __: Dialect, classes: Sequence[str] | None
     forecasts = np.ascontiguousarray(_plain(arrays.pop(FORECASTS), path, FORECASTS).T)
     titles = arrays.pop(CLASSES, None)
     if titles is not None:
-        classes = [str(name) for name in _plain(titles.ravel(), path, CLASSES).tolist()]
-        if not len(set(classes)) == len(classes) == len(forecasts):
-            problem = f"holds {quoted(classes)} but {FORECASTS} has {len(forecasts)} columns"
-            raise FileError(problem, path, "name each column once", f": {CLASSES}")
-    names = classes if classes and len(classes) == len(forecasts) else list(map(str, range(len(forecasts))))
-    columns: Fields = {f"{FORECASTS}:{name}": of for name, of in zip(names, forecasts, strict=True)}
+        classes = _classes_of_archive(titles, len(forecasts), path)
+    names: Sequence[str] = list(map(str, range(len(forecasts))))
+    if classes and len(classes) == len(forecasts):
+        names = classes
+    columns: dict[str, NDArray[Any]] = {}
+    for name, forecast in zip(names, forecasts, strict=True):
+        columns[f"{FORECASTS}:{name}"] = forecast
     for key, array in arrays.items():
         if array.shape == forecasts.shape[1:] and (key in USUAL_NAMES or array.dtype.kind in PLAIN):
             columns[key] = _plain(array, path, key)
         elif key in USUAL_NAMES:
             problem = f"has shape {array.shape} but there are {forecasts.shape[1]} forecasts"
             raise FileError(problem, path, "write one entry per forecast", f": {key}", column=key)
-    table, layout = pa.table(columns), {"proba_prefix": f"{FORECASTS}:"}
-    named = classes is not None
-    return TableInMemory(path, kinds_of(table.schema), layout=layout, names_classes=named, table=table)
+    table = pa.table(columns)
+    return TableInMemory(
+        path,
+        kinds_of(table.schema),
+        layout={"proba_prefix": f"{FORECASTS}:"},
+        names_classes=classes is not None,
+        table=table,
+    )
+
+
+def _classes_of_archive(titles: NDArray[Any], n: int, path: str) -> list[str]:
+    """The names of an archive's `n` columns of forecasts, from its array of them."""
+    classes = [str(name) for name in _plain(titles.ravel(), path, CLASSES).tolist()]
+    if not len(set(classes)) == len(classes) == n:
+        problem = f"holds {quoted(classes)} but {FORECASTS} has {n} columns"
+        raise FileError(problem, path, "name each column once", f": {CLASSES}")
+    return classes
 
 
 def _plain(array: NDArray[Any], path: str, key: str) -> NDArray[Any]:
     """In this machine's byte order and a precision that Arrow knows; text as Python's."""
-    kind, problem = array.dtype.kind, f"holds {array.dtype}"
+    kind = array.dtype.kind
+    problem = f"holds {array.dtype}"
     try:
         if kind in "US":
             return (np.char.decode(array, "utf-8") if kind == "S" else array).astype(object)
@@ -317,20 +341,39 @@ def open_sheet(path: str, _: bytes, dialect: Dialect, __: Sequence[str] | None, 
         titles = book.sheet_names
         number = _sheet_number(str(dialect.sheet or 1), titles, path)
         cells = book.get_sheet_by_index(number).to_python(skip_empty_area=False)
-    rows = {at: [_value(cell) for cell in row] for at, row in enumerate(cells, 1) if any(map(str, row))}
-    if not rows:
+    rows = dict[int, list[Any]]()  # those that are not empty, by their numbers in the sheet
+    for row_number, row in enumerate(cells, 1):
+        if any(map(str, row)):
+            rows[row_number] = [_value(cell) for cell in row]
+    width = max((_filled_width(row) for row in rows.values()), default=0)
+    if width == 0:
         raise FileError("has an empty sheet", path, "name another (--sheet), or fill it")
-    width = max(at for row in rows.values() for at, cell in enumerate(row, 1) if cell is not None)
     wide = [row[:width] for row in rows.values()]
-    above = next((at for at, row in enumerate(wide) if None not in row[min(1, width - 1) :]), 0)  # titles
+    above = _rows_above_names(wide, width)
     names = ["" if cell is None else str(cell) for cell in wide[above]]
     check_names(names, path)
-    table = table_of([dict(zip(names, row, strict=True)) for row in wide[above + 1 :]], names)
-    words = [f"sheet {titles[number]!r} read, of {len(titles)}"] if len(titles) > 1 else []
-    words += [f"{counted(above, 'row')} above the names of columns left out"] if above else []
+    table = arrow_table([dict(zip(names, row, strict=True)) for row in wide[above + 1 :]], names)
+    words = list[str]()
+    if len(titles) > 1:
+        words.append(f"sheet {titles[number]!r} read, of {len(titles)}")
+    if above:
+        words.append(f"{counted(above, 'row')} above the names of columns left out")
     done = noted("sheet", len(words), f"{path}: {'; '.join(words)}", path)
-    places = [f" row {at}" for at in rows][above + 1 :]
+    places = [f" row {row_number}" for row_number in rows][above + 1 :]
     return TableInMemory(path, kinds_of(table), done=done, table=table, row_places=places)
+
+
+def _filled_width(row: Sequence[Any]) -> int:
+    """How many columns a row has, up to its last cell that holds something."""
+    return max((column for column, cell in enumerate(row, 1) if cell is not None), default=0)
+
+
+def _rows_above_names(rows: Sequence[list[Any]], width: int) -> int:
+    """How many rows, such as titles, stand above the first that names all columns (the first may have no name)."""
+    for number, row in enumerate(rows):
+        if None not in row[min(1, width - 1) :]:
+            return number
+    return 0
 
 
 def _value(cell: Any) -> Any:

@@ -4,7 +4,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import NamedTuple
 from unicodedata import category
 
@@ -30,7 +29,8 @@ from pandora_regret.optional import import_optional
 from pandora_regret.text import SYMBOLS, counted, listed, typed, unit_named
 
 SEPARATED = "commas separate entries, so write such as flu=$1250.00,cold=$95, or use a file"
-NAMES, COSTS = ("class", "name", "test", "label"), ("cost", "price", "fee", "minutes")
+NAMES = ("class", "name", "test", "label")  # what the columns of a price list are usually called
+COSTS = ("cost", "price", "fee", "minutes")
 UNITS = ("currency", "unit")
 PRICE = re.compile(r"([^\d.,+-]*)([+-]?[.,]?\d(?:[\d.,'’\s]*\d)?)([eE][+-]?\d+)?([^\d]*)")
 WHOLE = re.compile(r"[+-]?(?:\d*|[1-9]\d{0,2}([.,' ])(?:\d{2,3}\1)*\d{3})")  # two: lakhs are written 1,25,000
@@ -65,10 +65,12 @@ class PriceList:
     def for_classes(self, classes: Sequence[str]) -> Prices:
         """The classes' prices, in their order; each must have one, and prices of others are counted."""
         names = [str(name) for name in classes]
-        costs, done, others = self.match(names)
-        if missing := [name for name in names if name not in costs]:
-            hint = f"; {did_you_mean(missing[0], others)}" if others else ""
-            problem, fix = f"has no price for {quoted(missing)}", f"every class that is forecast needs one{hint}"
+        costs, done, unused = self.match(names)
+        missing = [name for name in names if name not in costs]
+        if missing:
+            hint = f"; {did_you_mean(missing[0], unused)}" if unused else ""
+            problem = f"has no price for {quoted(missing)}"
+            fix = f"every class that is forecast needs one{hint}"
             raise InputError(problem, place=self.place, value=missing, fix=fix)
         in_order = np.array([costs[name] for name in names])
         return Prices(check_costs(in_order, f"{self.place}: the cost", names), self.unit, self.source, done)
@@ -78,10 +80,10 @@ class PriceList:
         if self.unit and self.unit != unit:
             problem = f"is in {self.unit} but prices are {f'in {unit}' if unit else 'without a unit'}"
             raise InputError(problem, place=self.place, fix="write both in one unit")
-        costs, done, others = self.match(classes)
-        if self.written_out and others:
-            fix = did_you_mean(others[0], list(map(str, classes)))
-            raise InputError(f"names {quoted(others)}", place=self.place, value=others, fix=fix)
+        costs, done, unused = self.match(classes)
+        if self.written_out and unused:
+            fix = did_you_mean(unused[0], list(map(str, classes)))
+            raise InputError(f"names {quoted(unused)}", place=self.place, value=unused, fix=fix)
         return costs, done
 
     def match(self, classes: Iterable[str]) -> tuple[dict[str, float], AllDone, list[str]]:
@@ -89,10 +91,10 @@ class PriceList:
         written = matched(map(str, classes), self.costs)
         used = set(written.values())
         done = self.done + spelled_otherwise([(a, b) for b, a in written.items() if a != b], "price", self.place)
-        others = [name for name in self.costs if name not in used]
-        sentence = f"price{'s' * (len(others) > 1)} of {listed(others, MOST_NAMED)} not used"
-        done += noted("prices not used", len(others), sentence, self.source)
-        return {name: self.costs[price] for name, price in written.items()}, done, others
+        unused = [name for name in self.costs if name not in used]
+        sentence = f"price{'s' * (len(unused) > 1)} of {listed(unused, MOST_NAMED)} not used"
+        done += noted("prices not used", len(unused), sentence, self.source)
+        return {name: self.costs[price] for name, price in written.items()}, done, unused
 
 
 def read_price_list(text: str, unit: str = "", sheet: str | None = None) -> PriceList:
@@ -125,7 +127,8 @@ def read_price_list(text: str, unit: str = "", sheet: str | None = None) -> Pric
     """
     path, *columns = text.rsplit(":", 2)
     if len(columns) < 2 or not os.path.exists(_file_and_sheet(path)[0]) or os.path.exists(text):
-        path, columns = text, []  # a file whose own name has colons is just that
+        path = text  # a file whose own name has colons is just that
+        columns = []
     path, of_path = _file_and_sheet(path)
     if "=" in text and not os.path.exists(path):
         texts = read_texts(text, "costs", SEPARATED)
@@ -140,7 +143,8 @@ def read_price_list(text: str, unit: str = "", sheet: str | None = None) -> Pric
         prices = PriceList(pathways.costs, pathways.currency, path)
     if not unit:
         return prices
-    written, asked = prices.unit, unit_named(unit)
+    written = prices.unit
+    asked = unit_named(unit)
     if written and not SYMBOLS.get(asked, asked).endswith(SYMBOLS.get(written, written)):  # "$" may be any dollar
         fix = "leave the unit out, or correct the prices"
         raise InputError(f"is in {written}, not in {asked}", place=prices.place, value=asked, fix=fix)
@@ -193,20 +197,29 @@ def _read_price_table(
     source = open_source(path, dialect=dialect)
     columns = [_column(source, NAMES, name_column), _column(source, COSTS, cost_column)]
     columns += [name for name in matched(UNITS, source.kinds).values() if name not in columns][:1]
-    parts = source.read(columns, frozenset(), ROWS_AT_ONCE)
-    cells = (zip(*(texts_of(part.column(column)) for column in columns), strict=True) for part in parts)
     texts = dict[str, str]()
-    for row in chain.from_iterable(cells):
-        name, cost, unit = (*((text or "").strip() for text in row), "")[:3]
-        if name in texts:
-            raise named_twice(name, path)
-        texts[name] = f"{cost} {unit}".strip() if cost[-1:].isdigit() else cost
-    names = list(texts)  # one in each row
-    prices = read_amounts(
-        texts, path, lambda name: f"{path}{source.place(names.index(name))}: the cost of {name!r}"
-    )
+    for part in source.read(columns, frozenset(), ROWS_AT_ONCE):
+        names, costs, *units = (texts_of(part.column(column)).tolist() for column in columns)
+        units_of_rows = units[0] if units else [""] * len(names)
+        for name, cost, unit in zip(names, costs, units_of_rows, strict=True):
+            _add_price(texts, name or "", cost or "", unit or "", path)
+    names_in_order = list(texts)  # one in each row
+
+    def place(name: str) -> str:
+        return f"{path}{source.place(names_in_order.index(name))}: the cost of {name!r}"
+
+    prices = read_amounts(texts, path, place)
     usual = "min" if folded(columns[1]) == "minutes" else ""
     return replace(prices, unit=prices.unit or usual, done=source.done + prices.done)
+
+
+def _add_price(texts: dict[str, str], name: str, cost: str, unit: str, path: str) -> None:
+    """Add a row of a price list: its name, and its cost with its unit as one text."""
+    name = name.strip()
+    cost = cost.strip()
+    if name in texts:
+        raise named_twice(name, path)
+    texts[name] = f"{cost} {unit.strip()}".strip() if cost[-1:].isdigit() else cost
 
 
 def _column(source: Source, usual: Sequence[str], name: str | None) -> str:
@@ -239,6 +252,8 @@ def _read_observed_costs(path: str) -> tuple[FloatArray, list[str]]:
 
 
 class _Price(NamedTuple):
+    """An amount as it is written, and what it may mean."""
+
     readings: dict[str, float]  # by the mark that may stand before decimals
     unit: str
     digits: str
@@ -265,7 +280,7 @@ def read_amounts(
     pandora_regret.core.inputs.errors.InputError: is '1,250', which may be 1250 or 1.25: write it so.
     """
     try:
-        prices = {name: _read(text, name) for name, text in texts.items()}
+        prices = {name: _read_amount(text, name) for name, text in texts.items()}
         units = {name: price.unit for name, price in prices.items() if price.unit}
         first = next(iter(units), "")
         for name, unit in units.items():
@@ -275,13 +290,18 @@ def read_amounts(
         mark, thousands = _decimal_mark(prices)
     except InputError as error:
         raise error.replace(place=place(error.column), value=texts[error.column]) from None
-    n, costs = len(thousands), {name: price.readings[mark] for name, price in prices.items()}
+    n = len(thousands)
+    costs = {name: price.readings[mark] for name, price in prices.items()}
     sentence = f"{counted(n, 'price')} such as {''.join(thousands[:1])} read as thousands"
     return PriceList(costs, units.get(first, ""), source, done=noted("prices in thousands", n, sentence, source))
 
 
-def _read(text: str, name: str) -> _Price:
-    match, readings, units = PRICE.fullmatch(text.strip()), dict[str, float](), set[str]()
+def _read_amount(text: str, name: str) -> _Price:
+    """What an amount may mean, with its unit; `name` is said in the error for what is no amount."""
+    match = PRICE.fullmatch(text.strip())
+    readings = dict[str, float]()
+    units = set[str]()
+    digits = ""
     if match is not None:
         before, digits, exponent, after = match.groups("")
         units = {unit_named(unit) for unit in (before, after.strip(".-–— ")) if unit.strip()}
@@ -300,11 +320,16 @@ def _read(text: str, name: str) -> _Price:
 
 def _decimal_mark(prices: Mapping[str, _Price]) -> tuple[str, tuple[str, ...]]:
     """The mark before decimals; and what is only likely to be thousands."""
-    possible = [mark for mark in ".," if all(mark in price.readings for price in prices.values())]
-    if not possible:
-        other, first = (next(name for name in prices if mark not in prices[name].readings) for mark in ".,")
-        problem = f"has another decimal mark than that of {first!r}"
-        raise InputError(problem, column=other, fix="write all of them in one way")
+    not_with_point = [name for name, price in prices.items() if "." not in price.readings]
+    not_with_comma = [name for name, price in prices.items() if "," not in price.readings]
+    if not_with_point and not_with_comma:
+        problem = f"has another decimal mark than that of {not_with_comma[0]!r}"
+        raise InputError(problem, column=not_with_point[0], fix="write all of them in one way")
+    possible = []
+    if not not_with_point:
+        possible.append(".")
+    if not not_with_comma:
+        possible.append(",")
     doubtful = {name: price for name, price in prices.items() if len(set(price.readings.values())) > 1}
     if len(possible) == 1 or not doubtful:
         return possible[0], ()

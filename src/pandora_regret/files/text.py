@@ -284,7 +284,7 @@ class JsonLines(TextFile):
     def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Tables:
         """Text where numbers must be is found by who reads it."""
         for lines in self._blocks(min(rows, ROWS_AT_ONCE)):
-            yield table_of([values for _, values in self.objects(lines)], columns)
+            yield arrow_table([values for _, values in self.objects(lines)], columns)
 
     def _blocks(self, rows: int) -> Iterator[list[tuple[int, bytes]]]:
         """Numbered lines, so many at a time, or fewer where these are long."""
@@ -329,7 +329,7 @@ def _each_once(pairs: list[tuple[str, Any]]) -> Fields:
     return dict(pairs)
 
 
-def table_of(rows: Sequence[Fields], names: Iterable[str]) -> Any:
+def arrow_table(rows: Sequence[Fields], names: Iterable[str]) -> Any:
     """Values by name as an Arrow table: of one type in each column, or else as text."""
     columns = {}
     for name in names:
