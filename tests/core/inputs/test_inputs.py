@@ -1,10 +1,10 @@
-"""Forecasts at the door: what is refused, with which sentence, and what is scored exactly as it was given."""
+"""Forecasts at the door: what is refused, by which fields, and what is scored exactly as it was given."""
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from pandora_regret import (
-    InputError,
     beta_score,
     excess_search_burden,
     expected_search_cost,
@@ -54,38 +54,38 @@ def with_row(row, at=1):
 
 
 @pytest.mark.parametrize(
-    ("y_proba", "message"),
+    ("y_proba", "shape", "says"),
     [
-        (P[:, 1], r"y_proba must be 2-D .* shape \(3,\): .* np\.column_stack\(\[1 - y_proba, y_proba\]\)"),
-        (P[None], r"y_proba must be 2-D .* got shape \(1, 3, 3\): "),
-        (np.ones((3, 1)), r"y_proba must be 2-D .* two columns at least, got shape \(3, 1\): .* np\.column_stack"),
-        (np.ones((0, 3)), r"y_proba must be 2-D .* got shape \(0, 3\)"),
-        ([[]], r"y_proba must be 2-D .* got shape \(1, 0\)"),
-        ([[0.5, 0.5], [0.2, 0.3, 0.5]], r"y_proba cannot be read as an array \(.*\): pass a rectangular one"),
+        (P[:, 1], (3,), "np.column_stack([1 - y_proba, y_proba])"),
+        (P[None], (1, 3, 3), "2-D"),
+        (np.ones((3, 1)), (3, 1), "np.column_stack"),
+        (np.ones((0, 3)), (0, 3), "2-D"),
+        ([[]], (1, 0), "2-D"),
+        ([[0.5, 0.5], [0.2, 0.3, 0.5]], None, "rectangular"),
     ],
 )
-def test_a_table_that_is_no_table(y_proba, message):
-    with pytest.raises(InputError, match=message):
+def test_a_table_that_is_no_table(y_proba, shape, says):
+    with refused(argument="y_proba", row=None, value=shape, says=says):
         pandora_regret(Y, y_proba)
 
 
 @pytest.mark.parametrize(
-    ("row", "message"),
+    ("row", "value", "says"),
     [
-        ([0.2, np.nan, 0.8], "y_proba row 1 contains nan: drop or repair the row"),
-        ([0.2, np.inf, 0.8], "y_proba row 1 contains inf: drop or repair the row"),
-        ([-0.2, 0.7, 0.5], r"y_proba row 1 contains the negative value -0\.2: .* logits=True"),
-        ([-1e-12, 0.5, 0.5], "y_proba row 1 contains the negative value -1e-12"),
-        ([1.2, 0.0, 0.0], r"y_proba row 1 contains 1\.2, which is more than 1: .* logits=True"),
-        ([1e308, 1e308, 0.0], r"y_proba row 1 contains 1e\+308, which is more than 1"),
-        ([0.2, 0.3, 0.4], r"y_proba row 1 sums to 0\.9, not to 1 within 0\.00035: normalise each row"),
-        ([0.2, 0.3, 0.51], r"y_proba row 1 sums to 1\.01, .* with normalise=True, .* at most 1 %"),
-        ([0.0, 0.0, 0.0], "y_proba row 1 sums to 0, not to 1"),
-        ([20.0, 30.0, 50.0], "y_proba row 1 sums to 100: these look like percentages, divide by 100"),
+        ([0.2, np.nan, 0.8], np.nan, "contains nan"),
+        ([0.2, np.inf, 0.8], np.inf, "contains inf"),
+        ([-0.2, 0.7, 0.5], -0.2, "logits=True"),
+        ([-1e-12, 0.5, 0.5], -1e-12, "negative"),
+        ([1.2, 0.0, 0.0], 1.2, "logits=True"),
+        ([1e308, 1e308, 0.0], 1e308, "more than 1"),
+        ([0.2, 0.3, 0.4], 0.9, "within 0.00035: normalise"),
+        ([0.2, 0.3, 0.51], 1.01, "normalise=True"),
+        ([0.0, 0.0, 0.0], 0.0, "sums to 0"),
+        ([20.0, 30.0, 50.0], 100.0, "percentages"),
     ],
 )
-def test_a_row_that_is_no_probability_vector(row, message):
-    with pytest.raises(InputError, match=message):
+def test_a_row_that_is_no_probability_vector(row, value, says):
+    with refused(argument="y_proba", row=1, value=value, says=says):
         pandora_regret(Y, with_row(row))
 
 
@@ -94,29 +94,27 @@ def test_a_tensor_that_will_not_become_an_array():
         def __array__(self, *args, **options):
             raise RuntimeError("call detach() first")
 
-    with pytest.raises(InputError, match=r"y_proba cannot be read as an array \(call detach\(\) first\): pass"):
+    with refused(argument="y_proba", says="(call detach() first)"):
         pandora_regret(Y, Tensor())
 
 
 def test_the_first_bad_row_is_named_wherever_it_stands():
     many = np.tile([0.5, 0.5], (200_000, 1))
     many[[150_001, 199_999]] = [0.5, 0.4]
-    with pytest.raises(InputError, match=r"y_proba row 150001 sums to 0\.9"):
+    with refused(argument="y_proba", row=150_001, value=0.9):
         pandora_regret(np.zeros(len(many), int), many)
 
 
 @pytest.mark.parametrize("dtype", [int, bool, object, str, complex])
 def test_forecasts_are_floating_point(dtype):
     given = P.round().astype(dtype)
-    with pytest.raises(
-        InputTypeError, match=rf"y_proba has dtype {given.dtype}: .* floating point.* astype\(float\)"
-    ):
+    with refused(InputTypeError, argument="y_proba", says=f"dtype {given.dtype}: "):
         pandora_regret(Y, given)
 
 
 @every_score
 def test_every_function_checks_its_forecasts(score):
-    with pytest.raises(InputError, match=r"y_proba row 2 sums to 0\.95"):
+    with refused(argument="y_proba", row=2, value=0.95, says="sums to"):
         score(with_row([0.25, 0.3, 0.4], at=2))
 
 
@@ -126,20 +124,20 @@ def test_every_function_checks_its_forecasts(score):
 @pytest.mark.parametrize("flag", [1, "yes", None, np.array([True])])
 @every_score
 def test_logits_is_said_with_a_bool(score, flag):
-    with pytest.raises(InputTypeError, match=r"logits must be True or False, got (1|'yes'|None|array)"):
+    with refused(InputTypeError, argument="logits", value=flag):
         score(P, logits=flag)
 
 
 @pytest.mark.parametrize(
     ("row", "largest"),
     [
-        ([0.0, np.nan, 1.0], "nan"),
-        ([0.0, np.inf, 1.0], "inf"),
-        ([-np.inf] * 3, "-inf"),
+        ([0.0, np.nan, 1.0], np.nan),
+        ([0.0, np.inf, 1.0], np.inf),
+        ([-np.inf] * 3, -np.inf),
     ],
 )
 def test_logits_need_a_finite_largest(row, largest):
-    with pytest.raises(InputError, match=f"y_proba row 1 has {largest} as its largest logit: .* must be finite"):
+    with refused(argument="y_proba", row=1, value=largest, says="largest logit"):
         pandora_regret(Y, with_row(row), logits=True)
 
 
@@ -148,13 +146,13 @@ def test_logits_need_a_finite_largest(row, largest):
 
 @every_labelled
 def test_every_function_checks_its_labels(score):
-    with pytest.raises(InputError, match="y_true row 2 is 7, which is not among the column numbers 0 to 2"):
+    with refused(argument="y_true", row=2, value=7, says="column numbers"):
         score([0, 2, 7], P)
 
 
 @every_labelled
 def test_every_function_checks_its_weights(score):
-    with pytest.raises(InputError, match="sample_weight row 2 is -1: it must be 0, or a positive number"):
+    with refused(argument="sample_weight", row=2, value=-1.0):
         score(Y, P, sample_weight=[1, 1, -1])
 
 
@@ -162,7 +160,7 @@ def test_every_function_checks_its_weights(score):
 def test_a_mask_is_never_ignored(name):
     arguments = {"y_true": Y, "y_proba": P, "sample_weight": np.ones(3), "costs": np.ones(3)}
     arguments[name] = np.ma.array(arguments[name], mask=arguments[name] == arguments[name].max())
-    with pytest.raises(InputTypeError, match=f"{name} is a masked array: drop or fill the masked entries"):
+    with refused(InputTypeError, argument=name, says="masked"):
         expected_search_cost(**arguments)
 
 
@@ -201,5 +199,5 @@ def test_bfloat16_is_a_float_type():
 def test_a_row_may_be_off_by_rounding(dtype, inside, outside, within, sign):
     good, bad = (np.array([[0.5, 0.5], [0.5 + sign * off, 0.5]], dtype) for off in (inside, outside))
     assert np.isfinite(pandora_regret([0, 0], good))
-    with pytest.raises(InputError, match=rf"y_proba row 1 sums to (1\.0|0\.9)\d+, not to 1 within {within}:"):
+    with refused(argument="y_proba", row=1, value=bad[1].astype(float).sum(), says=f"within {within}:"):
         pandora_regret([0, 0], bad)
