@@ -5,6 +5,7 @@ import pytest
 from bold_forecasts import simulated
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 from scipy.optimize import check_grad, minimize_scalar
 from scipy.special import softmax
 
@@ -197,17 +198,17 @@ def test_impossible_logits_count_as_half_the_smallest_probability():
 
 
 @pytest.mark.parametrize(
-    ("scaling", "message"),
+    ("scaling", "argument", "row", "value"),
     [
-        (TemperatureScaling(objective="brier"), "objective is 'brier': pass one of 'log_loss'"),
-        (TemperatureScaling(objective="search", costs=[1.0, 2.0]), "costs has shape"),
-        (VectorScaling(penalty=0.0), "penalty is 0: it must be a positive"),
-        (VectorScaling(labels=[4, 5, 6]), "y_true row 0"),
+        (TemperatureScaling(objective="brier"), "objective", None, "brier"),
+        (TemperatureScaling(objective="search", costs=[1.0, 2.0]), "costs", None, (2,)),
+        (VectorScaling(penalty=0.0), "penalty", None, 0.0),
+        (VectorScaling(labels=[4, 5, 6]), "y_true", 0, 1),
     ],
     ids=repr,
 )
-def test_wrong_parameters_are_named(scaling, message):
-    with pytest.raises(ValueError, match=message):
+def test_wrong_parameters_are_named(scaling, argument, row, value):
+    with refused(argument=argument, row=row, value=value):
         scaling.fit(*simulated(20, k=3)[::-1])
 
 

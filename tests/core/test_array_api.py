@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 
 import pandora_regret as pr
 from pandora_regret.core import array_api
@@ -210,17 +211,17 @@ def test_shapes_and_kinds_are_checked(library):
     asarray = load(library)
     truth, _, proba = forecasts()
     good = asarray(truth), asarray(proba)
-    with pytest.raises(pr.InputError, match=r"y_true has shape \(29,\) and y_proba has shape \(30, 4\)"):
+    with pytest.raises(pr.InputError, match=r"shape \(29,\).* shape \(30, 4\)"):
         array_api.pandora_regret(asarray(truth[:29]), good[1])
-    with pytest.raises(pr.InputError, match="K of at least two"):
+    with pytest.raises(pr.InputError, match=r"shape \(30, 1\)"):
         array_api.pandora_regret(good[0], asarray(proba[:, :1]))
-    with pytest.raises(InputTypeError, match="must be floating point"):
+    with pytest.raises(InputTypeError, match="y_proba has dtype"):
         array_api.pandora_regret(good[0], asarray(np.ones((30, 4), dtype=np.int64)))
-    with pytest.raises(pr.InputError, match=r"costs has shape \(2,\): pass one cost per class, shape \(4,\)"):
+    with refused(argument="costs", says="shape (2,): "):
         array_api.beta_score(*good, max_costs=[1.0, 2.0])
-    with pytest.raises(pr.InputError, match=r"sample_weight has shape \(2,\)"):
+    with refused(argument="sample_weight", value=(2,)):
         array_api.pandora_regret(*good, sample_weight=asarray(np.ones(2)))
-    with pytest.raises(pr.InputError, match="alpha is -1"):
+    with refused(argument="alpha", value=-1.0):
         array_api.pandora_regret(*good, alpha=-1.0)
-    with pytest.raises(InputTypeError, match=r"prior must be of the Beta family, .* got Exponential"):
+    with pytest.raises(InputTypeError, match=r"^prior .* got Exponential"):
         array_api.expected_search_cost(*good, prior=pr.Exponential())

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Meta
+from refusals import refused
 
 from pandora_regret import InputError
 from pandora_regret.core.records import check_keys, from_plain, parse_toml, to_plain, to_toml
@@ -52,22 +53,22 @@ GOOD = {"kind": "one", "parts": [{"label": "a", "share": 0.5}], "counts": {"x": 
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "place", "value", "says"),
     [
-        ({"kind": "three"}, r"whole.kind is 'three': it must be one of 'one', 'two'."),
-        ({"parts": [{"label": "a"}]}, r"whole.parts\[0\] lacks 'share': add it."),
-        ({"parts": [{"label": 3, "share": 1}]}, r"whole.parts\[0\].label is 3: it must be text."),
-        ({"parts": [{"label": "a", "share": True}]}, r"whole.parts\[0\].share is True: it must be a number"),
-        ({"parts": [{"label": "a", "share": float("nan")}]}, r"share is nan: it must be a number"),
-        ({"parts": [{"label": "a", "share": 10**400}]}, r"share is too large: it must be a number"),
-        ({"counts": {"my x": "1"}}, r'whole.counts."my x" is \'1\': it must be a whole number.'),
-        ({"parts": [[]]}, r"whole.parts\[0\] is \[\]: it must be a table of named values."),
-        ({"alphas": [None]}, r"whole.alphas\[0\] is None: it must be a number"),
-        ({"sure": 1}, r"whole.sure is 1: it must be true or false."),
+        ({"kind": "three"}, "whole.kind", "three", "'one', 'two'"),
+        ({"parts": [{"label": "a"}]}, "whole.parts[0]", None, "lacks 'share'"),
+        ({"parts": [{"label": 3, "share": 1}]}, "whole.parts[0].label", 3, "be text."),
+        ({"parts": [{"label": "a", "share": True}]}, "whole.parts[0].share", True, "a number"),
+        ({"parts": [{"label": "a", "share": float("nan")}]}, "whole.parts[0].share", float("nan"), "a number"),
+        ({"parts": [{"label": "a", "share": 10**400}]}, "whole.parts[0].share", 10**400, "too large"),
+        ({"counts": {"my x": "1"}}, 'whole.counts."my x"', "1", "whole number."),
+        ({"parts": [[]]}, "whole.parts[0]", [], "a table"),
+        ({"alphas": [None]}, "whole.alphas[0]", None, "a number"),
+        ({"sure": 1}, "whole.sure", 1, "true or false"),
     ],
 )
-def test_what_does_not_fit_is_named_by_its_path(change, message):
-    with pytest.raises(InputError, match=message):
+def test_what_does_not_fit_is_named_by_its_path(change, place, value, says):
+    with refused(place=place, value=value, says=says):
         from_plain(Whole, GOOD | change, "whole")
 
 
@@ -77,9 +78,7 @@ def test_keys_of_later_versions_are_passed_over():
 
 def test_keys_of_no_field_are_refused_at_any_depth():
     check_keys(Whole, GOOD, "whole")
-    with pytest.raises(
-        InputError, match=r"whole\.parts\[0\]\.shar is not a key of the format: did you mean 'share'\?"
-    ):
+    with refused(place="whole.parts[0].shar", value=0.5, says="mean 'share'?"):
         check_keys(Whole, GOOD | {"parts": [{"label": "a", "shar": 0.5}]}, "whole")
 
 
@@ -96,8 +95,8 @@ class Range:
 @pytest.mark.parametrize(
     ("low", "message"),
     [
-        (-1, r"ranges\[1\].low is -1: it must be a number >= 0"),
-        (9, r"ranges\[1\].low is 9: it must be below high"),
+        (-1, r"ranges\[1\].low is -1: .*>= 0"),
+        (9, r"ranges\[1\].low is 9: .*high"),
     ],
 )
 def test_limits_and_a_dataclasses_own_checks_are_named_by_their_path(low, message):

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from refusals import refused
 from sklearn import metrics as sk
 
 from pandora_regret import (
@@ -157,13 +158,13 @@ def test_a_metric_may_write_into_its_arguments():
 
 
 def test_what_is_no_metric_is_refused():
-    with pytest.raises(InputTypeError, match="metric is 3: pass a function"):
+    with refused(InputTypeError, argument="metric", value=3):
         desiderata(3)
-    with pytest.raises(InputTypeError, match="what metric returned must be a single number"):
+    with pytest.raises(InputTypeError, match="metric returned must be"):
         desiderata(lambda y, p: p)
-    with pytest.raises(InputError, match="what metric returned is NaN"):
+    with pytest.raises(InputError, match="metric returned is NaN"):
         desiderata(lambda y, p: np.nan)
-    with pytest.raises(InputError, match="n_classes is 3: it must be at least 4"):
+    with pytest.raises(InputError, match=r"n_classes is 3: .*least 4"):
         desiderata(log_loss, n_classes=3)
     with pytest.raises(InputError, match="n_classes is 11"):
         desiderata(log_loss, n_classes=11)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from refusals import refused
 from sklearn.metrics import accuracy_score, f1_score
 
 from pandora_regret import InputError
@@ -115,13 +116,13 @@ def test_class_counts_agree_with_scikit_learn():
 
 
 def test_counts_are_checked():
-    with pytest.raises(InputError, match="false_positives of class 1 is -2"):
+    with refused(argument="false_positives", column=1, value=-2.0):
         ClassCounts([1, 2], [0, -2], [0, 0])
-    with pytest.raises(InputError, match=r"false_negatives has shape \(1,\): .*, shape \(2,\)"):
+    with refused(argument="false_negatives", value=(1,), says="shape (2,)"):
         ClassCounts([1, 2], [0, 2], [0])
-    with pytest.raises(InputError, match=r"true_positives has shape \(\): pass one count per class"):
+    with refused(argument="true_positives", value=()):
         ClassCounts(1, 2, 3)
-    with pytest.raises(InputError, match="counts are of 3 classes but y_proba has 2 columns"):
+    with pytest.raises(InputError, match=r"^counts .*has 2 columns"):
         macro_f1_gains([[0.5, 0.5]], ClassCounts([1, 1, 1], [0, 0, 0], [0, 0, 0]))
-    with pytest.raises(InputError, match="class 1 neither occurs nor is predicted"):
+    with pytest.raises(InputError, match="class 1 neither"):
         macro_f1_decision([[0.5, 0.5]], ClassCounts([1, 0], [0, 0], [0, 0]), large_counts=True)

@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refused
 from scipy import stats
 
 from pandora_regret import (
@@ -114,34 +115,22 @@ def test_tests_are_matched_to_forecasts_by_name(kind):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "argument", "column", "value"),
     [
-        ({"cost": [1.0, 0.0]}, r"cost of class 1 is 0: it must be a positive"),
-        ({"cost": 1.0}, "tests are about 1 class: name two classes at least"),
-        (
-            {"cost": [1.0, 2.0], "sensitivity": [0.1, 0.2, 0.3]},
-            r"cost has shape \(2,\): give one number, or one for each of 3",
-        ),
-        ({"cost": [1.0, 2.0], "labels": ["a", "b", "c"]}, r"cost has shape \(2,\): .* 3 classes"),
-        ({"cost": [1.0, 2.0], "sensitivity": [0.5, 0.0]}, r"sensitivity of class 1 is 0: it must lie in \(0, 1\]"),
-        ({"cost": [1.0, 2.0], "sensitivity": np.nan}, r"sensitivity of class 0 is nan"),
-        (
-            {"cost": [1.0, 2.0], "false_positive_rate": 1.0},
-            r"false_positive_rate of class 0 is 1: it must lie in \[0, 1\)",
-        ),
-        (
-            {"cost": [1.0, 2.0], "confirmatory_cost": [1.0, -2.0]},
-            r"confirmatory_cost of class 1 is -2: it must lie between 0",
-        ),
-        (
-            {"cost": {"a": 1.0, "b": 2.0}, "sensitivity": {"a": 0.5}},
-            r"the names of sensitivity .* missing 'b'",
-        ),
-        ({"cost": [1.0, 2.0], "labels": ["a", "a"]}, "labels contain 'a' twice"),
+        ({"cost": [1.0, 0.0]}, "cost", 1, 0.0),
+        ({"cost": 1.0}, "tests", None, None),
+        ({"cost": [1.0, 2.0], "sensitivity": [0.1, 0.2, 0.3]}, "cost", None, (2,)),
+        ({"cost": [1.0, 2.0], "labels": ["a", "b", "c"]}, "cost", None, (2,)),
+        ({"cost": [1.0, 2.0], "sensitivity": [0.5, 0.0]}, "sensitivity", 1, 0.0),
+        ({"cost": [1.0, 2.0], "sensitivity": np.nan}, "sensitivity", 0, np.nan),
+        ({"cost": [1.0, 2.0], "false_positive_rate": 1.0}, "false_positive_rate", 0, 1.0),
+        ({"cost": [1.0, 2.0], "confirmatory_cost": [1.0, -2.0]}, "confirmatory_cost", 1, -2.0),
+        ({"cost": {"a": 1.0, "b": 2.0}, "sensitivity": {"a": 0.5}}, "sensitivity", None, ["b"]),
+        ({"cost": [1.0, 2.0], "labels": ["a", "a"]}, "labels", None, "a"),
     ],
 )
-def test_tests_that_cannot_be_are_refused_in_a_sentence(wrong, said):
-    with pytest.raises(InputError, match=said):
+def test_tests_that_cannot_be_are_refused(wrong, argument, column, value):
+    with refused(argument=argument, row=None, column=column, value=value):
         Tests(**wrong)
 
 
@@ -151,25 +140,25 @@ FAINT = Tests(cost=[1.0, 1.0], sensitivity=[0.5, 1e-6])
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda t: imperfect_order([0.5, 0.5], t, search="twice"), "search is 'twice': pass one of 'single_pass'"),
+        (lambda t: imperfect_order([0.5, 0.5], t, search="twice"), "search is 'twice'"),
         (
             lambda t: imperfect_order([0.5, 0.5], t, search="single_pass", steps=3),
-            "steps is 3: the search ends after 2 tests",
+            "steps is 3: .*after 2 tests",
         ),
-        (lambda t: imperfect_order([0.5, 0.5], t, search="adaptive", steps=3), "steps is 3: the search ends"),
+        (lambda t: imperfect_order([0.5, 0.5], t, search="adaptive", steps=3), "steps is 3: "),
         (
             lambda t: imperfect_order([0.5, 0.2, 0.3], t, search="restarts"),
-            "tests describe 2 classes but y_proba has 3",
+            "^tests .*has 3",
         ),
         (
             lambda t: predicted_expenditure([[0.5, 0.5]], FAINT, search="adaptive"),
             r"sensitivity of class 1 is 1e-06",
         ),
         (lambda t: treatment_payoff(t, benefit=[1.0, 2.0, 3.0]), r"benefit has shape \(3,\)"),
-        (lambda t: treatment_payoff(t, harm=np.inf), "harm is inf: it must be finite"),
+        (lambda t: treatment_payoff(t, harm=np.inf), "harm is inf: "),
         (
             lambda t: keeps_strict_propriety(t, LogNormal([0.1, 0.2, 0.3])),
-            "prior is about 3 classes but",
+            "^prior .*3 classes",
         ),
     ],
 )
