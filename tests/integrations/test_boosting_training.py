@@ -108,13 +108,13 @@ def blurred():
     return X, (X[:, :1] + rng.normal(0, 1, (300, 3)) * [0.5, 1, 2]).argmax(axis=1)
 
 
-def forecasts_of_both(X, y, rounds, weight=None, rows=slice(None), **options):
-    """Forecasts of both libraries, without what depends on how many rows there are."""
-    objective, train = SearchObjective(**options), (X[rows], y[rows])
-    yield predict_proba(
-        xgb_booster(*train, rounds, weight, {"max_bin": 512, "min_child_weight": 5}, obj=objective), X
-    )
-    exact = {"min_data_in_leaf": 1, "min_data_in_bin": 1, "min_sum_hessian_in_leaf": 5, "max_bin": 512}
+def forecasts_of_both(X, y, rounds, weight=None, rows=slice(None), *, penalty=1.0, **options):
+    """Forecasts of both libraries, without what depends on how many rows there are; penalties times a factor."""
+    objective = SearchObjective(**options)
+    train = (X[rows], y[rows])
+    penalties = {"max_bin": 512, "min_child_weight": 5 * penalty, "lambda": penalty}
+    yield predict_proba(xgb_booster(*train, rounds, weight, penalties, obj=objective), X)
+    exact = {"min_data_in_leaf": 1, "min_data_in_bin": 1, "min_sum_hessian_in_leaf": 5 * penalty, "max_bin": 512}
     yield predict_proba(lgb_booster(*train, rounds, weight, objective, exact | {"num_leaves": 6}), X)
 
 
@@ -122,9 +122,11 @@ def test_a_weight_of_three_counts_as_three_rows():
     X, y = blurred()
     weight = np.random.default_rng(1).integers(1, 4, len(y))
     rows = np.repeat(np.arange(len(y)), weight)
-    for weighted, repeated in zip(
-        forecasts_of_both(X, y, 3, weight), forecasts_of_both(X, y, 3, rows=rows), strict=True
-    ):
+    as_weights = forecasts_of_both(
+        X, y, 3, weight, penalty=len(y) / len(rows)
+    )  # weights count relative to their mean
+    as_rows = forecasts_of_both(X, y, 3, rows=rows)
+    for weighted, repeated in zip(as_weights, as_rows, strict=True):
         np.testing.assert_allclose(weighted, repeated, atol=1e-5)
 
 

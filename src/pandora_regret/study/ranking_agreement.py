@@ -72,19 +72,22 @@ def replicate_taus(metrics: FloatArray, costs: FloatArray, counts: FloatArray) -
     array([[ 0.333, -1.   ,  0.   ]])
     """
     n_metrics, n_models, n_cases = metrics.shape
-    taus, n_compared = np.empty((len(counts), n_metrics)), len(counts) * (n_metrics + costs.shape[2]) * n_models**2
+    taus = np.empty((len(counts), n_metrics))
+    n_compared = len(counts) * (n_metrics + costs.shape[2]) * n_models**2
     if worth_compiling(n_compared // 2):
         from pandora_regret.study import ranking_loops
 
         def compare(replicates: slice) -> None:
             cases = replicates if n_cases > 1 else slice(None)
-            of_cases = metrics[:, :, cases], costs[:, cases]
-            ranking_loops.replicate_taus(*of_cases, counts[replicates], taus[replicates])
+            ranking_loops.replicate_taus(
+                metrics[:, :, cases], costs[:, cases], counts[replicates], taus[replicates]
+            )
 
         in_threads(compare, len(counts), n_compared // 2)
         return taus
     for r, drawn in enumerate(counts):  # the definition: which of two models is ahead, in all rankings
-        rankings, pairs = np.vstack([metrics[:, :, r % n_cases], costs[:, r % n_cases].T]), np.outer(drawn, drawn)
+        rankings = np.vstack([metrics[:, :, r % n_cases], costs[:, r % n_cases].T])
+        pairs = np.outer(drawn, drawn)
         signs = np.where(rankings[:, :, None] > rankings[:, None], 1.0, 0.0)
         signs -= signs.transpose(0, 2, 1)
         untied = (pairs * np.abs(signs)).sum(axis=(1, 2), keepdims=True)
@@ -119,7 +122,8 @@ def extra_costs(
         in replicate 0.
     """
     by_bills, _ = _paid_by_choice(bills, later_bills, drawn)
-    paid, picked = [], []
+    paid = []
+    picked = []
     for loss in losses:
         of_metric, chosen = _paid_by_choice(loss, later_bills, drawn)
         paid.append(of_metric)
@@ -209,15 +213,17 @@ class Contest(NamedTuple):
         costs = condition.cost_draws(self.costs, self.classes, self.seed, len(self.truth))
         priced = any(metric.priced for metric in metrics)
         typical = condition.typical_costs(self.costs, self.classes) if priced else None
-        n_models, n_weights = len(self.models), len(weights)
+        n_models = len(self.models)
+        n_weights = len(weights)
         values = np.empty((len(metrics), n_models, n_weights))
         means = np.empty((n_models, n_weights, condition.rankings))
         rows = np.empty((n_models, len(self.truth)))
         for models, proba in self.batches(condition, max(len(self.classes), len(costs))):
             for metric, of_models in zip(metrics, values, strict=True):
                 of_models[models] = metric.of_models(self.truth, proba, weights, typical)
-            stacked = np.tile(self.truth, len(proba)), proba.reshape(-1, len(self.classes))
-            bills = condition.bills(*stacked, costs, self.classes).reshape(len(costs), *proba.shape[:2])
+            truths = np.tile(self.truth, len(proba))
+            stacked = proba.reshape(-1, len(self.classes))
+            bills = condition.bills(truths, stacked, costs, self.classes).reshape(len(costs), *proba.shape[:2])
             rows[models] = bills.mean(axis=0)
             ranked = rows[None, models] if condition.rankings == 1 else bills
             means[models] = weighted_means(np.moveaxis(ranked, 0, 2), weights)
@@ -241,7 +247,8 @@ def read_contest(
         read_probabilities(table, name=f"forecasts of {name!r}").check()
     order = sorted(range(n_models), key=names.__getitem__)
     priced = None if costs is None else read_costs(costs, listed)
-    numbers, column = read_groups(groups, n_rows), read_truth(truth, range(n_classes), n_rows)
+    column = read_truth(truth, range(n_classes), n_rows)
+    numbers = read_groups(groups, n_rows)
     grouped = np.arange(n_rows) if numbers is None else numbers
     return Contest(column, array[order], tuple(sorted(names)), listed, priced, seed, grouped)
 
@@ -334,38 +341,46 @@ def agreement(
     >>> result.tau.round(2), result.picked[0][0]
     (array([[1., 1.]]), ('7',))
     """
-    asked = read_conditions(conditions)
+    checked_conditions = read_conditions(conditions)
     contest = read_contest(truth, forecasts, models, classes, costs, read_count(seed, "seed", least=0), groups)
-    priced = contest.costs is not None or all(condition.typical == "drawn" for condition in asked)
-    by = default_metrics(len(contest.classes), priced=priced) if metrics is None else read_metrics(metrics)
+    priced = contest.costs is not None or all(condition.typical == "drawn" for condition in checked_conditions)
+    ranking = default_metrics(len(contest.classes), priced=priced) if metrics is None else read_metrics(metrics)
     read_choice(resample, "resample", RESAMPLE)
-    numbers, share = range(read_count(replicates, "replicates", least=0) + 1), read_level(level)
-    n_models, n_rows, n_groups = len(contest.models), len(contest.truth), int(contest.groups.max()) + 1
-    by_condition: list[list[Findings]] = [[] for _ in asked]
-    step = max(1, TABLE_BYTES // (8 * n_models * max(condition.rankings for condition in asked)))
-    blocks, done = [numbers[start : start + step] for start in range(0, len(numbers), step)], 0
+    numbers = range(read_count(replicates, "replicates", least=0) + 1)
+    share = read_level(level)
+    n_models = len(contest.models)
+    n_rows = len(contest.truth)
+    n_groups = int(contest.groups.max()) + 1
+    by_condition: list[list[Findings]] = [[] for _ in checked_conditions]
+    most_rankings = max(condition.rankings for condition in checked_conditions)
+    step = max(1, TABLE_BYTES // (8 * n_models * most_rankings))
+    blocks = [numbers[start : start + step] for start in range(0, len(numbers), step)]
+    done = 0
     for block in blocks:
         cases = range(1) if resample == "models" else block  # one row where all replicates have the same instances
         counts = draw_counts(cases, n_groups, "instances", contest.seed)[:, contest.groups]
         drawn = draw_counts(block, n_models, "models", contest.seed)
-        drawn = np.ones_like(drawn) if resample == "instances" else drawn
+        if resample == "instances":
+            drawn = np.ones_like(drawn)
         seen: dict[Any, FloatArray] = {}
-        for of_condition, condition in zip(by_condition, asked, strict=True):
-            of_condition.append(_findings(contest, condition, by, np.asfortranarray(counts), drawn, seen))
+        for findings, condition in zip(by_condition, checked_conditions, strict=True):
+            findings.append(_findings(contest, condition, ranking, np.asfortranarray(counts), drawn, seen))
             done += 1
-            progress(done, len(blocks) * len(asked), condition.title)
+            progress(done, len(blocks) * len(checked_conditions), condition.title)
+    size = ContestSize(
+        contest.models, tuple(map(str, contest.classes)), n_rows, n_groups if n_groups < n_rows else None
+    )
+    results = [
+        _of_condition(condition, findings, ranking, n_models, share, keeps_instances=resample == "models")
+        for condition, findings in zip(checked_conditions, by_condition, strict=True)
+    ]
     return Agreement(
         SCHEMA,
         f"pandora-regret {__version__}",
-        ContestSize(
-            contest.models, tuple(map(str, contest.classes)), n_rows, n_groups if n_groups < n_rows else None
-        ),
+        size,
         IntervalMethod(METHOD, share, len(numbers) - 1, resample, contest.seed),
-        tuple(MetricTitle(metric.key, metric.title, metric.better) for metric in by),
-        tuple(
-            _of_condition(condition, parts, by, n_models, share, keeps_instances=resample == "models")
-            for condition, parts in zip(asked, by_condition, strict=True)
-        ),
+        tuple(MetricTitle(metric.key, metric.title, metric.better) for metric in ranking),
+        tuple(results),
     )
 
 
@@ -393,7 +408,8 @@ def _findings(
     bills = _rounded(weighted_means(rows[:, :, None], weights)[:, :, 0])
     dearer, picked = extra_costs(losses, bills, later_bills_of(rows, base, counts), drawn)
     constant = (losses[:, :, 0] == losses[:, :1, 0]).all(axis=1) | (costs[:, 0] == costs[0, 0]).all()
-    names = [tuple(contest.models[index] for index in models) for models in picked]
+    model_names = np.array(contest.models, dtype=object)
+    names = [tuple(model_names[models]) for models in picked]
     whole = _rounded(weighted_means(rows[:, :, None], base[None])[:, :, 0])
     tied = np.array([tied_share(values, whole[:, 0]) for values in losses[:, :, 0]])
     in_sample = np.repeat(whole[None], bills.shape[1], axis=2)
@@ -451,7 +467,8 @@ def _of_condition(
     tied_in_either[baseline] = 0.0
     low, high = interval_around(taus[0], taus[1:], items=n_models, level=level, tied=tied)
     gap_low, gap_high = interval_around(gaps[0], gaps[1:], items=n_models, level=level, tied=tied_in_either)
-    low, high = np.maximum(low, 0), np.minimum(high, 1)
+    low = np.maximum(low, 0)
+    high = np.minimum(high, 1)
     gap_low = np.maximum(gap_low, low - high[baseline])  # further apart the two cannot be
     gap_high = np.minimum(gap_high, high - low[baseline])
     of_replicates = np.concatenate([part.stability for part in parts])[1:]

@@ -61,6 +61,11 @@ class ConditionResult:
     reading: str = "mean_of_taus"
     stability: float | None = None  # mean tau of what models cost in replicates with what they cost in the sample
 
+    @property
+    def picked(self) -> tuple[Names, ...]:
+        """The models that each metric holds to be best."""
+        return tuple(result.picked for result in self.metrics)
+
 
 @dataclass(frozen=True)
 class MetricTitle:
@@ -95,9 +100,11 @@ class ContestSize:
 def _of_cells(of: str, kind: type = float) -> Any:
     """A property: one attribute of every cell, "tau.low" or "constant", (C, Q); NaN where it is undefined."""
     read = attrgetter(of)
-    return property(
-        lambda self: np.array([[read(cell) for cell in each.metrics] for each in self.conditions], kind)
-    )
+
+    def of_condition(condition: ConditionResult) -> list[Any]:
+        return list(map(read, condition.metrics))
+
+    return property(lambda self: np.array(list(map(of_condition, self.conditions)), kind))
 
 
 @dataclass(frozen=True)
@@ -150,8 +157,14 @@ class Agreement:
     reversed = _of_cells("reversed", bool)
 
     @property
+    def names_of_conditions(self) -> list[str]:
+        """In the order of the rows."""
+        return [condition.name for condition in self.conditions]
+
+    @property
     def picked(self) -> tuple[tuple[Names, ...], ...]:
-        return tuple(tuple(cell.picked for cell in each.metrics) for each in self.conditions)
+        """The models that each metric holds to be best, by condition and metric."""
+        return tuple(condition.picked for condition in self.conditions)
 
     def to_dict(self) -> Plain:
         """Plain values, ready for JSON; an infinite number becomes "inf", an undefined one null."""
@@ -173,7 +186,9 @@ def number_of(value: float) -> Any:
     """As JSON holds it, a `Number`."""
     if np.isnan(value):
         return None
-    return float(value) if np.isfinite(value) else ("inf" if value > 0 else "-inf")
+    if np.isfinite(value):
+        return float(value)
+    return "inf" if value > 0 else "-inf"
 
 
 @dataclass(frozen=True)
@@ -196,7 +211,7 @@ class StudyResults:
     data: tuple[DataSetResult, ...]
 
     def __post_init__(self) -> None:
-        conditions = [[condition.name for condition in part.agreement.conditions] for part in self.data]
+        conditions = [part.agreement.names_of_conditions for part in self.data]
         if not conditions or not conditions[0] or any(names != conditions[0] for names in conditions):
             raise InputError(f"has the conditions {conditions}: every data set must have the same")
 
@@ -270,10 +285,11 @@ class Grid(Shown):
 
     def _table(self, intervals: bool = False) -> Table:
         """Texts, with what is said below them; of intervals only where they are shown."""
-        rows: list[list[Content]] = [
-            [title, data, *(cell.shown(intervals) for cell in cells)] for title, data, cells in self.rows
-        ]
-        below = [self.about, *([self.of_intervals] if intervals else []), *self.notes]
+        rows: list[list[Content]] = []
+        for title, data, cells in self.rows:
+            shown = [cell.shown(intervals) for cell in cells]
+            rows.append([title, data, *shown])
+        below = [self.about, self.of_intervals, *self.notes] if intervals else [self.about, *self.notes]
         return Table(["Condition", "Data", *self.metrics], rows, below=below, words=2)
 
     def render(self, form: str = "text", intervals: bool | None = None) -> str:
@@ -333,27 +349,24 @@ def study_grid(results: Plain, what: str = "tau", metrics: Sequence[str] = PAPER
     """
     read_choice(what, "what", WHAT)
     agreements = [data["agreement"] for data in results["data"]]
-    shared = [m for m in agreements[0]["metrics"] if all(m in other["metrics"] for other in agreements)]
-    titles = {metric["key"]: metric["title"] for metric in shared}
+
+    def is_in_all(metric: Plain) -> bool:
+        return all(metric in agreement["metrics"] for agreement in agreements)
+
+    titles = {metric["key"]: metric["title"] for metric in agreements[0]["metrics"] if is_in_all(metric)}
     if not metrics or (metrics == PAPER_METRICS and not set(metrics) <= set(titles)):
         metrics = list(titles)
     keys = [read_choice(key, "metric", dict.fromkeys(titles, "in this study")) for key in metrics]
-    rows = [
-        (condition["title"], data["name"], _row_cells(condition, keys, what))
-        for of_condition in zip(*(each["conditions"] for each in agreements), strict=True)
-        for data, condition in zip(results["data"], of_condition, strict=True)
-    ]
+    rows = []
+    by_condition = zip(*(agreement["conditions"] for agreement in agreements), strict=True)
+    for condition_of_each in by_condition:
+        for data, condition in zip(results["data"], condition_of_each, strict=True):
+            rows.append((condition["title"], data["name"], _row_cells(condition, keys, what)))
     interval = agreements[0]["interval"]
     method = interval["method"] if what in AGREEMENT else "spread"
     resampled = interval["resample"].replace("both", "models and instances")
     drawn = f"{interval['replicates']} bootstrap replicates of {resampled}"
-    sizes = []
-    for data in results["data"]:
-        contest, failures = data["agreement"]["data"], len(data["failures"])
-        groups = f" in {contest['groups']} groups, drawn as a whole" if contest.get("groups") else ""
-        left_out = f", {failures} models left out" if failures else ""
-        size = f"{len(contest['models'])} models, {contest['rows']} instances{groups}{left_out}"
-        sizes.append(f"{data['name']}: {size}")
+    sizes = [_size_in_words(data) for data in results["data"]]
     return Grid(
         what,
         tuple(titles[key] for key in keys),
@@ -365,16 +378,33 @@ def study_grid(results: Plain, what: str = "tau", metrics: Sequence[str] = PAPER
 
 
 def _row_cells(condition: Plain, keys: Sequence[str], what: str) -> tuple[Cell, ...]:
-    by_key, cells = {cell["key"]: cell for cell in condition["metrics"]}, []
+    """One condition on one data set: a cell for each metric, the best of them marked."""
+    by_key = {result["key"]: result for result in condition["metrics"]}
+    cells = []
     for key in keys:
-        about, figure = by_key[key], by_key[key][what]
-        numbers = figure["value"], figure["low"], figure["high"]
+        result = by_key[key]
+        figure = result[what]
+        numbers = [figure["value"], figure["low"], figure["high"]]
         value, low, high = (None if number is None else float(number) for number in numbers)  # "inf" included
-        is_wrong = what in AGREEMENT and about["reversed"]
-        cells.append(Cell(value, low, high, constant=about["constant"], reversed=is_wrong))
+        is_wrong = what in AGREEMENT and result["reversed"]
+        cells.append(Cell(value, low, high, constant=result["constant"], reversed=is_wrong))
     shown = [None if cell.value is None or cell.reversed else round(cell.value, 2) for cell in cells]
-    best = (max if what in AGREEMENT else min)((each for each in shown if each is not None), default=None)
-    return tuple(replace(cell, best=each == best) for cell, each in zip(cells, shown, strict=True))
+    defined = [value for value in shown if value is not None]
+    best = None
+    if defined:
+        best = max(defined) if what in AGREEMENT else min(defined)
+    return tuple(replace(cell, best=value == best) for cell, value in zip(cells, shown, strict=True))
+
+
+def _size_in_words(data: Plain) -> str:
+    """How many models and instances of a data set were compared."""
+    contest = data["agreement"]["data"]
+    size = f"{data['name']}: {len(contest['models'])} models, {contest['rows']} instances"
+    if contest.get("groups"):
+        size += f" in {contest['groups']} groups, drawn as a whole"
+    if data["failures"]:
+        size += f", {len(data['failures'])} models left out"
+    return size
 
 
 def _notes(results: Plain, what: str, rows: Sequence[Row]) -> Iterator[str]:
