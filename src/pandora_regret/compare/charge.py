@@ -45,25 +45,41 @@ class Charge:
 
 
 def charge_for_search(
-    labels: Sequence[Any],
+    labels: Sequence[object],
     n_cases: int | None,
     prior: Prior | None,
-    costs: Any,
+    costs: object,
     currency: str | None,
     source: str | None,
     *,
     by_order: bool = False,
-    scenarios: Any = None,
+    scenarios: object = None,
 ) -> Charge:
-    """The charge of a search; `n_cases` of them may have costs of their own. What nobody prices counts tests."""
-    stated = costs is not None or getattr(prior, "n_classes", None) is not None  # by a prior of each class, too
+    """The charge of a search. What nobody prices counts tests.
+
+    Parameters
+    ----------
+    labels
+        The classes, in column order.
+    n_cases
+        How many cases may have costs of their own; None where they may not.
+    prior, costs, currency, source, scenarios
+        As in `compare`.
+    by_order
+        Whether models are compared by the order of their tests alone.
+    """
+    is_stated = costs is not None or getattr(prior, "n_classes", None) is not None  # by a prior of each class, too
     prior = read_prior(prior_of_orders(prior) if by_order else prior, labels)
-    typical = np.ones(len(labels)) * (prior.mean if stated else 1.0)
     if costs is not None:  # the very numbers
         typical = read_costs(costs, labels, n_cases)
-    charged = Costs(currency or ("" if stated else None), spelled_prior(prior), listed_costs(typical), source)
-    others = read_scenarios(scenarios, typical, labels, n_cases, stated)
-    return Charge(prior, comparison_metrics(by_order), charged, typical, others)
+    elif is_stated:
+        typical = np.ones(len(labels)) * prior.mean
+    else:
+        typical = np.ones(len(labels))
+    unnamed_unit = "" if is_stated else None
+    charged = Costs(currency or unnamed_unit, spelled_prior(prior), listed_costs(typical), source)
+    typical_by_scenario = read_scenarios(scenarios, typical, labels, n_cases, is_stated)
+    return Charge(prior, comparison_metrics(by_order), charged, typical, typical_by_scenario)
 
 
 def listed_costs(typical: FloatArray) -> tuple[float, ...] | None:
@@ -72,30 +88,60 @@ def listed_costs(typical: FloatArray) -> tuple[float, ...] | None:
 
 
 def read_scenarios(
-    scenarios: Any, typical: FloatArray, labels: Sequence[Any], n_cases: int | None, stated: bool
+    scenarios: object, typical: FloatArray, labels: Sequence[object], n_cases: int | None, is_stated: bool
 ) -> dict[str, FloatArray]:
-    """Typical costs: as stated (if they are), the same for all tests, and the user's own.
+    """Typical costs by scenario: as stated (if they are), the same for all tests, and the user's own.
 
-    A scenario that names some classes changes what these cost.
+    Parameters
+    ----------
+    scenarios
+        What the user says: None, or a mapping from names to costs. A scenario that names some classes changes what
+        these cost.
+    typical
+        The costs as stated, (K,) or (N, K).
+    labels, n_cases
+        The classes, in column order; how many cases may have costs of their own.
+    is_stated
+        Whether the user said what tests cost.
+
+    Returns
+    -------
+    dict of str to (K,) or (N, K)
     """
-    costs, names = {STATED: typical} if stated else {}, [str(label) for label in labels]
-    costs[ALIKE] = np.full(len(names), typical.mean())
-    if not isinstance(scenarios, Mapping | None):
+    class_names = [str(label) for label in labels]
+    typical_by_scenario = {}
+    if is_stated:
+        typical_by_scenario[STATED] = typical
+    typical_by_scenario[ALIKE] = np.full(len(class_names), typical.mean())
+    if scenarios is None:
+        return typical_by_scenario
+    if not isinstance(scenarios, Mapping):
         problem = f"must map names to typical costs, got {scenarios!r:.200}"
         fix = "pass such as {'costly biopsy': {'nevus': 200}}"
         raise InputTypeError(problem, argument="scenarios", value=scenarios, fix=fix)
-    for name, listed in (scenarios or {}).items():
-        if str(name) in costs:
-            raise InputError(f"scenarios has {str(name)!r} twice, or it is one that is always there: rename it.")
-        changed, place = names, f"scenario {str(name)!r}"
-        if hasattr(listed, "keys") and not is_frame(listed):
-            changed = [str(label) for label in listed]
-            listed = dict.fromkeys(names, 1.0) | dict(zip(changed, listed.values(), strict=True))
-        for unknown in (label for label in changed if label not in names):
-            raise InputError(f"names {unknown!r}", place=place, value=unknown, fix=did_you_mean(unknown, names))
-        own = read_costs(listed, names, n_cases, place)
-        costs[str(name)] = np.where(np.isin(names, changed), own, typical)
-    return costs
+    for name, listed in scenarios.items():
+        scenario = str(name)
+        if scenario in typical_by_scenario:
+            raise InputError(f"scenarios has {scenario!r} twice, or it is one that is always there: rename it.")
+        typical_by_scenario[scenario] = _changed_costs(scenario, listed, typical, class_names, n_cases)
+    return typical_by_scenario
+
+
+def _changed_costs(
+    scenario: str, listed: Any, typical: FloatArray, class_names: list[str], n_cases: int | None
+) -> FloatArray:
+    """The typical costs, (K,) or (N, K), of one scenario, which lists all of them or those of some classes."""
+    place = f"scenario {scenario!r}"
+    if hasattr(listed, "keys") and not is_frame(listed):
+        changed = [str(label) for label in listed]
+        listed = dict.fromkeys(class_names, 1.0) | dict(zip(changed, listed.values(), strict=True))
+    else:
+        changed = class_names
+    for name in changed:
+        if name not in class_names:
+            raise InputError(f"names {name!r}", place=place, value=name, fix=did_you_mean(name, class_names))
+    own = read_costs(listed, class_names, n_cases, place)
+    return np.where(np.isin(class_names, changed), own, typical)
 
 
 def charge_for_workup(
