@@ -22,7 +22,8 @@ from pandora_regret.core.priors import Exponential, Fixed, Prior, Uniform
 if TYPE_CHECKING:
     from pandora_regret.compare.estimates import Sample
 
-MOST_ROWS, FEWEST_ROWS = 2_000, 200  # with fewer than these, of more cases, figures would be too rough
+MOST_ROWS = 2_000
+FEWEST_ROWS = 200  # with fewer than these, of more cases, figures would be too rough
 MOST_ODDS = 270_000  # of all models: some 540 kB of text
 OF_EACH_CLASS = 5  # at least, where there are as many,
 FEWEST_OF_EACH_CLASS = 2  # but no fewer than these where classes are many: two tell how rows differ
@@ -33,7 +34,8 @@ DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 LETTERS = np.frombuffer(DIGITS.encode(), np.uint8)
 DIGIT_OF = np.zeros(256, np.intp)  # by the letter's number
 DIGIT_OF[LETTERS] = np.arange(64)
-BEND, EVEN = 4.0, 2047  # of the scale; the code of even odds, which half the codes lie below
+BEND = 4.0  # of the scale
+EVEN = 2047  # the code of even odds, which half the codes lie below
 CELLS = 1024  # of a table of shares
 # "orders": forecasts are no probabilities; "own prices": each case has prices of its own; "prior": it treats
 # classes differently; "size": a page cannot hold rows of every class; "error": figures would be too rough
@@ -64,9 +66,10 @@ class EmbeddedSample:
 
     def log_odds(self, model: str) -> FloatArray:
         """``ln(p_i / p_j)`` of each row's truth i against every class j, as rounded, (rows, K); 0 at the truth."""
-        others = _from_scale(_codes(self.odds[model]) / EVEN - 1)
-        table = np.zeros((self.rows, 1 + len(others) // self.rows))
-        table[np.arange(table.shape[1]) != self.truths()[:, None]] = others
+        against_others = _from_scale(_codes(self.odds[model]) / EVEN - 1)  # (rows * (K - 1),)
+        n_classes = 1 + len(against_others) // self.rows
+        table = np.zeros((self.rows, n_classes))
+        table[np.arange(n_classes) != self.truths()[:, None]] = against_others
         return table
 
     def costs(self, model: str, prices: FloatArray, prior: str | None = None) -> FloatArray:
@@ -84,12 +87,16 @@ class EmbeddedSample:
 
     def fits(self, names: list[str], n_classes: int) -> bool:
         """Whether every part is as long as it must be, and every class is one of so many."""
-        codes = {self.truth: self.rows}
-        codes |= {self.odds.get(name, "-"): self.rows * (n_classes - 1) for name in names}
-        whole = all(len(text) == 2 * n and {*text} <= {*DIGITS} for text, n in codes.items())
-        whole &= len(self.weights) == self.rows and bool(self.shares)
-        whole &= all(self.inverse_temperatures.get(name, 0.0) > 0 for name in names)
-        return whole and int(self.truths().max(initial=0)) < n_classes
+        if len(self.weights) != self.rows or not self.shares:
+            return False
+        if not _is_code(self.truth, self.rows):
+            return False
+        for name in names:
+            if name not in self.odds or not _is_code(self.odds[name], self.rows * (n_classes - 1)):
+                return False
+            if not self.inverse_temperatures.get(name, 0.0) > 0:
+                return False
+        return int(self.truths().max(initial=0)) < n_classes
 
 
 @dataclass(frozen=True)
@@ -136,8 +143,10 @@ def embed(
     for name, forecast in forecasts.items():
         rows = replace(forecast.rows(chosen), costs=None, weights=weights)
         rows = replace(rows, values=rows.values.astype(np.float64))
-        others = log_odds(rows)[np.arange(n_classes) != rows.truth[:, None]].clip(-1e15, 1e15)
-        odds[name] = _text(np.rint(EVEN * (1 + others / (BEND + np.abs(others)))).astype(np.intp))
+        is_other = np.arange(n_classes) != rows.truth[:, None]
+        against_others = log_odds(rows)[is_other].clip(-1e15, 1e15)
+        places = against_others / (BEND + np.abs(against_others))
+        odds[name] = _text(np.rint(EVEN * (1 + places)).astype(np.intp))
         temperatures[name] = float(f"{best_inverse_temperature(log_probabilities(rows)[0]):.6g}")
     priors = {"as compared": prior} | {name: other for name, other in ALTERNATIVES.items() if other != prior}
     embedded = EmbeddedSample(
@@ -220,14 +229,22 @@ def _shares(prior: Prior) -> tuple[float, ...]:
 
 
 def _from_scale(place: FloatArray) -> FloatArray:
+    """The odds x of places t on the scale, of any shape; infinite at its ends."""
     with np.errstate(divide="ignore"):
         return np.asarray(BEND * place / (1 - np.abs(place)))
 
 
+def _is_code(text: str, n: int) -> bool:
+    """Whether a text holds so many codes of two digits each."""
+    return len(text) == 2 * n and set(text) <= set(DIGITS)
+
+
 def _text(codes: IntArray) -> str:
+    """Codes below 4096, (n,), as two digits of base 64 each."""
     return LETTERS[np.stack([codes // 64, codes % 64], axis=-1)].tobytes().decode()
 
 
 def _codes(text: str) -> IntArray:
+    """The codes, (n,), that `_text` wrote."""
     digits = DIGIT_OF[np.frombuffer(text.encode(), np.uint8)]
     return np.asarray(digits.reshape(-1, 2) @ [64, 1])
