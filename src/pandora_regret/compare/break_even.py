@@ -9,8 +9,8 @@ under a prior it is sought between prices that are tried.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -22,33 +22,87 @@ from pandora_regret.core.priors import Beta, Fixed, Prior
 from pandora_regret.inference.intervals import ROUNDING
 from pandora_regret.inference.joint import Figure
 
-FEWEST_STEPS, MOST_STEPS = 9, 27  # to the furthest price, between which a crossing is sought
+FEWEST_STEPS = 9  # to the furthest price, between which a crossing is sought
+MOST_STEPS = 27
 ROWS_TRIED = 100_000  # the more rows, the smoother are their mean costs, and the fewer steps are tried
 MOST_TESTS = 20  # that are looked at; where there are more, those on which the most is spent
-CLOSE_ENOUGH, MOST_TRIES = 1e-9, 100  # of a price, relatively
-LEAST_ALPHA, MOST_ALPHA = 0.01, 50.0  # between which powers of r and of a factor neither cancel nor overflow
+CLOSE_ENOUGH = 1e-9  # of a price, relatively
+MOST_TRIES = 100
+LEAST_ALPHA = 0.01  # to the highest, powers of r and of a factor neither cancel nor overflow
+MOST_ALPHA = 50.0
+
+
+@dataclass(frozen=True)
+class PowerTerm:
+    """A power of r, summed over entries: E of them in the order of their odds."""
+
+    power: float
+    sums: FloatArray  # (1 + E,) where so many entries are behind, what all entries on this term's side add to it
+
+
+@dataclass(frozen=True)
+class PowerSums:
+    """What entries that move the same way with the price add up to, at any price."""
+
+    sign: float  # 1 where the odds rise with the price, -1 where they fall
+    odds: FloatArray  # (E,) ascending
+    terms: list[PowerTerm]
+
+    def spent(self, log_factors: FloatArray) -> FloatArray:
+        """The weighted mean of price times share where the price is so many times the stated one, (F,)."""
+        n_behind = np.searchsorted(self.odds, -self.sign * log_factors)
+        return sum(
+            (np.exp(self.sign * term.power * log_factors) * term.sums[n_behind] for term in self.terms),
+            start=np.zeros(len(log_factors)),
+        )
 
 
 class PriceCurve:
-    """What each row's search costs a model, as a function of one test's price; `costs` are those as stated.
+    """What each row's search costs a model, as a function of one test's price.
 
-    Factors are prices in units of the stated one.
+    Factors are prices in units of the stated one. What a price may change is listed as E entries, each a row and a
+    class that may be tested before the row's truth: the test itself in rows of other classes, and all others in
+    rows of the tested class.
+
+    Parameters
+    ----------
+    rows
+        The model's forecasts of N rows.
+    costs
+        What each row costs at the prices as stated, (N,).
+    prior
+        How costs vary about the typical ones.
+    test
+        The number of the class whose test's price changes.
+    shares
+        Of all weight, (N,).
     """
 
     def __init__(self, rows: Forecast, costs: FloatArray, prior: Prior, test: int, shares: FloatArray) -> None:
-        is_own, others = rows.truth == test, np.delete(np.arange(rows.n_classes), test)
-        own, elsewhere = np.flatnonzero(is_own), np.flatnonzero(~is_own)  # whatever that price may change:
-        self.rows = np.concatenate([elsewhere, np.repeat(own, len(others))])
-        self.tested = np.concatenate([np.full(len(elsewhere), test), np.tile(others, len(own))])
-        self.truth, self.rises = rows.truth[self.rows], self.tested == test
-        self.prior: Any = prior
-        entries, base = ((self.rows, self.truth), (self.rows, self.tested)), costs_of(rows)
-        ours, theirs = (rows.values[each].astype(np.float64) for each in entries)
-        self.odds = log_ratio(ours, theirs, *(base[each] for each in entries), logits=rows.logits)
-        self.width, self.price = tie_widths(ours, theirs, rows), base[entries[1]] * prior.mean_of(self.tested)
-        self.own = np.where(is_own, base[:, test] * prior.mean_of(test), 0.0)
-        self.rest, self.shares = costs - self._moving(1.0), shares
-        self.mean_rest, self.mean_own = (shares * self.rest).sum(), (shares * self.own).sum()
+        is_own = rows.truth == test
+        own_rows = np.flatnonzero(is_own)
+        other_rows = np.flatnonzero(~is_own)
+        other_classes = np.delete(np.arange(rows.n_classes), test)
+        self.rows = np.concatenate([other_rows, np.repeat(own_rows, len(other_classes))])  # (E,)
+        self.tested = np.concatenate(
+            [np.full(len(other_rows), test), np.tile(other_classes, len(own_rows))]
+        )  # (E,)
+        self.truth = rows.truth[self.rows]  # (E,)
+        self.rises = self.tested == test  # (E,) whether the odds rise with the price
+        self.prior = prior
+        base = costs_of(rows)  # (N, K)
+        p_truth = rows.values[self.rows, self.truth].astype(np.float64)
+        p_tested = rows.values[self.rows, self.tested].astype(np.float64)
+        cost_truth = base[self.rows, self.truth]
+        cost_tested = base[self.rows, self.tested]
+        self.odds = log_ratio(p_truth, p_tested, cost_truth, cost_tested, logits=rows.logits)  # (E,)
+        self.width = tie_widths(p_truth, p_tested, rows)
+        self.price = cost_tested * prior.mean_of(self.tested)  # (E,) as stated
+        self.own = np.where(is_own, base[:, test] * prior.mean_of(test), 0.0)  # (N,) for testing the truth itself
+        self.rest = costs - self._moving(1.0)  # (N,) what no price of this test changes
+        self.shares = shares
+        self.mean_rest = (shares * self.rest).sum()
+        self.mean_own = (shares * self.own).sum()
         self.sums = self._sums()
 
     def _moving(self, factor: float) -> FloatArray:
@@ -62,61 +116,106 @@ class PriceCurve:
         """Of every row, (N,), where the test costs so many times what was stated."""
         return self.rest + self._moving(factor)
 
-    def _sums(self) -> list[Any]:
-        """Of entries that rise and that fall with the price: odds in their order, and sums of powers of them.
-
-        A share is a sum of powers of r, others where the truth is behind (up to even odds) and ahead.
-        """
-        alpha, sums = getattr(self.prior, "alpha", -1.0), list[Any]()
-        behind, ahead = [(1.0, 0.0)], list[tuple[float, float]]()
-        if LEAST_ALPHA <= alpha <= MOST_ALPHA and isinstance(self.prior, Beta):
-            most, scale = 2 + 1 / alpha, self.prior.loss_to_share
-            behind, ahead = [(scale * most, 0.0), (scale * (1 - most), alpha)], [(scale, -alpha - 1)]
-        elif self.prior != Fixed():
-            return sums
+    def _sums(self) -> list[PowerSums]:
+        """Of entries that rise and that fall with the price; none where shares are not made of powers of r."""
+        powers = _powers_of_share(self.prior)
+        if powers is None:
+            return []
         paid = self.shares[self.rows] * self.price
-        for sign, part in ((1.0, self.rises), (-1.0, ~self.rises)):
-            order = np.argsort(self.odds[part])
-            odds, amounts, terms = self.odds[part][order], paid[part][order], []
-            for powers, way in ((behind, slice(None)), (ahead, slice(None, None, -1))):
-                for times, power in powers:
-                    with np.errstate(over="ignore", invalid="ignore"):  # of odds that are on the other side
-                        each = times * amounts * (np.exp(power * odds) if power else 1.0)
-                        terms.append((power, np.append(0.0, np.cumsum(each[way]))[way]))
-            sums.append((sign, odds, terms))
+        sums = []
+        for sign, is_part in ((1.0, self.rises), (-1.0, ~self.rises)):
+            order = np.argsort(self.odds[is_part])
+            odds = self.odds[is_part][order]
+            amounts = paid[is_part][order]
+            terms = [_behind(times, power, odds, amounts) for times, power in powers.behind]
+            terms += [_ahead(times, power, odds, amounts) for times, power in powers.ahead]
+            sums.append(PowerSums(sign, odds, terms))
         return sums
 
     def mean(self, factors: FloatArray) -> FloatArray:
         """The means of `costs` at some factors, (F,); at known prices beside those at which an order changes."""
         if not self.sums:
             return np.array([(self.shares * self.costs(factor)).sum() for factor in factors.tolist()])
-        moved, total = np.log(factors), self.mean_rest + factors * self.mean_own
-        for sign, odds, terms in self.sums:
-            behind = np.searchsorted(odds, -sign * moved)
-            spent = sum(np.exp(sign * power * moved) * sums[behind] for power, sums in terms)
-            total = total + np.where(sign > 0, factors, 1.0) * spent
+        log_factors = np.log(factors)
+        total = self.mean_rest + factors * self.mean_own
+        for part in self.sums:
+            price = factors if part.sign > 0 else 1.0
+            total = total + price * part.spent(log_factors)
         return np.asarray(total)
+
+    def changes(self) -> FloatArray:
+        """The factors at which the order of some row's tests changes at known prices, (E,)."""
+        return np.concatenate([np.exp(-part.sign * part.odds) for part in self.sums])
+
+
+@dataclass(frozen=True)
+class SharePowers:
+    """A prior's share as sums of ``times * r ** power``, which differ by the side of even odds that r is on."""
+
+    behind: list[tuple[float, float]]  # (times, power) where the truth is behind, up to even odds
+    ahead: list[tuple[float, float]]  # where it is ahead
+
+
+def _powers_of_share(prior: Prior) -> SharePowers | None:
+    """At known prices, and in the Beta family where its powers can be summed; else None."""
+    if isinstance(prior, Beta) and LEAST_ALPHA <= prior.alpha <= MOST_ALPHA:
+        scale = prior.loss_to_share
+        most = 2 + 1 / prior.alpha
+        behind = [(scale * most, 0.0), (scale * (1 - most), prior.alpha)]
+        return SharePowers(behind, ahead=[(scale, -prior.alpha - 1)])
+    if prior == Fixed():
+        return SharePowers(behind=[(1.0, 0.0)], ahead=[])
+    return None
+
+
+def _behind(times: float, power: float, odds: FloatArray, amounts: FloatArray) -> PowerTerm:
+    """The sums over entries from the lowest odds up, of amounts, (E,), in the order of their odds, (E,)."""
+    with np.errstate(over="ignore", invalid="ignore"):  # of odds that are on the other side
+        summed = np.cumsum(_times_power(times, power, odds, amounts))
+    return PowerTerm(power, np.append(0.0, summed))
+
+
+def _ahead(times: float, power: float, odds: FloatArray, amounts: FloatArray) -> PowerTerm:
+    """The sums over entries from the highest odds down, of amounts, (E,), in the order of their odds, (E,)."""
+    with np.errstate(over="ignore", invalid="ignore"):  # of odds that are on the other side
+        summed = np.cumsum(_times_power(times, power, odds, amounts)[::-1])
+    return PowerTerm(power, np.append(0.0, summed)[::-1])
+
+
+def _times_power(times: float, power: float, odds: FloatArray, amounts: FloatArray) -> FloatArray:
+    """Amounts times ``times * r ** power``, (E,)."""
+    return times * amounts * (np.exp(power * odds) if power else 1.0)
 
 
 def first_crossing(leader: PriceCurve, other: PriceCurve, upwards: bool) -> float | None:
     """The first factor, from 1, beyond which another model is cheaper than the leader."""
 
-    def gap(factors: Any) -> Any:
-        return leader.mean(np.atleast_1d(factors)) - other.mean(np.atleast_1d(factors))
+    def gaps(factors: FloatArray) -> FloatArray:
+        return leader.mean(factors) - other.mean(factors)
 
-    furthest = FURTHEST_PRICE if upwards else 1 / FURTHEST_PRICE
-    steps = int(np.clip(ROWS_TRIED // len(leader.shares), FEWEST_STEPS, MOST_STEPS))
-    tried = np.geomspace(1.0, furthest, 1 + steps)
-    if leader.prior == Fixed():  # to both sides of every price at which an order changes
-        changes = np.concatenate([np.exp(-sign * odds) for each in (leader, other) for sign, odds, _ in each.sums])
-        near = np.multiply.outer([1 - ROUNDING, 1 + ROUNDING], changes).ravel()
-        tried = np.unique(np.clip([1.0, furthest, *near], min(1.0, furthest), max(1.0, furthest)))
-        tried = tried if upwards else tried[::-1]
-    ahead = np.flatnonzero(gap(tried) > ROUNDING * leader.mean(np.ones(1)) * max(1.0, len(leader.rows) / 500))
+    def gap(factor: float) -> float:
+        return float(gaps(np.array([factor]))[0])
+
+    tried = _tried_factors(leader, other, upwards)
+    rounding = ROUNDING * leader.mean(np.ones(1)) * max(1.0, len(leader.rows) / 500)
+    ahead = np.flatnonzero(gaps(tried) > rounding)
     if not len(ahead):
         return None
     before = tried[max(ahead[0] - 1, 0)]
-    return _root(lambda factor: float(gap(factor)[0]), float(before), float(tried[ahead[0]]))
+    return _root(gap, float(before), float(tried[ahead[0]]))
+
+
+def _tried_factors(leader: PriceCurve, other: PriceCurve, upwards: bool) -> FloatArray:
+    """The factors between which a crossing is sought, (F,), from 1 to the furthest."""
+    furthest = FURTHEST_PRICE if upwards else 1 / FURTHEST_PRICE
+    if leader.prior == Fixed():  # to both sides of every price at which an order changes
+        changes = np.concatenate([leader.changes(), other.changes()])
+        near = np.multiply.outer([1 - ROUNDING, 1 + ROUNDING], changes).ravel()
+        within_reach = np.clip([1.0, furthest, *near], min(1.0, furthest), max(1.0, furthest))
+        rising = np.unique(within_reach)
+        return rising if upwards else rising[::-1]
+    steps = int(np.clip(ROWS_TRIED // len(leader.shares), FEWEST_STEPS, MOST_STEPS))
+    return np.geomspace(1.0, furthest, 1 + steps)
 
 
 def interval(
@@ -141,16 +240,25 @@ def _root(function: Callable[[float], float], before: float, after: float) -> fl
 
     By regula falsi, in which an end that stays counts half (the Illinois method), on the scale of logarithms.
     """
-    (a, b), at_a, at_b = np.log([before, after]), function(before), function(after)
+    a, b = np.log([before, after])
+    at_a = function(before)
+    at_b = function(after)
     if at_a * at_b >= 0:
         return before
     for _ in range(MOST_TRIES):
         if abs(b - a) <= CLOSE_ENOUGH or at_b == 0:
             break
-        middle = b - at_b * (b - a) / (at_b - at_a) if np.isfinite(at_a - at_b) else (a + b) / 2
+        middle = (a + b) / 2
+        if np.isfinite(at_a - at_b):
+            middle = b - at_b * (b - a) / (at_b - at_a)
         value = function(float(np.exp(middle)))
-        a, at_a = (b, at_b) if value * at_b < 0 else (a, at_a / 2)
-        b, at_b = middle, value
+        if value * at_b < 0:  # the sign changes between the last two
+            a = b
+            at_a = at_b
+        else:
+            at_a /= 2
+        b = middle
+        at_b = value
     return float(np.exp(b))
 
 
@@ -159,29 +267,67 @@ def break_even(
 ) -> tuple[BreakEven, ...]:
     """For each test, the prices nearest to the stated one at which another model is cheaper by the margin.
 
-    So every other model is charged the margin, too. Of many tests, those on which the most is spent are looked at;
-    orders have no prices of their own.
+    Parameters
+    ----------
+    measurements
+        The models, the cheapest first.
+    rows
+        Each model's forecasts of the sample, by name.
+    prior
+        How costs vary about the typical ones.
+    margin
+        The least difference that is worth acting on: every model but the first is charged it, too.
+
+    Returns
+    -------
+    tuple of BreakEven
+        In the order of classes. Of many tests, those on which the most is spent are looked at; orders have no
+        prices of their own, and one model has nothing to be compared with.
     """
-    models, stated, sample = measurements.models, measurements.typical, measurements.sample
+    models = measurements.models
+    sample = measurements.sample
     if len(models) == 1 or models[0].order_only:
         return ()
-    own = measurements.class_weights / measurements.class_weights.sum() * stated
-    spent = own + np.mean([model.pairs.sum(axis=0) for model in models], axis=0)
-    results, shares = [], sample.weights / sample.weights.sum()
-    for test in sorted(np.argsort(-spent, kind="stable")[:MOST_TESTS].tolist()):
-        leader, *others = [
-            PriceCurve(rows[model.name], model.rows[COST] + margin * (number > 0), prior, test, shares)
-            for number, model in enumerate(models)
-        ]
-        price, sides = float(stated[test]), list[Crossing | None]()
-        for upwards in (False, True):
-            factors = [first_crossing(leader, other, upwards) for other in others]
-            crossings = [(abs(np.log(at)), number, at) for number, at in enumerate(factors) if at is not None]
-            sides.append(None)
-            if crossings:
-                _, number, at = min(crossings)
-                edges = interval(leader, others[number], at, sample, measurements.interval.level)
-                low, high = (None if edge is None else price * edge for edge in edges)
-                sides[-1] = Crossing(price * at, low, high, models[1 + number].name)
-        results.append(BreakEven(measurements.classes[test], price, *sides))
+    shares = sample.weights / sample.weights.sum()
+    results = []
+    for test in _tests_looked_at(measurements):
+        curves = []
+        for model in models:
+            charged = 0.0 if model is models[0] else margin
+            curves.append(PriceCurve(rows[model.name], model.rows[COST] + charged, prior, test, shares))
+        results.append(_break_even_of_test(measurements, curves, test))
     return tuple(results)
+
+
+def _tests_looked_at(measurements: Measurements) -> list[int]:
+    """The numbers of the tests on which the most is spent, rising."""
+    on_truths = measurements.class_weights / measurements.class_weights.sum() * measurements.typical
+    on_others = np.mean([model.pairs.sum(axis=0) for model in measurements.models], axis=0)
+    spent = on_truths + on_others
+    return sorted(np.argsort(-spent, kind="stable")[:MOST_TESTS].tolist())
+
+
+def _break_even_of_test(measurements: Measurements, curves: list[PriceCurve], test: int) -> BreakEven:
+    """The nearest crossings of one test's price, below and above; the curves are those of the models in order."""
+    price = float(measurements.typical[test])
+    below = _nearest_crossing(measurements, curves, price, upwards=False)
+    above = _nearest_crossing(measurements, curves, price, upwards=True)
+    return BreakEven(measurements.classes[test], price, below, above)
+
+
+def _nearest_crossing(
+    measurements: Measurements, curves: list[PriceCurve], price: float, upwards: bool
+) -> Crossing | None:
+    """Where the first model ceases to be the cheapest as a price falls or rises; None where it stays so."""
+    leader = curves[0]
+    crossings = []
+    for number, curve in enumerate(curves[1:], start=1):
+        factor = first_crossing(leader, curve, upwards)
+        if factor is not None:
+            crossings.append((abs(np.log(factor)), number, factor))
+    if not crossings:
+        return None
+    _, number, factor = min(crossings)
+    edges = interval(leader, curves[number], factor, measurements.sample, measurements.interval.level)
+    low, high = [None if edge is None else price * edge for edge in edges]
+    return Crossing(price * factor, low, high, measurements.models[number].name)
