@@ -76,8 +76,12 @@ class Store:
     """
 
     def __init__(self, folder: Path, target: Target, about: Plain) -> None:
-        self.folder, self.target, self.about = folder, target, about
-        self.truth, self.classes, self.groups = target.truth, target.classes, target.groups
+        self.folder = folder
+        self.target = target
+        self.about = about
+        self.truth = target.truth
+        self.classes = target.classes
+        self.groups = target.groups
 
     @classmethod
     def create(
@@ -107,10 +111,13 @@ class Store:
             sizes = f"{len(names)} classes and {np.size(truth)} instances"
             raise InputError(f"there are {sizes}: a search needs at least two classes, and an instance.")
         labels = read_truth(truth, range(len(names)), len(np.atleast_1d(truth)))
-        folder, target = Path(folder), Target(labels, names, read_groups(groups, len(labels)))
+        target = Target(labels, names, read_groups(groups, len(labels)))
+        folder = Path(folder)
         if not cls.exists(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            arrays = {"truth": labels} if target.groups is None else {"truth": labels, "groups": target.groups}
+            arrays = {"truth": labels}
+            if target.groups is not None:
+                arrays["groups"] = target.groups
             write_arrays(folder / LABELS, arrays, {"classes": names, "about": about or {}})
         store = cls.open(folder)
         store.check_same(target)
@@ -134,12 +141,19 @@ class Store:
 
     def check_same(self, target: Target) -> None:
         """The same labels, classes and groups, or an error that says where they differ."""
-        for what in ("classes", "truth", "groups"):
-            ours, theirs = (np.atleast_1d(getattr(each, what)) for each in (self, target))
-            if not np.array_equal(ours, theirs):
-                row = int(np.argmax(ours != theirs)) if ours.shape == theirs.shape else 0
-                difference = f"{what} {row} of {len(ours)} is {ours[row]}, here {theirs[row]} of {len(theirs)}"
-                raise InputError(f"{self.folder} is a store of other data: {difference}; use another folder.")
+        self._check_same_part("classes", self.classes, target.classes)
+        self._check_same_part("truth", self.truth, target.truth)
+        self._check_same_part("groups", self.groups, target.groups)
+
+    def _check_same_part(self, part: str, stored: Any, given_now: Any) -> None:
+        """One value per instance or class, or None, as stored and as given now: an error if they differ."""
+        kept = np.atleast_1d(stored)
+        new = np.atleast_1d(given_now)
+        if np.array_equal(kept, new):
+            return
+        row = int(np.argmax(kept != new)) if kept.shape == new.shape else 0
+        difference = f"{part} {row} of {len(kept)} is {kept[row]}, here {new[row]} of {len(new)}"
+        raise InputError(f"{self.folder} is a store of other data: {difference}; use another folder.")
 
     @property
     def models(self) -> Names:
@@ -175,19 +189,21 @@ class Store:
         metadata
             What is known about the model: parameters, input size, seed, library versions, seconds, ...
         """
-        path, what = self._file(name), f"the prediction of {name!r}"
-        table = read_probabilities(values, labels=self.classes, logits=logits, name=what).check()
+        path = self._file(name)
+        title = f"the prediction of {name!r}"
+        table = read_probabilities(values, labels=self.classes, logits=logits, name=title).check()
         if len(table) != len(self.truth):
-            raise InputError(f"{what} has {len(table)} rows but the store has {len(self.truth)} labels.")
+            raise InputError(f"{title} has {len(table)} rows but the store has {len(self.truth)} labels.")
         exact = table.values
         if not logits and ((exact > 0) & (exact < np.finfo(np.float32).tiny)).any():  # would become 0
             with np.errstate(divide="ignore"):
-                exact, logits = np.log(exact), True
+                exact = np.log(exact)
+            logits = True
         with np.errstate(over="ignore", under="ignore"):
             stored = exact.astype(np.float32)
-        read_probabilities(stored, logits=logits, name=what).check()  # in the precision in which it will be read
-        about = {"model": name, "failure": None, "classes": self.classes, "metadata": metadata or {}}
-        write_arrays(path, {KINDS[logits]: stored}, about)
+        read_probabilities(stored, logits=logits, name=title).check()  # in the precision in which it will be read
+        header = {"model": name, "failure": None, "classes": self.classes, "metadata": metadata or {}}
+        write_arrays(path, {KINDS[logits]: stored}, header)
 
     def record_failure(self, name: str, reason: str) -> None:
         """Keep why a model has no predictions, so that it is neither forgotten nor tried again."""
@@ -207,11 +223,12 @@ class Store:
             raise InputError(f"{self.folder} has no predictions of {name!r}", fix=fix) from None
         if header["failure"] is not None:
             raise InputError(f"{self.folder} has no predictions of {name!r}: it failed ({header['failure']}).")
-        ((kind, values),), names = arrays.items(), header["classes"]
+        ((kind, values),) = arrays.items()
+        names = header["classes"]
         if sorted(names) != sorted(self.classes) or values.shape != (len(self.truth), len(names)):
             problem = f"predicts {len(values)} cases of {', '.join(names)}, which are not those of the store"
             raise InputError(f"{self._file(name)} {problem}: delete it, and resume.")
-        columns = [names.index(each) for each in self.classes]
+        columns = [names.index(name) for name in self.classes]
         return Prediction(values[:, columns], kind == KINDS[True], header["metadata"])
 
     def probabilities(self, names: Iterable[str]) -> FloatArray:
@@ -221,9 +238,11 @@ class Store:
         float32 took digits from them.
         """
         tables = []
-        for made in map(self.load, names):
-            values = made.values.astype(np.float64)
-            odds = np.exp(values - values.max(axis=1, keepdims=True)) if made.logits else values
+        for name in names:
+            prediction = self.load(name)
+            odds = prediction.values.astype(np.float64)
+            if prediction.logits:
+                odds = np.exp(odds - odds.max(axis=1, keepdims=True))
             tables.append(odds / odds.sum(axis=1, keepdims=True))
         return np.stack(tables)
 
@@ -253,13 +272,17 @@ def file_name(model: str) -> str:
     return f"{readable}-{unique}.safetensors" if readable else f"{unique}.safetensors"
 
 
-def write_arrays(path: Path, arrays: dict[str, NDArray[Any]], about: Plain) -> None:
+def write_arrays(path: Path, arrays: dict[str, NDArray[Any]], header: Plain) -> None:
     """A safetensors file of these arrays and of a dict; what JSON does not know becomes a number or its text."""
-    about = about | {"schema": SCHEMA}
-    text = json.dumps(about, sort_keys=True, default=lambda v: v.tolist() if hasattr(v, "tolist") else str(v))
+    text = json.dumps(header | {"schema": SCHEMA}, sort_keys=True, default=_json_value)
     arrays = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
     content = import_optional("safetensors.numpy", extra="zoo").save(arrays, metadata={"about": text})
     write_atomically(path, content)
+
+
+def _json_value(value: Any) -> Any:
+    """An array or a number of NumPy as plain numbers, anything else as its text."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 def read_arrays(path: Path, *, header_only: bool = False) -> tuple[dict[str, NDArray[Any]], Plain]:
@@ -267,10 +290,12 @@ def read_arrays(path: Path, *, header_only: bool = False) -> tuple[dict[str, NDA
     library = import_optional("safetensors", extra="zoo")
     try:
         with library.safe_open(path, framework="numpy") as file:
-            names, about = () if header_only else file.keys(), json.loads(file.metadata()["about"])
-            if (schema := about.pop("schema", SCHEMA)) != SCHEMA:
+            header = json.loads(file.metadata()["about"])
+            schema = header.pop("schema", SCHEMA)
+            if schema != SCHEMA:
                 raise ValueError(f"it is of the kind {schema}, not {SCHEMA}")
-            return {name: file.get_tensor(name) for name in names}, about
+            names = [] if header_only else file.keys()
+            return {name: file.get_tensor(name) for name in names}, header
     except FileNotFoundError:
         raise
     except (library.SafetensorError, OSError, TypeError, KeyError, ValueError) as error:
