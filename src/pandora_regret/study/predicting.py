@@ -112,22 +112,27 @@ def predict_all(
     """
     zoo = data.zoo
     if not Store.exists(folder):  # models are listed once, so that an upgraded library resumes the same list
-        target, about = zoo.target(), {"zoo": zoo.about(), "models": zoo.names()}
-        Store.create(folder, target.truth, target.classes, groups=target.groups, about=about)
+        target = zoo.target()
+        metadata = {"zoo": zoo.about(), "models": zoo.names()}
+        Store.create(folder, target.truth, target.classes, groups=target.groups, about=metadata)
     store = Store.open(folder)
     names = kept_models(data, store.about["models"])
     missing = store.unfinished(names)
     if missing:
         store.check_same(zoo.target())  # it may have changed since the store was begun
-        before, now = store.about["zoo"].get("sha256"), zoo.about().get("sha256")
+        before = store.about["zoo"].get("sha256")
+        now = zoo.about().get("sha256")
         if before != now:
             raise InputError(
                 f"{store.folder} was begun with other data (sha256 {before}, now {now}): restore the file, "
                 "or start again in another folder."
             )
     watcher.start(f"{data.name}: models", len(names), done=len(names) - len(missing))
-    for name in _finished(store, zoo, missing, jobs, cluster, timeout) if missing else ():
-        if (failure := store.failure(name)) is not None:
+    if not missing:
+        return store
+    for name in _finished(store, zoo, missing, jobs, cluster, timeout):
+        failure = store.failure(name)
+        if failure is not None:
             watcher.say(f"{data.name}: left out {name}: {failure}")
         watcher.advance()
     return store
@@ -148,25 +153,38 @@ def _finished(
     only a model that dies alone is said to have failed.
     """
     if zoo.most_jobs == 0:
-        yield from (_keep(store, outcome) for outcome in zoo.predict(names))
+        for outcome in zoo.predict(names):
+            _keep(store, outcome)
+            yield outcome.name
         return
     batches = zoo.batches(names)
     if zoo.most_jobs == 1 and not cluster:  # some in a row, so that it prepares one while it does another
         parts = (batches[start : start + TOGETHER] for start in range(0, len(batches), TOGETHER))
         batches = [list(chain.from_iterable(part)) for part in parts]
-    do = partial(_predicted, zoo, None if cluster else store.folder)  # another machine need not see the folder
-    how: Plain = {"jobs": zoo.most_jobs or jobs, "cluster": cluster, "apart": True}
+    predict = partial(
+        _predicted, zoo, None if cluster else store.folder
+    )  # another machine need not see the folder
+
+    def seconds(batch: list[str]) -> float | None:
+        return timeout and timeout * len(batch)
+
     while batches:
-        tried, batches = batches, []
-        for batch, result in run_all(do, tried, timeout=lambda batch: timeout and timeout * len(batch), **how):
-            for outcome in () if isinstance(result, Death) else result:
-                _keep(store, outcome)
-            left = store.unfinished(batch)
-            if isinstance(result, Death) and left == batch and len(batch) == 1:
-                store.record_failure(left.pop(), result.reason)
-            elif isinstance(result, Death):
+        work = run_all(predict, batches, jobs=zoo.most_jobs or jobs, cluster=cluster, apart=True, timeout=seconds)
+        batches = []  # to be tried next, once all of these are done
+        for batch, result in work:
+            if isinstance(result, Death):
+                left = store.unfinished(batch)
+                if left == batch and len(batch) == 1:
+                    store.record_failure(batch[0], result.reason)
+                    left = []
                 batches += [part for part in (left[:1], left[1:]) if part]
-            yield from (name for name in batch if name not in left)
+            else:
+                for outcome in result:
+                    _keep(store, outcome)
+                left = store.unfinished(batch)
+            for name in batch:
+                if name not in left:
+                    yield name
 
 
 def _predicted(zoo: Zoo, folder: Path | None, names: Sequence[str]) -> list[Outcome]:
@@ -179,14 +197,14 @@ def _predicted(zoo: Zoo, folder: Path | None, names: Sequence[str]) -> list[Outc
     return []
 
 
-def _keep(store: Store, outcome: Outcome) -> str:
-    """Store the prediction, or the reason why there is none; the model's name."""
-    prediction, failure = outcome.prediction, outcome.failure
+def _keep(store: Store, outcome: Outcome) -> None:
+    """Store a model's prediction, or the reason why there is none."""
+    prediction = outcome.prediction
+    failure = outcome.failure
     if prediction is not None:
         try:
-            store.save(outcome.name, **vars(prediction))
+            store.save(outcome.name, prediction.values, logits=prediction.logits, metadata=prediction.metadata)
         except (InputError, InputTypeError) as error:  # such as a model that answers NaN
             failure = str(error)
     if failure is not None:
         store.record_failure(outcome.name, failure)
-    return outcome.name
