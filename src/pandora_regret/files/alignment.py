@@ -106,10 +106,10 @@ def _same_rows(first: Batch, other: Batch, tell: Tell) -> IntArray | None:
 
 def _check_equal(first: Batch, other: Batch, tell: Tell) -> None:
     """What both say about a row must be the same."""
-    theirs = _facts(other)
+    other_facts = _facts(other)
     for (option, title), values in _facts(first).items():
         is_label = option == LABEL.option
-        other_values = theirs.get((option, title))
+        other_values = other_facts.get((option, title))
         if values is None or other_values is None or (is_label and first.votes is not None):  # votes say more
             continue
         differ = values != other_values
@@ -120,13 +120,15 @@ def _check_equal(first: Batch, other: Batch, tell: Tell) -> None:
         rows = np.flatnonzero(differ.any(axis=tuple(range(1, differ.ndim))))
         if not len(rows):
             continue
-        here = values[rows[:1]].tolist()[0]
-        there = other_values[rows[:1]].tolist()[0]
+        value = values[rows[:1]].tolist()[0]
+        other_value = other_values[rows[:1]].tolist()[0]
         if is_label:
-            here = first.classes[here]
-            there = first.classes[there]
+            value = first.classes[value]
+            other_value = first.classes[other_value]
         more = f" ({counted(len(rows), 'row')} differ)" if len(rows) > 1 else ""
-        problem = f"has the {title} {there!r} but {first.place(rows[0])} has {here!r} for the same row{more}"
+        problem = (
+            f"has the {title} {other_value!r} but {first.place(rows[0])} has {value!r} for the same row{more}"
+        )
         fix = f"correct one of them{' or match rows by an id column' if other.ids is None else ''}"
         kind = "truth" if is_label else option
         tell(kind, problem, len(rows), other.place(rows[0]), argument=option, fix=fix)
@@ -137,7 +139,7 @@ def _facts(batch: Batch) -> dict[tuple[str, str], NDArray[Any] | None]:
     facts: dict[tuple[str, str], NDArray[Any] | None] = {}
     for role in KEPT:
         if role not in (ID, BY):
-            facts[role.option, role.title[:-1]] = batch.kept(role)
+            facts[role.option, role.singular] = batch.kept(role)
     for name, values in (batch.by or {}).items():
         facts[BY.option, name] = values
     return facts

@@ -350,15 +350,15 @@ class Rows:
         return pa.array(read, pa.float64()), bad
 
     def tell(
-        self, kind: str, bad: Any, column: str | None, problem: str, fix: str, values: Any = None, **about: Any
+        self, kind: str, bad: Any, column: str | None, problem: str, fix: str, values: Any = None, **details: Any
     ) -> None:
         """The rows that have a problem; what is said is about the value of the first."""
         rows = np.flatnonzero(bad)
         if len(rows):
             value = None if values is None else values[rows[:1]].tolist()[0]
-            problem = problem.format(value, getattr(self.model.truth, "path", ""))
-            about |= {"column": column, "problem": problem, "value": value, "fix": fix}
-            self.model.problems.in_rows(kind, self.source, self.numbers[rows].tolist(), **about)
+            problem = problem.format(value, "" if self.model.truth is None else self.model.truth.path)
+            details |= {"column": column, "problem": problem, "value": value, "fix": fix}
+            self.model.problems.in_rows(kind, self.source, self.numbers[rows].tolist(), **details)
 
 
 def number_in(text: str | None, decimal: str) -> float | None:

@@ -19,15 +19,17 @@ what it leaves out is as for all models::
     columns = { Appendicitis = "P(app)", Hernia = "P(her)" }
 """
 
+from __future__ import annotations
+
 import codecs
 import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from glob import glob, has_magic
 
-from pandora_regret.core.inputs import InputError, Names
+from pandora_regret.core.inputs import Fields, InputError, Names
 from pandora_regret.core.records import check_keys, from_plain, read_toml
 from pandora_regret.files.limits import read_bytes
 from pandora_regret.files.source import Source
@@ -168,6 +170,10 @@ class Layout:
     missing_class_zero: bool = False
     common_rows: bool | None = None
 
+    def of_format(self, source: Source) -> Layout:
+        """The layout, with what a file's format leaves no choice about; a label that is asked for goes first."""
+        return replace(self, **source.layout | {"label": self.label or source.layout.get("label")})
+
 
 @dataclass(frozen=True)
 class ModelFiles:
@@ -194,20 +200,45 @@ class ModelEntry(Dialect):
 
     def files(self, defaults: Layout, folder: str) -> ModelFiles:
         """The same with what it leaves out, and the files that patterns name in order of their names."""
-        settings = {name: value for name, value in vars(self).items() if value is not None}
-        of_text = {field.name: settings.pop(field.name) for field in fields(Dialect) if field.name in settings}
-        name = settings.pop("name")
-        path = settings.pop("path")
-        settings = {"proba_prefix": None} | settings if self.columns else settings
         paths = list[str]()
-        for pattern in (path,) if isinstance(path, str) else path:
+        for pattern in (self.path,) if isinstance(self.path, str) else self.path:
             whole = os.path.join(folder, pattern)
             paths += sorted(glob(whole)) if has_magic(pattern) and not os.path.exists(whole) else [whole]
         if not paths:
-            problem = f"of model {name!r} is {path!r}, and no file is called like that in {folder or '.'}"
-            raise InputError(problem, argument="path", value=path, fix="correct it")
-        layout = replace(defaults, dialect=replace(defaults.dialect, **of_text), **settings)
-        return ModelFiles(tuple(paths), layout, name)
+            problem = (
+                f"of model {self.name!r} is {self.path!r}, and no file is called like that in {folder or '.'}"
+            )
+            raise InputError(problem, argument="path", value=self.path, fix="correct it")
+        return ModelFiles(tuple(paths), self._layout(defaults), self.name)
+
+    def _layout(self, defaults: Layout) -> Layout:
+        """The layout of this model: what is stated here, else as for all models."""
+        written = Fields(
+            separator=self.separator,
+            decimal=self.decimal,
+            encoding=self.encoding,
+            sheet=self.sheet,
+            other=self.other,
+            max_memory=self.max_memory,
+        )
+        settings = Fields(
+            label=self.label,
+            id=self.id,
+            proba_prefix=self.proba_prefix,
+            columns=self.columns,
+            logits=self.logits,
+            ids_as_numbers=self.ids_as_numbers,
+            missing_class_zero=self.missing_class_zero,
+        )
+        dialect = replace(defaults.dialect, **_stated(written))
+        if self.columns:  # which take the place of a prefix that is meant for all
+            defaults = replace(defaults, proba_prefix=None)
+        return replace(defaults, dialect=dialect, **_stated(settings))
+
+
+def _stated(settings: Fields) -> Fields:
+    """The settings that are not None."""
+    return {name: value for name, value in settings.items() if value is not None}
 
 
 @dataclass(frozen=True)

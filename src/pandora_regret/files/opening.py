@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,19 +15,13 @@ from numpy.typing import NDArray
 from pandora_regret.core.inputs import FloatArray, Forecast, InputError, Names, noted, quoted
 from pandora_regret.files.alignment import align, common_rows
 from pandora_regret.files.batch import Batch, blamed
-from pandora_regret.files.classes import (
-    Columns,
-    find_columns,
-    labels_of,
-    over_all_options,
-    scaled,
-    settled,
-    with_known_classes,
-)
+from pandora_regret.files.classes import Columns, find_columns
 from pandora_regret.files.columns import texts_of, with_labels
 from pandora_regret.files.formats import open_source, stem_of
 from pandora_regret.files.layout import Layout, ModelFiles
+from pandora_regret.files.models import labels_of, over_all_options, scaled, settled, with_known_classes
 from pandora_regret.files.predictions import Predictions, read_all, read_models
+from pandora_regret.files.prices import PriceList
 from pandora_regret.files.source import (
     RAISED,
     ROWS_AT_ONCE,
@@ -39,9 +33,6 @@ from pandora_regret.files.source import (
     Problems,
 )
 from pandora_regret.text import counted, listed
-
-if TYPE_CHECKING:
-    from pandora_regret.files.prices import PriceList
 
 PARTS = "parts need the same; if these are two models: use compare"
 
@@ -152,7 +143,7 @@ def table_of(files: ModelFiles) -> Predictions:
         differ = sorted(set(columns.forecasts) ^ set(columns_of_part.forecasts) | lacking)
         if differ:
             raise FileError(f"and {source.path} differ in the columns {quoted(differ)}", part.path, PARTS)
-    of_format = replace(layout, logits=any(part.in_layout(layout).logits for part in sources))
+    of_format = replace(layout, logits=any(layout.of_format(part).logits for part in sources))
     name = files.name or stem_of(source.path)
     return Predictions(name, sources, columns, of_format, is_named=files.name is not None)
 
@@ -272,7 +263,11 @@ class Together:
 
     def of_rows(self, what: str) -> Any:
         """What any of the files says of the rows; where several do, they say the same."""
-        return next((part for part in (getattr(batch, what) for batch in self.batches) if part is not None), None)
+        for batch in self.batches:
+            values = getattr(batch, what)
+            if values is not None:
+                return values
+        return None
 
     @property
     def by(self) -> dict[str, Any]:

@@ -7,14 +7,11 @@ import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
 
 from pandora_regret.core.inputs import Done, Fields, InputError, Names
 from pandora_regret.files.limits import LEAST, TIMES_SIZE, size_in_words, suggested
-
-if TYPE_CHECKING:
-    from pandora_regret.files.layout import Layout
 
 Kind: TypeAlias = Literal["number", "percent", "text", "nested", "other"]
 Records: TypeAlias = Any  # a pyarrow.RecordBatch or Table
@@ -196,10 +193,6 @@ class Source:
     def pieces(self) -> list[Source]:
         """Consecutive parts that together are all rows; one where a file is not quick to cut."""
         return [self]
-
-    def in_layout(self, layout: Layout) -> Layout:
-        """The layout, with what the format leaves no choice about; a label that is asked for goes first."""
-        return replace(layout, **self.layout | {"label": layout.label or self.layout.get("label")})
 
     def count(self) -> int:
         """How many rows there are."""
