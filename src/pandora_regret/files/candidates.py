@@ -85,7 +85,7 @@ class ListedRows(TableInMemory):
         """
         absent = np.isnan(values)
         row_numbers = np.arange(len(truth))
-        if rows.model.logits:
+        if rows.reading.logits:
             values[absent] = -np.inf
         else:
             rest = 1 - np.nansum(values, axis=1)  # for what is not listed; nothing where that is wrong or nearly 0
@@ -95,12 +95,12 @@ class ListedRows(TableInMemory):
             values = np.where(absent, share[:, None], stated)
         outside = (truth >= 0) & absent[row_numbers, truth]
         if self.other is not None:
-            truth = np.where(outside, rows.model.classes.index(self.other), truth)
+            truth = np.where(outside, rows.reading.classes.index(self.other), truth)
         else:
             impossible = outside & (values[row_numbers, truth] <= 0)
             problem = "has the truth {!r}, which its list does not name"
             fix = "name a class for truths that lists do not name (--other NAME)"
-            rows.tell("label", impossible, None, problem, fix, np.array(rows.model.classes, dtype=object)[truth])
+            rows.tell("label", impossible, None, problem, fix, np.array(rows.reading.classes, dtype=object)[truth])
         return truth, values.T
 
 

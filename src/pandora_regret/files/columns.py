@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -29,10 +29,7 @@ from pandora_regret.core.inputs import (
     matched,
 )
 from pandora_regret.files.batch import PADDED, WHOLE, Batch, ids_written_otherwise, with_numbers
-from pandora_regret.files.source import FileError, Kind, Records, Source, Tables
-
-if TYPE_CHECKING:
-    from pandora_regret.files.predictions import Predictions
+from pandora_regret.files.source import FileError, Kind, Problems, Records, Source, Tables
 
 NO_VALUE = {"problem": "has no value", "fix": "fill it in, or drop the row"}
 FEW_ROWS = 1 << 13
@@ -165,10 +162,23 @@ def coded(column: Any) -> tuple[list[Any], IntArray]:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """How the rows of a model are read and checked."""
+
+    classes: Names  # that labels are looked up among
+    logits: bool  # whether the forecasts are logits
+    unlabelled: bool  # whether labels may be missing
+    ids_as_numbers: bool  # whether 007 and 7.0 are 7
+    common_rows: bool | None  # whether rows that another file lacks are left out; None: nobody could say so
+    truth_path: str  # of the file that holds the truth; empty where the rows hold it themselves
+    problems: Problems  # who is told what is wrong
+
+
+@dataclass(frozen=True)
 class Rows:
     """Some rows of a model, each column as an array of the kind that its role needs."""
 
-    model: Predictions
+    reading: Reading
     source: Source
     numbers: IntArray  # in the file, counted from 0
     records: Records
@@ -182,7 +192,7 @@ class Rows:
     def some(self, start: int, length: int = 1) -> Rows:
         """Consecutive ones of these rows."""
         numbers = self.numbers[start : start + length]
-        return Rows(self.model, self.source, numbers, self.records.slice(start, length))
+        return Rows(self.reading, self.source, numbers, self.records.slice(start, length))
 
     def labels(self, name: str) -> IntArray:
         """The column number of each row's label; -1 where there is none that is a class."""
@@ -194,13 +204,13 @@ class Rows:
         if truth.min(initial=0) < 0:
             labels = np.array(texts, dtype=object)[codes]
             missing = ~labels.astype(bool)
-            self.tell("missing", missing & (not self.model.layout.unlabelled), name, **NO_VALUE)
+            self.tell("missing", missing & (not self.reading.unlabelled), name, **NO_VALUE)
             self.no_such_class((truth < 0) & ~missing, name, labels)
         return truth
 
     def class_numbers(self, labels: Sequence[str | None], by_place: bool = True) -> IntArray:
         """As `numbers_of`; what is no class may be one of those that lists of candidates do not name."""
-        classes = self.model.classes
+        classes = self.reading.classes
         other = self.source.other
         numbers = numbers_of(labels, classes, by_place)
         for place, label in enumerate(labels):
@@ -214,7 +224,7 @@ class Rows:
     def known_apart(self, truth: Batch, ids: Any) -> Fields:
         """What a file of its own says of these rows, by the fields of `Batch`; cases that it lacks are told."""
         place = truth.rows_of(ids)
-        common = self.model.layout.common_rows
+        common = self.reading.common_rows
         option = "" if common is None else " (--common-rows)"  # `score` has no such option
         advice: Fields = {"fix": f"complete it, or leave such rows out{option}", "argument": "id"}
         lacking = (place < 0) & (not common)
@@ -227,7 +237,7 @@ class Rows:
         true_class = cases.truth
         fields["votes"] = None
         if cases.votes is not None:  # a class that only the forecasts have got none
-            fields["votes"] = cases.votes @ (numbers[:-1, None] == np.arange(len(self.model.classes)))
+            fields["votes"] = cases.votes @ (numbers[:-1, None] == np.arange(len(self.reading.classes)))
             lost = cases.votes * (numbers[:-1] < 0)
             true_class = np.where(lost.any(axis=1), lost.argmax(axis=1), true_class)
         numbers = np.where(place < 0, -1, numbers[true_class])
@@ -237,7 +247,7 @@ class Rows:
 
     def no_such_class(self, unknown: NDArray[np.bool_], column: str | None, labels: Any) -> None:
         """Rows have labels that are no class of the forecasts, if any have."""
-        nearest = did_you_mean(str(labels[unknown.argmax()]), self.model.classes) if unknown.any() else ""
+        nearest = did_you_mean(str(labels[unknown.argmax()]), self.reading.classes) if unknown.any() else ""
         fix = (
             f"{nearest}; correct the label, add the column, say what the forecasts' names begin with "
             "(--proba-prefix), or take the class as probability 0 (--missing-class-zero)"
@@ -287,12 +297,12 @@ class Rows:
 
     def ids(self, name: str) -> NDArray[Any]:
         """As `groups`; perhaps as numbers, however they are written."""
-        return self.groups(name, PADDED if self.model.layout.ids_as_numbers else WHOLE)
+        return self.groups(name, PADDED if self.reading.ids_as_numbers else WHOLE)
 
     def id_texts(self, name: str) -> Any:
         """Ids as an Arrow column of text, whatever the type of theirs, for whoever only tells them apart."""
         column = self.column(name)
-        if self.model.layout.ids_as_numbers:
+        if self.reading.ids_as_numbers:
             ids = with_numbers(texts_of(column), PADDED).tolist()
             return pa.array([None if id_ is None else str(id_) for id_ in ids], pa.string())
         if types.is_string(column.type) or types.is_large_string(column.type):
@@ -356,9 +366,9 @@ class Rows:
         rows = np.flatnonzero(bad)
         if len(rows):
             value = None if values is None else values[rows[:1]].tolist()[0]
-            problem = problem.format(value, "" if self.model.truth is None else self.model.truth.path)
+            problem = problem.format(value, self.reading.truth_path)
             details |= {"column": column, "problem": problem, "value": value, "fix": fix}
-            self.model.problems.in_rows(kind, self.source, self.numbers[rows].tolist(), **details)
+            self.reading.problems.in_rows(kind, self.source, self.numbers[rows].tolist(), **details)
 
 
 def number_in(text: str | None, decimal: str) -> float | None:

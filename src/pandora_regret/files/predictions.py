@@ -12,7 +12,7 @@ from pandora_regret.core.inputs import Fields, Names, noted
 from pandora_regret.files.batch import FILE, MOST_NAMED, Batch, Changes, concatenated, spelled_otherwise
 from pandora_regret.files.candidates import ListedRows
 from pandora_regret.files.classes import Columns
-from pandora_regret.files.columns import Rows, coded, regrouped
+from pandora_regret.files.columns import Reading, Rows, coded, regrouped
 from pandora_regret.files.layout import Layout
 from pandora_regret.files.source import RAISED, AllDone, NoRowsError, Problems, Source
 from pandora_regret.text import listed
@@ -53,6 +53,19 @@ class Predictions:
     def labels_apart(self) -> Names:
         """The true classes in a file of their own."""
         return () if self.truth is None else self.truth.classes
+
+    @property
+    def reading(self) -> Reading:
+        """How rows are read and checked."""
+        return Reading(
+            self.classes,
+            self.logits,
+            unlabelled=self.layout.unlabelled,
+            ids_as_numbers=self.layout.ids_as_numbers,
+            common_rows=self.layout.common_rows,
+            truth_path="" if self.truth is None else self.truth.path,
+            problems=self.problems,
+        )
 
     @property
     def grouped(self) -> bool:
@@ -121,7 +134,7 @@ class Predictions:
     def batches(self, rows: int | None = None) -> Iterator[Batch]:
         """The rows in order, at most so many at a time; some tens of megabytes of them unless said."""
         number = self.first_row
-        for some_rows in own_rows([self], [*self.columns.wanted, self.watched or ""], rows):
+        for _, some_rows in own_rows([self], [*self.columns.wanted, self.watched or ""], rows):
             yield self.batch(some_rows, number)
             number += len(some_rows.numbers)
 
@@ -174,13 +187,14 @@ class Predictions:
         """Some columns, each once, in the file's order."""
         names = {*columns} - {""}
         needed = self.columns.numbers
+        reading = self.reading
         rows = rows or min(ROWS, ELEMENTS // (1 + len(names)))
         for source in self.sources:
             start = source.first
             present = [name for name in source.kinds if name in names]
             numbers = needed - {name for name, kind in source.kinds.items() if kind == "percent"}
             for records in regrouped(source.read(present, numbers, rows), rows):
-                yield Rows(self, source, np.arange(start, start + len(records)), records)
+                yield Rows(reading, source, np.arange(start, start + len(records)), records)
                 start += len(records)
 
     def fragments(self) -> list[Predictions]:
@@ -193,23 +207,26 @@ class Predictions:
         """How many rows there are."""
         if self.only is None:
             return sum(source.count() for source in self.sources)
-        return sum(len(rows.numbers) for rows in own_rows([self], []))
+        return sum(len(rows.numbers) for _, rows in own_rows([self], []))
 
 
-def own_rows(models: Sequence[Predictions], columns: Sequence[str], rows: int | None = None) -> Iterator[Rows]:
-    """The rows of models that share their files, which are read once."""
+def own_rows(
+    models: Sequence[Predictions], columns: Sequence[str], rows: int | None = None
+) -> Iterator[tuple[Predictions, Rows]]:
+    """The rows of models that share their files, which are read once, with the model of each block."""
     first = models[0]
     by_name = {model.only: model for model in models}
     shared = "" if first.only is None else first.columns.model or ""
     for block in first.walk([*columns, shared], rows):
         if not shared:
-            yield block
+            yield first, block
             continue
         names, codes = coded(block.column(shared))
         for code, name in enumerate(names):
             own = np.flatnonzero(codes == code)
             if name in by_name and len(own):
-                yield Rows(by_name[name], block.source, block.numbers[own], block.records.take(own))
+                model = by_name[name]
+                yield model, Rows(model.reading, block.source, block.numbers[own], block.records.take(own))
 
 
 def read_all(predictions: Predictions) -> Batch:
@@ -251,11 +268,11 @@ def read_models(opened: Sequence[Predictions]) -> Iterator[Batch]:
         first = models[0]
         held = 0.0
         first.check_held(WHOLE_BATCHES * FLOAT_BYTES * len(first.columns.wanted) * first.known_rows)
-        for rows in own_rows(models, first.columns.wanted):
-            batch = rows.model.batch(rows)
+        for model, rows in own_rows(models, first.columns.wanted):
+            batch = model.batch(rows)
             held += WHOLE_BATCHES * batch.nbytes
             first.check_held(held)
-            parts[rows.model.only].append(batch)
+            parts[model.only].append(batch)
         for model in models:
             if batches := parts.pop(model.only):
                 yield concatenated(batches).check()

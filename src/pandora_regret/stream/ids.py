@@ -129,7 +129,7 @@ def check_each_once(predictions: Predictions, ids: SeenIds) -> None:
     column = predictions.watched or ""
     first_place: dict[str, tuple[Source, int]] = {}
     can_be_read_again = False
-    for rows in own_rows([predictions], [column]):
+    for _, rows in own_rows([predictions], [column]):
         can_be_read_again = True
         texts = rows.id_texts(column)
         hashes = TextBytes.of(texts).hashes()
