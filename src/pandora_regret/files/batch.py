@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,11 +28,8 @@ from pandora_regret.core.inputs import (
     row_sum_tolerance,
 )
 from pandora_regret.files.roles import BY, COSTS, GROUP, ID, LABEL, VOTES, WEIGHT, Role
-from pandora_regret.files.source import AllDone, FileError, Source
+from pandora_regret.files.source import AllDone, FileError, Problems, Source
 from pandora_regret.text import counted, listed
-
-if TYPE_CHECKING:
-    from pandora_regret.files.predictions import Predictions
 
 WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,17}))")
 PADDED = re.compile(r"(-?0*[0-9]{1,18})(?:\.0+)?")  # a whole number with zeros that say nothing
@@ -70,11 +67,29 @@ def spelled_otherwise(pairs: Sequence[tuple[str, str]], what: str, where: str) -
     return noted(f"{what}s matched", len(pairs), f"{what}s of {where} read {words}", where)
 
 
+@dataclass(frozen=True)
+class ModelFacts:
+    """What rows know of the model and the files that they are from."""
+
+    name: str
+    sources: tuple[Source, ...]
+    only: str | None  # the value of the model column, where models share a file
+    logits: bool  # whether the forecasts are logits
+    order_only: bool  # whether forecasts say in which order to look, not how likely anything is
+    recognised: AllDone  # how the files are written, and names of columns that are spelled otherwise
+    problems: Problems  # who is told what is wrong
+
+    @property
+    def path(self) -> str:
+        """The file, or the first of them."""
+        return self.sources[0].path
+
+
 @dataclass(frozen=True, eq=False)
 class Batch:
     """Some rows of one model's predictions."""
 
-    model: Predictions
+    model: ModelFacts
     classes: Names
     truth: IntArray  # (n,) column numbers; the class of most votes where there are votes
     columns: Any  # K arrays (n,), all float16, float32 or float64, numbers equally far apart

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pandora_regret.core.inputs import FloatArray, Forecast, InputError, Names, noted, quoted
 from pandora_regret.files.alignment import align, common_rows
-from pandora_regret.files.batch import Batch, blamed
+from pandora_regret.files.batch import Batch, ModelFacts, blamed
 from pandora_regret.files.classes import Columns, find_columns
 from pandora_regret.files.columns import texts_of, with_labels
 from pandora_regret.files.formats import open_source, stem_of
@@ -240,12 +240,11 @@ def inspect_models(
                 table.problems.add(table)
             progress()
     batches = [batch for result in results if result.fine for batch in result.read]
-    models = [batch.model for batch in batches]
     with together.noting("prices", () if prices is None else (prices.source,)):
         if prices is not None and batches:
-            prices.for_classes(list(dict.fromkeys(name for model in models for name in model.classes)))
+            prices.for_classes(list(dict.fromkeys(chain.from_iterable(batch.classes for batch in batches))))
     with together.noting():
-        names = unique_names(models)
+        names = unique_names([batch.model for batch in batches])
         if layout.common_rows:
             batches, _ = common_rows(batches, names)
         if batches:
@@ -320,8 +319,8 @@ def read_together(
         sentence = f"{listed(with_probabilities)} scored by order alone, too, {why}"
         done += noted("order only", len(with_probabilities), sentence)
     done += tuple(dict.fromkeys(chain.from_iterable(model.done for model in opened)))
-    for name, batch in zip(names, batches, strict=True):
-        done += (*batch.changes.done(name), *_zeros(name, batch))
+    for name, model, batch in zip(names, opened, batches, strict=True):
+        done += (*batch.changes.done(name), *_zeros(name, model, batch))
     return Together(names, batches, done)
 
 
@@ -333,7 +332,7 @@ def _truths_left_out(truth: Batch, batches: Sequence[Batch]) -> AllDone:
     return noted("truths left out", n, sentence, truth.path)
 
 
-def unique_names(opened: Sequence[Predictions]) -> list[str]:
+def unique_names(opened: Sequence[Predictions | ModelFacts]) -> list[str]:
     """Each model's own name; those that two files share are told apart by their files."""
     times = Counter(model.name for model in opened)
     names = []
@@ -350,9 +349,8 @@ def unique_names(opened: Sequence[Predictions]) -> list[str]:
     return names
 
 
-def _zeros(name: str, batch: Batch) -> AllDone:
+def _zeros(name: str, model: Predictions, batch: Batch) -> AllDone:
     """The classes that were taken as probability 0 because a file lacks them, and how often they are true."""
-    model = batch.model
     absent = [name for name, column in model.columns.column_of.items() if not column and not model.is_list]
     n = int(np.isin(batch.truth, [batch.classes.index(label) for label in absent]).sum())
     sentence = f"{name} has no {listed(absent)}: taken as probability 0, the truth of {counted(n, 'case')}"

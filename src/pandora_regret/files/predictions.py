@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import accumulate, chain, groupby
 
 import numpy as np
 
 from pandora_regret.core.inputs import Fields, Names, noted
-from pandora_regret.files.batch import FILE, MOST_NAMED, Batch, Changes, concatenated, spelled_otherwise
+from pandora_regret.files.batch import (
+    FILE,
+    MOST_NAMED,
+    Batch,
+    Changes,
+    ModelFacts,
+    concatenated,
+    spelled_otherwise,
+)
 from pandora_regret.files.candidates import ListedRows
 from pandora_regret.files.classes import Columns
 from pandora_regret.files.columns import Reading, Rows, coded, regrouped
@@ -64,6 +73,19 @@ class Predictions:
             ids_as_numbers=self.layout.ids_as_numbers,
             common_rows=self.layout.common_rows,
             truth_path="" if self.truth is None else self.truth.path,
+            problems=self.problems,
+        )
+
+    @cached_property  # each batch has it
+    def facts(self) -> ModelFacts:
+        """What rows know of their model."""
+        return ModelFacts(
+            self.name,
+            self.sources,
+            only=self.only,
+            logits=self.logits,
+            order_only=self.order_only,
+            recognised=self.recognised,
             problems=self.problems,
         )
 
@@ -152,7 +174,7 @@ class Predictions:
             forecasts = np.asarray(forecasts) / 100
         fields["id_texts"] = rows.id_texts(self.watched) if self.watched else None
         places = rows.numbers + FILE * self.sources.index(source)
-        batch = Batch(self, self.classes, truth, forecasts, first_row, places, **fields)
+        batch = Batch(self.facts, self.classes, truth, forecasts, first_row, places, **fields)
         outside = 0 if source.other is None else int(batch.outside.sum())
         changes = Changes(frozenset(rows.spelled.items()), outside, source.other or "")
         batch = replace(batch, changes=changes)
