@@ -45,7 +45,7 @@ def test_a_fault_in_week_9_is_noticed_by_week_12_though_half_of_the_labels_come_
     """Forecasts that cost a quarter more than they promise; with no option but the state, too."""
     for number, files in enumerate(write_faulty_weeks(tmp_path, 12, power=4.0), start=1):
         result = watch(state, *files, *(how if number == 1 else ()))
-        assert result.exit_code == (0 if number < 11 else result.exit_code), (number, result.stdout)
+        assert result.exit_code in ((0,) if number < 11 else (0, 3)), (number, result.stdout)
     assert result.exit_code == 3, result.stdout
     summary = json.loads(watch(state, "--json").stdout)["summary"]
     assert summary["late"] == 0
@@ -141,10 +141,7 @@ def test_roles_are_those_of_the_state(tmp_path, state):
     apart = json.loads(swapped.read_bytes())["paid"]["saved"]
     assert json.loads(state.read_bytes())["paid"]["saved"]["n"] == once["n"] + apart["n"] == 2000
     assert saved_in(state) == pytest.approx(saved_in(before) + saved_in(swapped))
-    assert (
-        " per case. " in " ".join(watch(state).stdout.splitlines()[2:])
-        or "Challenger Net: " in watch(state).stdout
-    )
+    assert watch(state).stdout.splitlines()[2].startswith("Challenger Net: saves ")
     for files, message in (
         ((f"Net2={net}", f"Flat={flat}"), "compares Flat with Net, but the files hold Net2, Flat"),
         ((f"next={net}",), "compares Flat with Net, but the files hold one model, next"),
