@@ -152,9 +152,9 @@ def test_weights_reach_the_classifier_that_takes_them(wine):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "isotonic"}, r"method is 'isotonic': pass one of 'temperature' \(one factor\)"),
+        ({"method": "isotonic"}, r"method is 'isotonic': "),
         ({"cv": 1}, "cv is 1"),
-        ({"objective": "search"}, "objective is 'search' and method is 'vector'"),
+        ({"objective": "search"}, "'search' and .*'vector'"),
     ],
 )
 def test_wrong_parameters_are_named(wine, options, message):

@@ -61,7 +61,7 @@ def test_a_monitor_of_columns_without_names_refuses_columns_with_names(forecasts
     monitor = Monitor(costs=[20.0, 5.0, 35.0])
     monitor.update([NAMES.index(name) for name in truth], p)
     monitor = Monitor.from_state(json.loads(json.dumps(monitor.state())))
-    with pytest.raises(InputError, match="has the classes covid, flu, cold, and earlier forecasts had 0, 1, 2"):
+    with pytest.raises(InputError, match="had 0, 1, 2"):
         monitor.update(truth, frame(p, ANOTHER))
 
 
@@ -74,7 +74,7 @@ def test_a_map_is_of_classes_not_of_columns(forecasts, tmp_path):
     with pytest.raises(InputError, match="other classes"):
         map_.predict_proba(p, labels=["flu", "cold", "mumps"])
     path.write_text(path.read_text().replace("pandora-map/1", "pandora-map/9"))
-    with pytest.raises(InputError, match="its schema is not 'pandora-map/1'"):
+    with pytest.raises(InputError, match="not 'pandora-map/1'"):
         load_map(path)
 
 
@@ -120,5 +120,5 @@ class TestPredictionStore:
         with monkeypatch.context() as other:
             other.setattr(store, "SCHEMA", "pandora-predictions/9")
             stores[0].save("one", np.full((60, 3), 1 / 3))
-        with pytest.raises(InputError, match="is of the kind pandora-predictions/9"):
+        with pytest.raises(InputError, match="pandora-predictions/9"):
             stores[0].load("one")

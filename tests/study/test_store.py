@@ -63,9 +63,9 @@ def test_what_is_merely_improbable_does_not_become_impossible(store):
     ("values", "logits", "words"),
     [
         (np.full((4, 3), np.nan), False, "'bad' row 0 contains nan"),
-        (np.full((3, 3), 1 / 3), False, "has 3 rows but the store has 4 labels"),
-        (np.full((4, 2), 0.5), False, "3 entries but the prediction of 'bad' has 2 columns"),
-        (np.full((4, 3), 1e300), True, "has inf as its largest logit"),  # in float32
+        (np.full((3, 3), 1 / 3), False, "3 rows .*4 labels"),
+        (np.full((4, 2), 0.5), False, "3 entries .*2 columns"),
+        (np.full((4, 3), 1e300), True, "inf .*largest logit"),  # in float32
         (np.full((4, 3), 0.334, np.float16), False, "not to 1 within 0.00035"),  # good for a half, not for a float
     ],
 )
@@ -78,9 +78,9 @@ def test_what_cannot_be_scored_is_not_stored(store, values, logits, words):
 
 
 def test_loading_what_is_not_there_says_why(store):
-    with pytest.raises(InputError, match=r"has no predictions of 'third': it failed \(it gave NaN\)"):
+    with pytest.raises(InputError, match=r"'third': .*\(it gave NaN\)"):
         store.load("third")
-    with pytest.raises(InputError, match="has no predictions of 'other': choose from first, second"):
+    with pytest.raises(InputError, match=r"'other': .*first, second"):
         store.load("other")
 
 
@@ -92,7 +92,7 @@ def test_an_existing_store_is_continued_only_with_the_same_labels(store):
         (TRUTH[:3], CLASSES, "truth 0 of 4 is 0, here 0 of 3"),
         ([0, 2, 2, 0], CLASSES, "truth 2 of 4 is 1, here 2 of 4"),
     ]:
-        with pytest.raises(InputError, match=f"is a store of other data: {words}"):
+        with pytest.raises(InputError, match=f"other data: {words}"):
             Store.create(store.folder, truth, classes)
 
 

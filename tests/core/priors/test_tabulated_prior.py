@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from refusals import refused
 from scipy import integrate, stats
 
 from pandora_regret.core.inputs.numbers import InputError, InputTypeError
@@ -148,18 +149,18 @@ def test_strictly_proper_where_costs_can_be_arbitrarily_small_or_large(dist, str
 
 @pytest.mark.parametrize("dist", [None, 2.0, "gamma", stats.gamma, stats.poisson(3.0), stats.norm.pdf])
 def test_refuses_what_is_not_a_frozen_continuous_distribution(dist):
-    with pytest.raises(InputTypeError, match=r"dist must be a frozen scipy\.stats distribution"):
+    with refused(InputTypeError, argument="dist", says="frozen"):
         FromScipy(dist)
 
 
 @pytest.mark.parametrize(
     ("dist", "message"),
     [
-        (stats.norm(5, 1), r"norm\(5, 1\), which starts at -inf .* costs are positive"),
-        (stats.pareto(1.0), "has mean inf: .* their mean is finite"),
+        (stats.norm(5, 1), r"norm\(5, 1\), .* -inf "),
+        (stats.pareto(1.0), "pareto.* has mean inf"),
         (stats.lognorm(s=40.0), "has mean inf"),
-        (stats.gamma(-1.0), "one number for each parameter"),
-        (stats.gamma([1.0, 2.0]), "one number for each parameter"),
+        (stats.gamma(-1.0), "for each parameter"),
+        (stats.gamma([1.0, 2.0]), "for each parameter"),
     ],
 )
 def test_refuses_distributions_that_are_no_costs(dist, message):
