@@ -90,7 +90,8 @@ class ReadsForecasts(NamesLikeliest, BaseEstimator):  # type: ignore[misc]
     def _labelled(self, X: Any, y: Any, sample_weight: Any) -> Forecast:
         """Forecasts and their truth, to fit on; says what the columns stand for."""
         check_row_order(X=X, y=y, sample_weight=sample_weight)
-        labels, shape = self.labels, read_array(y, "y").shape
+        labels = self.labels
+        shape = read_array(y, "y").shape
         options: Fields = {"dtype": FLOATS, "ensure_all_finite": False, "ensure_min_features": 2}
         if is_frame(X):
             listed, labels = read_columns(X, None if labels is None else read_labels(labels), "X")
@@ -137,7 +138,8 @@ class Scaling(ReadsForecasts):
         """Fit the map to forecasts X, (N, K), and the true classes y, as in `pandora_regret`."""
         rows, self._level = log_probabilities(self._labelled(X, y, sample_weight))
         fitted = self._fitted_map(rows)
-        self.factors_, self.shifts_ = fitted.factors, fitted.shifts
+        self.factors_ = fitted.factors
+        self.shifts_ = fitted.shifts
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -339,7 +341,8 @@ class PriorShift(ReadsForecasts):
         forecast = self._labelled(X, y, sample_weight).check()
         counts = np.bincount(forecast.truth, forecast.weights, forecast.n_classes)
         self.source_prior_ = counts / counts.sum()
-        self.target_prior_, self.rounds_ = self.source_prior_, 0
+        self.target_prior_ = self.source_prior_
+        self.rounds_ = 0
         if self.target_prior is not None:
             listed = by_name(self.target_prior, self._columns, "target_prior")
             target = read_probabilities([listed], labels=self._columns, name="target_prior").check()
@@ -440,11 +443,9 @@ class CalibratedSearch(NamesLikeliest, _RoutingNotSupportedMixin, MetaEstimatorM
         if sample_weight is not None and has_fit_parameter(self.estimator, "sample_weight"):
             fit_params["sample_weight"] = np.asarray(sample_weight)
         if frozen:
-            self.estimator_, seen, forecasts = (
-                self.estimator,
-                np.arange(len(y)),
-                self._forecasts(self.estimator, X),
-            )
+            self.estimator_ = self.estimator
+            seen = np.arange(len(y))
+            forecasts = self._forecasts(self.estimator, X)
         else:
             seen, forecasts = self._out_of_fold(X, y, fit_params, groups)
             self.estimator_ = clone(self.estimator).fit(X, y, **fit_params)
@@ -478,7 +479,8 @@ class CalibratedSearch(NamesLikeliest, _RoutingNotSupportedMixin, MetaEstimatorM
                 problem = f"cv is {self.cv} and {unit} = {most}: cross-validation needs at least 2 of both"
                 raise InputError(problem, fix="pass more, or FrozenEstimator(estimator) if it is fitted already")
             truth = np.unique(y, return_inverse=True)[1]
-            cv, groups = PredefinedSplit(deal(truth, min(int(self.cv), most), groups=numbered)), None
+            cv = PredefinedSplit(deal(truth, min(int(self.cv), most), groups=numbered))
+            groups = None
         else:
             cv = check_cv(self.cv, y, classifier=True)
         parts = Parallel(n_jobs=self.n_jobs)(
@@ -497,9 +499,11 @@ class CalibratedSearch(NamesLikeliest, _RoutingNotSupportedMixin, MetaEstimatorM
     def _forecasts(self, model: Any, X: Any) -> FloatArray:
         """Probabilities or logits, one column for every class; one that the model does not know is impossible."""
         if hasattr(model, "predict_proba"):
-            table, impossible = np.asarray(model.predict_proba(X)), 0.0
+            table = np.asarray(model.predict_proba(X))
+            impossible = 0.0
         else:
-            table, impossible = np.asarray(model.decision_function(X)), -np.inf
+            table = np.asarray(model.decision_function(X))
+            impossible = -np.inf
             table = np.stack([np.zeros_like(table), table], axis=1) if table.ndim == 1 else table
         if table.shape[1] != len(model.classes_):
             problem = f"decision_function has {table.shape[1]} columns for {len(model.classes_)} classes"

@@ -20,11 +20,14 @@ from pandora_regret.core.scores import mean_or_rows
 MOST_ITERATIONS = 500
 AT_ONCE = 4096  # rows, so that temporaries stay in the cache
 MANY_CLASSES = 30  # beyond so many a matrix is slow to fit, and has little to gain
-TOLERANCE, MOST_ROUNDS = 1e-8, 1000  # of EM
-COLDEST, HOTTEST = 1e-3, 1e3  # temperatures; separable data would ask for 0, useless forecasts for infinity
+TOLERANCE = 1e-8  # of EM
+MOST_ROUNDS = 1000
+COLDEST = 1e-3  # temperatures; separable data would ask for 0, useless forecasts for infinity
+HOTTEST = 1e3
 LAST_STEP = 1e-5  # relative; where steps square, what is left after it is 1e-10
 SHORT_STEP = 0.02  # relative; what is left after it is some 1e-6
-ONE_IN, FEWEST = 16, 4096  # where rows are many, one in so many finds where to start, but no fewer than these
+ONE_IN = 16  # where rows are many, one in so many finds where to start, but no fewer than these
+FEWEST = 4096
 MOST_PASSES = 100
 HALF_A_ROW = 0.5  # what a class that never is the truth counts as, so that its frequency has a logarithm
 NOT_SHRINKING = 0.9  # a Newton step this long beside the one before creeps towards a minimum at infinity
@@ -68,7 +71,8 @@ def log_probabilities(forecast: Forecast, level: float | None = None) -> tuple[F
     level = float(lowest.min() - np.log(2)) if level is None else level
     if not possible.all():
         scores = np.where(possible, scores, np.minimum(level, lowest - np.log(2)))
-    read_as, numbers = forecast.read_as or forecast.values.dtype, np.arange(len(forecast))  # faster to take from
+    read_as = forecast.read_as or forecast.values.dtype  # faster to take from
+    numbers = np.arange(len(forecast))
     scored = replace(forecast, values=scores.T, logits=True, checked=True, read_as=read_as, numbers=numbers)
     return scored, level
 
@@ -164,11 +168,13 @@ def fitted_map(
 
     whole = rows.each_weight.sum()
     middle = (rows.values.T @ rows.each_weight / whole)[:, None]
-    centred, centre = replace(rows, values=rows.values - middle.T), Map(plain.factors, plain(middle)[:, 0])
+    centred = replace(rows, values=rows.values - middle.T)
+    centre = Map(plain.factors, plain(middle)[:, 0])
     strengths = np.full(centre.factors.shape, penalties.off_diagonal)
     strengths[np.diag_indices(rows.n_classes) if strengths.ndim == 2 else slice(None)] = penalties.diagonal
     of_shifts = np.full(rows.n_classes, penalties.intercept)
-    start, strength = centre.flat, Map(strengths, of_shifts).flat / whole
+    start = centre.flat
+    strength = Map(strengths, of_shifts).flat / whole
 
     def as_map(parameters: FloatArray) -> Map:
         factors, shifts = np.split(parameters, [centre.factors.size])
@@ -212,11 +218,15 @@ def warranted_map(rows: Forecast) -> Map:
 
 def _log_loss(map_: Map, rows: Forecast) -> tuple[float, Map]:
     """The mean log loss of the mapped scores, and its derivative in the map."""
-    loss, factors, shifts = 0.0, np.zeros_like(map_.factors), np.zeros_like(map_.shifts)
+    loss = 0.0
+    factors = np.zeros_like(map_.factors)
+    shifts = np.zeros_like(map_.shifts)
     each_weight = rows.each_weight
     for first in range(0, len(rows), AT_ONCE):
         part = slice(first, first + AT_ONCE)
-        scores, truth, weights = rows.values.T[:, part], rows.truth[part], each_weight[part]
+        scores = rows.values.T[:, part]
+        truth = rows.truth[part]
+        weights = each_weight[part]
         own = truth, np.arange(len(truth))
         mapped = map_(scores)
         mapped -= mapped.max(axis=0)
@@ -242,10 +252,14 @@ def adjusted_frequencies(
 
     EM (Saerens and others, 2002): adjust the forecasts to the frequencies, take their mean as the frequencies.
     """
-    target, rounds, moved = source, 0, np.inf
+    target = source
+    rounds = 0
+    moved = np.inf
     while moved > tolerance and rounds < most_rounds:
         mean = np.average(adjusted(table, source, target), axis=0, weights=weights)
-        moved, target, rounds = float(np.abs(mean - target).max()), mean, rounds + 1
+        moved = float(np.abs(mean - target).max())
+        target = mean
+        rounds += 1
     return target, rounds
 
 
@@ -272,7 +286,8 @@ def out_of_fold_inverse_temperatures(rows: Forecast, fold: IntArray) -> FloatArr
     From the best of all rows that is mostly a short way, for which one step of Newton's method will do, with the
     curvature half way.
     """
-    start, folds = best_inverse_temperature(rows), np.unique(fold)
+    start = best_inverse_temperature(rows)
+    folds = np.unique(fold)
     further = (1 + SHORT_STEP) * start
     (slopes, curvatures), (_, beyond) = (
         [each.sum() - np.bincount(fold, each)[folds] for each in derivatives(rows, x)] for x in (start, further)
@@ -314,10 +329,12 @@ def derivatives(rows: Forecast, inverse_temperature: float) -> FloatArray:
     """The first two derivatives in 1 / T of each row's log loss, (2, N): cumulants under the forecast."""
     out = np.empty((2, len(rows)))
     for some in row_slices(*rows.values.shape):
-        scores, truth = rows.values.T[:, some], rows.truth[some]
+        scores = rows.values.T[:, some]
+        truth = rows.truth[some]
         gaps = scores - scores.max(axis=0)
         odds = np.exp(inverse_temperature * gaps)
-        total, weighted = odds.sum(axis=0), odds * gaps
+        total = odds.sum(axis=0)
+        weighted = odds * gaps
         mean = weighted.sum(axis=0) / total
         out[0, some] = mean - gaps[truth, np.arange(len(truth))]
         out[1, some] = (weighted * gaps).sum(axis=0) / total - mean * mean
@@ -331,7 +348,8 @@ def _newton(rows: Forecast, start: float) -> float:
     bracket's geometric middle.
     """
     low, high = ends = 1 / HOTTEST, 1 / COLDEST
-    x, last = start, np.inf
+    x = start
+    last = np.inf
     for passes in range(MOST_PASSES):
         slope, curvature = (float(each.sum()) for each in derivatives(rows, x))
         if passes == 0 and slope == curvature == 0:
@@ -340,7 +358,8 @@ def _newton(rows: Forecast, start: float) -> float:
         target = x - slope / curvature if curvature > 0 else np.inf
         if not low <= target <= high or abs(target - x) > NOT_SHRINKING * last:
             target = float(np.sqrt(low * high))
-        last, x = abs(target - x), target
+        last = abs(target - x)
+        x = target
         if last <= LAST_STEP * x:
             break
     return next((end for end in ends if abs(x - end) <= 2 * LAST_STEP * end), x)

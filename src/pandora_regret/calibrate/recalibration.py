@@ -94,7 +94,8 @@ class RecalibrationMap:
     ) -> RecalibrationMap:
         """A map that was fitted to a forecast."""
         factors = [tuple(row) if isinstance(row, list) else row for row in map_.factors.tolist()]
-        classes, shifts = tuple(map(str, forecast.labels)), tuple(map_.shifts.tolist())
+        classes = tuple(map(str, forecast.labels))
+        shifts = tuple(map_.shifts.tolist())
         return cls(classes, method, objective, tuple(factors), shifts, zero, forecast.n_cases)
 
     @property
@@ -154,7 +155,8 @@ def load_map(path: str | os.PathLike[str]) -> RecalibrationMap:
         fix = "pandora recalibrate writes them"
         raise InputError(f"is no map: its schema is not {SCHEMA!r}", place=place, fix=fix)
     loaded = from_plain(RecalibrationMap, plain, place)
-    k, shape = len(loaded.classes), np.shape(np.asarray(loaded.factors, dtype=object))
+    k = len(loaded.classes)
+    shape = np.shape(np.asarray(loaded.factors, dtype=object))
     if len(set(loaded.classes)) != k or k < 2 or shape not in ((k,), (k, k)) or len(loaded.shifts) != k:
         raise InputError(
             f"has {k} classes, factors {shape} and {len(loaded.shifts)} shifts: they differ", place=place
@@ -251,13 +253,12 @@ def recalibrate(
     """
     forecast = read_forecast(y_true, y_proba, labels, sample_weight, logits, normalise)
     prior, forecast = priced(forecast, prior, costs)
-    method, level = read_choice(method, "method", METHODS), read_level(level)
+    method = read_choice(method, "method", METHODS)
+    level = read_level(level)
     by = prior if read_objective(objective, method) == "search" else None
-    units, weights, (rows, zero) = (
-        read_groups(groups, forecast.n_cases),
-        weights_of(forecast),
-        log_probabilities(forecast),
-    )
+    units = read_groups(groups, forecast.n_cases)
+    weights = weights_of(forecast)
+    rows, zero = log_probabilities(forecast)
     later, fold = out_of_fold(forecast, method, by, folds, seed, units)
     own, then = (row_costs(each, prior) for each in (forecast, later))
     cost, recalibrated, saved = (
@@ -423,7 +424,8 @@ def out_of_fold(
     """
     rows, _ = log_probabilities(forecast)
     fold = folds_of_cases(rows, folds, seed, groups)
-    of_rows, scores = rows.per_row(fold), np.empty_like(rows.values)
+    of_rows = rows.per_row(fold)
+    scores = np.empty_like(rows.values)
     if method == "temperature" and prior is None:
         scores = rows.values * out_of_fold_inverse_temperatures(rows, of_rows)[:, None]
     else:
@@ -529,11 +531,15 @@ def decompose(
     """
     forecast = read_forecast(y_true, y_proba, labels, sample_weight, logits, normalise)
     prior, forecast = priced(forecast, prior, costs)
-    method, level = read_choice(method, "method", CHOICES), read_level(level)
-    units, own, weights = read_groups(groups, forecast.n_cases), row_costs(forecast, prior), weights_of(forecast)
+    method = read_choice(method, "method", CHOICES)
+    level = read_level(level)
+    units = read_groups(groups, forecast.n_cases)
+    own = row_costs(forecast, prior)
+    weights = weights_of(forecast)
     # A map must be warranted by what is independent, so weights are made to sum to the number of such units: rows
     # of one group count as one, and rows of unequal weights as the number of equal ones that would say as much.
-    rows, independent = log_probabilities(forecast)[0], effective_number(within(weights, units) / weights.sum())
+    rows = log_probabilities(forecast)[0]
+    independent = effective_number(within(weights, units) / weights.sum())
     rows = replace(rows, weights=rows.each_weight * (independent / weights.sum()))
     all_alike = (np.ptp(rows.values, axis=0) <= SAME).all()
     method = "frequencies" if all_alike else method
@@ -551,7 +557,8 @@ def decompose(
         Where a map changes nothing, or knows nothing but the frequencies, its costs are those of the forecasts or
         of the frequencies to the last bit: no rounding shows up as a saving.
         """
-        unchanged, (shares, table) = np.zeros(len(rows)), np.empty((2, *forecast.values.shape))
+        unchanged = np.zeros(len(rows))
+        shares, table = np.empty((2, *forecast.values.shape))
         for inside, (frequencies, map_) in fitted:
             shares[inside] = table[inside] = frequencies
             if map_.factors.any():

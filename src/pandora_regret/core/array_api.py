@@ -156,7 +156,8 @@ def _read(y_true: Array, y_proba: Array) -> tuple[Namespace, Array, Array]:
     """
     from array_api_compat import array_namespace
 
-    xp, shape = array_namespace(y_proba), tuple(y_proba.shape)
+    xp = array_namespace(y_proba)
+    shape = tuple(y_proba.shape)
     if len(shape) != 2 or shape[1] < 2 or tuple(y_true.shape) not in (shape[:1], shape):
         raise InputError(
             f"y_true has shape {tuple(y_true.shape)} and y_proba has shape {shape}: pass one class per row, (N,), "

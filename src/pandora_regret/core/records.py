@@ -176,7 +176,8 @@ def _check_numbers(value: Any, place: str) -> None:
 
 def _options(kind: Any) -> list[Any]:
     """The kinds of a union, each without what annotates it."""
-    origin, arguments = get_origin(kind), get_args(kind)
+    origin = get_origin(kind)
+    arguments = get_args(kind)
     if origin in (Union, UnionType):
         return [option for each in arguments for option in _options(each)]
     return _options(arguments[0]) if origin is Annotated else [kind]
@@ -185,7 +186,8 @@ def _options(kind: Any) -> list[Any]:
 def _parts(kind: Any, value: Any) -> Iterator[tuple[str | int, Any, Any]]:
     """What a value is made of: key or number, the type promised for it, and the part itself."""
     for option in _options(kind):
-        origin, arguments = get_origin(option), get_args(option)
+        origin = get_origin(option)
+        arguments = get_args(option)
         if is_dataclass(option) and isinstance(value, Mapping):
             hints = get_type_hints(option, include_extras=True)
             yield from ((key, hints[key], part) for key, part in value.items() if key in hints)

@@ -356,7 +356,8 @@ def mean_or_rows(forecast: Forecast, scored: Iterable[tuple[Forecast, FloatArray
     """One value per case, or their weighted mean, from a forecast's rows and their values, some at a time."""
     if per_instance:
         return forecast.per_case(np.concatenate([_numbers(rows, values) for rows, values in scored]))
-    total, weight = Sum(), Sum()
+    total = Sum()
+    weight = Sum()
     for rows, values in scored:
         if rows.weights is not None:  # an infinite value without weight is nothing
             values = rows.weights * np.where(rows.weights > 0, values, 0.0)
@@ -376,7 +377,8 @@ def _numbers(rows: Forecast, values: FloatArray) -> FloatArray:
 
 
 def _tally_of_costs(forecast: Forecast, prior: Prior) -> Tally:
-    tally, costs = Tally(forecast.n_classes), []
+    tally = Tally(forecast.n_classes)
+    costs = []
     for rows, wasted, classes, sums in wasted_pairs(forecast, prior):
         tally.pairs.add(sums, index=classes)
         costs.append(_numbers(rows, unavoidable_costs(rows, prior) + wasted))

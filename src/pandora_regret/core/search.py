@@ -185,7 +185,9 @@ def simulate_search(
     """
     forecast = read_forecast(y_true, y_proba, labels, sample_weight, logits, normalise).check()
     prior, forecast = priced(forecast, prior, costs, max_costs)
-    mean, rng, weight = Means(), read_seed(seed), forecast.each_weight.sum()
+    mean = Means()
+    rng = read_seed(seed)
+    weight = forecast.each_weight.sum()
     for batch in row_slices(read_count(draws, "draws"), forecast.n_classes):
         unit_costs = prior.sample(batch.stop - batch.start, forecast.n_classes, rng)
         mean.add(simulated_totals(forecast, unit_costs) / weight)

@@ -20,14 +20,17 @@ class Sum:
     """A sum of arrays of one shape that also carries what rounding lost."""
 
     def __init__(self, shape: tuple[int, ...] = ()) -> None:
-        self.high, self.low = np.zeros(shape), np.zeros(shape)
+        self.high = np.zeros(shape)
+        self.low = np.zeros(shape)
 
     def add(self, term: Any, index: Any = ...) -> None:
         """Add a term, to some entries only if `index` names them."""
-        high, total = self.high[index], self.high[index] + term
+        high = self.high[index]
+        total = self.high[index] + term
         with np.errstate(invalid="ignore"):
             lost = np.where(np.abs(high) >= np.abs(term), (high - total) + term, (term - total) + high)
-        self.high[index], self.low[index] = total, self.low[index] + np.where(np.isfinite(total), lost, 0.0)
+        self.high[index] = total
+        self.low[index] = self.low[index] + np.where(np.isfinite(total), lost, 0.0)
 
     def merge(self, other: Sum) -> None:
         """Add another sum."""
@@ -45,7 +48,8 @@ class Means:
 
     def __init__(self, shape: tuple[int, ...] = ()) -> None:
         self.count = 0  # rows of positive weight
-        self.weight, self.total = Sum(), Sum(shape)  # sums of w and of w x
+        self.weight = Sum()  # sums of w and of w x
+        self.total = Sum(shape)
         self._centre = np.zeros(shape)
         self._moments = np.zeros((3, *shape))  # sums of w^2, w^2 (x - centre), w^2 (x - centre)^2
 
@@ -54,13 +58,16 @@ class Means:
         """One batch: its rows lie along the last axis."""
         weights = np.ones(values.shape[-1]) if weights is None else weights
         if not weights.all():
-            values, weights = values[..., weights > 0], weights[weights > 0]
+            values = values[..., weights > 0]
+            weights = weights[weights > 0]
         if not len(weights):
             return cls(values.shape[:-1])
-        total, weight = (weights * values).sum(axis=-1), weights.sum()
+        total = (weights * values).sum(axis=-1)
+        weight = weights.sum()
         with np.errstate(invalid="ignore"):  # an infinite score has no spread
             pull = weights * (values - (total / weight)[..., None])
-            drift, spread = (weights * pull).sum(axis=-1), (pull * pull).sum(axis=-1)  # BLAS would keep cores busy
+            drift = (weights * pull).sum(axis=-1)  # BLAS would keep cores busy
+            spread = (pull * pull).sum(axis=-1)
         second = np.full(drift.shape, (weights**2).sum())
         return cls.of_sums(len(weights), weight, total, total / weight, np.array([second, drift, spread]))
 
@@ -69,8 +76,11 @@ class Means:
         cls, count: int, weight: float, total: FloatArray, centre: FloatArray, moments: FloatArray
     ) -> Self:
         """From what a compiled loop has summed: w, w x, and ``w^2 (x - centre)^k`` for k = 0, 1, 2."""
-        tally, batch = cls(total.shape), cls(total.shape)
-        batch.count, batch._centre, batch._moments = count, centre, moments
+        tally = cls(total.shape)
+        batch = cls(total.shape)
+        batch.count = count
+        batch._centre = centre
+        batch._moments = moments
         batch.weight.add(weight)
         batch.total.add(total)
         tally.merge(batch)  # which centres it on its mean
@@ -137,7 +147,8 @@ class Tally:
     """
 
     def __init__(self, n_classes: int) -> None:
-        self.cost, self.realised = Means(), Means()
+        self.cost = Means()
+        self.realised = Means()
         self.pairs = Sum((n_classes, n_classes))
 
     def merge(self, other: Tally) -> Self:

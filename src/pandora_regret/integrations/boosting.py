@@ -103,7 +103,8 @@ class SearchObjective:
         _, costs = read_prices(None, self.costs, forecast.labels, len(forecast))
         parts = []
         for block in forecast.with_costs(costs).blocks():
-            base, itself = costs_of(block), (np.arange(len(block)), block.truth)
+            base = costs_of(block)
+            itself = (np.arange(len(block)), block.truth)
             part = base * beta_loss_slope(log_odds(block), self.alpha) / -base.mean()
             part[itself] = 0.0
             part[itself] = -part.sum(axis=1)
@@ -239,7 +240,8 @@ def _read(first: Any, second: Any, sample_weight: Any, labels: Any, logits: bool
     """
     if hasattr(second, "get_label"):
         first, second, sample_weight = second.get_label(), first, second.get_weight()
-    y, raw = np.asarray(first), np.asarray(second)
+    y = np.asarray(first)
+    raw = np.asarray(second)
     numbers = y.astype(np.intp)  # both libraries keep labels as floats
     weights = None if sample_weight is None or len(sample_weight) == 0 else sample_weight
     forecast = read_probabilities(_table(raw, logits), labels, weights, logits)

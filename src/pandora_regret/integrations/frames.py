@@ -188,7 +188,8 @@ def score_frame(
     """
     names = _listed(metrics)
     scored = with_scores(frame, classes, label=label, alpha=alpha, costs=costs, metrics=names)
-    rows, columns = nw.from_native(scored), _listed(by)
+    rows = nw.from_native(scored)
+    columns = _listed(by)
     summaries = [nw.col(name).mean() for name in names]
     summaries += [nw.col(name).std().alias(f"{name}_se") for name in names]
     summaries += [nw.col(names[0]).count().alias("count"), nw.len().alias("not_scored")]
@@ -252,7 +253,8 @@ class _Scores:
         if len({*names, label}) <= max(len(names), 2) or not all(isinstance(name, str) for name in names):
             fix = "pass two or more names of columns, each once, without that of the label"
             raise InputError(argument="classes", value=names, fix=fix)
-        self.classes, self.label = names, label
+        self.classes = names
+        self.label = label
         self.prior = Beta(alpha)
         base = read_prices(self.prior, costs, names)[1] if priced else None
         self.costs: list[float] = [1.0] * len(names) if base is None else base.tolist()
@@ -292,7 +294,8 @@ class _Scores:
         elif metric == "log_loss":
             score = _minus_log(truth.probability)
         else:
-            share, alike = self.prior.loss_to_share, len({*self.costs}) == 1
+            share = self.prior.loss_to_share
+            alike = len({*self.costs}) == 1
             priced = zip(self.classes, self.costs, strict=True)
             losses = (self._loss(truth, name, None if alike else cost) * cost for name, cost in priced)
             score = (truth.cost * (1 - share) + reduce(add, losses) * share) * self.prior.mean
@@ -300,12 +303,18 @@ class _Scores:
 
     def _loss(self, truth: _Truth, name: str, cost: float | None = None) -> Expr:
         """``L(q_i / q_j)``, without a cost ``L(p_i / p_j)``; of two impossible classes the costs alone decide."""
-        theirs, ours = nw.col(name).cast(nw.Float64), truth.probability
-        ratio, inverse, impossible = ours / theirs, theirs * truth.inverse, nw.lit(1.0)  # a tie is worth 1
+        theirs = nw.col(name).cast(nw.Float64)
+        ours = truth.probability
+        ratio = ours / theirs  # a tie is worth 1
+        inverse = theirs * truth.inverse
+        impossible = nw.lit(1.0)
         if cost is not None:
-            per_ours, per_theirs = truth.inverse_cost * cost, truth.cost * (1 / cost)  # C_j / C_i and C_i / C_j
-            ratio, inverse = ratio * per_ours, inverse * per_theirs
-            theirs, ours = theirs * (1 / cost), ours * truth.inverse_cost
+            per_ours = truth.inverse_cost * cost  # C_j / C_i and C_i / C_j
+            per_theirs = truth.cost * (1 / cost)
+            ratio = ratio * per_ours
+            inverse = inverse * per_theirs
+            theirs = theirs * (1 / cost)
+            ours = ours * truth.inverse_cost
             impossible = self._choose(per_theirs, nw.lit(1.0), self._behind(per_ours), self._ahead(per_theirs))
         ahead = nw.when(truth.inverse > 0).then(self._ahead(inverse)).otherwise(impossible)
         return self._choose(theirs, ours, self._behind(ratio), ahead)

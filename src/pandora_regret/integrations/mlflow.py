@@ -43,7 +43,8 @@ def log_comparison(comparison: Comparison, *, folder: str = "pandora", page: boo
     mlflow = import_optional("mlflow", extra="mlflow")
     names: list[str] = []
     for row in comparison.table():
-        name, rank = NOT_ALLOWED.sub("_", row.pop("model")), row.pop("rank")
+        name = NOT_ALLOWED.sub("_", row.pop("model"))
+        rank = row.pop("rank")
         names.append(f"{name} {rank}" if name in names else name)  # names made alike are told apart by rank
         mlflow.log_metrics({f"{names[-1]}/{key}": value for key, value in row.items() if value is not None})
     mlflow.set_tag("pandora.verdict", comparison.verdict.sentences[0])
@@ -87,7 +88,8 @@ def make_metrics(
     """
     mlflow = import_optional("mlflow", extra="mlflow")
     labelled: Fields = {"labels": list(classes), "per_instance": True}
-    kind, level = Parameter.POSITIONAL_OR_KEYWORD, read_level(level)
+    kind = Parameter.POSITIONAL_OR_KEYWORD
+    level = read_level(level)
     wanted = [Parameter(name, kind) for name in ("predictions", "targets")]
     wanted += [Parameter(name, kind, default=None) for name in column_mapping(classes)]
 

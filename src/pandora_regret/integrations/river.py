@@ -42,7 +42,9 @@ class MeanSearchCost(metrics.base.MeanMetric, metrics.base.MultiClassMetric):
 
     def __init__(self, classes: Sequence[Any], costs: Any = None, prior: Prior | None = None) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.classes, self.costs, self.prior = classes, costs, prior
+        self.classes = classes
+        self.costs = costs
+        self.prior = prior
 
     def _eval(self, y_true: Any, y_pred: Mapping[Any, float]) -> float:
         row = as_row(y_pred, self.classes)
@@ -82,7 +84,9 @@ class OverpayDetector(base.DriftDetector):
         level: float = 0.05,
     ) -> None:
         super().__init__()
-        self.classes, self.costs, self.prior = classes, costs, prior
+        self.classes = classes
+        self.costs = costs
+        self.prior = prior
         self.level = level
         self._reset()
 

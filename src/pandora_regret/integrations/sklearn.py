@@ -28,7 +28,8 @@ class ForecastScorer(_BaseScorer):  # type: ignore[misc]
         super().__init__(score, -1, options, "predict_proba")
 
     def _score(self, method_caller: Any, estimator: Any, X: Any, y_true: Any, **metadata: Any) -> float:
-        trained_on, y_true = estimator.classes_.tolist(), np.asarray(y_true)
+        trained_on = estimator.classes_.tolist()
+        y_true = np.asarray(y_true)
         if len(trained_on) <= 2:  # of two columns scikit-learn hands on one, and 1 - p loses a small other
             table = np.asarray(estimator.predict_proba(X))
         else:

@@ -24,7 +24,10 @@ def add_aurocs(order, scores, truth, weights, areas, defined):
                 if n == len(truth) - 1 or scores[k, n] != scores[k, n + 1]:
                     right += level * (below + tied / 2)
                     wrong += tied * (above + level / 2)
-                    above, below, level, tied = above + level, below + tied, 0.0, 0.0
+                    above = above + level
+                    below = below + tied
+                    level = 0.0
+                    tied = 0.0
             if right + wrong > 0:  # not their product: where nothing is wrong, the area is 1 to the last digit
                 areas[r] += right / (right + wrong)
                 defined[r] += 1

@@ -171,8 +171,10 @@ class Metric:
             return of_each
         if self.counts is not None:
             every = np.arange(n_classes)
-            true, predicted = truth[:, None] == every, proba.argmax(axis=2)[..., None] == every
-            occurs, named = weighted_means(true[None], weights), weighted_means(predicted, weights)
+            true = truth[:, None] == every
+            predicted = proba.argmax(axis=2)[..., None] == every
+            occurs = weighted_means(true[None], weights)
+            named = weighted_means(predicted, weights)
             return self.counts(occurs, named, weighted_means(true * predicted, weights))
         stacked = read_labelled(np.tile(truth, n_models), proba.reshape(-1, n_classes))
         numbers = np.tile(np.arange(n_rows), n_models)
@@ -201,7 +203,8 @@ class Metric:
         self._check_shape(rows, (len(forecast), *columns), "rows")
         if np.isnan(rows).any():
             row = forecast.numbers[int(np.argwhere(np.isnan(rows))[0, 0])]
-            problem, fix = f"makes metric {self.key!r} NaN", "define the metric there; inf is allowed"
+            problem = f"makes metric {self.key!r} NaN"
+            fix = "define the metric there; inf is allowed"
             raise InputError(problem, argument=forecast.name, row=int(row), fix=fix)
         return rows
 

@@ -176,14 +176,16 @@ def class_f1(occurs: FloatArray, named: FloatArray, right: FloatArray) -> FloatA
 
 def macro_f1_gradient(occurs: FloatArray, named: FloatArray, right: FloatArray) -> FloatArray:
     """Derivatives by `occurs`, `named` and `right`, (3, K), while the classes that count stay the same."""
-    size, counted = np.where(occurs + named > 0, occurs + named, np.inf), (occurs + named > 0).sum()
+    size = np.where(occurs + named > 0, occurs + named, np.inf)
+    counted = (occurs + named > 0).sum()
     loss = -2 * right / size**2
     return np.asarray(np.stack([loss, loss, 2 / size]) / counted)
 
 
 def top_label_errors(truth: IntArray, proba: FloatArray) -> FloatArray:
     """Right or not minus confidence, in the column of the confidence's bin: [0, 1/15), ..., [14/15, 1]."""
-    confidence, predicted = proba.max(axis=1), proba.argmax(axis=1)
+    confidence = proba.max(axis=1)
+    predicted = proba.argmax(axis=1)
     bins = np.minimum((confidence * BINS).astype(np.intp), BINS - 1)
     return np.asarray(np.eye(BINS)[bins] * ((predicted == truth) - confidence)[:, None])
 
@@ -225,7 +227,8 @@ def macro_auroc(truth: IntArray, proba: FloatArray, weights: FloatArray) -> Floa
 _score = partial(Metric, bounds=(0.0, np.inf))
 _share = partial(Metric, unit="share", bounds=(0.0, 1.0))
 _cost = partial(Metric, unit="money", bounds=(0.0, np.inf), priced=True)
-EVERYWHERE, COMPARISON = ("comparison", "study"), ("comparison",)
+EVERYWHERE = ("comparison", "study")
+COMPARISON = ("comparison",)
 
 
 def _beta(alpha: float) -> Metric:
@@ -312,7 +315,8 @@ def workup_metrics(workup: Workup, prior: Prior | None = None) -> tuple[Metric, 
 
     Costs are as it says, or vary around that by a prior.
     """
-    costs, wording = partial(_workup_costs, workup, prior), "the cost of the work-up"
+    costs = partial(_workup_costs, workup, prior)
+    wording = "the cost of the work-up"
     cost = replace(METRICS["expected_cost"], title="Work-up cost", of_forecast=costs, wording=wording)
     return (cost, *(metric for metric in comparison_metrics() if not metric.priced))
 

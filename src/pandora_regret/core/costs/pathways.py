@@ -124,7 +124,8 @@ class Step(Payment):
         Of `trials` observed cases, the Bayesian bootstrap: Beta(p n, (1 - p) n). Of a range, a Beta distribution
         stretched over it. The argument `trials` holds where the file says nothing; without it, p is certain.
         """
-        low, high = self.low or 0.0, self.high or 1.0
+        low = self.low or 0.0
+        high = self.high or 1.0
         concentration = RANGE_CONCENTRATION if self.high is not None else self.trials or trials
         if concentration is None or not 0 < self.chance < 1:
             return self.chance
@@ -275,7 +276,8 @@ class Pathways:
         """
         fix = "it must be finite and above -1; 0.03 means 3 % per year"
         yearly = np.float64(read_number(rate, "rate", lambda number: -1 < number < np.inf, fix))
-        year, items = read_count(to_year, "to_year", least=1900), {}
+        year = read_count(to_year, "to_year", least=1900)
+        items = {}
         for key, item in self.items.items():
             if item.year is None:
                 fix = "state year in the file, for the item or once for all"
@@ -317,7 +319,8 @@ class Pathways:
         >>> prior.mean.round(1)
         array([343.9, 343.9, 186.7, 149.6])
         """
-        n_draws, rng = read_count(draws, "draws"), read_seed(seed)
+        n_draws = read_count(draws, "draws")
+        rng = read_seed(seed)
         assumed = None if trials is None else read_count(trials, "trials")
         spent = self.spent(lambda step: step.draw(n_draws, rng, assumed))
         costs = [sum(spent[hypothesis.pathway].values()) for hypothesis in self.hypotheses]
@@ -418,7 +421,8 @@ def _checked(file: PathwayFile) -> Pathways:
     """Names that exist and differ, pathways that are all used, and costs as published, for all classes or none."""
     for name, steps in file.pathways.items():
         check_payments(steps, path("pathways", name), file.items, file.pathways)
-    seen, any_published = set[str](), any(one.published is not None for one in file.classes)
+    seen = set[str]()
+    any_published = any(one.published is not None for one in file.classes)
     for number, one in enumerate(file.classes):
         place = path("classes", number)
         _check_name(one.pathway, file.pathways, f"{place}.pathway", "pathways")
@@ -435,7 +439,8 @@ def _checked(file: PathwayFile) -> Pathways:
     result = Pathways(file.title, file.setting, file.notes, file.currency, items, _in_order(file), file.classes)
     for number, (name, printed) in enumerate(result.published.items()):
         # half a unit in the last published digit, either way: publishers differ in how they round a tie
-        digits, cost = min(0, int(Decimal(typed(printed)).as_tuple().exponent)), result.costs[name]
+        digits = min(0, int(Decimal(typed(printed)).as_tuple().exponent))
+        cost = result.costs[name]
         if abs(cost - printed) > 0.5 * 10.0**digits * (1 + 1e-9):
             differs = f"is {printed:.12g}, but the pathway costs {cost:.12g}"
             fail(f"{path('classes', number)}.published", differs, "correct the figure or the pathway")
@@ -483,7 +488,9 @@ def shared_steps(pathways: Place | Pathways) -> Fields:
     What the pathways of several classes begin with is a step of its own, paid once.
     """
     source = pathways if isinstance(pathways, Pathways) else load_costs(pathways)
-    parts, totals, steps = dict[str, Parts](), Fields(), dict[str, Fields]()
+    parts = dict[str, Parts]()
+    totals = Fields()
+    steps = dict[str, Fields]()
 
     def cost(step: Step) -> Any:
         payments = step.paid(step.chance)
@@ -502,13 +509,15 @@ def shared_steps(pathways: Place | Pathways) -> Fields:
             shared = [ps[0] for ps in takewhile(lambda parts: len({step for _, step in parts}) == 1, side_by_side)]
             name = " + ".join(together if len(together) == 1 else [part for part, _ in shared])
             name = name if name not in steps else f"{name} after {parent}"
-            n, total = len(shared), rounded(sum(cost(step) for _, step in shared))
+            n = len(shared)
+            total = rounded(sum(cost(step) for _, step in shared))
             done = [one.name for one in source.hypotheses if len(together.get(one.pathway, ())) == n]
             steps[name] = {"cost": total, "requires": parent, "tells_apart": done or None}
             grow({pathway: payments[n:] for pathway, payments in together.items() if payments[n:]}, name)
 
     for pathway, followed in source.pathways.items():  # each after those it contains
-        totals[pathway], parts[pathway] = sum(map(cost, followed)), []
+        totals[pathway] = sum(map(cost, followed))
+        parts[pathway] = []
         for step in followed:  # a pathway that is certain to be followed once is written out
             inner = parts[step.followed] if step.followed else [(step.name, replace(step, source=""))]
             parts[pathway] += [(step.name, inner[0][1])] if len(inner) == 1 else inner

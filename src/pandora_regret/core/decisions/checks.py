@@ -108,7 +108,8 @@ def desiderata(
         raise InputTypeError(
             argument="metric", value=metric, fix="pass a function of (y_true, y_proba) that returns a number"
         )
-    k, trials = read_count(n_classes, "n_classes", least=4), read_count(trials, "trials", least=2)
+    k = read_count(n_classes, "n_classes", least=4)
+    trials = read_count(trials, "trials", least=2)
     if k > MOST_CLASSES:
         fix = f"violations are searched for with {MOST_CLASSES} classes at most"
         raise InputError(argument="n_classes", value=k, fix=fix)
@@ -167,7 +168,8 @@ class _Search:
 
     def gain(self, y: IntArray, this: FloatArray, that: FloatArray) -> float:
         """How much better that forecast scores than this one; 0 if rounding explains it."""
-        a, b = self.score(y, this), self.score(y, that)
+        a = self.score(y, this)
+        b = self.score(y, that)
         return 0.0 if _same(a, b) else self.sign * (b - a)
 
     def violation(self, why: str, y: IntArray, **forecasts: FloatArray) -> Violation:
@@ -188,7 +190,8 @@ class _Search:
 
     def alignment(self, prior: Prior) -> tuple[Verdict, tuple[Alignment, ...]]:
         """Whether the metric prefers the forecaster whose search costs less; and how often, by other costs too."""
-        y, violation = np.arange(self.k), None
+        y = np.arange(self.k)
+        violation = None
         tables = [_parts(self.random_rows(self.k)) / GRID for _ in range(self.trials)]
         losses = np.array([-self.sign * self.score(y, table) for table in tables])
         tied = _same(losses[:, None], losses)
@@ -210,7 +213,9 @@ class _Search:
         """Whether no forecast beats the true frequencies, and whether none does as well."""
         rivalries = list(islice(self.rivalries(), self.trials))
         gains = np.array([self.gain(*rivalry) for rivalry in rivalries])
-        (y, honest, other), most, violation = rivalries[gains.argmax()], gains.max(), None
+        y, honest, other = rivalries[gains.argmax()]
+        most = gains.max()
+        violation = None
         if most >= 0:
             why = f"another forecast {'beats' if most > 0 else 'scores the same as'} the true frequencies"
             violation = self.violation(why, y, honest=honest, other=other)
@@ -224,10 +229,13 @@ class _Search:
         """
         while True:
             counts = np.vstack([self.untied_parts() for _ in range(3)])
-            y, truth = np.repeat(np.tile(np.arange(self.k), 3), counts.ravel().astype(np.intp)), counts / GRID
-            noise, everybody = self.random_rows(len(truth)), truth.mean(axis=0)
+            y = np.repeat(np.tile(np.arange(self.k), 3), counts.ravel().astype(np.intp))
+            truth = counts / GRID
+            noise = self.random_rows(len(truth))
+            everybody = truth.mean(axis=0)
             one_group_off = np.vstack([noise[:1], truth[1:]])
-            shifted, base_rates = 0.8 * truth + 0.2 * noise, np.broadcast_to(everybody, truth.shape)
+            shifted = 0.8 * truth + 0.2 * noise
+            base_rates = np.broadcast_to(everybody, truth.shape)
             for odd in (noise, one_group_off, shifted, truth**2, np.sqrt(truth), truth / everybody, base_rates):
                 rival = _parts(odd / odd.sum(axis=1, keepdims=True)) / GRID
                 if np.abs(rival - truth).max() >= CLEARLY_OTHER:
@@ -235,7 +243,9 @@ class _Search:
 
     def order_sensitivity(self) -> Verdict:
         """Whether a truth that falls behind scores worse, and worse than if nothing but its rivals had changed."""
-        name, y, unweighed = "within-instance order sensitivity", np.arange(self.k), None
+        name = "within-instance order sensitivity"
+        y = np.arange(self.k)
+        unweighed = None
         for place, before, demoted, kept in islice(self.demotions(), self.trials):
             why = f"the truth falls from place {place + 1} to {place + 2}, its probability unchanged, "
             if self.gain(y, demoted, before) <= 0:
@@ -255,7 +265,8 @@ class _Search:
         unit = np.eye(self.k)
         while True:
             parts = self.untied_parts()
-            order, place = np.argsort(-parts), int(self.rng.integers(self.k - 2))
+            order = np.argsort(-parts)
+            place = int(self.rng.integers(self.k - 2))
             truth, rival, *behind = order[place:]
             donor = self.rng.choice(behind)
             bystander = self.rng.choice(np.setdiff1d(order, [truth, rival, donor]))

@@ -157,7 +157,8 @@ class ClassCounts:
     def of(cls, y_true: Labels, y_proba: Table, *, labels: ArrayLike | None = None) -> ClassCounts:
         """The counts when each forecast's likeliest class is predicted; parameters as in `pandora_regret`."""
         forecast = read_labelled(y_true, y_proba, labels=labels)
-        predicted, k = forecast.values.argmax(axis=1), forecast.n_classes
+        predicted = forecast.values.argmax(axis=1)
+        k = forecast.n_classes
         right = predicted == forecast.truth
         groups = (predicted[right], predicted[~right], forecast.truth[~right])
         return cls(*(np.bincount(group, minlength=k).astype(np.float64) for group in groups))
@@ -183,7 +184,8 @@ class ClassCounts:
     @property
     def true_positive_reward(self) -> FloatArray:
         """How much one more true positive raises the F1 of each class; all the way to 1 where D is 0."""
-        d, wrong = self.denominator, self.false_positives + self.false_negatives
+        d = self.denominator
+        wrong = self.false_positives + self.false_negatives
         return np.where(d > 0, 2 * wrong / (_or_one(d) * (d + 2)), 1.0)
 
     @property
@@ -224,7 +226,8 @@ def macro_f1_gains(y_proba: Table, counts: ClassCounts, *, labels: ArrayLike | N
     array([[-0.00192,  0.00077]])
     """
     p = _read_true_distributions(y_proba, counts, labels)
-    reward, penalty = counts.true_positive_reward, counts.false_positive_penalty
+    reward = counts.true_positive_reward
+    penalty = counts.false_positive_penalty
     missed = (p * penalty).sum(axis=1, keepdims=True)  # a false negative costs the same
     return np.asarray((p * (reward + 2 * penalty) - penalty - missed) / p.shape[1])
 
@@ -265,9 +268,11 @@ def macro_f1_decision(
     """
     if not large_counts:
         return np.asarray(macro_f1_gains(y_proba, counts, labels=labels).argmax(axis=1))
-    p, unseen = _read_true_distributions(y_proba, counts, labels), counts.denominator == 0
+    p = _read_true_distributions(y_proba, counts, labels)
+    unseen = counts.denominator == 0
     if unseen.any():
-        column, fix = int(np.argmax(unseen)), "pass large_counts=False for the exact rule"
+        column = int(np.argmax(unseen))
+        fix = "pass large_counts=False for the exact rule"
         problem = "neither occurs nor is predicted in counts, so they are not large"
         raise InputError(problem, argument="counts", column=column, place=f"class {column}", fix=fix)
     return np.asarray(((p - counts.f1 / 2) / counts.denominator).argmax(axis=1))

@@ -103,7 +103,8 @@ def fixed_order_regrets(
     >>> np.concatenate(steps).sum(axis=1).round(3)
     array([1.609, 1.609])
     """
-    cheap, dear = read_positive(cheap, "cheap"), read_positive(dear, "dear")
+    cheap = read_positive(cheap, "cheap")
+    dear = read_positive(dear, "dear")
     hazard, survival, choose = _walk(y_true, y_proba, order, labels)
     acting = (cheap - dear) * hazard + dear * _minus_log(survival)
     return choose(acting, cheap * _minus_log(hazard) - (cheap - dear) * survival)
@@ -142,7 +143,8 @@ def fixed_order_residuals(
     >>> fixed_order_residuals([2], [[0.5, 0.3, 0.2]], [0, 1, 2], cheap=3.0, dear=1.0)
     array([[1. , 1.2, 0. ]])
     """
-    cheap, dear = read_positive(cheap, "cheap"), read_positive(dear, "dear")
+    cheap = read_positive(cheap, "cheap")
+    dear = read_positive(dear, "dear")
     hazard, survival, choose = _walk(y_true, y_proba, order, labels)
     if cheap == dear:
         return np.zeros_like(hazard)  # also where the logarithm is infinite
@@ -231,7 +233,8 @@ def _walk(
 
 def _read_order(order: Any, forecast: Forecast) -> IntArray:
     """Each row a permutation of the column numbers: (N, K)."""
-    shape, orders = forecast.values.shape, read_floats(order, "order")
+    shape = forecast.values.shape
+    orders = read_floats(order, "order")
     fix = f"pass one order for all, shape ({forecast.n_classes},), or one per instance, shape {shape}"
     check_shape(orders, "order", fix, (forecast.n_classes,), shape)
     steps = np.broadcast_to(orders, shape)

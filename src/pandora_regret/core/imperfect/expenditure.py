@@ -280,7 +280,9 @@ def simulate_expenditure(
     """
     forecast = read_forecast(y_true, y_proba, labels, sample_weight, logits, normalise)
     tests = read_tests(tests, forecast)
-    mean, rng, weight = Means(), read_seed(seed), forecast.each_weight.sum()
+    mean = Means()
+    rng = read_seed(seed)
+    weight = forecast.each_weight.sum()
     for batch in row_slices(read_count(draws, "draws"), forecast.values.size):
         totals = np.zeros(batch.stop - batch.start)
         for block in forecast.blocks():
@@ -300,10 +302,13 @@ def predicted_bills(block: Forecast, tests: Tests, search: SearchName) -> FloatA
 
     A pass pays for all that come before the truth, and after a miss for the rest of it, or for more of the same.
     """
-    p, total = probabilities(block), np.zeros(len(block))
+    p = probabilities(block)
+    total = np.zeros(len(block))
     if search != "adaptive":
-        order, single = search_order(indexed(search, block, tests)), search == "single_pass"
-        costs, s = tests.fruitless_cost[order], tests.sensitivity[order]
+        order = search_order(indexed(search, block, tests))
+        single = search == "single_pass"
+        costs = tests.fruitless_cost[order]
+        s = tests.sensitivity[order]
         before = np.cumsum(costs, axis=1) - costs
         again = costs.sum(axis=1, keepdims=True) - before * single
         paid = before + (1 - s) * again / (1 if single else s) + (s if single else 1) * tests.finding_cost[order]
@@ -318,7 +323,8 @@ def predicted_bills(block: Forecast, tests: Tests, search: SearchName) -> FloatA
 
 def _drawn_bills(race: Race, n_draws: int, rng: Generator) -> FloatArray:
     """What each draw pays for each row, (n_draws, n)."""
-    tests, misses = race.tests, race.draw_misses(n_draws, rng)
+    tests = race.tests
+    misses = race.draw_misses(n_draws, rng)
     fruitless = race.fruitless_tests(misses)
     countable = fruitless < MOST_DRAWN
     alarms = rng.binomial(np.where(countable, fruitless, 0).astype(np.int64), tests.false_positive_rate)
@@ -466,7 +472,8 @@ class Race:
 
     def draw_misses(self, n_draws: int, rng: Generator) -> FloatArray:
         """How often the truth is missed in each draw, (n_draws, n)."""
-        s, shape = self.sensitivity, (n_draws, len(self.truth))
+        s = self.sensitivity
+        shape = (n_draws, len(self.truth))
         misses = rng.random(shape) >= s if self.search == "single_pass" else rng.geometric(s, shape) - 1
         return misses.astype(np.float64)
 
@@ -498,8 +505,10 @@ class Race:
         """
         if self.search != "adaptive":
             return self.fruitless_tests(self.mean_misses())  # linear in the misses
-        tests, total = self.tests, self.fruitless_tests(np.zeros(len(self.truth)))
-        own, chance = tests.fading[self.truth], 1 - self.sensitivity
+        tests = self.tests
+        total = self.fruitless_tests(np.zeros(len(self.truth)))
+        own = tests.fading[self.truth]
+        chance = 1 - self.sensitivity
         negligible = LARGEST_TAIL * tests.cost.min() / tests.n_classes
         n_terms = 1 + np.log(tests.fruitless_cost / tests.sensitivity / negligible) / tests.fading
         for j, fading in enumerate(tests.fading):
@@ -515,7 +524,8 @@ class Race:
 
 def order_of_tests(search: SearchName, block: Forecast, tests: Tests, steps: int) -> IntArray:
     """The first tests, (n, steps): a pass, and then the same again, or whatever is best by then."""
-    k, block = tests.n_classes, indexed(search, block, tests)
+    k = tests.n_classes
+    block = indexed(search, block, tests)
     if steps > k and (search == "single_pass" or (search == "adaptive" and np.all(tests.sensitivity == 1))):
         limit = f"the search ends after {k} tests; those that may miss are repeated with"
         raise InputError(
@@ -531,7 +541,8 @@ def order_of_tests(search: SearchName, block: Forecast, tests: Tests, steps: int
     costs = np.take_along_axis(costs_of(block), first, axis=1)
     index = log_ratio(values, values[:, :1], costs, costs[:, :1], logits=block.logits)
     index = np.where(index > -np.inf, index, FAR_BEHIND - np.log(costs))  # impossible classes
-    chosen, taken = np.empty((len(index), steps), dtype=np.intp), np.zeros_like(index)
+    chosen = np.empty((len(index), steps), dtype=np.intp)
+    taken = np.zeros_like(index)
     for step in range(steps):  # by falling index, each falling when taken
         with np.errstate(invalid="ignore"):
             now = np.where(taken > 0, index - taken * tests.fading[first], index)
@@ -545,11 +556,13 @@ def searched(p: FloatArray, order: IntArray, tests: Tests) -> FloatArray:
 
     By Bayes' rule: a test that found nothing makes its class less likely, and others more.
     """
-    missed, before = p.copy(), np.empty(len(order))
+    missed = p.copy()
+    before = np.empty(len(order))
     for step, k in enumerate(order):
         before[step] = missed[k]
         missed[k] *= 1 - tests.sensitivity[k]
-    caught, costs = before * tests.sensitivity[order], tests.fruitless_cost[order]
+    caught = before * tests.sensitivity[order]
+    costs = tests.fruitless_cost[order]
     left = np.append(caught, missed.sum())[::-1].cumsum()[::-1]  # that no step before did: added from the end,
     # where the terms are small, since what is left of 1 after many subtractions is rounding
     now = before / np.where(left[:-1] > 0, left[:-1], 1.0)

@@ -24,7 +24,8 @@ def read_costs(
 ) -> FloatArray:
     """What testing each class costs: (K,), or (N, K) where instances may have their own."""
     array = read_floats(by_name(costs, labels, argument), argument, copy=False)
-    k, fix = len(labels), f"pass one cost per class, shape ({len(labels)},)"
+    k = len(labels)
+    fix = f"pass one cost per class, shape ({len(labels)},)"
     if n_rows is None:
         check_shape(array, argument, fix, (k,))
     else:

@@ -114,7 +114,8 @@ class Forecast:
         """All rows of some of the cases, in this order."""
         if self.cluster is None:
             return self.rows(index)
-        starts, sizes = self._starts[index], np.diff(self._starts, append=len(self))[index]
+        starts = self._starts[index]
+        sizes = np.diff(self._starts, append=len(self))[index]
         place = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # of each row in its case
         rows = self.rows(np.repeat(starts, sizes) + place)
         return replace(rows, cluster=np.repeat(np.arange(len(starts)), sizes))
@@ -216,7 +217,8 @@ def read_probabilities(
     values, columns, tolerance = read_table(y_proba, None if labels is None else read_labels(labels), name)
     values, rescaled = rescale_rows(values, tolerance) if normalise else (values, NOTHING_RESCALED)
     weights = None if sample_weight is None else relative_weights(read_weights(sample_weight, len(values)))
-    truth, numbers = np.empty(0, np.intp), range(len(values))
+    truth = np.empty(0, np.intp)
+    numbers = range(len(values))
     return Forecast(values, logits, columns, truth, numbers, tolerance, name, weights, rescaled=rescaled)
 
 
@@ -226,7 +228,8 @@ def read_case(y_proba: Any, labels: Any, logits: bool, normalise: bool) -> Forec
         labels = list(y_proba.keys()) if labels is None else labels
         y_proba = read_floats(by_name(y_proba, labels, "y_proba"), "y_proba")
     if np.ndim(y_proba) != 1:
-        shape, fix = np.shape(y_proba), "pass one forecast, shape (K,), such as y_proba[0]"
+        shape = np.shape(y_proba)
+        fix = "pass one forecast, shape (K,), such as y_proba[0]"
         raise InputError(f"has shape {shape}", argument="y_proba", value=shape, fix=fix)
     table = np.asarray(y_proba)[None]
     return read_probabilities(table, labels=labels, logits=logits, normalise=normalise).check()

@@ -23,7 +23,8 @@ CORRECT_IT = "correct it, or pass labels=[...] with every class in column order"
 
 def read_labels(labels: Any, argument: str = "labels", place: str | None = None) -> Sequence[Any]:
     """The columns' labels, in column order, each once; `place` says in words where the argument has them."""
-    listed, place = np.asarray(labels, dtype=object), place or argument
+    listed = np.asarray(labels, dtype=object)
+    place = place or argument
     if listed.ndim != 1:
         problem = f"must be a flat list with one label per column, got {labels!r:.200}; join tuples into text"
         raise InputError(problem, argument=argument, value=labels, place=place)
@@ -32,7 +33,8 @@ def read_labels(labels: Any, argument: str = "labels", place: str | None = None)
     seen: set[Any] = set()
     for index, label in enumerate(listed):
         if not _is_label(label):
-            problem, entry = f"is {label!r}, which is no label", f"{place} entry {index}"
+            problem = f"is {label!r}, which is no label"
+            entry = f"{place} entry {index}"
             raise InputError(problem, argument=argument, row=index, place=entry, fix="name every column")
         if label in seen or str(label) in seen:  # 1 and '1' are the same name
             fix = "each needs a name of its own"
@@ -92,9 +94,11 @@ def _column_numbers(truth: NDArray[Any], columns: range) -> IntArray:
 
 def _positions(truth: NDArray[Any], labels: Sequence[Any]) -> IntArray:
     """With names, labels are looked up; 1 and '1' are the same name only where no label matches as it is."""
-    column, names = {label: index for index, label in enumerate(labels)}, truth.tolist()
+    column = {label: index for index, label in enumerate(labels)}
+    names = truth.tolist()
     if column.keys().isdisjoint(names):
-        column, names = {str(label): index for label, index in column.items()}, [str(label) for label in names]
+        column = {str(label): index for label, index in column.items()}
+        names = [str(label) for label in names]
     positions = np.array([column.get(label, -1) for label in names], dtype=np.intp)
     if (positions < 0).any():
         known = f"not among the labels {quoted(labels)}"
@@ -126,7 +130,8 @@ def read_votes(y_true: Labels, labels: Sequence[Any], n_rows: int) -> FloatArray
     check_each((votes >= 0) & (votes <= LARGEST), votes, "y_true", fix, labels)  # NaN compares false
     total = votes.sum(axis=1, keepdims=True)
     if not total.all():
-        row, fix = int(np.argmin(total)), "drop the row, or give it one label"
+        row = int(np.argmin(total))
+        fix = "drop the row, or give it one label"
         raise InputError("has no votes", argument="y_true", row=row, fix=fix)
     return np.asarray(votes / total)
 

@@ -41,7 +41,8 @@ def matched(names: Iterable[str], among: Iterable[str]) -> dict[str, str]:
     >>> matched(["flu", "covid 19", "gout"], ["Flu", "flu", "COVID-19"])
     {'flu': 'flu', 'covid 19': 'COVID-19'}
     """
-    names, others = list(names), dict.fromkeys(among)
+    names = list(names)
+    others = dict.fromkeys(among)
     alike = {folded(name): list[str]() for name in names if name not in others}
     for other in others if alike else ():
         if (plain := folded(other)) in alike:
@@ -72,16 +73,15 @@ def completed(forecast: Mapping[str, float], classes: Sequence[str]) -> dict[str
     >>> completed({"Flu": 0.75, "cold": 0.25}, ["cold", "covid", "flu"])
     {'cold': 0.25, 'covid': 0.0, 'flu': 0.75}
     """
-    written, total = matched(classes, forecast), sum(forecast.values())
+    written = matched(classes, forecast)
+    total = sum(forecast.values())
     used = set(written.values())
     if unknown := [name for name in forecast if name not in used]:
         fix = did_you_mean(unknown[0], classes)
         raise InputError(f"names {quoted(unknown)}", place="FORECAST", value=unknown, fix=fix)
     missing = [name for name in classes if name not in written]
     if missing and abs(total - 1) > 1e-3:
-        problem, fix = (
-            f"sums to {total:.6g} without {quoted(missing)}",
-            "name every class, or make the others sum to 1",
-        )
+        problem = f"sums to {total:.6g} without {quoted(missing)}"
+        fix = "name every class, or make the others sum to 1"
         raise InputError(problem, place="FORECAST", value=total, fix=fix)
     return {name: forecast[written[name]] if name in written else 0.0 for name in classes}

@@ -13,7 +13,8 @@ FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.intp]
 
 LEAST_NORMAL = float(np.finfo(np.float64).tiny)
-SMALLEST, LARGEST = 1e-50, 1e50  # of costs and weights, so that their ratios, squares and sums stay in float64
+SMALLEST = 1e-50  # of costs and weights, so that their ratios, squares and sums stay in float64
+LARGEST = 1e50
 
 
 def read_number(value: Any, name: str, is_fine: Callable[[float], bool] | None = None, fix: str = "") -> float:
@@ -138,7 +139,8 @@ def read_weights(sample_weight: ArrayLike, n_rows: int) -> FloatArray:
     check_shape(weights, "sample_weight", f"pass one weight per instance, shape ({n_rows},)", (n_rows,))
     good = in_range(weights) | (weights == 0)
     if not good.all():
-        row, fix = int(np.argmin(good)), f"it must be 0, or a positive number from {SMALLEST:g} to {LARGEST:g}"
+        row = int(np.argmin(good))
+        fix = f"it must be 0, or a positive number from {SMALLEST:g} to {LARGEST:g}"
         raise InputError(argument="sample_weight", row=row, value=weights[row], fix=fix)
     if not weights.any():
         fix = "give at least one instance a positive weight"

@@ -28,6 +28,7 @@ def read_records(records: Any, label: str) -> tuple[dict[str, list[str]], list[s
         raise InputError("is no column of the records", place=repr(label), fix=did_you_mean(label, table))
     truth = table.pop(label)
     if not any(truth) or any(len(values) != len(truth) for values in table.values()):
-        problem, fix = "have no class, or not one value each", "give each case one row, and say what it was"
+        problem = "have no class, or not one value each"
+        fix = "give each case one row, and say what it was"
         raise InputError(problem, place="the cases of the records", fix=fix)
     return {name: list(compress(values, truth)) for name, values in table.items()}, list(filter(None, truth))

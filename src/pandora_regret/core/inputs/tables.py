@@ -92,7 +92,8 @@ def read_table(table: Table, labels: Sequence[Any] | None, name: str) -> tuple[N
     else:
         columns = [read_array(table, name)]
         values = _as_floats(columns[0], name)
-    shape, tolerance = values.shape, max((row_sum_tolerance(column.dtype) for column in columns), default=0.0)
+    shape = values.shape
+    tolerance = max((row_sum_tolerance(column.dtype) for column in columns), default=0.0)
     if len(shape) != 2 or shape[0] < 1 or shape[1] < 2:
         problem = f"must be 2-D (instances, classes) with a row and two columns at least, got shape {shape}"
         fix = f"for two classes pass np.column_stack([1 - {name}, {name}]), for a single forecast [{name}]"
@@ -117,7 +118,8 @@ def read_columns(frame: Any, labels: Sequence[Any] | None, name: str) -> tuple[l
     except ValueError as error:  # names that occur twice
         problem = f"need a name each: {' '.join(str(error).split())}"
         raise InputError(problem, argument=name, place=f"{name}'s columns") from None
-    columns, place = [column.to_numpy() for column in table.iter_columns()], f"{name}'s columns"
+    columns = [column.to_numpy() for column in table.iter_columns()]
+    place = f"{name}'s columns"
     if labels is None:
         return columns, read_labels(table.columns, name, place)
     return [columns[index] for index in match_names(table.columns, labels, name, place)], labels
@@ -205,7 +207,9 @@ def check_rows(
 
 def refusal(row: FloatArray, tolerance: float, logits: bool) -> InputError:
     """What keeps a row from being logits, or a probability vector."""
-    lowest, highest, total = float(row.min()), float(row.max()), sum(row.tolist())
+    lowest = float(row.min())
+    highest = float(row.max())
+    total = sum(row.tolist())
     if logits:
         fix = "logits must be finite (-inf is allowed for impossible classes, but not for all of them)"
         return InputError(f"has {highest} as its largest logit", value=highest, fix=fix)

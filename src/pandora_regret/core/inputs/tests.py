@@ -80,7 +80,9 @@ class Tests:
             check_shape(array, name, f"give one number, or one for each of {k} classes", (), (k,))
             object.__setattr__(self, name, np.broadcast_to(array, k))
         check_costs(self.cost, "cost", labels)
-        s, f, workup = self.sensitivity, self.false_positive_rate, self.confirmatory_cost
+        s = self.sensitivity
+        f = self.false_positive_rate
+        workup = self.confirmatory_cost
         for good, name, fix in (
             ((s > 0) & (s <= 1), "sensitivity", "it must lie in (0, 1]"),
             ((f >= 0) & (f < 1), "false_positive_rate", "it must lie in [0, 1), as 1 - specificity does"),

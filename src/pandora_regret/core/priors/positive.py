@@ -64,7 +64,9 @@ class Gamma(Prior):
         """
         from scipy.special import betainc, expit
 
-        k, behind, size = self.shape, log_odds < 0, np.abs(log_odds)
+        k = self.shape
+        behind = log_odds < 0
+        size = np.abs(log_odds)
         part = betainc(np.where(behind, k, k + 1), np.where(behind, k + 1, k), expit(-np.minimum(size, FAR)))
         part = part * np.exp(k * np.minimum(FAR - size, 0))
         return np.where(behind, 1 - part, part)
@@ -120,6 +122,7 @@ class LogNormal(Prior):
 
     def draw(self, n_draws: int, n_classes: int, rng: Generator) -> FloatArray:
         """One factor shared by all classes, and one of each class's own."""
-        common, own = rng.standard_normal((n_draws, 1)), rng.standard_normal((n_draws, n_classes))
+        common = rng.standard_normal((n_draws, 1))
+        own = rng.standard_normal((n_draws, n_classes))
         z = np.sqrt(self.correlation) * common + np.sqrt(1 - self.correlation) * own
         return np.asarray(np.exp(self.sigma * z))

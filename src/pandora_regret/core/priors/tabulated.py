@@ -74,7 +74,8 @@ class FromScipy(Prior):
         if mean.ndim or not (low >= 0 and mean < np.inf):
             fix = "pass one number for each parameter; costs are positive, and their mean is finite"
             raise self._refused(f", which starts at {low} and has mean {mean}", fix)
-        self.mean, self.unbounded = float(mean), bool(high == np.inf)
+        self.mean = float(mean)
+        self.unbounded = bool(high == np.inf)
         self._reach = float(self._ends[1] - self._ends[0])
         self.strictly_proper = self._reach == np.inf
 
@@ -89,7 +90,8 @@ class FromScipy(Prior):
     def share(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
         """From the table, at -ln r; below it along a power law, up to the end of the support."""
         curve, first, rate = self._table
-        place, last = -np.asarray(log_odds, dtype=np.float64), curve.x[-1]
+        place = -np.asarray(log_odds, dtype=np.float64)
+        last = curve.x[-1]
         share = np.minimum(curve(np.clip(place, first, last)), 1) * np.exp(rate * np.minimum(place - first, 0))
         return np.where(place >= last, 1.0, np.where(place <= -self._reach, 0.0, share))
 
@@ -113,10 +115,12 @@ class FromScipy(Prior):
 
         left, centre, right = np.clip(np.log(self.dist.ppf([0.16, 0.5, 0.84])), -LARGEST_LOG, LARGEST_LOG)
         width = min((right - left) / 2, 20.0)  # of the bulk of ln u
-        mesh, ends = width * np.sinh(np.linspace(-7, 7, 33)), np.clip(self._ends, -LARGEST_LOG, LARGEST_LOG)
+        mesh = width * np.sinh(np.linspace(-7, 7, 33))
+        ends = np.clip(self._ends, -LARGEST_LOG, LARGEST_LOG)
         of_costs, _ = _cells(self._densities, np.clip([*ends, *centre + mesh], *ends), width)
         v, weights, _ = _rule()
-        dense, pace = v**2 * (3 - 2 * v), 6 * v * (1 - v)  # many points near ends, where densities may be infinite
+        dense = v**2 * (3 - 2 * v)  # many points near ends, where densities may be infinite
+        pace = 6 * v * (1 - v)
 
         def slopes(places: FloatArray) -> FloatArray:
             """The derivative of the share at these places, (1, POINTS)."""
@@ -124,7 +128,8 @@ class FromScipy(Prior):
             edges = np.sort(np.hstack([of_costs + 0 * place, of_costs + place]), axis=1)
             size = np.diff(edges)
             t = edges[:, :-1, None] + size[:, :, None] * dense
-            cost, rival = self._densities(t)[1], self._densities(t - place[:, :, None])[0]
+            cost = self._densities(t)[1]
+            rival = self._densities(t - place[:, :, None])[0]
             return np.asarray((cost * rival @ (weights * pace) * size).sum(axis=1)[None])
 
         reach = min(self._reach, FARTHEST)
@@ -160,9 +165,11 @@ def _cells(
 
     while 1 < len(cuts) <= MOST_CELLS:
         values = np.stack([of_cell(*ends) for ends in pairwise(cuts.tolist())], axis=2)
-        size, terms = np.diff(cuts), to_legendre @ values
+        size = np.diff(cuts)
+        terms = to_legendre @ values
         sums = terms[:, 0] * size
-        below, above = np.cumsum(sums, axis=1), np.cumsum(sums[:, ::-1], axis=1)[:, ::-1]
+        below = np.cumsum(sums, axis=1)
+        above = np.cumsum(sums[:, ::-1], axis=1)[:, ::-1]
         beyond = below - sums if from_left else np.minimum(below, above)
         matters = beyond + sums > LEAST_BEYOND
         if not matters.any():

@@ -56,7 +56,8 @@ class LinearPandoraLoss(torch.nn.Module):
         self, alpha: float = 1.0, costs: Any = None, reduction: Reduction = "mean", ignore_index: int = -100
     ) -> None:
         super().__init__()
-        costs, reduction = read_class_costs(costs), read_reduction(reduction)
+        costs = read_class_costs(costs)
+        reduction = read_reduction(reduction)
         self.options: dict[str, Any] = {
             "alpha": alpha, "costs": costs, "reduction": reduction, "ignore_index": ignore_index
         }  # fmt: skip
@@ -131,7 +132,8 @@ def linear_pandora_loss(
     """
     if torch.is_autocast_enabled(features.device.type):
         dtype = torch.get_autocast_dtype(features.device.type)
-        features, weight = features.to(dtype), weight.to(dtype)
+        features = features.to(dtype)
+        weight = weight.to(dtype)
         bias = None if bias is None else bias.to(dtype)
     if target.shape != features.shape[:-1] or target.is_floating_point():
         problem = f"has shape {tuple(target.shape)} and dtype {target.dtype}"
@@ -145,7 +147,8 @@ def linear_pandora_loss(
     if flat.is_cpu:
         check_classes(flat, len(weight), ignore_index)
     kept = flat != ignore_index
-    truth, scales = flat.where(kept, 0), kept.double()  # what the loss of each row is multiplied by
+    truth = flat.where(kept, 0)  # what the loss of each row is multiplied by
+    scales = kept.double()
     if sample_weight is not None:
         refuse_gradient(sample_weight, "sample_weight")
         check_shape(sample_weight, "sample_weight", "pass one per target", tuple(target.shape))
@@ -179,7 +182,8 @@ class _OfLayer(torch.autograd.Function):
             refuse_second_derivative()
         [factor] = grad_outputs
         *layer, truth, scales, costs = ctx.saved_tensors
-        grads, ctx.grads = ctx.grads, None
+        grads = ctx.grads
+        ctx.grads = None
         if grads is None:  # or in a second backward
             grads = _one_pass(layer, truth, scales * factor, costs, ctx.alpha, ctx.needs_input_grad[:3])[1]
         else:
@@ -203,7 +207,8 @@ def _one_pass(
         ours[some] = (features[some].to(scales.dtype) * weight[truth[some]]).sum(dim=1)
     ours = (ours if bias is None else ours + bias[truth]).clamp(min=LEAST_LOGIT)
     slopes = scales.where(ours > LEAST_LOGIT, 0.0)  # an impossible truth has no gradient
-    losses, pulls = torch.zeros_like(scales), torch.zeros_like(scales)
+    losses = torch.zeros_like(scales)
+    pulls = torch.zeros_like(scales)
     grads = [torch.empty_like(one) if want else None for one, want in zip(layer, wanted, strict=True)]
     of_features, of_weight, of_bias = grads
     width = max(128, TILE_BYTES // (max(1, len(features)) * features.element_size()) // 128 * 128)

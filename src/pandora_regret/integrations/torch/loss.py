@@ -54,14 +54,18 @@ class FusedPandoraLoss(torch.autograd.Function):
         # float16 waits for the backward: before a GradScaler's factor is known, gradients this small underflow.
         early = logits.dtype != torch.float16
         loss, ctx.grad = reduced_loss(logits, target, rule, reduction, want_grad=early)
-        ctx.rule, ctx.reduction = rule, reduction
+        ctx.rule = rule
+        ctx.reduction = reduction
         ctx.save_for_backward(logits, target, rule.costs)  # costs, too, must not change until then
         return loss
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        (factor,), (logits, target, _), rule = grad_outputs, ctx.saved_tensors, ctx.rule
-        grad, ctx.grad = ctx.grad, None
+        (factor,) = grad_outputs
+        logits, target, _ = ctx.saved_tensors
+        rule = ctx.rule
+        grad = ctx.grad
+        ctx.grad = None
         if torch.is_grad_enabled():  # the gradient may be differentiated in turn
             refuse_second_derivative()
         if grad is None:  # or in a second backward
@@ -118,10 +122,13 @@ def kernels_for(tensor: Tensor) -> ModuleType | None:
 
 def _by_torch(logits: Tensor, target: Tensor, rule: Rule, weights: Tensor | None) -> LossAndGradient:
     """Losses and weighted gradients of rows in plain PyTorch, by blocks of rows; temporaries stay small."""
-    (n, k), dtype, hard = logits.shape, precision_of(logits), target.ndim == 1
+    n, k = logits.shape
+    dtype = precision_of(logits)
+    hard = target.ndim == 1
     if logits.is_cpu and hard:
         check_classes(target, k, rule.ignore_index)
-    costs, share = beside(rule.costs, k, logits.device, dtype), 1 / (3 * (k - 1))
+    costs = beside(rule.costs, k, logits.device, dtype)
+    share = 1 / (3 * (k - 1))
     losses = torch.empty(n, dtype=dtype, device=logits.device)
     grad = None if weights is None else torch.empty(logits.shape, dtype=logits.dtype, device=logits.device)
     for rows in blocks_of(logits, 1 if hard and not rule.label_smoothing else k):
@@ -141,7 +148,8 @@ def _block(logits: Tensor, target: Tensor, rule: Rule, costs: Tensor | None) -> 
     Where the target is a distribution, (n, K), there is one row per class, weighted by its share. Rows of no
     weight are not left out: to ask the device which these are would mean waiting.
     """
-    (n, k), hard = logits.shape, target.ndim == 1
+    n, k = logits.shape
+    hard = target.ndim == 1
     truth = target.where(target != rule.ignore_index, 0) if hard else target
     if hard and not rule.label_smoothing:
         return loss_of_one_truth(logits, truth, rule.alpha, costs)
@@ -369,7 +377,8 @@ class PandoraLoss(torch.nn.Module):
 
     @alpha.setter
     def alpha(self, alpha: float) -> None:
-        self._alpha, self._alpha_in_graphs = alpha, _as_tensor(alpha)
+        self._alpha = alpha
+        self._alpha_in_graphs = _as_tensor(alpha)
 
     def forward(self, logits: Tensor, target: Tensor) -> Tensor:
         """The loss of a batch."""

@@ -77,10 +77,13 @@ class PandoraRegret(Metric):
     ) -> None:
         super().__init__(**kwargs)
         self.num_classes = read_count(num_classes, "num_classes", least=2)
-        self.alpha, self.logits, self.validate_args = read_alpha(alpha), logits, validate_args
+        self.alpha = read_alpha(alpha)
+        self.logits = logits
+        self.validate_args = validate_args
         self.costs = read_class_costs(costs)
         beside(self.costs, self.num_classes, torch.device("cpu"), torch.float64)  # fails now, not in update
-        self._share, self._own = 1 / (3 * (self.num_classes - 1)), 0.0  # what `total_loss` adds up
+        self._share = 1 / (3 * (self.num_classes - 1))  # what `total_loss` adds up
+        self._own = 0.0
         # A MetricCollection takes metrics for one whose states agree in name and, once, in value. On equal
         # forecasts scores of every alpha agree, so the name of the sum says which score it is of.
         listed = None if self.costs is None else self.costs.tolist()
@@ -103,7 +106,8 @@ class PandoraRegret(Metric):
         weights = weights.reshape(-1)
         if self.validate_args:
             _check_values(values, truth, weights, self.logits)
-        total, weight = getattr(self, self._total), self.weight
+        total = getattr(self, self._total)
+        weight = self.weight
         costs = beside(self.costs, self.num_classes, values.device, torch.float64)
         tie = tie_of(values.dtype, torch)
         for rows in blocks_of(values):
@@ -163,7 +167,8 @@ class ExpectedSearchCost(PandoraRegret):
         base = read_prices(chosen, costs, labels)[1]
         super().__init__(num_classes, chosen.alpha, base, logits, validate_args, **kwargs)
         self.prior = chosen
-        self._share, self._own = chosen.mean * chosen.loss_to_share, chosen.mean
+        self._share = chosen.mean * chosen.loss_to_share
+        self._own = chosen.mean
 
 
 def _check_values(values: Tensor, truth: Tensor, weights: Tensor, logits: bool) -> None:

@@ -18,8 +18,10 @@ from pandora_regret.core.inputs import (
 
 Reduction = Literal["mean", "sum", "none"]
 
-LEAST_COST, LARGEST_COST = 1e-30, 1e30  # so that costs, and sums of many of them, fit float32
-CPU_BLOCK, DEVICE_BLOCK = 1 << 18, 1 << 24  # numbers at a time: what a cache holds; what keeps a device busy
+LEAST_COST = 1e-30  # so that costs, and sums of many of them, fit float32
+LARGEST_COST = 1e30
+CPU_BLOCK = 1 << 18  # numbers at a time: what a cache holds; what keeps a device busy
+DEVICE_BLOCK = 1 << 24
 
 
 def read_rows(values: Tensor, target: Tensor, name: str = "logits") -> tuple[Tensor, Tensor, torch.Size]:

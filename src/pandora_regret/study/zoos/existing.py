@@ -99,7 +99,9 @@ def _read(zoo: FilesZoo) -> tuple[Target, list[Outcome]]:
 
     Files that cannot be read, or do not fit the first that can, are failures with their reasons.
     """
-    failures, readable, outcomes = dict[str, str](), list[tuple[Predictions, Batch]](), list[Outcome]()
+    failures = dict[str, str]()
+    readable = list[tuple[Predictions, Batch]]()
+    outcomes = list[Outcome]()
     for _, sharing in groupby(_opened(zoo, failures), key=lambda model: model.sources):
         models = list(sharing)
         try:
@@ -108,7 +110,8 @@ def _read(zoo: FilesZoo) -> tuple[Target, list[Outcome]]:
             failures |= dict.fromkeys((model.name for model in models), str(error))
     if not readable:
         raise InputError(f"no file of predictions can be read: {'; '.join(failures.values())}")
-    names, batches = [model.name for model, _ in readable], [batch for _, batch in readable]
+    names = [model.name for model, _ in readable]
+    batches = [batch for _, batch in readable]
     if zoo.common_rows:
         batches = common_rows(batches, names)[0]
     first = batches[0]
@@ -127,7 +130,9 @@ def _read(zoo: FilesZoo) -> tuple[Target, list[Outcome]]:
 def _opened(zoo: FilesZoo, failures: dict[str, str]) -> list[Predictions]:
     """The models in the files, each of a name of its own."""
     options = {name: option for name, option in vars(zoo).items() if name not in ("paths", "leave_out")}
-    layout, files, path_of = Layout(**options), _files(zoo.paths), dict[str, str]()
+    layout = Layout(**options)
+    files = _files(zoo.paths)
+    path_of = dict[str, str]()
     failures |= {stem: "it is left out" for stem in files.values() if matches(stem, zoo.leave_out)}
     kept = [ModelFiles((str(file),), layout) for file, stem in files.items() if stem not in failures]
     models = open_models(kept, failures=failures)

@@ -123,7 +123,8 @@ def sample_rows(table: LabelledTable, max_rows: int, seed: int) -> LabelledTable
 
 def add_noise(table: LabelledTable, noise: float, seed: int) -> LabelledTable:
     """Every number blurred by normal noise of `noise` standard deviations of its column; names stay."""
-    features, numbers = table.features.copy(), table.features[:, ~table.named]
+    features = table.features.copy()
+    numbers = table.features[:, ~table.named]
     spread = np.ma.masked_invalid(numbers).std(axis=0).filled(0.0)
     features[:, ~table.named] += noise * spread * np.random.default_rng(seed).standard_normal(numbers.shape)
     return replace(table, features=features)
@@ -143,7 +144,8 @@ def _read_file(path: Path) -> Columns:
         raise InputError(f"data is {str(path)!r}, which is no file: {fix}.")
     if path.suffix.lower() in TEXT:
         return _read_text(path)
-    table, columns = read_table(path), {}
+    table = read_table(path)
+    columns = {}
     for name in table.column_names:
         kind = str(table[name].type)
         if not (is_number := kind.startswith(NUMBERS)) and "string" not in kind:
@@ -162,7 +164,8 @@ def _read_text(path: Path) -> Columns:
     lines = [line for line in text.splitlines() if line.strip()]
     separator, decimal = recognise_marks(text.encode(), RECOGNISED, ",", str(path))
     if separator not in text:
-        lines, separator = [",".join(line.split()) for line in lines], ","
+        lines = [",".join(line.split()) for line in lines]
+        separator = ","
     first, *rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=separator)] or [[]]
     # no column is called by a number, nor by what is found again below
     below = any(cell == name for row in rows for name, cell in zip(first, row, strict=False))
@@ -227,7 +230,8 @@ def all_classifiers() -> dict[str, Plain]:
 def _made(described: Plain) -> Any:
     """A scikit-learn object, after what changes the features first; other objects among its parameters, too."""
     options = {key: _made(value) if isinstance(value, dict) else value for key, value in described.items()}
-    (module, name), first = options.pop("class").rsplit(".", 1), options.pop("first", None)
+    module, name = options.pop("class").rsplit(".", 1)
+    first = options.pop("first", None)
     estimator = getattr(library(f"sklearn.{module}"), name)(**options)
     return estimator if first is None else library("sklearn.pipeline").make_pipeline(first, estimator)
 
@@ -304,7 +308,8 @@ class TableZoo:
 
     def names(self) -> list[str]:
         """The models, in the order in which the zoo lists them."""
-        listed, wanted = all_classifiers(), self.models or ("*",)
+        listed = all_classifiers()
+        wanted = self.models or ("*",)
         for pattern in wanted:
             if not any(matches(name, [pattern]) for name in listed):
                 calls = "which no model is called: use one of"
@@ -322,7 +327,8 @@ class TableZoo:
         """
         table, folds = _prepared(self, _digest(self.data))
         for name in names:
-            start, values = perf_counter(), np.zeros((len(table), len(table.classes)))
+            start = perf_counter()
+            values = np.zeros((len(table), len(table.classes)))
             parameters = dict(all_classifiers()[name])
             temperature = float(parameters.pop("temperature", 1.0))
             try:
@@ -343,7 +349,8 @@ class TableZoo:
     def about(self) -> Plain:
         """The settings, the table's digest, and the versions of what computes the forecasts."""
         versions = {"scikit-learn": library("sklearn").__version__, "numpy": np.__version__}
-        settings, digest = asdict(self), _digest(self.data)
+        settings = asdict(self)
+        digest = _digest(self.data)
         return {"zoo": "sklearn", "settings": settings, "sha256": digest, "versions": versions}
 
 
