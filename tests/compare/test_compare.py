@@ -154,7 +154,6 @@ MISTAKES = {  # what is said: what was given, beside one model unless it is abou
     "'dear' of class '0' is 0": {"scenarios": {"dear": {0: 0.0}}},
     "always there": {"scenarios": {"all tests cost the same": [1, 1]}},
     "scenarios must map names": {"scenarios": 3},
-    "is called costs now": {"typical_costs": [1, 1]},
     "currency must be text": {"currency": 3},
 }
 
