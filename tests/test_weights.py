@@ -12,7 +12,8 @@ from cli_files import run_json, write_csv
 import pandora_regret
 from pandora_regret import Tests, Workup
 from pandora_regret.calibrate import decompose, load_map, recalibrate
-from pandora_regret.compare import compare
+from pandora_regret.compare import compare, compare_frames
+from pandora_regret.compare.build import read_models
 from pandora_regret.core import array_api, entropy, scores, search
 from pandora_regret.core.decisions import label_metrics
 from pandora_regret.core.imperfect import expenditure
@@ -100,6 +101,21 @@ def compared(weights, **options):
     """All that a comparison says, by groups of rows and by a column."""
     options = {"costs": COSTS, "groups": GROUPS, "by": {"half": GROUPS % 2}} | options
     return compare(TRUTH, {"one": FORECASTS, "two": OTHERS}, sample_weight=weights, **options).to_dict()
+
+
+def compared_frames(weights):
+    """The models of a comparison of frames that are joined by their ids."""
+    pd = pytest.importorskip("pandas")
+    truth = pd.DataFrame({"case": range(ROWS), "label": np.array(NAMES)[TRUTH]})
+    forecasts = pd.DataFrame(FORECASTS, columns=NAMES).assign(case=range(ROWS))
+    column = None
+    if weights is not None:
+        column = "times"
+        truth[column] = weights
+    result = compare_frames(
+        truth, {"one": forecasts[::-1]}, id="case", sample_weight=column, costs=COSTS, recalibrate=None
+    )
+    return result.to_dict()["models"]
 
 
 def histogram(weights):
@@ -226,6 +242,10 @@ DIRECT = {
     ],
     "compare.build.compare": lambda weights: compared(weights, recalibrate=None),
     "compare.build.compare by bootstrap": lambda weights: compared(weights, recalibrate=None, bootstrap=100),
+    "compare.build.compare_frames": compared_frames,
+    "compare.build.read_models": lambda weights: (
+        read_models(TRUTH, {"one": FORECASTS}, sample_weight=weights)["one"].each_weight
+    ),
     "plots.compared_models.plot_score_histograms": histogram,
     "integrations.boosting objective": gradients,
     "integrations.boosting metrics": boosting_metrics,
