@@ -161,17 +161,18 @@ def _finished(
     if zoo.most_jobs == 1 and not cluster:  # some in a row, so that it prepares one while it does another
         parts = (batches[start : start + TOGETHER] for start in range(0, len(batches), TOGETHER))
         batches = [list(chain.from_iterable(part)) for part in parts]
-    predict = partial(
-        _predicted, zoo, None if cluster else store.folder
-    )  # another machine need not see the folder
+    folder = None if cluster else store.folder  # another machine need not see it
+    predict = partial(_predicted, zoo, folder)
 
     def seconds(batch: list[str]) -> float | None:
         return timeout and timeout * len(batch)
 
     while batches:
-        work = run_all(predict, batches, jobs=zoo.most_jobs or jobs, cluster=cluster, apart=True, timeout=seconds)
+        tried = batches
         batches = []  # to be tried next, once all of these are done
-        for batch, result in work:
+        for batch, result in run_all(
+            predict, tried, jobs=zoo.most_jobs or jobs, cluster=cluster, apart=True, timeout=seconds
+        ):
             if isinstance(result, Death):
                 left = store.unfinished(batch)
                 if left == batch and len(batch) == 1:

@@ -7,8 +7,8 @@ set, and results.json. Whatever was finished before an interruption stays finish
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -30,7 +30,8 @@ from pandora_regret.study.zoos import ZOO_CLASSES, zoo_class
 from pandora_regret.study.zoos.image_zoos import LISTED, count_parameters, listed_encoders, official
 from pandora_regret.text.table import Table
 
-STUDY, ORIGIN = "study.toml", "origin.txt"
+STUDY = "study.toml"  # in the output folder, a copy of the study's file
+ORIGIN = "origin.txt"  # and the folder in which that file lay
 PATHS = ("folder", "paths", "truth")  # options of a zoo that name files
 NAMES = ("data", "images", "weights", "workup")  # options that name a file, or something that is known by name
 FORBIDDEN = re.compile(r'[<>:"/\\|?*\x00-\x1f]|[. ]$|^(con|prn|aux|nul|com\d|lpt\d)(\.|$)', re.IGNORECASE)
@@ -97,19 +98,25 @@ def read_study(path: Place, folder: Place | None = None, *, trust: bool = False)
         What the file says.
     """
     file = Path(path)
-    study, base = read_entries(file), Path(folder or file.parent)
-    for metric in () if trust else study.metrics or ():
-        for part in metric.values() if isinstance(metric, Mapping) else [metric]:
+    base = Path(folder or file.parent)
+    study = read_entries(file)
+    if not trust:
+        _check_no_code(study)
+    metrics = None if study.metrics is None else read_metrics(study.metrics)
+    data = tuple(_with_zoo(entry, f"{file.name}: data[{n}]", base) for n, entry in enumerate(study.data))
+    conditions = read_conditions(_placed(condition, base) for condition in study.conditions)
+    return replace(study, metrics=metrics, data=data, conditions=conditions)
+
+
+def _check_no_code(study: Study) -> None:
+    """Refuse a file that names a metric as ``"module:name"``."""
+    for metric in study.metrics or ():
+        parts = metric.values() if isinstance(metric, Mapping) else [metric]
+        for part in parts:
             if ":" in str(part):
                 raise InputError(
                     f"metrics names {part!r}, which is code: if you trust the file, pass trust=True, or --trust."
                 )
-    return replace(
-        study,
-        metrics=None if study.metrics is None else read_metrics(study.metrics),
-        data=tuple(_with_zoo(data, f"{file.name}: data[{n}]", base) for n, data in enumerate(study.data)),
-        conditions=read_conditions(_placed(condition, base) for condition in study.conditions),
-    )
 
 
 def read_entries(file: Path) -> Study:
@@ -124,7 +131,7 @@ def read_entries(file: Path) -> Study:
 
 def _with_zoo(data: DataSet, place: str, base: Path) -> DataSet:
     """With its zoo; costs by class, of a pathway file as published where it says so, or as they stand here."""
-    options, costs, currency = from_plain(Plain, data.zoo, f"{place}.zoo"), data.costs, data.currency
+    options = from_plain(Plain, data.zoo, f"{place}.zoo")
     kind = str(options.pop("kind", None))
     if kind not in ZOO_CLASSES:
         raise InputError(place=f"{place}.zoo.kind", value=kind, fix=did_you_mean(kind, ZOO_CLASSES))
@@ -133,16 +140,20 @@ def _with_zoo(data: DataSet, place: str, base: Path) -> DataSet:
     if kind == "files":  # what is left out is not even opened
         options["leave_out"] = list(data.leave_out)
     zoo: Zoo = from_plain(zoo_class(kind), options, f"{place}.zoo")
-    if isinstance(costs, str):
-        pathways = load_costs(base / costs if (base / costs).is_file() else costs)
-        costs, currency = pathways.published or pathways.costs, currency or pathways.currency
-    return replace(data, zoo=zoo, costs=costs, currency=currency)
+    if not isinstance(data.costs, str):
+        return replace(data, zoo=zoo)
+    file = base / data.costs
+    pathways = load_costs(file if file.is_file() else data.costs)
+    costs = pathways.published or pathways.costs
+    return replace(data, zoo=zoo, costs=costs, currency=data.currency or pathways.currency)
 
 
 def _placed(value: Any, base: Path, key: str = "") -> Any:
     """A table whose paths are relative to the study file; a name that is no file there is left as it is."""
-    if isinstance(value, Mapping):  # the work-ups of data sets have the data sets' names as keys
-        return {name: _placed(part, base, key if key == "workup" else name) for name, part in value.items()}
+    if isinstance(value, Mapping):
+        if key == "workup":  # the work-ups of data sets have the data sets' names as keys
+            return {name: _placed(part, base, key) for name, part in value.items()}
+        return {name: _placed(part, base, name) for name, part in value.items()}
     if isinstance(value, list):
         return [_placed(part, base, key) for part in value]
     if key not in PATHS + NAMES or not isinstance(value, str) or not value:
@@ -151,13 +162,35 @@ def _placed(value: Any, base: Path, key: str = "") -> Any:
     return str((base / value).resolve()) if is_path else value
 
 
-MEDMNIST = {  # training, validation and test images, channels and classes of the paper's two: needs no package
-    "dermamnist": (7_007, 1_003, 2_005, 3, 7),
-    "octmnist": (97_477, 10_832, 1_000, 1, 4),
+class ImageCounts(NamedTuple):
+    """Of an official data set: images of each split, channels of an image, classes."""
+
+    training: int
+    validation: int
+    test: int
+    channels: int
+    classes: int
+
+
+@dataclass(frozen=True)
+class ZooSize:
+    """What a zoo has to do, and what it has to download for that."""
+
+    models: int
+    learned: int  # images to learn from
+    predicted: int  # instances to predict
+    classes: int
+    looks: int = 0  # how often an encoder looks at an image
+    weights: Mapping[str, int] = field(default_factory=dict)  # bytes to download, by encoder
+    images: int = 0  # bytes to download
+
+
+MEDMNIST = {  # the paper's two: needs no package
+    "dermamnist": ImageCounts(7_007, 1_003, 2_005, 3, 7),
+    "octmnist": ImageCounts(97_477, 10_832, 1_000, 1, 4),
 }
-PACE = (
-    4_038  # images per second: one H200, the mean of 36 of timm's encoders, building included (benchmarks/zoo.py)
-)
+# images per second: one H200, the mean of 36 of timm's encoders, building included (benchmarks/zoo.py)
+PACE = 4_038
 HEADER = ("Data", "Models", "Learned from", "Predicted", "Classes", "Hours", "Weights", "Images", "Predictions")
 
 
@@ -174,18 +207,16 @@ def study_plan(study: Study) -> Table:
     Table
         A row per data set, and how the figures were found.
     """
-    rows, weights, images = [], dict[str, int](), 0
-    for data in study.data:
-        models, learned, predicted, classes, looks, of_encoders, to_fetch = _sizes(data.zoo)
-        hours, stored = f"{looks / PACE / 3600:.2f}", models * predicted * classes * 4  # float32
-        sizes = map(_gigabytes, (sum(of_encoders.values()), to_fetch, stored))
-        rows.append([data.name, *(f"{count:,}" for count in (models, learned, predicted, classes)), hours, *sizes])
-        weights |= of_encoders  # which are downloaded once
-        images += to_fetch
+    sizes = [_size(data.zoo) for data in study.data]
+    rows = [_plan_row(data.name, size) for data, size in zip(study.data, sizes, strict=True)]
     below = ["", f"{len(study.conditions)} conditions, {study.replicates} replicates of the bootstrap."]
     if any(hasattr(data.zoo, "recipes") for data in study.data):
+        weights: dict[str, int] = {}  # of every encoder once, for it is downloaded once
+        for size in sizes:
+            weights |= size.weights
+        to_download = sum(weights.values()) + sum(size.images for size in sizes)
         below += [
-            f"To download: {_gigabytes(sum(weights.values()) + images)} at most: the weights of {len(weights)} "
+            f"To download: {_gigabytes(to_download)} at most: the weights of {len(weights)} "
             "encoders (float32, once) and images as bytes before compression. This plan downloaded nothing.",
             f"Hours: every encoder looks at every image once, {PACE:,} images per second on one NVIDIA H200, as "
             "benchmarks/zoo.py measured, downloads and probes not counted. The paper took about a day of a GPU.",
@@ -194,35 +225,67 @@ def study_plan(study: Study) -> Table:
     return Table(HEADER, rows, below=below)
 
 
+def _plan_row(name: str, size: ZooSize) -> list[str]:
+    """The cells of one data set, in the order of `HEADER`."""
+    return [
+        name,
+        f"{size.models:,}",
+        f"{size.learned:,}",
+        f"{size.predicted:,}",
+        f"{size.classes:,}",
+        f"{size.looks / PACE / 3600:.2f}",
+        _gigabytes(sum(size.weights.values())),
+        _gigabytes(size.images),
+        _gigabytes(size.models * size.predicted * size.classes * 4),  # float32
+    ]
+
+
 def _gigabytes(size: int) -> str:
     return f"{size / 1e9:.2f} GB"
 
 
-def _official(name: str) -> Any:
+def _official_counts(name: str) -> ImageCounts:
+    """The counts that the package medmnist states of one of its data sets."""
     info = official(name)
-    return *info["n_samples"].values(), info["n_channels"], len(info["label"])
+    training, validation, test = info["n_samples"].values()
+    return ImageCounts(training, validation, test, info["n_channels"], len(info["label"]))
 
 
-def _sizes(zoo: Any) -> Any:
-    """Models, images to learn from, instances to predict, classes.
-
-    And of images: how often an encoder looks at one; bytes to download, of weights by encoder, and of images.
-    """
+def _size(zoo: Any) -> ZooSize:
+    """What a zoo has to do and to download, as far as can be said without downloading."""
     if not hasattr(zoo, "recipes"):
         target = zoo.target()
-        return len(zoo.names()), 0, len(target.truth), len(target.classes), 0, {}, 0
-    recipes, to_fetch, weights = zoo.recipes(), 0, {}
+        return ZooSize(len(zoo.names()), learned=0, predicted=len(target.truth), classes=len(target.classes))
+    recipes = zoo.recipes()
     if zoo.images.endswith(".npz"):
         data = zoo.data()
-        learned, predicted, classes = data.n_train, len(data.truth), len(data.classes)
+        learned = data.n_train
+        predicted = len(data.truth)
+        classes = len(data.classes)
+        image_bytes = 0
     else:
-        train, others, predicted, channels, classes = MEDMNIST.get(zoo.images) or _official(zoo.images)
-        learned, to_fetch = min(train, zoo.train_cap), (train + others + predicted) * channels * zoo.size**2
+        counts = MEDMNIST.get(zoo.images) or _official_counts(zoo.images)
+        learned = min(counts.training, zoo.train_cap)
+        predicted = counts.test
+        classes = counts.classes
+        n_images = counts.training + counts.validation + counts.test
+        image_bytes = n_images * counts.channels * zoo.size**2
     encoders = {encoder for encoder, _ in recipes.values()}
-    if zoo.weights == "hub":
-        names = {encoder.partition("@")[0] for encoder in encoders}
-        weights = {name: 4 * (listed_encoders().get(name) or count_parameters(name)) for name in names}
-    return len(recipes), learned, predicted, classes, len(encoders) * (learned + predicted), weights, to_fetch
+    return ZooSize(
+        models=len(recipes),
+        learned=learned,
+        predicted=predicted,
+        classes=classes,
+        looks=len(encoders) * (learned + predicted),
+        weights=_weight_bytes(encoders) if zoo.weights == "hub" else {},
+        images=image_bytes,
+    )
+
+
+def _weight_bytes(encoders: Iterable[str]) -> dict[str, int]:
+    """The float32 weights of encoders of the hub, in bytes, by name without the resolution after "@"."""
+    names = {encoder.partition("@")[0] for encoder in encoders}
+    return {name: 4 * (listed_encoders().get(name) or count_parameters(name)) for name in names}
 
 
 def begin(study_file: Place, folder: Place, *, trust: bool = False) -> Study:
@@ -242,7 +305,9 @@ def begin(study_file: Place, folder: Place, *, trust: bool = False) -> Study:
     Study
         What the file says.
     """
-    study, file, out = read_study(study_file, trust=trust), Path(study_file), Path(folder)
+    study = read_study(study_file, trust=trust)
+    file = Path(study_file)
+    out = Path(folder)
     copy = out / STUDY
     begun = copy.exists() and any(Store.exists(entry) for entry in out.iterdir())
     if begun and _fixed_part(copy) != _fixed_part(file):
@@ -263,9 +328,12 @@ def _check(study: Study, data: DataSet, folder: Path) -> None:
     if Store.exists(folder):
         target = Store.open(folder).target
     else:
-        target, _, _ = data.zoo.target(), data.zoo.names(), data.zoo.about()
+        target = data.zoo.target()
+        data.zoo.names()  # these two raise what they would raise later
+        data.zoo.about()
     costs = data.costs_of(target.classes)
-    for condition in (condition.of_data(data.name) for condition in study.conditions):
+    for stated in study.conditions:
+        condition = stated.of_data(data.name)
         condition.cost_draws(costs, target.classes, study.seed)
         condition.typical_costs(costs, target.classes)
         condition.weights(target.truth, target.classes)
@@ -274,7 +342,8 @@ def _check(study: Study, data: DataSet, folder: Path) -> None:
 def _fixed_part(file: Path) -> Study:
     """What a study's file says about all that predictions and results depend on."""
     study = read_entries(file)
-    return replace(study, timeout=None, data=tuple(replace(data, leave_out=()) for data in study.data))
+    data = tuple(replace(entry, leave_out=()) for entry in study.data)
+    return replace(study, timeout=None, data=data)
 
 
 def reopen(folder: Place, *, trust: bool = False) -> Study:
@@ -331,9 +400,14 @@ def run_study(
     dict
         Plain values, as in results.json.
     """
-    out, library = Path(folder), f"pandora-regret {__version__}"
-    how: Plain = {"jobs": jobs, "cluster": cluster, "timeout": study.timeout, "watcher": watcher}
-    parts = [agreement_of(study, data, predict_all(data, out / data.name, **how), watcher) for data in study.data]
+    out = Path(folder)
+    parts = []
+    for data in study.data:
+        store = predict_all(
+            data, out / data.name, jobs=jobs, cluster=cluster, timeout=study.timeout, watcher=watcher
+        )
+        parts.append(agreement_of(study, data, store, watcher))
+    library = f"pandora-regret {__version__}"
     results = {"schema": STUDY_SCHEMA, "library": library, "title": study.title, "data": parts}
     write_atomically(out / RESULTS, json.dumps(results, indent=1).encode())
     return results
@@ -358,7 +432,8 @@ def agreement_of(study: Study, data: DataSet, store: Store, watcher: Watcher = N
     dict
         Plain values, ready for JSON.
     """
-    failures, models = _failures(data, store), kept_models(data, store.models)
+    failures = _failures(data, store)
+    models = kept_models(data, store.models)
     if len(models) < 2:
         raise InputError(
             f"data set {data.name!r} has {len(models)} models that predicted and {len(failures)} that "
@@ -389,6 +464,7 @@ def agreement_of(study: Study, data: DataSet, store: Store, watcher: Watcher = N
 
 
 def _failures(data: DataSet, store: Store) -> dict[str, str]:
+    """The models that failed, and why, without those that the study file leaves out."""
     return {name: reason for name, reason in store.failures.items() if kept_models(data, [name])}
 
 
@@ -416,11 +492,14 @@ def standing(folder: Place) -> tuple[list[Standing], bool]:
     """
     parts = []
     for data in read_entries(_study_file(folder)).data:
-        parts.append(Standing(data.name, None, 0, {}))
-        if Store.exists(place := Path(folder) / data.name):
-            store = Store.open(place)
-            listed, done = (len(kept_models(data, names)) for names in (store.about["models"], store.models))
-            parts[-1] = Standing(data.name, listed, done, _failures(data, store))
+        place = Path(folder) / data.name
+        if not Store.exists(place):
+            parts.append(Standing(data.name, None, 0, {}))
+            continue
+        store = Store.open(place)
+        listed = kept_models(data, store.about["models"])
+        done = kept_models(data, store.models)
+        parts.append(Standing(data.name, len(listed), len(done), _failures(data, store)))
     return parts, (Path(folder) / RESULTS).is_file()
 
 
@@ -435,5 +514,6 @@ def forget_failures(study: Study, folder: Place) -> None:
         The study's output folder.
     """
     for data in study.data:
-        if Store.exists(Path(folder) / data.name):
-            Store.open(Path(folder) / data.name).forget_failures()
+        place = Path(folder) / data.name
+        if Store.exists(place):
+            Store.open(place).forget_failures()
