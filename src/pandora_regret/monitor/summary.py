@@ -88,7 +88,8 @@ def summarise(paid: Paid, queue: Queue, newest: Period, *, two_sided: bool) -> M
     claim = paid.overpaid.claim()
     history = paid.book.history
     alarm, note = _alarms(paid, claim.side, two_sided)
-    begin, end = None, None
+    begin = None
+    end = None
     noticed = paid.overpaid.noticed_at(claim.side > 0)
     if claim.side and noticed is not None:
         begin, end = history.stretch(claim.side, noticed)

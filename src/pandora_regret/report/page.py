@@ -62,7 +62,8 @@ SCRIPTS = (
 )
 LIKE_COST = ("pandora_regret", "excess_burden")  # need the paper, and rank models as costs do
 MOST_MODELS = 50  # with every pair of them; a page of 500 would take a browser more than 100 MB
-CHEAPEST, COSTLIEST = 40, 10
+CHEAPEST = 40
+COSTLIEST = 10
 MOST_CLASSES = 24  # of a matrix of wrong tests in the page's data; more would not go into a small file
 MOST_CLASSES_LISTED = 100  # one below the other
 MOST_NAMED = 6  # files and prices below the heading

@@ -25,7 +25,8 @@ FEW_ROWS = 256  # so few long rows leave multiprocessors idle, and get more warp
 COUNTED_INSIDE = 1024  # targets that every program counts for itself, which spares a launch
 COUNT_PROGRAMS = gpu_loops.COUNT_PROGRAMS.value
 ADDED_INSIDE = gpu_loops.FINISH_BLOCK.value  # programs whose losses the last of them adds up, which spares another
-SCALE_BLOCK, SCALE_PROGRAMS = 4096, 4096
+SCALE_BLOCK = 4096
+SCALE_PROGRAMS = 4096
 SMALL_GRADIENT = 1 << 24  # bytes that are multiplied sooner than Triton launches
 
 
@@ -47,10 +48,13 @@ def reduced_loss(rows: LogitRows, reduction: Reduction, *, want_grad: bool) -> t
     """
     if reduction == "none":
         return _launch(rows, None, SUM, ROWS, want_grad)
-    counts, weighing = None, MEAN if reduction == "mean" else SUM
+    counts = None
+    weighing = MEAN if reduction == "mean" else SUM
     if weighing == MEAN and rows.target.shape[0] > COUNTED_INSIDE:
         target = rows.target.contiguous()
-        n_rows, device, weighing = len(target), target.device, MEAN_OF_COUNTED
+        n_rows = len(target)
+        device = target.device
+        weighing = MEAN_OF_COUNTED
         counts = torch.empty(COUNT_PROGRAMS, dtype=torch.int32, device=device)  # which have to be added
         key = (rows.ignore_index, device, *_kind_of_number(n_rows))
         COUNTER.launch((target, counts, n_rows, rows.ignore_index), key, (target,), current_stream(device))
@@ -105,7 +109,8 @@ def _launch(
     logits, target, alpha, costs, ignore_index = rows
     logits = logits if logits.stride(-1) == 1 else logits.contiguous()
     n_rows, n_classes = logits.shape
-    device, (plan, class_units, stride_units) = logits.device, plan_of(n_rows, n_classes, logits.stride(0))
+    device = logits.device
+    plan, class_units, stride_units = plan_of(n_rows, n_classes, logits.stride(0))
     stored = TOTALS if stored == TOTAL and plan.programs > ADDED_INSIDE else stored
     size = {ROWS: (n_rows,), TOTALS: (plan.programs,)}.get(stored, ())
     losses = torch.empty(size, dtype=torch.float32, device=device)
@@ -157,7 +162,9 @@ class Launcher:
     """
 
     def __init__(self, loop: Any, programs: int, constants: dict[str, int]) -> None:
-        self.loop, self.programs, self.grid = loop, programs, (programs, 1, 1)
+        self.loop = loop
+        self.programs = programs
+        self.grid = (programs, 1, 1)
         self.constants = constants
         self.sizes = tuple(size for name, size in constants.items() if name != "num_warps")
         self.compiled: dict[tuple[Any, ...], Callable[..., None]] = {}
@@ -187,7 +194,8 @@ def plan_of(n_rows: int, n_classes: int, stride: int) -> tuple[Launcher, int, in
     In a tile, 16 elements per thread measured fastest; in a long row 8.
     """
     unit = math.gcd(n_classes, stride, 16)
-    rows, long = 1, n_classes > LONGEST_TILE
+    rows = 1
+    long = n_classes > LONGEST_TILE
     if long:
         block, warps = (2048, 8) if n_rows > FEW_ROWS else (4096, 16)
     else:

@@ -14,7 +14,8 @@ from pandora_regret.core.priors.base import TIE_IN_SINGLE
 ZERO, SMALL, POWER, RANKS = (tl.constexpr(kind) for kind in range(4))  # alpha = 0, below 0.1, above, inf
 SUM, MEAN, MEAN_OF_COUNTED, WEIGHTED = (tl.constexpr(kind) for kind in range(4))  # what rows are multiplied by
 NOTHING, ROWS, TOTALS, TOTAL = (tl.constexpr(kind) for kind in range(4))  # what of the losses is stored
-COUNT_BLOCK, COUNT_PROGRAMS = tl.constexpr(1024), tl.constexpr(256)
+COUNT_BLOCK = tl.constexpr(1024)
+COUNT_PROGRAMS = tl.constexpr(256)
 FINISH_BLOCK = tl.constexpr(1024)  # the most programs of a sum over programs
 LEAST_LOGIT = tl.constexpr(-3.0e38)  # stands for -inf, so that two impossible classes tie instead of giving NaN
 LOG2_E = tl.constexpr(1.4426950408889634)
@@ -63,7 +64,8 @@ def _priced_pair(x, ours, rival, columns, costs, our_cost, alpha, kind: tl.const
     if priced:
         cost = tl.load(costs + columns, mask=rival, other=1.0)
         loss, power = _pair(gap + tl.log(cost / our_cost), width, alpha, kind)
-        loss, power = loss * cost, power * cost
+        loss = loss * cost
+        power = power * cost
     else:
         loss, power = _pair(gap, width, alpha, kind)
     if kind == ZERO:
@@ -180,9 +182,11 @@ def row_loop(
 
     The truth's gradient needs all blocks of a long row, and comes last.
     """
-    n_classes, stride = class_units * unit, stride_units * unit
+    n_classes = class_units * unit
+    stride = stride_units * unit
     row = tl.program_id(0).to(tl.int64) * rows_per_tile + tl.arange(0, rows_per_tile)
-    present, first = row < n_rows, tl.arange(0, block)[None, :]
+    present = row < n_rows
+    first = tl.arange(0, block)[None, :]
     truth, valid, n_read, ours, our_cost = _truth_of(
         logits, target, costs, row, stride, n_classes, ignore_index, present, priced
     )
@@ -236,9 +240,12 @@ def add_tile_loop(
 ):
     """One row of a tile: its pairs' losses and slopes; the truth's own gradient needs all tiles."""
     row = tl.program_id(0).to(tl.int64)
-    our, truth, slope = tl.load(ours + row), tl.load(own + row), tl.load(slopes + row) * (alpha + 1)
+    our = tl.load(ours + row)
+    truth = tl.load(own + row)
+    slope = tl.load(slopes + row) * (alpha + 1)
     our_cost = tl.load(our_costs + row) if priced else 1.0
-    pairs, powers = tl.zeros([block], tl.float32), tl.zeros([block], tl.float32)
+    pairs = tl.zeros([block], tl.float32)
+    powers = tl.zeros([block], tl.float32)
     for start in range(0, width, block):
         columns = start + tl.arange(0, block)
         inside = columns < width

@@ -8,7 +8,8 @@ import numpy as np
 FIRST = 1e200  # so much likelier is what is possible than what is not
 POSSIBLE = 1e10  # less than this is the mass of what is not
 TIE = 1 + 1e-13  # blocks of steps that rounding cannot tell apart are equally good
-WAITING, EMITTED = -1, -2  # a block that has joined another has the number of that one instead
+WAITING = -1  # a block that has joined another has the number of that one instead
+EMITTED = -2
 BETTER = 1 - 1e-13  # what costs less than this times the best so far is better by more than rounding
 
 
@@ -18,10 +19,12 @@ def forest_costs(masses: Any, parents: Any, costs: Any, loss: float, finished: A
     Masses of steps, and last the mass that nothing finds. Of the forests, (orders, M), the cheapest counts. With R
     the mass that is still open, ``V_s = min(R_s loss, cost_s R_s + V_{s+1})``: a best prefix ends with a block.
     """
-    least, least_rest = np.inf, np.inf
+    least = np.inf
+    least_rest = np.inf
     for number in range(len(parents)):
         order = _order(masses, parents[number], costs, scratch)
-        left, made = masses[len(costs)], len(order)
+        left = masses[len(costs)]
+        made = len(order)
         value = left * loss
         rest = value if left < POSSIBLE else 0.0  # the impossible part
         for place in range(len(order) - 1, -1, -1):
@@ -34,7 +37,9 @@ def forest_costs(masses: Any, parents: Any, costs: Any, loss: float, finished: A
                 made = place
             rest = value if left < POSSIBLE else rest
         if value < least * BETTER or (value * BETTER <= least and rest < least_rest * BETTER):
-            least, least_rest, spent = value, rest, 0.0
+            least = value
+            least_rest = rest
+            spent = 0.0
             finished[:] = -1.0
             for step in order[:made]:
                 spent += costs[step]
@@ -51,11 +56,15 @@ def _order(masses: Any, parents: Any, costs: Any, scratch: Any) -> Any:
     block of that step, for nothing better can stand between the two; otherwise it is next. A block has the number
     of its first step.
     """
-    n, size = len(costs), 0
+    n = len(costs)
+    size = 0
     order, following, last, joined, mass, cost = scratch
     for step in range(n):
-        following[step], last[step], joined[step] = -1, step, WAITING
-        mass[step], cost[step] = masses[step], costs[step]
+        following[step] = -1
+        last[step] = step
+        joined[step] = WAITING
+        mass[step] = masses[step]
+        cost[step] = costs[step]
     for _ in range(n):
         best = -1
         for step in range(n):
@@ -65,13 +74,17 @@ def _order(masses: Any, parents: Any, costs: Any, scratch: Any) -> Any:
         while into >= 0 and joined[into] >= 0:
             into = joined[into]
         if into >= 0 and joined[into] == WAITING:
-            joined[best], following[last[into]], last[into] = into, best, last[best]
+            joined[best] = into
+            following[last[into]] = best
+            last[into] = last[best]
             mass[into] += mass[best]
             cost[into] += cost[best]
             continue
         joined[best] = EMITTED
         while best >= 0:
-            order[size], size, best = best, size + 1, following[best]
+            order[size] = best
+            size += 1
+            best = following[best]
     return order
 
 

@@ -14,7 +14,8 @@ from pandora_regret.core.priors.base import TIE, TIE_IN_SINGLE
 Array: TypeAlias = Any  # of any array library
 Namespace: TypeAlias = Any  # that library's module
 
-SMALLEST_ALPHA, LARGEST_ALPHA = 1e-20, 1e20  # nearer to 0 and inf than this, an alpha is taken for them
+SMALLEST_ALPHA = 1e-20  # nearer to 0 and inf than this, an alpha is taken for them
+LARGEST_ALPHA = 1e20
 FAR = 2.0**20  # quotients beyond this lose nothing as a difference of logarithms
 
 
@@ -35,7 +36,9 @@ def total_loss(
     Times the prior's mean, that is the search's cost where `own` is 1 and `share` the prior's `loss_to_share`.
     `tie` is how far apart quotients may be in a tie, relatively: what their precision makes of it, unless given.
     """
-    true, costs, alpha = _is_truth(truth, values, xp), costs_of(values, costs, xp), limit_of(alpha)
+    true = _is_truth(truth, values, xp)
+    costs = costs_of(values, costs, xp)
+    alpha = limit_of(alpha)
     with np.errstate(all="ignore"):
         odds = _log_odds(values, costs, true, xp, logits)
         if alpha == float("inf"):
@@ -97,15 +100,18 @@ def costs_of(values: Array, costs: Any, xp: Namespace) -> Array | None:
 
 def _log_odds(values: Array, costs: Array | None, true: Array, xp: Namespace, logits: bool) -> Array:
     """``ln r_ij`` of the truth against every class, (N, K); two impossible classes are equally likely."""
-    ours, never = _of_truth(values, true, xp), -float("inf") if logits else 0.0
+    ours = _of_truth(values, true, xp)
+    never = -float("inf") if logits else 0.0
     both_impossible = (ours == never) & (values == never)
     own_cost = None if costs is None else _of_truth(costs, true, xp)
     if logits:
         gap = xp.where(both_impossible, 0.0, ours - values)
         return gap if costs is None else gap + log_quotient(costs, own_cost, xp)
-    ours, rivals = xp.where(both_impossible, 1.0, ours), xp.where(both_impossible, 1.0, values)
+    ours = xp.where(both_impossible, 1.0, ours)
+    rivals = xp.where(both_impossible, 1.0, values)
     if costs is not None:
-        ours, rivals = ours / own_cost, rivals / costs
+        ours = ours / own_cost
+        rivals = rivals / costs
     return log_quotient(ours, rivals, xp)
 
 
@@ -114,11 +120,15 @@ def log_quotient(a: Array, b: Array, xp: Namespace) -> Array:
 
     One of the two terms is zero, and so is its slope: no case hides a 0 / 0 from automatic differentiation.
     """
-    ahead, nil = a > b, (a == 0) | (b == 0)
-    high, low = xp.where(ahead, a, b), xp.where(ahead, b, a)
-    high, low = xp.where(nil, 1.0, high), xp.where(nil, 1.0, low)
+    ahead = a > b
+    nil = (a == 0) | (b == 0)
+    high = xp.where(ahead, a, b)
+    low = xp.where(ahead, b, a)
+    high = xp.where(nil, 1.0, high)
+    low = xp.where(nil, 1.0, low)
     near = high < low * FAR
-    low_if_near, low_if_far = xp.where(near, low, high), xp.where(near, high, low)
+    low_if_near = xp.where(near, low, high)
+    low_if_far = xp.where(near, high, low)
     logs = xp.log1p((high - low_if_near) / low_if_near) + (xp.log(high) - xp.log(low_if_far))
     logs = xp.where(nil, float("inf"), logs)
     return xp.where(ahead, logs, -logs)
