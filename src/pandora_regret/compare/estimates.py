@@ -5,11 +5,10 @@ And every number of every model with its interval, differences, ranks, bins.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, repeat
-from typing import Any
 
 import numpy as np
 
@@ -27,8 +26,8 @@ from pandora_regret.compare.result import (
     WorkupPart,
 )
 from pandora_regret.core.entropy import costs_for_every_truth
-from pandora_regret.core.inputs import Fields, FloatArray, Forecast, InputError, IntArray
-from pandora_regret.core.kernels.engine import search_costs, wasted_pairs
+from pandora_regret.core.inputs import Fields, FloatArray, Forecast, InputError, IntArray, Labels
+from pandora_regret.core.kernels.engine import Rows, search_costs, wasted_pairs
 from pandora_regret.core.kernels.reference import probabilities, unavoidable_costs
 from pandora_regret.core.priors import Prior
 from pandora_regret.core.scores import mean_or_rows
@@ -37,15 +36,19 @@ from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import ROUNDING, hull, interval_by_forecast
 from pandora_regret.inference.joint import Figure, chances_of_least, holm, within
 from pandora_regret.inference.keyed import Keys, keys_of
-from pandora_regret.inference.resampling import weighted_sums, weights_in_parts
+from pandora_regret.inference.resampling import Counts, weighted_sums, weights_in_parts
 from pandora_regret.metrics import METRICS
 from pandora_regret.workup import Workup, plan_workup
 from pandora_regret.workup.scores import WorkupRows
+from pandora_regret.workup.tree import PlanNode
 
 FOLDS = 10
 NO_PREDICTION = Estimate(None, warning="an order without probabilities predicts no cost")
-COST, PAID, RECALIBRATED = "expected_cost", "realised_cost", "recalibrated_cost"  # keys of figures
-BY_CLASS = ("pandora_regret", COST, PAID, "tests", "accuracy")
+# keys of figures, beside those of metrics
+COST = "expected_cost"
+PAID = "realised_cost"
+RECALIBRATED = "recalibrated_cost"
+PREDICTED = "predicted_cost"
 MOST_BINS = 10
 LEAST_CASES = 10  # per bin, on average
 
@@ -91,25 +94,44 @@ class Sample:
         return replace(forecast.cases(self.cases), cluster=None, shares=None)
 
 
-def read_sample(forecast: Forecast, ids: Any, groups: Any) -> Sample:
-    """Which cases there are, and which of them belong together."""
-    n, case_weights = forecast.n_cases, forecast.case_weights
-    case_keys = np.arange(n, dtype=np.uint64) if ids is None else keys_of(ids, "ids", n)
-    keys = case_keys if groups is None else keys_of(groups, "groups", n)
+def read_sample(forecast: Forecast, ids: Labels, groups: Labels) -> Sample:
+    """Which cases there are, and which of them belong together.
+
+    Parameters
+    ----------
+    forecast
+        Of any model: it has the truth and the weights of all.
+    ids, groups
+        The name, and the group, of each case, (n_cases,); None where there are none.
+    """
+    n_cases = forecast.n_cases
+    case_keys = np.arange(n_cases, dtype=np.uint64)
+    if ids is not None:
+        case_keys = keys_of(ids, "ids", n_cases)
+    cluster_keys = case_keys if groups is None else keys_of(groups, "groups", n_cases)
     _, first = np.unique(case_keys, return_index=True)
-    if len(first) < n:
-        row = int(np.setdiff1d(np.arange(n), first)[0])
+    if len(first) < n_cases:
+        row = int(np.setdiff1d(np.arange(n_cases), first)[0])
         twice = np.asarray(ids).tolist()[row]
         fix = "give each row its own id, and say with groups which rows belong together"
         raise InputError(f"ids row {row} is {twice!r}, which occurred before: {fix}.")
-    order = np.lexsort((case_keys, keys))
-    if case_weights is not None:
-        order = order[case_weights[order] > 0]
-    cases = slice(None) if np.array_equal(order, np.arange(n)) else order
+    order = np.lexsort((case_keys, cluster_keys))
+    if forecast.case_weights is not None:
+        order = order[forecast.case_weights[order] > 0]
+    is_as_handed_in = np.array_equal(order, np.arange(n_cases))
+    cases = slice(None) if is_as_handed_in else order
     rows = forecast.cases(cases)
     case_of = np.arange(len(rows)) if rows.cluster is None else rows.cluster
-    distinct, cluster = np.unique(keys[order], return_inverse=True)
-    return Sample(cases, rows.truth, rows.each_weight, case_of, cluster[case_of], distinct, groups is not None)
+    distinct_keys, cluster_of_case = np.unique(cluster_keys[order], return_inverse=True)
+    return Sample(
+        cases=cases,
+        truth=rows.truth,
+        weights=rows.each_weight,
+        case_of=case_of,
+        cluster_of=cluster_of_case[case_of],
+        keys=distinct_keys,
+        grouped=groups is not None,
+    )
 
 
 @dataclass(frozen=True)
@@ -134,39 +156,98 @@ def measure(
     recalibrated: Forecast | None = None,
     scenarios: Iterable[Forecast] = (),
 ) -> Measured:
-    """All about one priced forecast; `scenarios` are the same forecast under other costs."""
-    forecast, prior, pairs, rows = forecast.check(), charge.prior, np.empty((0, 0)), dict[str, FloatArray]()
+    """All about one model.
+
+    Parameters
+    ----------
+    name
+        The model's.
+    forecast
+        Of the sample, with base costs.
+    charge
+        What it is charged for.
+    recalibrated
+        The same forecast, recalibrated.
+    scenarios
+        The same forecast under other costs.
+    """
+    forecast = forecast.check()
+    prior = charge.prior
+    rows = dict[str, FloatArray]()
     if charge.workup is None:
         costs, unavoidable, pairs = _spent_on_search(forecast, prior)
         rows[COST] = METRICS[COST].checked_rows(costs, forecast)
-        every_truth: Any = ((block, costs_for_every_truth(block, prior)) for block in forecast.blocks())
+        every_truth = _search_costs_for_every_truth(forecast, prior)
     else:
         unavoidable = float(np.average(charge.typical[forecast.truth], weights=forecast.weights))
+        pairs = np.empty((0, 0))
         every_truth = WorkupRows(charge.workup, forecast, charge.varying).costs_for_every_truth()
     for metric in charge.metrics:
         if metric.is_mean and metric.key not in rows:
             rows[metric.key] = metric.of_rows(forecast, prior)
         if metric.key == COST and recalibrated is not None:
             rows[RECALIBRATED] = metric.of_rows(recalibrated, prior)
-    predicted = []
-    for block, each in every_truth:
-        p = probabilities(block)
-        mean = (p * each).sum(axis=1)
-        predicted.append([mean, (p * (each - mean[:, None]) ** 2).sum(axis=1), each.min(axis=1)])
-    rows["predicted_cost"], variance, least = np.concatenate(predicted, axis=1)
-    likeliest = forecast.values.argmax(axis=1)
-    under = tuple(float(mean_or_rows(each, search_costs(each, prior), per_instance=False)) for each in scenarios)
-    return Measured(name, rows, likeliest, variance, least, unavoidable, pairs, under, forecast.order_only)
+    prediction = _predict(every_truth)
+    rows[PREDICTED] = prediction.mean
+    scenario_costs = []
+    for repriced in scenarios:
+        mean = mean_or_rows(repriced, search_costs(repriced, prior), per_instance=False)
+        scenario_costs.append(float(mean))
+    return Measured(
+        name=name,
+        rows=rows,
+        predicted=forecast.values.argmax(axis=1),
+        predicted_variance=prediction.variance,
+        least_cost=prediction.least,
+        unavoidable=unavoidable,
+        pairs=pairs,
+        scenarios=tuple(scenario_costs),
+        order_only=forecast.order_only,
+    )
 
 
 def _spent_on_search(forecast: Forecast, prior: Prior) -> tuple[FloatArray, float, FloatArray]:
     """The cost of each row, (N,); what nothing can save; on which tests the rest goes, (K, K)."""
-    pairs, parts = Sum((forecast.n_classes, forecast.n_classes)), []
-    for rows, waste, classes, sums in wasted_pairs(forecast, prior):
-        parts.append([unavoidable_costs(rows, prior), waste])
+    pairs = Sum((forecast.n_classes, forecast.n_classes))
+    own_parts = []
+    wasted_parts = []
+    for rows, wasted, classes, sums in wasted_pairs(forecast, prior):
+        own_parts.append(unavoidable_costs(rows, prior))
+        wasted_parts.append(wasted)
         pairs.add(sums, index=classes)
-    own, wasted = np.concatenate(parts, axis=1)
-    return own + wasted, Means.of(own, forecast.weights).mean, pairs.value / forecast.each_weight.sum()
+    own = np.concatenate(own_parts)
+    costs = own + np.concatenate(wasted_parts)
+    unavoidable = Means.of(own, forecast.weights).mean
+    return costs, unavoidable, pairs.value / forecast.each_weight.sum()
+
+
+def _search_costs_for_every_truth(forecast: Forecast, prior: Prior) -> Rows:
+    """Rows, and what the search of each costs if each class is the truth, (n, K)."""
+    for block in forecast.blocks():
+        yield block, costs_for_every_truth(block, prior)
+
+
+@dataclass(frozen=True)
+class CostPrediction:
+    """What forecasts themselves say of their costs, (N,) each."""
+
+    mean: FloatArray
+    variance: FloatArray
+    least: FloatArray  # whichever class is the truth
+
+
+def _predict(every_truth: Rows) -> CostPrediction:
+    """Predicted costs, from blocks of rows and their costs for every truth, (n, K)."""
+    means = []
+    variances = []
+    least = []
+    for block, costs in every_truth:
+        p = probabilities(block)
+        mean = (p * costs).sum(axis=1)
+        means.append(mean)
+        variances.append((p * (costs - mean[:, None]) ** 2).sum(axis=1))
+        least.append(costs.min(axis=1))
+    return CostPrediction(np.concatenate(means), np.concatenate(variances), np.concatenate(least))
 
 
 def typical_case(workup: Workup, classes: Sequence[str], weights: FloatArray) -> WorkupPart:
@@ -179,14 +260,34 @@ def typical_case(workup: Workup, classes: Sequence[str], weights: FloatArray) ->
         plan = plan_workup(dict(zip(classes, (weights / weights.sum()).tolist(), strict=True)), workup)
     except InputError:  # too many states
         return WorkupPart(title, (), "")
-    spending, nodes = Fields(), [] if plan.tree is None else [plan.tree]
-    for node in nodes:
-        nodes += node.branches.values()
-        if node.kind != "done":
-            name = node.name if node.kind == "step" else f"stop: {node.name}"
-            spending[name] = spending.get(name, 0) + np.array([node.chance, node.chance * node.cost])
-    steps = sorted(spending.items(), key=lambda item: -item[1][1])
-    return WorkupPart(title, tuple(StepSpending(name, *map(float, sums)) for name, sums in steps), plan.draw())
+    chances = dict[str, float]()
+    costs = dict[str, float]()
+    for node in _nodes(plan.tree):
+        if node.kind == "done":
+            continue
+        name = node.name if node.kind == "step" else f"stop: {node.name}"
+        chances[name] = chances.get(name, 0.0) + float(node.chance)
+        costs[name] = costs.get(name, 0.0) + float(node.chance * node.cost)
+    steps = [StepSpending(name, chance, costs[name]) for name, chance in chances.items()]
+    steps.sort(key=lambda step: -step.cost)
+    return WorkupPart(title, tuple(steps), plan.draw())
+
+
+def _nodes(tree: PlanNode | None) -> list[PlanNode]:
+    """All nodes of a tree, level by level; none of no tree."""
+    nodes = [] if tree is None else [tree]
+    for node in nodes:  # which grows meanwhile
+        nodes.extend(node.branches.values())
+    return nodes
+
+
+@dataclass(frozen=True)
+class CountMetric:
+    """A metric that is a function of class counts (occurs, named, right), (..., K) each."""
+
+    key: str
+    value: Callable[[FloatArray, FloatArray, FloatArray], FloatArray]  # (...)
+    gradient: Callable[[FloatArray, FloatArray, FloatArray], FloatArray]  # (3, K)
 
 
 @dataclass(frozen=True)
@@ -208,14 +309,20 @@ class Measurements:
 
     def _seen_as(self, model: Measured) -> list[tuple[IntArray, FloatArray]]:
         """A class and a weight of each row, (N,): the true class, the predicted one, the rightly predicted one."""
-        truth, weights, predicted = self.sample.truth, self.sample.weights, model.predicted
+        truth = self.sample.truth
+        weights = self.sample.weights
+        predicted = model.predicted
         return [(truth, weights), (predicted, weights), (predicted, weights * (predicted == truth))]
 
     @cached_property
     def counts(self) -> FloatArray:
         """The weight of each class that occurs, is predicted, and is rightly predicted, (models, 3, K)."""
-        k = len(self.classes)
-        return np.array([[np.bincount(*seen, k) for seen in self._seen_as(model)] for model in self.models])
+        n_classes = len(self.classes)
+        counts = np.empty((len(self.models), 3, n_classes))
+        for index, model in enumerate(self.models):
+            for role, (classes, weights) in enumerate(self._seen_as(model)):
+                counts[index, role] = np.bincount(classes, weights, n_classes)
+        return counts
 
     @property
     def class_weights(self) -> FloatArray:
@@ -225,41 +332,87 @@ class Measurements:
     @cached_property
     def figures(self) -> list[dict[str, Figure]]:
         """Of every model, by key: means over rows, then functions of counts."""
-        weights, units, tables = self.sample.weights, self.sample.cluster_of, []
-        drawn: Iterator[Any] = iter(self._replicates()) if self.interval.replicates else repeat(None)
+        weights = self.sample.weights
+        units = self.sample.cluster_of
+        replicates: Iterator[FloatArray | None] = repeat(None)
+        if self.interval.replicates:
+            replicates = iter(self._replicates())
+        figures_of_models = []
         for model, counts in zip(self.models, self.counts, strict=True):
-            figures = {key: Figure.of_mean(rows, weights, units, next(drawn)) for key, rows in model.rows.items()}
-            for metric in self._of_counts:
-                slope = metric.gradient(*counts)  # in each row's weight, times that weight
-                seen = zip(slope, self._seen_as(model), strict=True)
-                influence = within(np.sum([each[of] * by for each, (of, by) in seen], axis=0), units)
-                value, shares = float(metric.counts(*counts)), figures[COST].shares
-                figures[metric.key] = Figure(value, influence, shares, next(drawn))
-            tables.append(figures)
-        return tables
+            figures = dict[str, Figure]()
+            for key, rows in model.rows.items():
+                figures[key] = Figure.of_mean(rows, weights, units, next(replicates))
+            for metric in self._count_metrics:
+                value = float(metric.value(*counts))
+                influence = self._influence(metric, model, counts)
+                figures[metric.key] = Figure(value, influence, figures[COST].shares, next(replicates))
+            figures_of_models.append(figures)
+        return figures_of_models
 
     @property
-    def _of_counts(self) -> list[Any]:
-        return [metric for metric in self.charge.metrics if not metric.is_mean]
+    def _count_metrics(self) -> list[CountMetric]:
+        """The metrics that are functions of class counts."""
+        metrics = []
+        for metric in self.charge.metrics:
+            if metric.is_mean:
+                continue
+            if metric.counts is not None and metric.gradient is not None:
+                metrics.append(CountMetric(metric.key, metric.counts, metric.gradient))
+        return metrics
+
+    def _influence(self, metric: CountMetric, model: Measured, counts: FloatArray) -> FloatArray:
+        """What each unit adds to a metric of a model's class counts, (3, K), to first order, (G,)."""
+        slopes = metric.gradient(*counts)
+        by_role = []
+        for slope, (classes, weights) in zip(slopes, self._seen_as(model), strict=True):
+            by_role.append(slope[classes] * weights)
+        return within(np.sum(by_role, axis=0), self.sample.cluster_of)
 
     def _replicates(self) -> FloatArray:
         """Every figure again, in every replicate that drew anything, (models * figures, R)."""
-        sample, n_models, k = self.sample, len(self.models), len(self.classes)
-        rows = [np.ones(len(sample.truth)), *(of for model in self.models for of in model.rows.values())]
-        finite = (of if np.isfinite(of).all() else np.zeros(len(of)) for of in rows)  # an infinite mean has none
-        sums = np.stack([within(sample.weights * of, sample.cluster_of) for of in finite], axis=1)
-        seen = [each for model in self.models for each in self._seen_as(model)]
+        sums = self._sums_of_clusters()
+        seen = [classes_and_weights for model in self.models for classes_and_weights in self._seen_as(model)]
         parts = []
-        for _, drawn in weights_in_parts(sample.keys, self.interval.replicates, self.interval.seed):
-            drawn = drawn[(drawn > 0).any(axis=1)]
+        for _, times_drawn in weights_in_parts(self.sample.keys, self.interval.replicates, self.interval.seed):
+            drawn = times_drawn[(times_drawn > 0).any(axis=1)]
             totals = weighted_sums(drawn, sums)
-            means = (totals[:, 1:] / totals[:, :1]).reshape(len(drawn), n_models, -1)
-            of_rows = drawn[:, sample.cluster_of]
-            counts = np.array([[np.bincount(of, by * often, k) for of, by in seen] for often in of_rows])
-            counts = counts.reshape(len(drawn), n_models, 3, k).transpose(2, 0, 1, 3)
-            of_counts = [metric.counts(*counts)[:, :, None] for metric in self._of_counts]
-            parts.append(np.concatenate([means, *of_counts], axis=2).reshape(len(drawn), -1))
+            means = (totals[:, 1:] / totals[:, :1]).reshape(len(drawn), len(self.models), -1)
+            figures = np.concatenate([means, *self._count_metrics_again(drawn, seen)], axis=2)
+            parts.append(figures.reshape(len(drawn), -1))
         return np.concatenate(parts).T
+
+    def _sums_of_clusters(self) -> FloatArray:
+        """The sums over each cluster of weights, and of weighted rows of all models, (G, 1 + models * means)."""
+        rows = [np.ones(len(self.sample.truth))]
+        for model in self.models:
+            rows += model.rows.values()
+        columns = []
+        for values in rows:
+            is_finite = np.isfinite(values).all()
+            finite = values if is_finite else np.zeros(len(values))  # an infinite mean has no interval
+            columns.append(within(self.sample.weights * finite, self.sample.cluster_of))
+        return np.stack(columns, axis=1)
+
+    def _count_metrics_again(self, drawn: Counts, seen: list[tuple[IntArray, FloatArray]]) -> list[FloatArray]:
+        """The metrics of class counts, (R, models, 1) each, in replicates.
+
+        Parameters
+        ----------
+        drawn
+            How often each replicate drew each cluster, (R, G).
+        seen
+            `_seen_as` of all models, one after the other.
+        """
+        n_classes = len(self.classes)
+        counts: FloatArray = np.empty((len(drawn), len(seen), n_classes))
+        for replicate, times_drawn in enumerate(drawn[:, self.sample.cluster_of]):
+            for number, (classes, weights) in enumerate(seen):
+                counts[replicate, number] = np.bincount(classes, weights * times_drawn, n_classes)
+        counts = counts.reshape(len(drawn), len(self.models), 3, n_classes)
+        occurs = counts[:, :, 0]
+        named = counts[:, :, 1]
+        right = counts[:, :, 2]
+        return [metric.value(occurs, named, right)[:, :, None] for metric in self._count_metrics]
 
     @cached_property
     def background(self) -> Background:
@@ -280,19 +433,14 @@ class Measurements:
 
     def results(self, decompositions: Mapping[str, dict[str, Estimate]]) -> tuple[ModelResult, ...]:
         """All that is reported of each model."""
-        results, again = [], self._recalibrated
+        results = []
         for index, (model, own, chance) in enumerate(zip(self.models, self._costs, self._chances[0], strict=True)):
-            recalibrated = None
-            if self.recalibration is not None and again:
-                later, least = again[index], min(again, key=lambda figure: figure.value)
-                cost = self.score(index, RECALIBRATED)
-                recalibrated = Recalibrated(self.recalibration, cost, self.gap(own, later), self.gap(later, least))
             scores = {metric.key: self.score(index, metric.key) for metric in self.charge.metrics}
             result = ModelResult(
                 name=model.name,
                 scores=scores,
                 unavoidable=model.unavoidable,
-                predicted_cost=NO_PREDICTION if model.order_only else self.score(index, "predicted_cost"),
+                predicted_cost=NO_PREDICTION if model.order_only else self.score(index, PREDICTED),
                 calibration=() if model.order_only else calibration_bins(model, self.sample, self.interval.level),
                 probability_best=chance,
                 rank=1 + sum(other.value < own.value * (1 - ROUNDING) for other in self._costs),
@@ -300,20 +448,33 @@ class Measurements:
                 pair_costs=tuple(map(tuple, model.pairs.tolist())),
                 scenarios=model.scenarios,
                 decomposition=decompositions.get(model.name),
-                recalibrated=recalibrated,
+                recalibrated=self._recalibrated_result(index),
                 at_stated_prices=scores.get(PAID),
             )
             results.append(result)
         return tuple(results)
 
+    def _recalibrated_result(self, index: int) -> Recalibrated | None:
+        """What recalibration does for a model; None where models were not recalibrated."""
+        if self.recalibration is None or not self._recalibrated:
+            return None
+        recalibrated = self._recalibrated[index]
+        least = min(self._recalibrated, key=lambda figure: figure.value)
+        return Recalibrated(
+            self.recalibration,
+            self.score(index, RECALIBRATED),
+            self.gap(self._costs[index], recalibrated),
+            self.gap(recalibrated, least),
+        )
+
     def score(self, index: int, key: str) -> Estimate:
         """One of a model's numbers, with its interval."""
-        figure, model = self.figures[index][key], self.models[index]
+        figure = self.figures[index][key]
         if not np.isfinite(figure.value):
-            infinite = len(np.unique(self.sample.case_of[np.isinf(model.rows[key])]))
+            infinite = len(np.unique(self.sample.case_of[np.isinf(self.models[index].rows[key])]))
             reason = f"{infinite} of {self.sample.n_cases} true classes were given probability 0"
             return Estimate(None, warning=f"infinite: {reason}")
-        metric = METRICS[COST if key in ("predicted_cost", RECALIBRATED) else key]
+        metric = METRICS[COST if key in (PREDICTED, RECALIBRATED) else key]
         limits = figure.limits(self.interval.level, metric.is_proportion, metric.is_mean)
         plain = metric.is_proportion or metric.counts is not None
         carriers = None if plain else figure.carriers(abs(figure.value))
@@ -321,31 +482,37 @@ class Measurements:
 
     def gap(self, first: Figure, second: Figure) -> Estimate:
         """One figure less another, paired; rounding is no difference."""
-        gap, scale = first - second, max(first.value, second.value)
-        estimate, carriers = gap.estimate(self.interval.level, scale), gap.carriers(scale)
+        gap = first - second
+        scale = max(first.value, second.value)
+        estimate = gap.estimate(self.interval.level, scale)
+        carriers = gap.carriers(scale)
         if not carriers.few or estimate.low is None:
             return estimate
-        warning, units = few_carriers(carriers, "the difference", self.sample.units), self.sample.units
-        if carriers.number == 0 and estimate.value:  # in all units; the few that may differ could make up for it
-            size = abs(estimate.value)
-            is_little = size <= UNSEEN / gap.effective * (self.typical.sum() + size)
-            same = f"all {carriers.units} {units} differ by the same amount, which says little about others"
-            warning = f"{same}: {DO_NOT_TRUST}" if is_little else None
-        return replace(estimate, warning=warning)
+        units = self.sample.units
+        if carriers.number > 0 or not estimate.value:
+            return replace(estimate, warning=few_carriers(carriers, "the difference", units))
+        size = abs(estimate.value)  # in all units; the few that may differ could make up for it
+        is_little = size <= UNSEEN / gap.effective * (self.typical.sum() + size)
+        if not is_little:
+            return replace(estimate, warning=None)
+        same = f"all {carriers.units} {units} differ by the same amount, which says little about others"
+        return replace(estimate, warning=f"{same}: {DO_NOT_TRUST}")
 
     @cached_property
-    def _chances(self) -> tuple[list[Any], float | None]:
+    def _chances(self) -> tuple[list[float | None], float | None]:
         """Of each model, that it is the cheapest; and what the first costs more than the cheapest on average."""
         least = chances_of_least(self._costs, self.interval.seed)
-        if least is None:  # of several models, nothing is known
-            return [1.0] if len(self.models) == 1 else [None] * len(self.models), None
-        return least[0].tolist(), least[1]
+        if least is not None:
+            return least[0].tolist(), least[1]
+        if len(self.models) == 1:
+            return [1.0], None
+        return [None] * len(self.models), None
 
     @property
     def outlook(self) -> Fields:
         """What a verdict is to know of the first model beside its cost."""
-        (chance, *_), stake = self._chances
-        return {"chance": chance, "stake": stake, "recalibrated": self.is_recalibrated}
+        chances, stake = self._chances
+        return {"chance": chances[0], "stake": stake, "recalibrated": self.is_recalibrated}
 
     @cached_property
     def _recalibrated(self) -> list[Figure]:
@@ -358,40 +525,80 @@ class Measurements:
         The latter where it changes who is cheapest by more than the margin, beyond doubt: another model is then
         cheaper than the leader, as that is and recalibrated, too.
         """
-        if not (again := self._recalibrated):
+        recalibrated = self._recalibrated
+        if not recalibrated:
             return self
-        least = min(again, key=lambda figure: figure.value)
-        gaps = [self.gap(leader, least) for leader in (self._costs[0], again[0])]
+        least = min(recalibrated, key=lambda figure: figure.value)
+        gaps = [self.gap(leader, least) for leader in (self._costs[0], recalibrated[0])]
         if not all(gap.exceeds(margin) for gap in gaps):
             return self
-        order = np.argsort([figure.value for figure in again], kind="stable")
-        models = [self.models[index] for index in order]
-        models = [replace(each, rows=each.rows | {COST: each.rows[RECALIBRATED]}) for each in models]
+        order = np.argsort([figure.value for figure in recalibrated], kind="stable")
+        models = []
+        for index in order:
+            model = self.models[index]
+            models.append(replace(model, rows=model.rows | {COST: model.rows[RECALIBRATED]}))
         return replace(self, models=models, is_recalibrated=True)
 
     def _by_class(self, model: Measured) -> tuple[ClassResult, ...]:
         """Means over the rows of each class; None where there are no such rows, or no such metric."""
-        sample, weights, columns = self.sample, self.class_weights, []
-        for rows in map(model.rows.get, BY_CLASS):
-            totals = np.bincount(sample.truth, sample.weights * (np.nan if rows is None else rows), len(weights))
-            means = totals / np.where(weights > 0, weights, np.nan)
-            columns.append([None if np.isnan(mean) else mean for mean in means.tolist()])
-        return tuple(map(ClassResult, self.classes, weights.tolist(), *columns))
+        regret = self._means_by_class(model, "pandora_regret")
+        expected = self._means_by_class(model, COST)
+        realised = self._means_by_class(model, PAID)
+        tests = self._means_by_class(model, "tests")
+        accuracy = self._means_by_class(model, "accuracy")
+        weights = self.class_weights.tolist()
+        results = []
+        for k, label in enumerate(self.classes):
+            results.append(
+                ClassResult(
+                    label=label,
+                    weight=weights[k],
+                    pandora_regret=regret[k],
+                    expected_cost=expected[k],
+                    realised_cost=realised[k],
+                    tests=tests[k],
+                    accuracy=accuracy[k],
+                )
+            )
+        return tuple(results)
+
+    def _means_by_class(self, model: Measured, key: str) -> list[float | None]:
+        """One metric's mean over the rows of each class, [K]; None where there are no rows, or no such metric."""
+        if key not in model.rows:
+            return [None] * len(self.classes)
+        weights = self.class_weights
+        totals = np.bincount(self.sample.truth, self.sample.weights * model.rows[key], len(weights))
+        means = totals / np.where(weights > 0, weights, np.nan)
+        return [None if np.isnan(mean) else mean for mean in means.tolist()]
 
     def differences(self) -> tuple[Difference, ...]:
         """Between all pairs of models, the cheaper first."""
-        paid, pairs = PAID if PAID in self.figures[0] else COST, []
-        for (one, ours), (other, theirs) in combinations(zip(self.models, self.figures, strict=True), 2):
-            gap, realised = self.gap(theirs[COST], ours[COST]).turned, self.gap(ours[paid], theirs[paid])
-            p_value = (ours[COST] - theirs[COST]).p_value(max(ours[COST].value, theirs[COST].value))
-            value = gap.value or 0.0
-            saved = 1000 * max(-value, 0.0)
-            limits = (gap.low, gap.high)
-            pairs.append(
-                Difference(one.name, other.name, value, *limits, p_value, None, saved, realised, gap.warning)
-            )
-        adjusted = holm([each.p_value for each in pairs])
-        return tuple(replace(each, p_holm=p) for each, p in zip(pairs, adjusted, strict=True))
+        pairs = combinations(range(len(self.models)), 2)
+        differences = [self._difference(cheaper, dearer) for cheaper, dearer in pairs]
+        adjusted = holm([difference.p_value for difference in differences])
+        return tuple(replace(difference, p_holm=p) for difference, p in zip(differences, adjusted, strict=True))
+
+    def _difference(self, cheaper: int, dearer: int) -> Difference:
+        """Between two models by their places; its p-value is not adjusted yet."""
+        figures = self.figures[cheaper]
+        dearer_figures = self.figures[dearer]
+        cost = figures[COST]
+        dearer_cost = dearer_figures[COST]
+        paid = PAID if PAID in figures else COST
+        gap = self.gap(dearer_cost, cost).turned
+        value = gap.value or 0.0
+        return Difference(
+            model=self.models[cheaper].name,
+            against=self.models[dearer].name,
+            difference=value,
+            low=gap.low,
+            high=gap.high,
+            p_value=(cost - dearer_cost).p_value(max(cost.value, dearer_cost.value)),
+            p_holm=None,
+            savings_per_1000=1000 * max(-value, 0.0),
+            realised=self.gap(figures[paid], dearer_figures[paid]),
+            warning=gap.warning,
+        )
 
     def ranks(self) -> dict[str, tuple[float, ...]]:
         """Each model's place by each metric; equal models share the mean place, infinite ones the last."""
@@ -411,19 +618,28 @@ def calibration_bins(model: Measured, sample: Sample, level: float) -> tuple[Bin
     Equal predictions stay together. Intervals of observed means are Student's, also where others come from a
     bootstrap, stretched to what forecasts predict of their own spread: a bin's few rows may all have been lucky.
     """
-    predicted, n_bins = model.rows["predicted_cost"], min(MOST_BINS, max(1, sample.n_cases // LEAST_CASES))
+    predicted = model.rows[PREDICTED]
+    n_bins = min(MOST_BINS, max(1, sample.n_cases // LEAST_CASES))
     order = np.argsort(predicted, kind="stable")
-    shares = np.cumsum(sample.weights[order]) / sample.weights.sum()
-    edges = predicted[order][np.searchsorted(shares, np.arange(1, n_bins) / n_bins - ROUNDING)]
-    numbers, bins = np.searchsorted(np.unique(edges), predicted), []
-    for rows in (np.flatnonzero(numbers == number) for number in np.unique(numbers)):
-        weights, (_, units) = sample.weights[rows], np.unique(sample.cluster_of[rows], return_inverse=True)
-        observed, shares = Figure.of_mean(model.rows[COST][rows], weights, units), weights / weights.sum()
-        expected, least = (float(shares @ of[rows]) for of in (predicted, model.least_cost))
-        errors = within(shares * np.sqrt(model.predicted_variance[rows]), units)
-        variance = float(errors @ errors)
-        by_forecast = interval_by_forecast(observed.value, expected, variance, least, observed.effective, level)
-        low, high = hull(observed.limits(level), by_forecast)
-        low = None if low is None else max(0.0, low)
-        bins.append(Bin(expected, observed.value, low, high, float(weights.sum())))
-    return tuple(bins)
+    shares_up_to = np.cumsum(sample.weights[order]) / sample.weights.sum()
+    edges = predicted[order][np.searchsorted(shares_up_to, np.arange(1, n_bins) / n_bins - ROUNDING)]
+    bin_of = np.searchsorted(np.unique(edges), predicted)
+    rows_of_bins = [np.flatnonzero(bin_of == number) for number in np.unique(bin_of)]
+    return tuple(_calibration_bin(model, sample, rows, level) for rows in rows_of_bins)
+
+
+def _calibration_bin(model: Measured, sample: Sample, rows: IntArray, level: float) -> Bin:
+    """Predicted and observed cost of the rows of one bin, given by their numbers, (n,)."""
+    weights = sample.weights[rows]
+    shares = weights / weights.sum()
+    _, units = np.unique(sample.cluster_of[rows], return_inverse=True)
+    observed = Figure.of_mean(model.rows[COST][rows], weights, units)
+    expected = float(shares @ model.rows[PREDICTED][rows])
+    least = float(shares @ model.least_cost[rows])
+    errors = within(shares * np.sqrt(model.predicted_variance[rows]), units)
+    variance = float(errors @ errors)
+    by_forecast = interval_by_forecast(observed.value, expected, variance, least, observed.effective, level)
+    low, high = hull(observed.limits(level), by_forecast)
+    if low is not None:
+        low = max(0.0, low)
+    return Bin(expected, observed.value, low, high, float(weights.sum()))
