@@ -143,10 +143,7 @@ def embed(
     for name, forecast in forecasts.items():
         rows = replace(forecast.rows(chosen), costs=None, weights=weights)
         rows = replace(rows, values=rows.values.astype(np.float64))
-        is_other = np.arange(n_classes) != rows.truth[:, None]
-        against_others = log_odds(rows)[is_other].clip(-1e15, 1e15)
-        places = against_others / (BEND + np.abs(against_others))
-        odds[name] = _text(np.rint(EVEN * (1 + places)).astype(np.intp))
+        odds[name] = _odds_as_text(rows)
         temperatures[name] = float(f"{best_inverse_temperature(log_probabilities(rows)[0]):.6g}")
     priors = {"as compared": prior} | {name: other for name, other in ALTERNATIVES.items() if other != prior}
     embedded = EmbeddedSample(
@@ -162,6 +159,14 @@ def embed(
         return embedded
     error = _relative_error(embedded, np.bincount(sample.truth, minlength=n_classes), typical)
     return replace(embedded, error=float(f"{error:.2g}")) if error <= MOST_ERROR else NotEmbedded("error")
+
+
+def _odds_as_text(rows: Forecast) -> str:
+    """The odds of each row's truth against every other class, (N * (K - 1),), rounded on the scale."""
+    is_other = np.arange(rows.n_classes) != rows.truth[:, None]
+    against_others = log_odds(rows)[is_other].clip(-1e15, 1e15)
+    places = against_others / (BEND + np.abs(against_others))
+    return _text(np.rint(EVEN * (1 + places)).astype(np.intp))
 
 
 def _fewest_rows(truth: IntArray) -> int:
