@@ -144,9 +144,15 @@ class Condition:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "title", self.title or self.name)
-        for name, choices in CHOICES.items():
-            if getattr(self, name) is not None:
-                read_choice(getattr(self, name), name, choices)
+        chosen = {
+            "temperature": self.temperature,
+            "per": self.per,
+            "typical": self.typical,
+            "reading": self.reading,
+        }
+        for name, choice in chosen.items():
+            if choice is not None:
+                read_choice(choice, name, CHOICES[name])
         if self.sigma != 0:
             read_positive(self.sigma, "sigma")
         read_number(self.floor, "floor", lambda least: 0 <= least < 0.5, "it must be 0 or more, and below 0.5")
@@ -162,10 +168,16 @@ class Condition:
 
     def _problems(self) -> Iterator[str]:
         """What makes no sense together."""
-        for needed, usual in NEEDS.items():
-            for name, value in usual.items() if getattr(self, needed) is None else ():
-                if not np.array_equal(getattr(self, name), value):
-                    yield f"has {name}={getattr(self, name)!r} but no {needed}: give a {needed}"
+        if self.prior is None:
+            of_prior = {"typical": self.typical, "reading": self.reading, "generator": self.generator}
+            yield from _meaningless("prior", of_prior)
+        if self.search is None:
+            of_tests = {
+                "sensitivity": self.sensitivity,
+                "false_positive_rate": self.false_positive_rate,
+                "confirmatory_cost": self.confirmatory_cost,
+            }
+            yield from _meaningless("search", of_tests)
         if self.reading == "per_instance" and self.search:
             same = "imperfect tests, which are the same for all instances"
             yield f"has reading='per_instance' and {same}: leave search out, or choose another reading"
@@ -211,7 +223,8 @@ class Condition:
         self, clinical: FloatArray | None, classes: Classes, seed: int, instances: int = 1
     ) -> FloatArray:
         """The cost vectors that searches pay, one after the other, (D, K), or each instance's own, (D, N, K)."""
-        typical, own = self._typical(clinical, classes), self.reading == "per_instance"
+        typical = self._typical(clinical, classes)
+        own = self.reading == "per_instance"
         if self.workup is not None or not isinstance(self.prior, Prior):
             return typical[None]
         rng = keyed_generator(seed, "costs") if self.generator is None else named_generator(self.generator)
@@ -219,8 +232,11 @@ class Condition:
         drawn = prior.sample(self.draws * (instances if own else 1), len(classes), rng)
         if self.generator is not None and self.prior == Uniform():
             drawn = 1 - drawn  # exactly the generator's numbers: the prior took 1 - U, so that no test is free
-        drawn = drawn.reshape(self.draws, instances, len(classes)) if own else drawn
-        return np.clip(drawn if self.typical == "drawn" else drawn * (typical / prior.mean), SMALLEST, LARGEST)
+        if own:
+            drawn = drawn.reshape(self.draws, instances, len(classes))
+        if self.typical != "drawn":
+            drawn = drawn * (typical / prior.mean)
+        return np.clip(drawn, SMALLEST, LARGEST)
 
     def typical_costs(self, clinical: FloatArray | None, classes: Classes) -> FloatArray:
         """What somebody who chooses a model beforehand expects a test to cost: effective costs, if it may fail."""
@@ -235,10 +251,10 @@ class Condition:
         if isinstance(self.workup, Mapping):
             raise InputError(f"condition {self.name!r} has a work-up for each data set: choose one by of_data.")
         if self.workup is not None:
-            workup, labels = _read_workup(self.workup), list(classes)
-            return np.array(
-                [workup_cost(np.array(classes)[truth], proba, workup, labels=labels, per_instance=True)]
-            )
+            workup = _read_workup(self.workup)
+            names = np.array(classes)[truth]
+            paid = workup_cost(names, proba, workup, labels=list(classes), per_instance=True)
+            return np.array([paid])
         if self.search is None:
             return search_bills(truth, proba, costs)
         bill = partial(expected_expenditure, search=self.search, per_instance=True)
@@ -252,9 +268,11 @@ class Condition:
         """How much each instance counts, (N,), on average 1; a class without instances cannot count."""
         if self.prevalence is None:
             return np.ones(len(truth))
-        wanted, occurs = np.ones(len(classes)), np.bincount(truth, minlength=len(classes))
-        if not np.array_equal(self.prevalence, "equal"):
+        if np.array_equal(self.prevalence, "equal"):
+            wanted = np.ones(len(classes))
+        else:
             wanted = read_costs(self.prevalence, classes, argument="prevalence")
+        occurs = np.bincount(truth, minlength=len(classes))
         share = np.divide(wanted, occurs, out=np.zeros(len(classes)), where=occurs > 0)[truth]
         return np.asarray(share * (len(truth) / share.sum()))
 
@@ -273,7 +291,19 @@ class Condition:
         return clinical
 
     def _tests(self, costs: FloatArray, classes: Classes) -> Tests:
-        return Tests(costs, *(by_name(getattr(self, name), classes, "tests") for name in PERFECT))
+        return Tests(
+            costs,
+            by_name(self.sensitivity, classes, "tests"),
+            by_name(self.false_positive_rate, classes, "tests"),
+            by_name(self.confirmatory_cost, classes, "tests"),
+        )
+
+
+def _meaningless(needed: str, stated: Fields) -> Iterator[str]:
+    """What is stated in a condition, by name, but means nothing without the prior or the search that is needed."""
+    for name, value in stated.items():
+        if not np.array_equal(value, NEEDS[needed][name]):
+            yield f"has {name}={value!r} but no {needed}: give a {needed}"
 
 
 @lru_cache(16)
@@ -320,10 +350,10 @@ def tempered_distractors(truth: IntArray, proba: FloatArray, temperature: Any) -
     array([[0.5  , 0.471, 0.029]])
     """
     is_truth = truth[:, None] == np.arange(proba.shape[-1])
-    others = np.where(is_truth, 0.0, proba)
-    others = np.where(others.any(axis=-1, keepdims=True), others, ~is_truth)
+    distractors = np.where(is_truth, 0.0, proba)
+    distractors = np.where(distractors.any(axis=-1, keepdims=True), distractors, ~is_truth)
     left = np.maximum(1 - np.where(is_truth, proba, 0.0).sum(axis=-1, keepdims=True), 0.0)
-    return np.where(is_truth, proba, left * tempered(others, temperature))
+    return np.where(is_truth, proba, left * tempered(distractors, temperature))
 
 
 def search_bills(truth: IntArray, proba: FloatArray, costs: FloatArray) -> FloatArray:
@@ -338,9 +368,12 @@ def search_bills(truth: IntArray, proba: FloatArray, costs: FloatArray) -> Float
     array([[13.,  3.],
            [ 1.,  3.]])
     """
-    forecast, bills = read_forecast(truth, proba).check(), []
+    forecast = read_forecast(truth, proba).check()
+    bills = []
     for drawn in costs:
-        prices = np.tile(drawn, (len(truth) // len(drawn), 1)) if costs.ndim == 3 else drawn
+        prices = drawn
+        if costs.ndim == 3:
+            prices = np.tile(drawn, (len(truth) // len(drawn), 1))
         parts = realised_costs(forecast.with_costs(prices), BROKEN_AT_RANDOM, copies=len(costs))
         bills.append(np.concatenate([of_rows for _, of_rows in parts]))
     return np.array(bills)
