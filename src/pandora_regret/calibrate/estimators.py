@@ -61,7 +61,6 @@ from pandora_regret.core.inputs import (
     read_labels,
     read_positive,
     read_probabilities,
-    renamed,
     with_truth,
 )
 from pandora_regret.core.priors import Prior
@@ -148,7 +147,6 @@ class Scaling(ReadsForecasts):
         return self._in_class_order(probabilities_of(Map(self.factors_, self.shifts_)(rows.values.T)))
 
 
-@renamed("typical_costs", "costs")
 @dataclass(eq=False, repr=False, kw_only=True)
 class TemperatureScaling(Scaling):
     """One temperature for all forecasts, ``softmax(ln p / T)``: it changes how sure they are, not their order.
@@ -367,7 +365,6 @@ class PriorShift(ReadsForecasts):
 SCALINGS: Fields = {"temperature": TemperatureScaling, "vector": VectorScaling, "matrix": MatrixScaling}
 
 
-@renamed("typical_costs", "costs")
 @dataclass(eq=False, repr=False)
 class CalibratedSearch(NamesLikeliest, _RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier whose forecasts are recalibrated, so that searching by them costs less.

@@ -49,7 +49,6 @@ from pandora_regret.core.inputs import (
     read_forecast,
     read_level,
     read_probabilities,
-    renamed,
 )
 from pandora_regret.core.priors import Prior
 from pandora_regret.core.records import from_plain, to_plain
@@ -183,7 +182,6 @@ class Recalibration:
         return False if self.saved.turned.is_above_zero else None
 
 
-@renamed("typical_costs", "costs")
 def recalibrate(
     y_true: Labels,
     y_proba: Table,
@@ -456,7 +454,6 @@ class Decomposition:
     level: float
 
 
-@renamed("typical_costs", "costs")
 def decompose(
     y_true: Labels,
     y_proba: Table,

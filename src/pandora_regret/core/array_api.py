@@ -6,7 +6,7 @@ computed in single); shapes are checked, values are not. `y_true` may hold votes
 
 from typing import Any
 
-from pandora_regret.core.inputs import InputError, InputTypeError, check_shape, read_alpha, renamed
+from pandora_regret.core.inputs import InputError, InputTypeError, check_shape, read_alpha
 from pandora_regret.core.kernels.portable import Array, Namespace, device_of, total_loss
 from pandora_regret.core.priors import Beta, Uniform
 
@@ -43,7 +43,6 @@ def pandora_regret(
     return total / (3 * (y_proba.shape[1] - 1))
 
 
-@renamed("costs", "max_costs")
 def beta_score(
     y_true: Array,
     y_proba: Array,

@@ -13,14 +13,12 @@ from pandora_regret.core.inputs import (
     check_shape,
     is_frame,
     read_probabilities,
-    renamed,
 )
 from pandora_regret.core.kernels.reference import costs_of, probabilities, wasted_for_every_truth
 from pandora_regret.core.priors import Prior
 from pandora_regret.core.scores import Score, mean_or_rows, priced
 
 
-@renamed("typical_costs", "costs")
 def search_entropy(
     y_proba: Table,
     *,
@@ -67,7 +65,6 @@ def search_entropy(
     return mean_or_rows(forecast, rows, per_instance)
 
 
-@renamed("typical_costs", "costs")
 def search_divergence(
     true_proba: Table,
     y_proba: Table,

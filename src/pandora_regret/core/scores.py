@@ -20,7 +20,6 @@ from pandora_regret.core.inputs import (
     read_costs,
     read_forecast,
     read_weights,
-    renamed,
 )
 from pandora_regret.core.kernels.engine import realised_costs, search_costs, total_losses, wasted_pairs
 from pandora_regret.core.kernels.reference import BROKEN_AT_RANDOM, at_mean_costs, mean_waste, unavoidable_costs
@@ -94,7 +93,6 @@ def pandora_regret(
     return mean_or_rows(forecast, total_losses(forecast, alpha), per_instance) / (3 * (forecast.n_classes - 1))
 
 
-@renamed("costs", "max_costs")
 def beta_score(
     y_true: Labels,
     y_proba: Table,
@@ -183,7 +181,6 @@ def excess_search_burden(
     return mean_or_rows(forecast, total_losses(forecast, 1.0), per_instance) / 3
 
 
-@renamed("typical_costs", "costs")
 def expected_search_cost(
     y_true: Labels,
     y_proba: Table,
@@ -242,7 +239,6 @@ def expected_search_cost(
     return mean_or_rows(forecast, search_costs(forecast, prior), per_instance)
 
 
-@renamed("typical_costs", "costs")
 def pair_costs(
     y_true: Labels,
     y_proba: Table,
@@ -292,7 +288,6 @@ def pair_costs(
     return _tally_of_costs(forecast, prior).pair_costs
 
 
-@renamed("typical_costs", "costs")
 def search_tally(
     y_true: Labels,
     y_proba: Table,

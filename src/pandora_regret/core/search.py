@@ -18,7 +18,6 @@ from pandora_regret.core.inputs import (
     read_forecast,
     read_probabilities,
     read_seed,
-    renamed,
     row_slices,
 )
 from pandora_regret.core.kernels.engine import realised_costs, simulated_totals
@@ -139,7 +138,6 @@ def search_cost(
     return mean_or_rows(forecast, realised_costs(forecast, broken), per_instance)
 
 
-@renamed("typical_costs", "costs")
 def simulate_search(
     y_true: Labels,
     y_proba: Table,

@@ -21,7 +21,6 @@ from pandora_regret.core.inputs import (
     read_alpha,
     read_probabilities,
     read_truth,
-    renamed,
 )
 from pandora_regret.core.kernels.engine import search_costs
 from pandora_regret.core.kernels.reference import costs_of, log_odds
@@ -35,7 +34,6 @@ from pandora_regret.optional import import_optional
 LEAST_CURVATURE = 1e-16
 
 
-@renamed("typical_costs", "costs")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SearchObjective:
     """A multiclass objective for XGBoost and LightGBM: the weighted Beta score of the softmax of raw scores.
@@ -116,7 +114,6 @@ class SearchObjective:
         return slopes, np.maximum(2 * bends, LEAST_CURVATURE)
 
 
-@renamed("typical_costs", "costs")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SearchMetric:
     """The expected search cost of raw scores, or of probabilities."""

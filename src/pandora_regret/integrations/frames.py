@@ -17,7 +17,7 @@ import narwhals as nw
 import numpy as np
 from narwhals import Expr
 
-from pandora_regret.core.inputs import TOLERANCE, InputError, renamed
+from pandora_regret.core.inputs import TOLERANCE, InputError
 from pandora_regret.core.priors import Beta
 from pandora_regret.core.priors.base import TIE
 from pandora_regret.core.priors.names import read_prices
@@ -67,7 +67,6 @@ def pandora_regret_expr(classes: Sequence[str], *, label: str, alpha: float = 1.
     return _Scores(classes, label, alpha).score("pandora_regret")
 
 
-@renamed("typical_costs", "costs")
 def expected_search_cost_expr(
     classes: Sequence[str], *, label: str, costs: Any = None, alpha: float = 1.0
 ) -> Expr:
@@ -105,7 +104,6 @@ def log_loss_expr(classes: Sequence[str], *, label: str) -> Expr:
     return _Scores(classes, label, 1.0).score("log_loss")
 
 
-@renamed("typical_costs", "costs")
 def with_scores(
     frame: Any,
     classes: Sequence[str],
@@ -152,7 +150,6 @@ def with_scores(
     return scored.drop(*HELPERS).to_native()
 
 
-@renamed("typical_costs", "costs")
 def score_frame(
     frame: Any,
     classes: Sequence[str],

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pandora_regret.compare.result import Comparison
-from pandora_regret.core.inputs import Fields, FloatArray, InputError, read_level, renamed
+from pandora_regret.core.inputs import Fields, FloatArray, InputError, read_level
 from pandora_regret.core.priors import Prior
 from pandora_regret.core.scores import expected_search_cost, pandora_regret
 from pandora_regret.inference.joint import Figure
@@ -53,7 +53,6 @@ def log_comparison(comparison: Comparison, *, folder: str = "pandora", page: boo
         mlflow.log_text(render_report(comparison), f"{folder}/report.html")
 
 
-@renamed("typical_costs", "costs")
 def make_metrics(
     classes: Sequence[str],
     *,

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 from river import base, metrics
 
-from pandora_regret.core.inputs import FloatArray, InputError, read_labels, renamed
+from pandora_regret.core.inputs import FloatArray, InputError, read_labels
 from pandora_regret.core.priors import Prior
 from pandora_regret.core.scores import expected_search_cost
 from pandora_regret.monitor import Monitor
 
 
-@renamed("typical_costs", "costs")
 class MeanSearchCost(metrics.base.MeanMetric, metrics.base.MultiClassMetric):
     """The mean cost of the search that forecasts order: lower is better.
 
@@ -51,7 +50,6 @@ class MeanSearchCost(metrics.base.MeanMetric, metrics.base.MultiClassMetric):
         return float(expected_search_cost([y_true], row, prior=self.prior, costs=self.costs, labels=self.classes))
 
 
-@renamed("typical_costs", "costs")
 class OverpayDetector(base.DriftDetector):
     """Whether forecasts have begun to cost more than they promise.
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pandora_regret.core.inputs import InputError, check_named, read_alpha, read_labels, renamed
+from pandora_regret.core.inputs import InputError, check_named, read_alpha, read_labels
 from pandora_regret.core.priors import Prior
 from pandora_regret.core.scores import expected_search_cost, pandora_regret
 from pandora_regret.optional import import_optional
@@ -76,7 +76,6 @@ def pandora_regret_scorer(*, alpha: float = 1.0, labels: Any = None) -> Forecast
     return ForecastScorer(pandora_regret, alpha=read_alpha(alpha), labels=labels)
 
 
-@renamed("typical_costs", "costs")
 def search_cost_scorer(*, prior: Prior | None = None, costs: Any = None, labels: Any = None) -> ForecastScorer:
     """A scorer of minus the expected search cost, in the costs' unit.
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from pandora_regret.compare.request import read_interval
 from pandora_regret.compare.result import Comparison
-from pandora_regret.core.inputs import InputError, renamed
+from pandora_regret.core.inputs import InputError
 from pandora_regret.core.priors import Prior
 from pandora_regret.files import Layout, Predictions
 from pandora_regret.files.classes import find_columns
@@ -43,7 +43,6 @@ class Partition(Source):
         return 1 << 30
 
 
-@renamed("typical_costs", "costs")
 def score_spark(
     frame: Any,
     layout: Layout,

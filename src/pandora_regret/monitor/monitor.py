@@ -21,7 +21,6 @@ from pandora_regret.core.inputs import (
     read_number,
     read_probabilities,
     read_truth,
-    renamed,
 )
 from pandora_regret.core.priors import Prior
 from pandora_regret.core.priors.names import read_prices, spelled_prior
@@ -47,7 +46,6 @@ class UpdateCounts(NamedTuple):
     differing: int = 0  # skipped cases whose label is not the one that was counted
 
 
-@renamed("typical_costs", "costs")
 class Monitor:
     """Watch what a model's forecasts cost, in money, with guarantees that survive looking every day.
 

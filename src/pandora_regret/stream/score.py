@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from pandora_regret.compare.request import read_interval
 from pandora_regret.compare.result import Comparison
-from pandora_regret.core.inputs import renamed
 from pandora_regret.core.priors import Prior
 from pandora_regret.stream.conclude import concluded
 from pandora_regret.stream.settings import PriceList, Settings, read_settings
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 Progress: TypeAlias = Callable[[int], object]
 
 
-@renamed("typical_costs", "costs")
 def score_stream(
     predictions: Predictions,
     *,

@@ -20,7 +20,6 @@ from pandora_regret import (
 )
 from pandora_regret.core.inputs import InputTypeError
 from pandora_regret.core.scores import search_tally
-from pandora_regret.monitor import Monitor
 
 P = np.array([[0.5, 0.25, 0.25], [0.2, 0.3, 0.5], [0.1, 0.6, 0.3]])
 Y = np.array([0, 2, 1])
@@ -47,16 +46,6 @@ def test_costs_that_cannot_be_paid(costs, row, column, value):
     for score in (beta_score, expected_search_cost):
         with refused(argument="max_costs", row=row, column=column, value=value):
             score(Y, P, max_costs=costs)
-
-
-def test_a_keyword_of_an_earlier_release_is_refused_with_its_new_name():
-    for score in (expected_search_cost, pair_costs, search_tally, simulate_search):
-        with refused(InputTypeError, argument="typical_costs", says=f"of {score.__name__} "):
-            score(Y, P, typical_costs=UNIT)
-    with refused(InputTypeError, argument="typical_costs", says="of Monitor "):
-        Monitor(typical_costs=UNIT)
-    with refused(InputTypeError, argument="costs", says="called max_costs now"):
-        beta_score(Y, P, costs=UNIT)
 
 
 def test_costs_or_the_largest_ones_but_not_both():

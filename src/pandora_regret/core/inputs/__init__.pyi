@@ -3,7 +3,6 @@ from pandora_regret.core.inputs.costs import check_named as check_named
 from pandora_regret.core.inputs.costs import read_costs as read_costs
 from pandora_regret.core.inputs.errors import InputError as InputError
 from pandora_regret.core.inputs.errors import InputTypeError as InputTypeError
-from pandora_regret.core.inputs.errors import renamed as renamed
 from pandora_regret.core.inputs.forecast import Forecast as Forecast
 from pandora_regret.core.inputs.forecast import read_case as read_case
 from pandora_regret.core.inputs.forecast import read_forecast as read_forecast

@@ -1,14 +1,10 @@
 """Errors about what was handed in: values with attributes, whose sentence is made when somebody reads it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from functools import wraps
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
-
-MEANINGS = {"costs": "what a test typically costs", "max_costs": "what it costs at most"}
-Called = TypeVar("Called", bound=Callable[..., Any])
 
 
 @dataclass(eq=False, repr=False)
@@ -90,24 +86,3 @@ class InputError(_Explained, ValueError):
 
 class InputTypeError(_Explained, TypeError):
     """An argument of the wrong kind; carries argument, row, column, value and fix."""
-
-
-def renamed(old: str, new: str) -> Callable[[Called], Called]:
-    """Refuse a keyword of an earlier release, in a sentence that gives the new name; for functions and classes."""
-
-    def refusing(called: Called) -> Called:
-        function = called.__init__ if isinstance(called, type) else called  # type: ignore[misc]
-
-        @wraps(function)
-        def call(*arguments: Any, **options: Any) -> Any:
-            if old in options:
-                fix = f"pass {new}, {MEANINGS[new]}"
-                raise InputTypeError(f"of {called.__name__} is called {new} now", argument=old, fix=fix)
-            return function(*arguments, **options)
-
-        if not isinstance(called, type):
-            return call  # type: ignore[return-value]
-        called.__init__ = call  # type: ignore[misc]
-        return called
-
-    return refusing

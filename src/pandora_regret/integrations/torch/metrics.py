@@ -16,7 +16,6 @@ from pandora_regret.core.inputs import (
     read_alpha,
     read_count,
     read_weights,
-    renamed,
     row_sum_tolerance,
 )
 from pandora_regret.core.kernels.portable import tie_of, total_loss
@@ -132,7 +131,6 @@ class PandoraRegret(Metric):
         return getattr(self, self._total) / self.weight  # type: ignore[no-any-return]
 
 
-@renamed("typical_costs", "costs")
 class ExpectedSearchCost(PandoraRegret):
     """What the optimal search costs on a stream of batches, `pandora_regret.expected_search_cost`.
 
