@@ -22,7 +22,6 @@ NEEDS = {
     "src/pandora_regret/calibrate/estimators.py": ["sklearn"],
     "src/pandora_regret/cli": ["click"],
     "src/pandora_regret/files": ["pyarrow"],
-    "src/pandora_regret/integrations/river.py": ["river"],
     "src/pandora_regret/integrations/sklearn.py": ["sklearn"],
     "src/pandora_regret/integrations/spark.py": ["pyarrow"],
     "src/pandora_regret/integrations/torch": ["torch"],
