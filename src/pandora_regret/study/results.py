@@ -384,7 +384,7 @@ def _row_cells(condition: Plain, keys: Sequence[str], what: str) -> tuple[Cell, 
     for key in keys:
         result = by_key[key]
         figure = result[what]
-        numbers = [figure["value"], figure["low"], figure["high"]]
+        numbers = [figure["value"], figure.get("low"), figure.get("high")]  # what has no interval may leave it out
         value, low, high = (None if number is None else float(number) for number in numbers)  # "inf" included
         is_wrong = what in AGREEMENT and result["reversed"]
         cells.append(Cell(value, low, high, constant=result["constant"], reversed=is_wrong))
