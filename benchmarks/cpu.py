@@ -122,9 +122,9 @@ def simulation() -> None:
 def entropy() -> None:
     _, table = forecasts(1000, 10_000)
     seconds = best(lambda: pr.search_entropy(table), repeats=3)
-    [block] = read_probabilities(table[:10]).blocks()
-    of_each = [reference.if_true(block, i) for i in range(200)]
-    quadratic = best(lambda: [reference.mean_waste(rows, pr.Uniform()) for rows in of_each], repeats=1)
+    blocks = list(read_probabilities(table[:10]).blocks())
+    with_truth = [reference.if_true(block, i) for block in blocks for i in range(200)]
+    quadratic = best(lambda: [reference.mean_waste(rows, pr.Uniform()) for rows in with_truth], repeats=1)
     unit = quadratic / 200 * 10_000 / 10 * 1000  # of 200 truths and 10 rows, scaled to all of both
     claim("search_entropy, 1,000 x 10,000", seconds, "O(K^2), scaled", unit, 1 / 100)
 
