@@ -72,15 +72,14 @@ def judge(
     recalibrated: bool,
 ) -> Judgement:
     """The verdict on the cheapest model and on what the others cost more; no gaps where it is alone."""
-    by_standing: dict[Standing, Names] = {}
-    for standing in KINDS:
-        by_standing[standing] = tuple(
-            name for name, gap in gaps.items() if standing_of(gap, cost, evidence, margin) == standing
-        )
+    by_standing: dict[Standing, Names] = dict.fromkeys(KINDS, ())
+    for name, gap in gaps.items():
+        by_standing[standing_of(gap, cost, evidence, margin)] += (name,)
     kind: Kind = "single"
-    for standing in reversed(KINDS):
+    for standing in KINDS:
         if by_standing[standing]:
             kind = KINDS[standing]
+            break  # the first that any model has decides
     needed = None
     if kind == "undecided":
         needed = cases_for_all([gaps[name] for name in by_standing["open"]], evidence, margin)

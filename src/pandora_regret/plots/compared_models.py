@@ -76,14 +76,16 @@ def plot_ranks(comparison: Comparison, metrics: Sequence[str] | None = None, *, 
         metrics = ["expected_cost", *(key for key in scores if key not in repeated)]
     ranks = [comparison.ranks[read_choice(key, "metric", titles)] for key in metrics]
     n_models = len(comparison.models)
+    rows_at_left = places(ranks[0])
+    rows_at_right = places(ranks[-1])
     for number, model in enumerate(comparison.models):
         style = model_line(number, linewidth=1.6, markersize=4, zorder=3 - number / 10)  # the cheaper on top
         axes.plot([by_metric[number] for by_metric in ranks], clip_on=False, **style)
         if number < len(COLOURS) or n_models <= MOST_NAMED:
             words: Style = {"color": style["color"], "va": "center", "fontsize": "small", "parse_math": False}
             name = shortened(model.name, LONGEST_NAME)
-            axes.text(-APART, places(ranks[0])[number], name, ha="right", **words)
-            axes.text(len(ranks) - 1 + APART, places(ranks[-1])[number], name, ha="left", **words)
+            axes.text(-APART, rows_at_left[number], name, ha="right", **words)
+            axes.text(len(ranks) - 1 + APART, rows_at_right[number], name, ha="left", **words)
     axes.set_xticks(
         range(len(metrics)), [titles[key] for key in metrics], rotation=40, ha="left", rotation_mode="anchor"
     )
