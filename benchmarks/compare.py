@@ -14,7 +14,7 @@ import numpy as np
 from yardstick import claim, finish, process_seconds, processor_seconds
 
 import pandora_regret as pr
-from pandora_regret.compare import compare
+from pandora_regret import compare
 
 COMMAND = ["-c", "from pandora_regret.cli import main; main()", "compare"]
 READER = """

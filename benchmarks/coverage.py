@@ -25,9 +25,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pandora_regret import expected_search_cost
+from pandora_regret import Comparison, compare, expected_search_cost
 from pandora_regret.calibrate import decompose, recalibrate
-from pandora_regret.compare import Comparison, compare
 
 ROWS, REPLICATES, SAMPLES = 60, 400, 300
 POPULATION = 200_000

@@ -2,7 +2,7 @@
 
     python benchmarks/mutate_constants.py [--only NAME] [FOLDER ...]
 
-Every number that stands as a constant of a module in compare/, inference/ or monitor/ is changed, one at a time
+Every number that stands as a constant of a module in comparison/, inference/ or monitor/ is changed, one at a time
 (a whole number by 1, another by half of itself), and the tests that may notice run until the first fails. Prints a
 line per constant: noticed, or NOT NOTICED. Takes a while: it is a tool for reviews, not for CI.
 """

@@ -666,7 +666,7 @@ def call_decompose():
 
 
 def call_metrics(votes=False):
-    from pandora_regret.compare import compare
+    from pandora_regret import compare
     from pandora_regret.metrics import METRICS
 
     truth, p, weights = data(votes)
@@ -734,7 +734,7 @@ def call_monitor():
 
 
 def call_cases_needed():
-    from pandora_regret.compare import cases_needed, compare
+    from pandora_regret.comparison import cases_needed, compare
 
     truth, p, _ = data()
     p = 0.99 * p + 0.0025

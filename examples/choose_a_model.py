@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from pandora_regret.compare import Comparison, compare
+from pandora_regret import Comparison, compare
 from pandora_regret.integrations.sklearn import search_cost_scorer
 
 PRICES = {"barolo": 90.0, "grignolino": 60.0, "barbera": 30.0}  # of the assay that confirms each wine; invented

@@ -5,9 +5,9 @@ Every forecast is out of fold: no model is scored on an image it was trained on.
 
 from pathlib import Path
 
+from pandora_regret import Comparison, compare
 from pandora_regret.cli.comparison import print_comparison
 from pandora_regret.cli.output import bars, echo
-from pandora_regret.compare import Comparison, compare
 from pandora_regret.report import write_report
 from pandora_regret.study import PAPER_METRICS, Store, Study, begin, run_study, study_grid
 

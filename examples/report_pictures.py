@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from PIL import Image
 from selenium import webdriver
 
-from pandora_regret.compare import compare
+from pandora_regret import compare
 from pandora_regret.report import write_report
 
 DOCS = Path(__file__).parents[1] / "docs"

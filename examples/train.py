@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
-from pandora_regret.compare import Comparison, compare
+from pandora_regret import Comparison, compare
 from pandora_regret.integrations.torch import PandoraLoss
 
 PRICES = np.array([5.0, 5.0, 5.0, 40.0, 5.0, 5.0, 5.0, 5.0, 40.0, 5.0])  # dollars per check; 3 and 8 are expensive

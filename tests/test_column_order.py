@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pandora_regret.compare import compare
+from pandora_regret import compare
 from pandora_regret.core.priors import Exponential, Fixed, Uniform
 from pandora_regret.core.scores import search_tally
 from pandora_regret.files import Layout, open_predictions

@@ -10,10 +10,9 @@ import pytest
 from cli_files import run_json, write_csv
 
 import pandora_regret
-from pandora_regret import Tests, Workup
+from pandora_regret import Tests, Workup, compare, compare_frames
 from pandora_regret.calibrate import decompose, load_map, recalibrate
-from pandora_regret.compare import compare, compare_frames
-from pandora_regret.compare.build import read_models
+from pandora_regret.comparison.build import read_models
 from pandora_regret.core import array_api, entropy, scores, search
 from pandora_regret.core.decisions import label_metrics
 from pandora_regret.core.imperfect import expenditure

@@ -120,7 +120,7 @@ def axe():
 def report(tmp_path_factory):
     """Six classifiers of ten classes, two of them sure enough to have an infinite log loss."""
     pytest.importorskip("jinja2")
-    from pandora_regret.compare import compare
+    from pandora_regret import compare
     from pandora_regret.report import write_report
 
     truth = np.random.default_rng(0).integers(0, 10, 900)

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from simulated_models import calibrated, sharpened, softmax
 
-from pandora_regret import expected_search_cost, search_cost
-from pandora_regret.compare import compare
+from pandora_regret import compare, expected_search_cost, search_cost
 from pandora_regret.core import priors
 from pandora_regret.report import write_report
 

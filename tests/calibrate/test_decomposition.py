@@ -12,10 +12,10 @@ from hypothesis.extra import numpy as hnp
 from refusals import refused
 
 import pandora_regret as pr
+from pandora_regret import compare
 from pandora_regret.calibrate import decompose, recalibrate
 from pandora_regret.calibrate.maps import fitted_map, log_probabilities, probabilities_of
 from pandora_regret.calibrate.recalibration import cross_fit, deal, folds_of_cases, out_of_fold, predicted_limits
-from pandora_regret.compare import compare
 from pandora_regret.core.inputs import read_forecast
 from pandora_regret.core.scores import priced
 from pandora_regret.inference.joint import Figure

@@ -9,7 +9,7 @@ import pytest
 from cli_files import CLASSES, COSTS, forecasts, refused, run, run_json, wine_file, write_csv
 from prediction_files import write_xlsx
 
-from pandora_regret.compare import compare
+from pandora_regret import compare
 
 TYPICAL = [90.0, 60.0, 30.0]
 

@@ -12,8 +12,7 @@ import pytest
 from cli_files import CLASSES, COSTS, forecasts, refused, run, run_json, start, wine_file, wine_rows, write_csv
 from cluster import loopback_cluster
 
-from pandora_regret import expected_search_cost, pair_costs, pandora_regret
-from pandora_regret.compare import Comparison, compare
+from pandora_regret import Comparison, compare, expected_search_cost, pair_costs, pandora_regret
 from pandora_regret.text import money
 
 ENDS = ("value", "low", "high")

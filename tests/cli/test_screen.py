@@ -8,8 +8,8 @@ import pytest
 from cli_files import CLASSES, COSTS, run, wine_file
 from simulated_models import simulated
 
+from pandora_regret import compare
 from pandora_regret.cli.comparison import MOST_LINES, WIDTH, screen
-from pandora_regret.compare import compare
 from pandora_regret.core.inputs import Done
 from pandora_regret.text import cell_width
 

@@ -16,7 +16,7 @@ from cli_files import run, run_json
 from prediction_files import write
 from vendors import CLASSES, MODELS, PRICES, meant, write_vendors
 
-from pandora_regret.compare import compare
+from pandora_regret import compare
 
 TOLD = (
     "--id",

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pandora_regret import expected_search_cost, pandora_regret
-from pandora_regret.compare import Comparison, compare
+from pandora_regret import Comparison, compare, expected_search_cost, pandora_regret
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow and what it stands on warn of themselves
 

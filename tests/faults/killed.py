@@ -17,7 +17,7 @@ KILLS, MOST_ATTEMPTS = 20, 400
 
 def report(folder):
     """A page that is there whole or not at all."""
-    from pandora_regret.compare import compare
+    from pandora_regret import compare
     from pandora_regret.report import write_report
 
     rng = np.random.default_rng(0)

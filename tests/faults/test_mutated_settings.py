@@ -18,8 +18,7 @@ pytest.importorskip("safetensors")
 from cli_files import run
 from corpus import mutated
 
-from pandora_regret import InputError, Workup, load_costs
-from pandora_regret.compare import compare
+from pandora_regret import InputError, Workup, compare, load_costs
 from pandora_regret.core.inputs import InputTypeError
 from pandora_regret.files import Layout, open_models, read_models_argument
 from pandora_regret.study import read_study

@@ -14,7 +14,7 @@ pytest.importorskip("jinja2")
 from cli_files import run_json
 from prediction_files import write, write_xlsx
 
-from pandora_regret.compare import compare
+from pandora_regret import compare
 
 SEEDS = range(int(os.environ.get("FAULTS", "1")))
 PRICES = {"flu": 20.0, "cold": 5.0, "covid": 35.0}

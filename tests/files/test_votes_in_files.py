@@ -12,8 +12,7 @@ pytest.importorskip("click")
 from cli_files import run_json
 from prediction_files import opened, refused, write
 
-from pandora_regret import expected_search_cost
-from pandora_regret.compare import compare
+from pandora_regret import compare, expected_search_cost
 from pandora_regret.metrics import METRICS
 from pandora_regret.stream import score_stream
 

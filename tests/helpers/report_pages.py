@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 
-from pandora_regret.compare import compare
+from pandora_regret import compare
 
 
 def forecasts(rng, n_classes=4, rows=80):

@@ -19,11 +19,11 @@ from pandora_regret import (
     InputError,
     LogNormal,
     beta_score,
+    compare,
     expected_search_cost,
     pandora_regret,
     search_cost,
 )
-from pandora_regret.compare import compare
 from pandora_regret.core.inputs import InputTypeError
 from pandora_regret.metrics import METRICS
 from pandora_regret.study import agreement

@@ -1,7 +1,7 @@
 """Twelve situations that people come with, as small files; and what `pandora compare` says of each.
 
 The data are drawn here, in the shape of real ones. ``python tests/helpers/situations.py`` (with src on the path)
-writes tests/compare/situations/*.txt again: read every sentence as a committee would before you commit them.
+writes tests/comparison/situations/*.txt again: read every sentence as a committee would before you commit them.
 """
 
 import json
@@ -13,7 +13,7 @@ import numpy as np
 from cli_files import run
 from simulated_models import calibrated, sharpened
 
-OUTPUTS = Path(__file__).parents[1] / "compare/situations"
+OUTPUTS = Path(__file__).parents[1] / "comparison/situations"
 WORKUP = """\
 title = "A pump that fails"
 classes = ["seal", "bearing", "motor"]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from pandora_regret.compare import Comparison, compare
+from pandora_regret import Comparison, compare
 from pandora_regret.metrics import METRICS, Metric
 from pandora_regret.report import write_report
 

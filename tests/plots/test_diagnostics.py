@@ -6,8 +6,7 @@ import pytest
 pytest.importorskip("matplotlib")
 from matplotlib.figure import Figure
 
-from pandora_regret import InputError, pandora_regret
-from pandora_regret.compare import compare
+from pandora_regret import InputError, compare, pandora_regret
 from pandora_regret.plots import (
     plot_alpha_curve,
     plot_cost_calibration,

@@ -13,8 +13,7 @@ import matplotlib
 from matplotlib.figure import Figure
 
 import pandora_regret.plots as plots
-from pandora_regret import InputError
-from pandora_regret.compare import compare
+from pandora_regret import InputError, compare
 from pandora_regret.plots import paper
 from pandora_regret.workup import plan_search
 

@@ -13,10 +13,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from report_pages import Page, compared, forecasts
 
-from pandora_regret import InputError, pair_costs
-from pandora_regret.compare import Comparison, compare
-from pandora_regret.compare.build import read_models
-from pandora_regret.compare.result import BreakEven, Crossing, Recalibrated
+from pandora_regret import Comparison, InputError, compare, pair_costs
+from pandora_regret.comparison.build import read_models
+from pandora_regret.comparison.result import BreakEven, Crossing, Recalibrated
 from pandora_regret.core.inputs import InputTypeError
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.report import render_report, write_report

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import pandora_regret as pr
-from pandora_regret.compare import Comparison, compare
-from pandora_regret.compare.request import read_interval
+from pandora_regret import Comparison, compare
+from pandora_regret.comparison.request import read_interval
 from pandora_regret.core.inputs import InputError
 from pandora_regret.core.kernels import engine
 from pandora_regret.files import Layout, open_predictions, read_all

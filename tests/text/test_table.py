@@ -5,8 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from pandora_regret import plan_search
-from pandora_regret.compare import compare
+from pandora_regret import compare, plan_search
 from pandora_regret.text import Cell, Table, cell_width
 from pandora_regret.text.table import FRAMES
 from pandora_regret.workup import Workup, plan_workup

@@ -15,7 +15,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from pandora_regret import compare as comparing
+from pandora_regret import comparison as comparing
 from pandora_regret import files
 from pandora_regret.cli.headings import INTERVALS, OUTPUT, PRICES, Option
 from pandora_regret.cli.options import (
@@ -118,7 +118,7 @@ def _saved_comparison(path: str) -> comparing.Comparison:
 
 def _compared(asked: Asked) -> comparing.Comparison:
     """The comparison that files and options ask for, with progress on standard error."""
-    from pandora_regret.compare.grouping import columns_of, values_of
+    from pandora_regret.comparison.grouping import columns_of, values_of
     from pandora_regret.files.written import listed
 
     breakdowns = [name for option in asked.by for name in listed(option)]

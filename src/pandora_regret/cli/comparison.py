@@ -6,8 +6,8 @@ from itertools import groupby
 from typing import TypeAlias
 
 from pandora_regret.cli.output import bullets, echo, heading, print_done, say, width
-from pandora_regret.compare.result import TERMS, Breakdown, Comparison, ModelResult
-from pandora_regret.compare.words import price_sentences, recalibrating, scenario_sentence
+from pandora_regret.comparison.result import TERMS, Breakdown, Comparison, ModelResult
+from pandora_regret.comparison.words import price_sentences, recalibrating, scenario_sentence
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.text import (
     UNDEFINED,

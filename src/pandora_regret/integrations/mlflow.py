@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pandora_regret.compare.result import Comparison
+from pandora_regret.comparison.result import Comparison
 from pandora_regret.core.inputs import Fields, FloatArray, InputError, read_level
 from pandora_regret.core.priors import Prior
 from pandora_regret.core.scores import expected_search_cost, pandora_regret

@@ -12,8 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from pandora_regret.compare.request import read_interval
-from pandora_regret.compare.result import Comparison
+from pandora_regret.comparison.request import read_interval
+from pandora_regret.comparison.result import Comparison
 from pandora_regret.core.inputs import InputError
 from pandora_regret.core.priors import Prior
 from pandora_regret.files import Layout, Predictions

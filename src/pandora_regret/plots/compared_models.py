@@ -32,8 +32,8 @@ from pandora_regret.text import alpha_name, decimals_for, fixed, shortened
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from pandora_regret.compare import Comparison
-    from pandora_regret.compare.result import ModelResult
+    from pandora_regret.comparison import Comparison
+    from pandora_regret.comparison.result import ModelResult
 
 LONGEST_NAME = 16
 MOST_NAMED = 25  # models whose names have a line each
@@ -62,7 +62,7 @@ def plot_ranks(comparison: Comparison, metrics: Sequence[str] | None = None, *, 
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from pandora_regret.compare import compare
+    >>> from pandora_regret import compare
     >>> comparison = compare([0, 1], {"sharp": [[0.8, 0.2], [0.2, 0.8]], "vague": [[0.6, 0.4], [0.4, 0.6]]})
     >>> axes = plot_ranks(comparison, ["expected_cost", "accuracy"], ax=Figure().subplots())
     >>> [text.get_text() for text in axes.texts]
@@ -185,7 +185,7 @@ def plot_cost_calibration(comparison: Comparison, model: str | None = None, *, a
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from pandora_regret.compare import compare
+    >>> from pandora_regret import compare
     >>> comparison = compare([0, 1], {"sharp": [[0.8, 0.2], [0.2, 0.8]]}, currency="EUR")
     >>> plot_cost_calibration(comparison, ax=Figure().subplots()).get_xlabel()
     'predicted cost (EUR)'
@@ -253,7 +253,7 @@ def plot_pair_costs(comparison: Comparison, model: str | None = None, *, ax: Axe
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from pandora_regret.compare import compare
+    >>> from pandora_regret import compare
     >>> vague = {"vague": [[0.5, 0.5], [0.5, 0.5]]}
     >>> comparison = compare(["a", "b"], vague, labels=["a", "b"], costs=[60, 30])
     >>> axes = plot_pair_costs(comparison, ax=Figure().subplots())

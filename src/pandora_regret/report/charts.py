@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pandora_regret.compare.result import Breakdown, MetricInfo, ModelResult
+from pandora_regret.comparison.result import Breakdown, MetricInfo, ModelResult
 from pandora_regret.plots.compared_models import places
 
 Facts = Mapping[str, Any]

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from pandora_regret._version import __version__
-from pandora_regret.compare import Comparison
-from pandora_regret.compare.embedded import MOST_ERROR, Reason
-from pandora_regret.compare.judge import FEW_CLUSTERS, KINDS, UNSEEN
-from pandora_regret.compare.result import Breakdown, BreakEven
-from pandora_regret.compare.words import MOST_NAMES, NOT_SETTLED, VERDICT, price_between, recalibrating
+from pandora_regret.comparison import Comparison
+from pandora_regret.comparison.embedded import MOST_ERROR, Reason
+from pandora_regret.comparison.judge import FEW_CLUSTERS, KINDS, UNSEEN
+from pandora_regret.comparison.result import Breakdown, BreakEven
+from pandora_regret.comparison.words import MOST_NAMES, NOT_SETTLED, VERDICT, price_between, recalibrating
 from pandora_regret.core.atomic import write_atomically
 from pandora_regret.core.inputs import Fields, InputError, InputTypeError, did_you_mean
 from pandora_regret.core.search import search_order
@@ -100,7 +100,7 @@ def write_report(
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from pandora_regret.compare import compare
+    >>> from pandora_regret import compare
     >>> comparison = compare([0, 1], {"sharp": [[0.8, 0.2], [0.1, 0.9]], "vague": [[0.6, 0.4], [0.5, 0.5]]})
     >>> with TemporaryDirectory() as folder:
     ...     write_report(comparison, f"{folder}/report.html", title="Two models").name
@@ -131,7 +131,7 @@ def render_report(
 
     Examples
     --------
-    >>> from pandora_regret.compare import compare
+    >>> from pandora_regret import compare
     >>> "<title>One model</title>" in render_report(compare([0], {"one": [[0.8, 0.2]]}), title="One model")
     True
     """

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pandora_regret.compare.conclude import conclude
-from pandora_regret.compare.doubts import Background
-from pandora_regret.compare.result import Comparison, Data, ModelResult
+from pandora_regret.comparison.conclude import conclude
+from pandora_regret.comparison.doubts import Background
+from pandora_regret.comparison.result import Comparison, Data, ModelResult
 from pandora_regret.core.inputs import FloatArray, InputError
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import ROUNDING, effective_of_sums, suitable_interval

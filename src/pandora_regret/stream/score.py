@@ -8,8 +8,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from pandora_regret.compare.request import read_interval
-from pandora_regret.compare.result import Comparison
+from pandora_regret.comparison.request import read_interval
+from pandora_regret.comparison.result import Comparison
 from pandora_regret.core.priors import Prior
 from pandora_regret.stream.conclude import concluded
 from pandora_regret.stream.settings import PriceList, Settings, read_settings

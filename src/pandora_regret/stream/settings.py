@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pandora_regret.compare.charge import Charge, charge_for_search, charge_for_workup
-from pandora_regret.compare.result import Costs, IntervalMethod
+from pandora_regret.comparison.charge import Charge, charge_for_search, charge_for_workup
+from pandora_regret.comparison.result import Costs, IntervalMethod
 from pandora_regret.core.inputs import Forecast, InputError, IntArray, read_probabilities
 from pandora_regret.core.kernels.engine import worth_compiling
 from pandora_regret.core.priors import Beta, Prior

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pandora_regret as pr
+from pandora_regret import compare
 from pandora_regret.calibrate import PriorShift, TemperatureScaling, decompose
-from pandora_regret.compare import compare
 from pandora_regret.core.inputs import InputError
 from pandora_regret.core.inputs.tables import TOLERANCE, rescale_rows
 from pandora_regret.core.scores import search_tally

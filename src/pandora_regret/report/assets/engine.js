@@ -1,4 +1,4 @@
-// What every model costs at other prices, from the sample that the page holds. compare/embedded.py says how it is written.
+// What every model costs at other prices, from the sample that the page holds. comparison/embedded.py says how it is written.
 
 const BEND = 4, EVEN = 2047, FAR = 1e12;
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

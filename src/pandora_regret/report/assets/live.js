@@ -154,7 +154,7 @@ function paragraph(text, name) {
   return made;
 }
 
-// The library's rule, by its own table of sentences and of what decides: see compare/judge.py and words.py.
+// The library's rule, by its own table of sentences and of what decides: see comparison/judge.py and words.py.
 function verdictAt(page) {
   const standing = standingOf(page), { order, gaps, costs, again } = standing, [leader] = order;
   const name = (m) => plain(page.comparison.models[m].name), named = (list) => someOf(page, list.map(name));

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from simulated_models import simulated
 
-from pandora_regret.compare import compare, compare_frames
+from pandora_regret import compare, compare_frames
 from pandora_regret.core.inputs import InputTypeError
 
 ROWS = 120

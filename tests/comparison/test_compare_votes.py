@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from pandora_regret import Gamma
-from pandora_regret.compare import compare
+from pandora_regret import Gamma, compare
 from pandora_regret.workup import Workup
 
 LABELS = ["melanoma", "nevus", "keratosis"]

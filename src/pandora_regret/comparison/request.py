@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from pandora_regret.compare.result import IntervalMethod
+from pandora_regret.comparison.result import IntervalMethod
 from pandora_regret.core.inputs import InputError, read_count, read_level, read_number
 
 

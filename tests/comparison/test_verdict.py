@@ -7,7 +7,7 @@ from simulated_models import calibrated, sharpened
 
 from pandora_regret import Fixed, InputError, expected_search_cost
 from pandora_regret.calibrate import decompose
-from pandora_regret.compare import cases_needed, compare
+from pandora_regret.comparison import cases_needed, compare
 from pandora_regret.core.inputs import read_forecast
 
 PRICES = [380.0, 120.0, 90.0]

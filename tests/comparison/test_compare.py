@@ -14,11 +14,13 @@ from simulated_models import simulated
 
 from pandora_regret import (
     Beta,
+    Comparison,
     Empirical,
     Fixed,
     Gamma,
     InputError,
     LogNormal,
+    compare,
     excess_search_burden,
     expected_search_cost,
     pair_costs,
@@ -26,7 +28,6 @@ from pandora_regret import (
     search_entropy,
     search_order,
 )
-from pandora_regret.compare import Comparison, compare
 from pandora_regret.core.inputs import InputTypeError
 from pandora_regret.core.scores import search_tally
 from pandora_regret.inference.joint import effective_number

@@ -6,9 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pandora_regret import InputError, expected_search_cost
-from pandora_regret.compare import Comparison, compare
-from pandora_regret.compare.embedded import CELLS, MOST_ROWS
+from pandora_regret import Comparison, InputError, compare, expected_search_cost
+from pandora_regret.comparison.embedded import CELLS, MOST_ROWS
 from pandora_regret.core import priors
 
 PRICES = [10.0, 40.0, 20.0, 5.0]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pandora_regret.compare.judge import UNSEEN
+from pandora_regret.comparison.judge import UNSEEN
 from pandora_regret.core.inputs import FloatArray, Names
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import MOST_CLASSES, Limits, hull, interval_by_classes

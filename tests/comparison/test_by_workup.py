@@ -5,8 +5,7 @@ import json
 import pytest
 from cli_files import CLASSES, forecasts, run, run_json, wine_file
 
-from pandora_regret import InputError, Uniform
-from pandora_regret.compare import Comparison, compare
+from pandora_regret import Comparison, InputError, Uniform, compare
 from pandora_regret.report import render_report
 from pandora_regret.workup import Workup, workup_cost, workup_entropy, workup_regret
 

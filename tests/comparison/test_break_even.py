@@ -6,9 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulated_models import calibrated, sharpened
 
-from pandora_regret import Beta, Empirical, Fixed, Gamma, LogNormal, expected_search_cost
-from pandora_regret.compare import compare
-from pandora_regret.compare.break_even import PriceCurve
+from pandora_regret import Beta, Empirical, Fixed, Gamma, LogNormal, compare, expected_search_cost
+from pandora_regret.comparison.break_even import PriceCurve
 from pandora_regret.core.inputs import read_forecast
 from pandora_regret.core.scores import priced
 

@@ -32,9 +32,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.compare.doubts import few_carriers
-from pandora_regret.compare.estimates import COST, NO_PREDICTION, Measured, Measurements, Sample
-from pandora_regret.compare.result import Breakdown, Comparison, GroupModel, Subgroup
+from pandora_regret.comparison.doubts import few_carriers
+from pandora_regret.comparison.estimates import COST, NO_PREDICTION, Measured, Measurements, Sample
+from pandora_regret.comparison.result import Breakdown, Comparison, GroupModel, Subgroup
 from pandora_regret.core.inputs import (
     FloatArray,
     InputError,

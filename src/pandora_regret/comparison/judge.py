@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from pandora_regret.compare.request import Margin
-from pandora_regret.compare.result import Comparison, Kind
+from pandora_regret.comparison.request import Margin
+from pandora_regret.comparison.result import Comparison, Kind
 from pandora_regret.core.inputs import InputError, Names, read_number
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.student import NORMAL, student_quantile
@@ -162,7 +162,7 @@ def cases_needed(
     Examples
     --------
     >>> import numpy as np
-    >>> from pandora_regret.compare import compare
+    >>> from pandora_regret import compare
     >>> rng = np.random.default_rng(0)
     >>> truth = rng.integers(0, 3, 200)
     >>> models = {name: rng.dirichlet([1.0, 1.0, 1.0], 200) for name in ("one", "other")}

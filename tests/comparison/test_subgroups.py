@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 from simulated_models import simulated, softmax
 
-from pandora_regret import InputError
-from pandora_regret.compare import compare
+from pandora_regret import InputError, compare
 from pandora_regret.core.scores import expected_search_cost
 
 ROWS = 900

@@ -14,8 +14,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from pandora_regret.compare.estimates import COST, Measurements, Sample
-from pandora_regret.compare.result import FURTHEST_PRICE, BreakEven, Crossing
+from pandora_regret.comparison.estimates import COST, Measurements, Sample
+from pandora_regret.comparison.result import FURTHEST_PRICE, BreakEven, Crossing
 from pandora_regret.core.inputs import FloatArray, Forecast
 from pandora_regret.core.kernels.reference import costs_of, log_ratio, tie_widths
 from pandora_regret.core.priors import Beta, Fixed, Prior

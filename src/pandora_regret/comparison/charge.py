@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pandora_regret.compare.result import ALIKE, KNOWN_COSTS, STATED, Costs
+from pandora_regret.comparison.result import ALIKE, KNOWN_COSTS, STATED, Costs
 from pandora_regret.core.inputs import (
     FloatArray,
     Forecast,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pandora_regret.compare import compare
+from pandora_regret import compare
 
 CASES = 60
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from pandora_regret.compare.doubts import DO_NOT_TRUST
-from pandora_regret.compare.judge import FEW_CLUSTERS, Judgement
-from pandora_regret.compare.result import (
+from pandora_regret.comparison.doubts import DO_NOT_TRUST
+from pandora_regret.comparison.judge import FEW_CLUSTERS, Judgement
+from pandora_regret.comparison.result import (
     ALIKE,
     STATED,
     BreakEven,

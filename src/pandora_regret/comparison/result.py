@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, cast
 
 from msgspec import Meta
 
-from pandora_regret.compare.embedded import EmbeddedSample, Reason
+from pandora_regret.comparison.embedded import EmbeddedSample, Reason
 from pandora_regret.core.inputs import Done, Fields, InputError, Names
 from pandora_regret.core.records import from_plain, to_plain
 from pandora_regret.inference.estimate import Estimate

@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike
 
 from pandora_regret.calibrate import recalibration
 from pandora_regret.calibrate.maps import METHODS
-from pandora_regret.compare.break_even import break_even
-from pandora_regret.compare.charge import Charge, charge_for_search, charge_for_workup, listed_costs
-from pandora_regret.compare.conclude import conclude, without_verdict
-from pandora_regret.compare.embedded import EmbeddedSample, NotEmbedded, embed
-from pandora_regret.compare.estimates import (
+from pandora_regret.comparison.break_even import break_even
+from pandora_regret.comparison.charge import Charge, charge_for_search, charge_for_workup, listed_costs
+from pandora_regret.comparison.conclude import conclude, without_verdict
+from pandora_regret.comparison.embedded import EmbeddedSample, NotEmbedded, embed
+from pandora_regret.comparison.estimates import (
     COST,
     FOLDS,
     Measured,
@@ -23,9 +23,16 @@ from pandora_regret.compare.estimates import (
     read_sample,
     typical_case,
 )
-from pandora_regret.compare.grouping import SMALLEST_GROUP, CutValues, broken_down, columns_of, read_by, values_of
-from pandora_regret.compare.request import Worth, read_interval, read_worth
-from pandora_regret.compare.result import (
+from pandora_regret.comparison.grouping import (
+    SMALLEST_GROUP,
+    CutValues,
+    broken_down,
+    columns_of,
+    read_by,
+    values_of,
+)
+from pandora_regret.comparison.request import Worth, read_interval, read_worth
+from pandora_regret.comparison.result import (
     STATED,
     BreakEven,
     Comparison,
@@ -149,8 +156,8 @@ def compare(
     by
         Columns to break the result down by, (N,) each: a frame, or a mapping such as
         ``{"site": site, "age:10": age, "age:18|65": age, "site*sex": (site, sex)}``. See
-        `pandora_regret.compare.grouping`. This is about where a model fails; `groups` is about which rows belong
-        together.
+        `pandora_regret.comparison.grouping`. This is about where a model fails; `groups` is about which rows
+        belong together.
     smallest_group
         Groups of fewer cases (or `groups`, where those are given) are pooled as "other".
     worth

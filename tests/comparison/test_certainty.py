@@ -7,11 +7,10 @@ import pytest
 from scipy import stats
 from simulated_models import simulated, softmax
 
-from pandora_regret import Uniform, expected_search_cost
-from pandora_regret.compare import compare
-from pandora_regret.compare.build import read_models
-from pandora_regret.compare.estimates import Charge, Measurements, measure, read_sample
-from pandora_regret.compare.result import Costs, IntervalMethod
+from pandora_regret import Uniform, compare, expected_search_cost
+from pandora_regret.comparison.build import read_models
+from pandora_regret.comparison.estimates import Charge, Measurements, measure, read_sample
+from pandora_regret.comparison.result import Costs, IntervalMethod
 from pandora_regret.inference.joint import Figure
 from pandora_regret.metrics import METRICS, comparison_metrics
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from pandora_regret._version import __version__
-from pandora_regret.compare.judge import Evidence, judge
-from pandora_regret.compare.request import DEFAULT_WORTH, Worth
-from pandora_regret.compare.result import (
+from pandora_regret.comparison.judge import Evidence, judge
+from pandora_regret.comparison.request import DEFAULT_WORTH, Worth
+from pandora_regret.comparison.result import (
     Comparison,
     Costs,
     Data,
@@ -19,7 +19,7 @@ from pandora_regret.compare.result import (
     WorkupPart,
     standings_of,
 )
-from pandora_regret.compare.words import (
+from pandora_regret.comparison.words import (
     Findings,
     against_others,
     largest_pairs,

@@ -20,7 +20,7 @@ from pandora_regret.core.kernels.reference import log_odds
 from pandora_regret.core.priors import Exponential, Fixed, Prior, Uniform
 
 if TYPE_CHECKING:
-    from pandora_regret.compare.estimates import Sample
+    from pandora_regret.comparison.estimates import Sample
 
 MOST_ROWS = 2_000
 FEWEST_ROWS = 200  # with fewer than these, of more cases, figures would be too rough

@@ -12,10 +12,10 @@ from itertools import combinations, repeat
 
 import numpy as np
 
-from pandora_regret.compare.charge import Charge
-from pandora_regret.compare.doubts import DO_NOT_TRUST, Background, few_carriers
-from pandora_regret.compare.judge import UNSEEN
-from pandora_regret.compare.result import (
+from pandora_regret.comparison.charge import Charge
+from pandora_regret.comparison.doubts import DO_NOT_TRUST, Background, few_carriers
+from pandora_regret.comparison.judge import UNSEEN
+from pandora_regret.comparison.result import (
     Bin,
     ClassResult,
     Difference,
