@@ -302,7 +302,8 @@ class _Session:
                         torch.cuda.empty_cache()  # after the handler: the error held on to what did not fit
                     size = _even(n, size // 2)
                 else:
-                    parts.append({name: values[done - start :] for name, values in part.items()})
+                    # Copies: a view of one token would keep the whole output of its block in memory.
+                    parts.append({name: values[done - start :].clone() for name, values in part.items()})
                     done = start + size
         return parts, size
 
