@@ -14,7 +14,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 help:  ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile
 
-demo: $(VENV)/demo.stamp  ## A zoo of classifiers, a comparison, the study's table and a report
+demo: $(VENV)/demo.stamp  ## Six skin diseases: a zoo of classifiers, a comparison and its page, the next test, the study's table
 	@$(BIN)/python examples/demo.py
 
 quick: static  ## Check style, types and layers, and run the tests that matter most: under two minutes on two cores
