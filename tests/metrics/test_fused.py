@@ -30,7 +30,7 @@ def forecasts(draw):
     values = (odds / odds.sum(axis=1, keepdims=True)).astype(dtype)
     weights = rng.integers(0, 3, n).astype(float) if draw(st.booleans()) else None
     costs = draw(st.sampled_from([None, np.full(k, 2.5), rng.integers(1, 5, k).astype(float)]))
-    numbers, tolerance = np.arange(n), row_sum_tolerance(np.dtype(dtype))
+    numbers, tolerance = np.arange(n), row_sum_tolerance(np.dtype(dtype).itemsize)
     return Forecast(
         values, False, range(k), rng.integers(0, k, n), numbers, tolerance, weights=weights, costs=costs
     )

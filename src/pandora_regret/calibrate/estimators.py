@@ -342,8 +342,8 @@ class PriorShift(ReadsForecasts):
         self.target_prior_ = self.source_prior_
         self.rounds_ = 0
         if self.target_prior is not None:
-            listed = by_name(self.target_prior, self._columns, "target_prior")
-            target = read_probabilities([listed], labels=self._columns, name="target_prior").check()
+            listed = np.asarray(by_name(self.target_prior, self._columns, "target_prior"))
+            target = read_probabilities(listed[None], labels=self._columns, name="target_prior").check()
             self.target_prior_ = np.asarray(target.values[0], dtype=np.float64)
         return self
 

@@ -183,8 +183,8 @@ class Recalibration:
 
 
 def recalibrate(
-    y_true: Labels,
-    y_proba: Table,
+    y_true: Labels | None,
+    y_proba: Table | Forecast,
     *,
     method: str = "temperature",
     objective: str = "log_loss",
@@ -455,8 +455,8 @@ class Decomposition:
 
 
 def decompose(
-    y_true: Labels,
-    y_proba: Table,
+    y_true: Labels | None,
+    y_proba: Table | Forecast,
     *,
     prior: Prior | None = None,
     costs: Any = None,

@@ -10,6 +10,7 @@ import numpy as np
 
 from pandora_regret.comparison.result import ALIKE, KNOWN_COSTS, STATED, Costs
 from pandora_regret.core.inputs import (
+    ByClass,
     FloatArray,
     Forecast,
     InputError,
@@ -48,7 +49,7 @@ def charge_for_search(
     labels: Sequence[object],
     n_cases: int | None,
     prior: Prior | None,
-    costs: object,
+    costs: ByClass | None,
     currency: str | None,
     source: str | None,
     *,

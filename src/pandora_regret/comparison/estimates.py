@@ -94,7 +94,7 @@ class Sample:
         return replace(forecast.cases(self.cases), cluster=None, shares=None)
 
 
-def read_sample(forecast: Forecast, ids: Labels, groups: Labels) -> Sample:
+def read_sample(forecast: Forecast, ids: Labels | None, groups: Labels | None) -> Sample:
     """Which cases there are, and which of them belong together.
 
     Parameters

@@ -1,11 +1,12 @@
 """What a forecast expects of itself: the search cost it predicts, and what a wrong forecast adds to it."""
 
-from typing import Any
+from typing import Literal, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pandora_regret.core.inputs import (
+    ByClass,
     FloatArray,
     Forecast,
     Table,
@@ -16,15 +17,25 @@ from pandora_regret.core.inputs import (
 )
 from pandora_regret.core.kernels.reference import costs_of, probabilities, wasted_for_every_truth
 from pandora_regret.core.priors import Prior
-from pandora_regret.core.scores import Score, mean_or_rows, priced
+from pandora_regret.core.scores import PricedOptions, Score, mean_or_rows, priced
 
 
+@overload
+def search_entropy(
+    y_proba: Table, *, per_instance: Literal[False] = ..., **options: Unpack[PricedOptions]
+) -> float: ...
+@overload
+def search_entropy(
+    y_proba: Table, *, per_instance: Literal[True], **options: Unpack[PricedOptions]
+) -> FloatArray: ...
+@overload
+def search_entropy(y_proba: Table, *, per_instance: bool, **options: Unpack[PricedOptions]) -> Score: ...
 def search_entropy(
     y_proba: Table,
     *,
     prior: Prior | None = None,
-    costs: Any = None,
-    max_costs: Any = None,
+    costs: ByClass | None = None,
+    max_costs: ByClass | None = None,
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
@@ -65,13 +76,25 @@ def search_entropy(
     return mean_or_rows(forecast, rows, per_instance)
 
 
+@overload
+def search_divergence(
+    true_proba: Table, y_proba: Table, *, per_instance: Literal[False] = ..., **options: Unpack[PricedOptions]
+) -> float: ...
+@overload
+def search_divergence(
+    true_proba: Table, y_proba: Table, *, per_instance: Literal[True], **options: Unpack[PricedOptions]
+) -> FloatArray: ...
+@overload
+def search_divergence(
+    true_proba: Table, y_proba: Table, *, per_instance: bool, **options: Unpack[PricedOptions]
+) -> Score: ...
 def search_divergence(
     true_proba: Table,
     y_proba: Table,
     *,
     prior: Prior | None = None,
-    costs: Any = None,
-    max_costs: Any = None,
+    costs: ByClass | None = None,
+    max_costs: ByClass | None = None,
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,

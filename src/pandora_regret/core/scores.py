@@ -5,12 +5,13 @@ to a tally.
 """
 
 from collections.abc import Iterable
-from typing import Any, TypeAlias
+from typing import Literal, TypeAlias, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pandora_regret.core.inputs import (
+    ByClass,
     FloatArray,
     Forecast,
     InputError,
@@ -27,9 +28,49 @@ from pandora_regret.core.priors import Prior
 from pandora_regret.core.priors.names import read_prices
 from pandora_regret.core.tally import Sum, Tally
 
-Score: TypeAlias = Any  # a float, the weighted mean; if `per_instance`, an array: one number per instance, (N,)
+Score: TypeAlias = float | FloatArray  # the weighted mean; if `per_instance`, one number per instance, (N,)
+Scored: TypeAlias = Iterable[tuple[Forecast, FloatArray]]  # some rows at a time, with a number of each
 
 
+class ScoreOptions(TypedDict, total=False):
+    """What every score takes besides; see `pandora_regret`."""
+
+    labels: ArrayLike | None
+    sample_weight: ArrayLike | None
+    logits: bool
+    normalise: bool
+
+
+class PricedOptions(ScoreOptions, total=False):
+    """What scores in money take besides; see `expected_search_cost`."""
+
+    prior: Prior | None
+    costs: ByClass | None
+    max_costs: ByClass | None
+
+
+@overload
+def pandora_regret(
+    y_true: Labels,
+    y_proba: Table,
+    *,
+    alpha: float = ...,
+    per_instance: Literal[False] = ...,
+    **options: Unpack[ScoreOptions],
+) -> float: ...
+@overload
+def pandora_regret(
+    y_true: Labels,
+    y_proba: Table,
+    *,
+    alpha: float = ...,
+    per_instance: Literal[True],
+    **options: Unpack[ScoreOptions],
+) -> FloatArray: ...
+@overload
+def pandora_regret(
+    y_true: Labels, y_proba: Table, *, alpha: float = ..., per_instance: bool, **options: Unpack[ScoreOptions]
+) -> Score: ...
 def pandora_regret(
     y_true: Labels,
     y_proba: Table,
@@ -93,12 +134,42 @@ def pandora_regret(
     return mean_or_rows(forecast, total_losses(forecast, alpha), per_instance) / (3 * (forecast.n_classes - 1))
 
 
+@overload
+def beta_score(
+    y_true: Labels,
+    y_proba: Table,
+    *,
+    alpha: float = ...,
+    max_costs: ByClass | None = ...,
+    per_instance: Literal[False] = ...,
+    **options: Unpack[ScoreOptions],
+) -> float: ...
+@overload
+def beta_score(
+    y_true: Labels,
+    y_proba: Table,
+    *,
+    alpha: float = ...,
+    max_costs: ByClass | None = ...,
+    per_instance: Literal[True],
+    **options: Unpack[ScoreOptions],
+) -> FloatArray: ...
+@overload
+def beta_score(
+    y_true: Labels,
+    y_proba: Table,
+    *,
+    alpha: float = ...,
+    max_costs: ByClass | None = ...,
+    per_instance: bool,
+    **options: Unpack[ScoreOptions],
+) -> Score: ...
 def beta_score(
     y_true: Labels,
     y_proba: Table,
     *,
     alpha: float = 1.0,
-    max_costs: Any = None,
+    max_costs: ByClass | None = None,
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
@@ -139,6 +210,18 @@ def beta_score(
     return mean_or_rows(forecast, total_losses(forecast, alpha), per_instance)
 
 
+@overload
+def excess_search_burden(
+    y_true: Labels, y_proba: Table, *, per_instance: Literal[False] = ..., **options: Unpack[ScoreOptions]
+) -> float: ...
+@overload
+def excess_search_burden(
+    y_true: Labels, y_proba: Table, *, per_instance: Literal[True], **options: Unpack[ScoreOptions]
+) -> FloatArray: ...
+@overload
+def excess_search_burden(
+    y_true: Labels, y_proba: Table, *, per_instance: bool, **options: Unpack[ScoreOptions]
+) -> Score: ...
 def excess_search_burden(
     y_true: Labels,
     y_proba: Table,
@@ -181,13 +264,25 @@ def excess_search_burden(
     return mean_or_rows(forecast, total_losses(forecast, 1.0), per_instance) / 3
 
 
+@overload
+def expected_search_cost(
+    y_true: Labels, y_proba: Table, *, per_instance: Literal[False] = ..., **options: Unpack[PricedOptions]
+) -> float: ...
+@overload
+def expected_search_cost(
+    y_true: Labels, y_proba: Table, *, per_instance: Literal[True], **options: Unpack[PricedOptions]
+) -> FloatArray: ...
+@overload
+def expected_search_cost(
+    y_true: Labels, y_proba: Table, *, per_instance: bool, **options: Unpack[PricedOptions]
+) -> Score: ...
 def expected_search_cost(
     y_true: Labels,
     y_proba: Table,
     *,
     prior: Prior | None = None,
-    costs: Any = None,
-    max_costs: Any = None,
+    costs: ByClass | None = None,
+    max_costs: ByClass | None = None,
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
@@ -244,8 +339,8 @@ def pair_costs(
     y_proba: Table,
     *,
     prior: Prior | None = None,
-    costs: Any = None,
-    max_costs: Any = None,
+    costs: ByClass | None = None,
+    max_costs: ByClass | None = None,
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
@@ -293,8 +388,8 @@ def search_tally(
     y_proba: Table,
     *,
     prior: Prior | None = None,
-    costs: Any = None,
-    max_costs: Any = None,
+    costs: ByClass | None = None,
+    max_costs: ByClass | None = None,
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
@@ -336,7 +431,9 @@ def search_tally(
     return tally
 
 
-def priced(forecast: Forecast, prior: Any, costs: Any, max_costs: Any = None) -> tuple[Prior, Forecast]:
+def priced(
+    forecast: Forecast, prior: Prior | None, costs: ByClass | None, max_costs: ByClass | None = None
+) -> tuple[Prior, Forecast]:
     """The prior, and the forecast with base costs; one that was priced before keeps them where none are given."""
     prior, base_costs = read_prices(prior, costs, forecast.labels, forecast.n_cases, max_costs)
     return prior, forecast if base_costs is None else forecast.with_costs(base_costs)
@@ -344,10 +441,16 @@ def priced(forecast: Forecast, prior: Any, costs: Any, max_costs: Any = None) ->
 
 def row_costs(forecast: Forecast, prior: Prior) -> FloatArray:
     """What the search of each case of a priced forecast is expected to cost, (n_cases,)."""
-    return np.asarray(mean_or_rows(forecast, search_costs(forecast, prior), per_instance=True))
+    return mean_or_rows(forecast, search_costs(forecast, prior), per_instance=True)
 
 
-def mean_or_rows(forecast: Forecast, scored: Iterable[tuple[Forecast, FloatArray]], per_instance: bool) -> Score:
+@overload
+def mean_or_rows(forecast: Forecast, scored: Scored, per_instance: Literal[False]) -> float: ...
+@overload
+def mean_or_rows(forecast: Forecast, scored: Scored, per_instance: Literal[True]) -> FloatArray: ...
+@overload
+def mean_or_rows(forecast: Forecast, scored: Scored, per_instance: bool) -> Score: ...
+def mean_or_rows(forecast: Forecast, scored: Scored, per_instance: bool) -> Score:
     """One value per case, or their weighted mean, from a forecast's rows and their values, some at a time."""
     if per_instance:
         return forecast.per_case(np.concatenate([_numbers(rows, values) for rows, values in scored]))

@@ -1,14 +1,19 @@
 """The search itself: in which order to test, what that costs, and what it costs over drawn costs."""
 
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pandora_regret.core.inputs import (
+    ByClass,
+    FloatArray,
     IntArray,
     Labels,
+    Named,
+    Seed,
     Table,
+    has_names,
     is_frame,
     read_array,
     read_case,
@@ -24,7 +29,7 @@ from pandora_regret.core.kernels.engine import realised_costs, simulated_totals
 from pandora_regret.core.kernels.reference import BROKEN_AT_RANDOM, BROKEN_BY_INDEX
 from pandora_regret.core.kernels.reference import search_order as order_of
 from pandora_regret.core.priors import Prior
-from pandora_regret.core.scores import Score, mean_or_rows, priced
+from pandora_regret.core.scores import Score, ScoreOptions, mean_or_rows, priced
 from pandora_regret.core.tally import Means
 
 Ties: TypeAlias = Literal["index", "average"]
@@ -39,8 +44,8 @@ class Simulation(NamedTuple):
 
 
 def search_order(
-    y_proba: Table,
-    costs: Any,
+    y_proba: Table | Named,
+    costs: ByClass,
     *,
     labels: ArrayLike | None = None,
     logits: bool = False,
@@ -78,7 +83,7 @@ def search_order(
     >>> search_order([0.6, 0.3, 0.1], costs=[10.0, 2.0, 1.0])
     array([1, 2, 0])
     """
-    single = not is_frame(y_proba) and (hasattr(y_proba, "keys") or read_array(y_proba, "y_proba").ndim == 1)
+    single = not is_frame(y_proba) and (has_names(y_proba) or read_array(y_proba, "y_proba").ndim == 1)
     if single:
         forecast = read_case(y_proba, labels, logits, normalise)
     else:
@@ -88,10 +93,40 @@ def search_order(
     return orders[0] if single else orders
 
 
+@overload
 def search_cost(
     y_true: Labels,
     y_proba: Table,
-    costs: Any,
+    costs: ByClass,
+    *,
+    ties: Ties = ...,
+    per_instance: Literal[False] = ...,
+    **options: Unpack[ScoreOptions],
+) -> float: ...
+@overload
+def search_cost(
+    y_true: Labels,
+    y_proba: Table,
+    costs: ByClass,
+    *,
+    ties: Ties = ...,
+    per_instance: Literal[True],
+    **options: Unpack[ScoreOptions],
+) -> FloatArray: ...
+@overload
+def search_cost(
+    y_true: Labels,
+    y_proba: Table,
+    costs: ByClass,
+    *,
+    ties: Ties = ...,
+    per_instance: bool,
+    **options: Unpack[ScoreOptions],
+) -> Score: ...
+def search_cost(
+    y_true: Labels,
+    y_proba: Table,
+    costs: ByClass,
     *,
     ties: Ties = "index",
     labels: ArrayLike | None = None,
@@ -143,10 +178,10 @@ def simulate_search(
     y_proba: Table,
     *,
     prior: Prior | None = None,
-    costs: Any = None,
-    max_costs: Any = None,
+    costs: ByClass | None = None,
+    max_costs: ByClass | None = None,
     draws: int = 1000,
-    seed: int | np.random.Generator | None = None,
+    seed: Seed = None,
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,

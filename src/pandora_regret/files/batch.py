@@ -135,7 +135,7 @@ class Batch:
     @property
     def tolerance(self) -> float:
         """How far a row of probabilities may be off 1."""
-        return row_sum_tolerance(self.columns[0].dtype)
+        return row_sum_tolerance(self.columns[0].dtype.itemsize)
 
     @cached_property
     def values(self) -> NDArray[Any]:

@@ -289,7 +289,8 @@ def read_amounts(
                 raise InputError(problem, column=name, fix="write all of them in one unit")
         mark, thousands = _decimal_mark(prices)
     except InputError as error:
-        raise error.replace(place=place(error.column), value=texts[error.column]) from None
+        name = str(error.column)
+        raise error.replace(place=place(name), value=texts[name]) from None
     n = len(thousands)
     costs = {name: price.readings[mark] for name, price in prices.items()}
     sentence = f"{counted(n, 'price')} such as {''.join(thousands[:1])} read as thousands"

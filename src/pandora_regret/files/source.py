@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 from pandora_regret.core.inputs import Done, Fields, InputError, Names
 from pandora_regret.files.limits import LEAST, TIMES_SIZE, size_in_words, suggested
@@ -50,7 +50,7 @@ class FileError(InputError):
 
     def __init__(
         self,
-        problem: str | None = None,
+        problem: str = "",
         path: str = "",
         fix: str | None = None,
         where: str = "",
@@ -59,6 +59,13 @@ class FileError(InputError):
         super().__init__(problem, place=f"{path}{where}", fix=fix, **attributes)
         self.path = path
         self.where = where
+
+    def _unfilled(self) -> Self:
+        """A new error about the same place of the same file."""
+        error = super()._unfilled()
+        error.path = self.path
+        error.where = self.where
+        return error
 
     @property
     def within_file(self) -> str:

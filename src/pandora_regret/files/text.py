@@ -306,7 +306,7 @@ class JsonLines(TextFile):
 
         for number, line in records:
             values = None
-            problem: str | None = "is no JSON object"
+            problem = "is no JSON object"
             fix = ONE_PER_LINE
             try:
                 values = json.loads(line, object_pairs_hook=_each_once) if each_once else decode(line)

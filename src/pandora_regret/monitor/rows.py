@@ -41,7 +41,7 @@ def read_times(time: Any, n: int) -> list[str] | None:
     return [str(name) for name in times]
 
 
-def read_known_labels(y_true: Labels, labels: Sequence[object], n: int) -> IntArray:
+def read_known_labels(y_true: Labels | None, labels: Sequence[object], n: int) -> IntArray:
     """The column of each true class, (n,), -1 where it is not known."""
     if y_true is None:
         return np.full(n, -1)

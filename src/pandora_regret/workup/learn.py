@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pandora_regret.core.inputs import Fields, FloatArray, InputError, Names, Table, did_you_mean, read_records
+from pandora_regret.core.inputs import Fields, FloatArray, InputError, Names, PastCases, did_you_mean, read_records
 from pandora_regret.inference.dependence import displaced
 from pandora_regret.text import listed, typed
 from pandora_regret.workup.data import WorkupStep
@@ -27,7 +27,7 @@ STOP = "call it"  # the way to stop that names a class
 
 
 def learn_workup(
-    records: Table | Mapping[str, Any],
+    records: PastCases,
     label: str,
     costs: Mapping[str, float] | None = None,
     *,

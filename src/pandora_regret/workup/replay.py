@@ -12,7 +12,7 @@ from pandora_regret.core.inputs import (
     InputError,
     IntArray,
     Names,
-    Table,
+    PastCases,
     did_you_mean,
     read_number,
     read_records,
@@ -121,7 +121,9 @@ class RecordedOutcomes:
         return counts
 
 
-def replay_workup(workup: Workup, records: Table, label: str, *, level: float = 0.95, **planning: Any) -> Replay:
+def replay_workup(
+    workup: Workup, records: PastCases, label: str, *, level: float = 0.95, **planning: Any
+) -> Replay:
     """What the plan of a learned work-up would have cost other cases, whose outcomes are known.
 
     Parameters
@@ -180,7 +182,7 @@ def replay_workup(workup: Workup, records: Table, label: str, *, level: float = 
 
 
 def find_stop_loss(
-    workup: Workup, records: Table, label: str, at_most_wrong: float, *, level: float = 0.95, **planning: Any
+    workup: Workup, records: PastCases, label: str, at_most_wrong: float, *, level: float = 0.95, **planning: Any
 ) -> tuple[Workup, Replay] | None:
     """The smallest loss of naming a wrong class at which few of the cases that are named are named wrongly.
 

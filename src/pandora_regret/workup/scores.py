@@ -1,6 +1,6 @@
 """The scores of work-ups: what the work-up of a forecast costs under the truth, expects to cost, and wastes."""
 
-from typing import Any
+from typing import Any, Literal, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,13 +24,46 @@ from pandora_regret.core.kernels.reference import probabilities
 from pandora_regret.core.priors import Prior
 from pandora_regret.core.priors.names import read_prior
 from pandora_regret.core.priors.shared_draws import shared_draws
-from pandora_regret.core.scores import Score, mean_or_rows
+from pandora_regret.core.scores import Score, ScoreOptions, mean_or_rows
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.policies import Nested, exact_policy
 
 DRAWS = 128
 
 
+@overload
+def workup_cost(
+    y_true: Labels,
+    y_proba: Table,
+    workup: Workup,
+    *,
+    prior: Prior | None = ...,
+    draws: int = ...,
+    per_instance: Literal[False] = ...,
+    **options: Unpack[ScoreOptions],
+) -> float: ...
+@overload
+def workup_cost(
+    y_true: Labels,
+    y_proba: Table,
+    workup: Workup,
+    *,
+    prior: Prior | None = ...,
+    draws: int = ...,
+    per_instance: Literal[True],
+    **options: Unpack[ScoreOptions],
+) -> FloatArray: ...
+@overload
+def workup_cost(
+    y_true: Labels,
+    y_proba: Table,
+    workup: Workup,
+    *,
+    prior: Prior | None = ...,
+    draws: int = ...,
+    per_instance: bool,
+    **options: Unpack[ScoreOptions],
+) -> Score: ...
 def workup_cost(
     y_true: Labels,
     y_proba: Table,
@@ -89,6 +122,39 @@ def workup_cost(
     return mean_or_rows(rows.forecast, rows.costs(), per_instance)
 
 
+@overload
+def workup_regret(
+    y_true: Labels,
+    y_proba: Table,
+    workup: Workup,
+    *,
+    prior: Prior | None = ...,
+    draws: int = ...,
+    per_instance: Literal[False] = ...,
+    **options: Unpack[ScoreOptions],
+) -> float: ...
+@overload
+def workup_regret(
+    y_true: Labels,
+    y_proba: Table,
+    workup: Workup,
+    *,
+    prior: Prior | None = ...,
+    draws: int = ...,
+    per_instance: Literal[True],
+    **options: Unpack[ScoreOptions],
+) -> FloatArray: ...
+@overload
+def workup_regret(
+    y_true: Labels,
+    y_proba: Table,
+    workup: Workup,
+    *,
+    prior: Prior | None = ...,
+    draws: int = ...,
+    per_instance: bool,
+    **options: Unpack[ScoreOptions],
+) -> Score: ...
 def workup_regret(
     y_true: Labels,
     y_proba: Table,
@@ -126,6 +192,36 @@ def workup_regret(
     return mean_or_rows(rows.forecast, excess, per_instance)
 
 
+@overload
+def workup_entropy(
+    y_proba: Table,
+    workup: Workup,
+    *,
+    prior: Prior | None = ...,
+    draws: int = ...,
+    per_instance: Literal[False] = ...,
+    **options: Unpack[ScoreOptions],
+) -> float: ...
+@overload
+def workup_entropy(
+    y_proba: Table,
+    workup: Workup,
+    *,
+    prior: Prior | None = ...,
+    draws: int = ...,
+    per_instance: Literal[True],
+    **options: Unpack[ScoreOptions],
+) -> FloatArray: ...
+@overload
+def workup_entropy(
+    y_proba: Table,
+    workup: Workup,
+    *,
+    prior: Prior | None = ...,
+    draws: int = ...,
+    per_instance: bool,
+    **options: Unpack[ScoreOptions],
+) -> Score: ...
 def workup_entropy(
     y_proba: Table,
     workup: Workup,

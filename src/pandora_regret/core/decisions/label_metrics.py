@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,9 +24,21 @@ from pandora_regret.core.inputs import (
     read_probabilities,
 )
 from pandora_regret.core.kernels.reference import probabilities
-from pandora_regret.core.scores import Score, mean_or_rows
+from pandora_regret.core.scores import Score, ScoreOptions, mean_or_rows
 
 
+@overload
+def single_shot_cost(
+    y_true: Labels, y_proba: Table, *, per_instance: Literal[False] = ..., **options: Unpack[ScoreOptions]
+) -> float: ...
+@overload
+def single_shot_cost(
+    y_true: Labels, y_proba: Table, *, per_instance: Literal[True], **options: Unpack[ScoreOptions]
+) -> FloatArray: ...
+@overload
+def single_shot_cost(
+    y_true: Labels, y_proba: Table, *, per_instance: bool, **options: Unpack[ScoreOptions]
+) -> Score: ...
 def single_shot_cost(
     y_true: Labels,
     y_proba: Table,
@@ -72,6 +84,33 @@ def single_shot_cost(
     )
 
 
+@overload
+def ranking_cost(
+    y_true: Labels,
+    y_proba: Table,
+    cost_of_place: Callable[[IntArray], Any],
+    *,
+    per_instance: Literal[False] = ...,
+    **options: Unpack[ScoreOptions],
+) -> float: ...
+@overload
+def ranking_cost(
+    y_true: Labels,
+    y_proba: Table,
+    cost_of_place: Callable[[IntArray], Any],
+    *,
+    per_instance: Literal[True],
+    **options: Unpack[ScoreOptions],
+) -> FloatArray: ...
+@overload
+def ranking_cost(
+    y_true: Labels,
+    y_proba: Table,
+    cost_of_place: Callable[[IntArray], Any],
+    *,
+    per_instance: bool,
+    **options: Unpack[ScoreOptions],
+) -> Score: ...
 def ranking_cost(
     y_true: Labels,
     y_proba: Table,
@@ -292,6 +331,33 @@ def _read_true_distributions(y_proba: Table, counts: ClassCounts, labels: ArrayL
     return forecast.values.astype(np.float64)
 
 
+@overload
+def instance_f1(
+    y_true: Labels,
+    y_proba: Table,
+    *,
+    threshold: float | None = ...,
+    per_instance: Literal[False] = ...,
+    **options: Unpack[ScoreOptions],
+) -> float: ...
+@overload
+def instance_f1(
+    y_true: Labels,
+    y_proba: Table,
+    *,
+    threshold: float | None = ...,
+    per_instance: Literal[True],
+    **options: Unpack[ScoreOptions],
+) -> FloatArray: ...
+@overload
+def instance_f1(
+    y_true: Labels,
+    y_proba: Table,
+    *,
+    threshold: float | None = ...,
+    per_instance: bool,
+    **options: Unpack[ScoreOptions],
+) -> Score: ...
 def instance_f1(
     y_true: Labels,
     y_proba: Table,

@@ -28,7 +28,7 @@ made in vain can be counted class by class; a test that misses the truth counts 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, Unpack, overload
 
 import numpy as np
 from numpy.random import Generator
@@ -41,10 +41,12 @@ from pandora_regret.core.inputs import (
     IntArray,
     Labels,
     SearchName,
+    Seed,
     Table,
     Tests,
     check_is_tests,
     check_repeatable,
+    is_frame,
     read_choice,
     read_count,
     read_forecast,
@@ -64,7 +66,7 @@ from pandora_regret.core.kernels.reference import (
 )
 from pandora_regret.core.priors import Prior
 from pandora_regret.core.priors.names import check_prior
-from pandora_regret.core.scores import Score, mean_or_rows
+from pandora_regret.core.scores import Score, ScoreOptions, mean_or_rows
 from pandora_regret.core.search import Simulation
 from pandora_regret.core.tally import Means
 
@@ -130,7 +132,7 @@ def imperfect_order(
     >>> imperfect_order([0.5, 0.3, 0.2], tests, search="adaptive", steps=8)
     array([1, 2, 0, 0, 0, 0, 0, 1])
     """
-    single = np.ndim(y_proba) == 1
+    single = not is_frame(y_proba) and np.asarray(y_proba).ndim == 1
     forecast = read_probabilities(
         np.asarray(y_proba)[None] if single else y_proba, labels, None, logits, normalise
     )
@@ -140,6 +142,36 @@ def imperfect_order(
     return orders[0] if single else orders
 
 
+@overload
+def expected_expenditure(
+    y_true: Labels,
+    y_proba: Table,
+    tests: Tests,
+    *,
+    search: SearchName,
+    per_instance: Literal[False] = ...,
+    **options: Unpack[ScoreOptions],
+) -> float: ...
+@overload
+def expected_expenditure(
+    y_true: Labels,
+    y_proba: Table,
+    tests: Tests,
+    *,
+    search: SearchName,
+    per_instance: Literal[True],
+    **options: Unpack[ScoreOptions],
+) -> FloatArray: ...
+@overload
+def expected_expenditure(
+    y_true: Labels,
+    y_proba: Table,
+    tests: Tests,
+    *,
+    search: SearchName,
+    per_instance: bool,
+    **options: Unpack[ScoreOptions],
+) -> Score: ...
 def expected_expenditure(
     y_true: Labels,
     y_proba: Table,
@@ -201,6 +233,28 @@ def expected_expenditure(
     return mean_or_rows(forecast, bills, per_instance)
 
 
+@overload
+def predicted_expenditure(
+    y_proba: Table,
+    tests: Tests,
+    *,
+    search: SearchName,
+    per_instance: Literal[False] = ...,
+    **options: Unpack[ScoreOptions],
+) -> float: ...
+@overload
+def predicted_expenditure(
+    y_proba: Table,
+    tests: Tests,
+    *,
+    search: SearchName,
+    per_instance: Literal[True],
+    **options: Unpack[ScoreOptions],
+) -> FloatArray: ...
+@overload
+def predicted_expenditure(
+    y_proba: Table, tests: Tests, *, search: SearchName, per_instance: bool, **options: Unpack[ScoreOptions]
+) -> Score: ...
 def predicted_expenditure(
     y_proba: Table,
     tests: Tests,
@@ -246,7 +300,7 @@ def simulate_expenditure(
     *,
     search: SearchName,
     draws: int = 1000,
-    seed: int | Generator | None = None,
+    seed: Seed = None,
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,

@@ -9,7 +9,15 @@ from pandora_regret.core.inputs.forecast import read_forecast as read_forecast
 from pandora_regret.core.inputs.forecast import read_labelled as read_labelled
 from pandora_regret.core.inputs.forecast import read_probabilities as read_probabilities
 from pandora_regret.core.inputs.forecast import with_truth as with_truth
-from pandora_regret.core.inputs.labels import Labels as Labels
+from pandora_regret.core.inputs.kinds import ByClass as ByClass
+from pandora_regret.core.inputs.kinds import Frame as Frame
+from pandora_regret.core.inputs.kinds import Labels as Labels
+from pandora_regret.core.inputs.kinds import Named as Named
+from pandora_regret.core.inputs.kinds import PastCases as PastCases
+from pandora_regret.core.inputs.kinds import Seed as Seed
+from pandora_regret.core.inputs.kinds import Table as Table
+from pandora_regret.core.inputs.kinds import has_names as has_names
+from pandora_regret.core.inputs.kinds import is_frame as is_frame
 from pandora_regret.core.inputs.labels import check_row_order as check_row_order
 from pandora_regret.core.inputs.labels import is_missing as is_missing
 from pandora_regret.core.inputs.labels import read_labels as read_labels
@@ -46,10 +54,8 @@ from pandora_regret.core.inputs.tables import NOTHING_RESCALED as NOTHING_RESCAL
 from pandora_regret.core.inputs.tables import TOLERANCE as TOLERANCE
 from pandora_regret.core.inputs.tables import Done as Done
 from pandora_regret.core.inputs.tables import Rescaled as Rescaled
-from pandora_regret.core.inputs.tables import Table as Table
 from pandora_regret.core.inputs.tables import by_name as by_name
 from pandora_regret.core.inputs.tables import check_rows as check_rows
-from pandora_regret.core.inputs.tables import is_frame as is_frame
 from pandora_regret.core.inputs.tables import match_names as match_names
 from pandora_regret.core.inputs.tables import noted as noted
 from pandora_regret.core.inputs.tables import read_columns as read_columns

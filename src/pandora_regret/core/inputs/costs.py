@@ -1,11 +1,11 @@
 """What testing each class costs."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from pandora_regret.core.inputs.errors import InputError
+from pandora_regret.core.inputs.kinds import ByClass, has_names, is_frame
 from pandora_regret.core.inputs.names import quoted
 from pandora_regret.core.inputs.numbers import (
     LARGEST,
@@ -16,11 +16,11 @@ from pandora_regret.core.inputs.numbers import (
     in_range,
     read_floats,
 )
-from pandora_regret.core.inputs.tables import by_name, is_frame
+from pandora_regret.core.inputs.tables import by_name
 
 
 def read_costs(
-    costs: Any, labels: Sequence[Any], n_rows: int | None = None, argument: str = "costs"
+    costs: ByClass, labels: Sequence[object], n_rows: int | None = None, argument: str = "costs"
 ) -> FloatArray:
     """What testing each class costs: (K,), or (N, K) where instances may have their own."""
     array = read_floats(by_name(costs, labels, argument), argument, copy=False)
@@ -34,16 +34,17 @@ def read_costs(
     return check_costs(array, argument, labels)
 
 
-def check_named(labels: Sequence[Any], costs: Any) -> None:
+def check_named(labels: Sequence[object], costs: ByClass | None) -> None:
     """Costs of classes that have names must say which is whose, unless somebody said the classes' order."""
-    named = costs is None or hasattr(costs, "keys") or is_frame(costs) or np.ndim(costs) == 0
-    if not named and any(isinstance(label, str) for label in labels):
+    if costs is None or has_names(costs) or is_frame(costs) or np.ndim(np.asarray(costs)) == 0:
+        return
+    if any(isinstance(label, str) for label in labels):
         fix = f"name them, {{{labels[0]!r}: ...}}, or say the order of the classes with labels=[...]"
         problem = f"is a list without names, but the classes are {quoted(labels)}"
         raise InputError(problem, argument="costs", fix=fix)
 
 
-def check_costs(array: FloatArray, name: str, labels: Sequence[Any] | None = None) -> FloatArray:
+def check_costs(array: FloatArray, name: str, labels: Sequence[object] | None = None) -> FloatArray:
     """Positive, and neither so small nor so large that sums and ratios leave float64."""
     if array.size == 0:
         fix = "pass a positive number, or one per class"

@@ -2,9 +2,23 @@
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Self, TypedDict, Unpack
 
 import numpy as np
+
+
+class ErrorParts(TypedDict, total=False):
+    """Attributes of an error; see `InputError`."""
+
+    problem: str
+    argument: str | None
+    row: int | None
+    column: object
+    value: object
+    fix: str | None
+    command_fix: str | None
+    place: str | None
+    contexts: tuple[str, ...]
 
 
 @dataclass(eq=False, repr=False)
@@ -37,27 +51,43 @@ class _Explained(Exception):
     "model 'forest': --weight row 3 is -1: it must not be negative."
     """
 
-    problem: Any = None
+    problem: str = ""
     _: KW_ONLY
     argument: str | None = None
     row: int | None = None
-    column: Any = None
-    value: Any = None
+    column: object = None
+    value: object = None
     fix: str | None = None
     command_fix: str | None = None
     place: str | None = None
     contexts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.problem is None:
+        if not self.problem:
             is_float = isinstance(self.value, (float, np.floating))
             self.problem = f"is {self.value:g}" if is_float else f"is {self.value!r:.200}"
 
-    def replace(self, **changes: Any) -> Self:
+    def replace(self, **changes: Unpack[ErrorParts]) -> Self:
         """The same error with some attributes changed: a place in a file instead of a row, another fix."""
-        error = type(self).__new__(type(self), *self.args)  # copy() is changed by other libraries
-        error.__dict__.update(self.__dict__ | changes)
-        return error
+        parts: ErrorParts = {
+            "problem": self.problem,
+            "argument": self.argument,
+            "row": self.row,
+            "column": self.column,
+            "value": self.value,
+            "fix": self.fix,
+            "command_fix": self.command_fix,
+            "place": self.place,
+            "contexts": self.contexts,
+        }
+        parts.update(changes)
+        changed = self._unfilled()
+        _Explained.__init__(changed, **parts)
+        return changed
+
+    def _unfilled(self) -> Self:
+        """A new error of this class, whose parts `replace` sets; a subclass adds what it has besides."""
+        return type(self).__new__(type(self), *self.args)
 
     def within(self, context: str) -> Self:
         """The same error, said of a part of something larger: a model's name or a file in front of it."""

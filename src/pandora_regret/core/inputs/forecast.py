@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pandora_regret.core.inputs.errors import InputError
+from pandora_regret.core.inputs.kinds import Labels, Table, has_names
 from pandora_regret.core.inputs.labels import (
-    Labels,
     are_votes,
     check_row_order,
     read_labels,
@@ -30,13 +30,14 @@ from pandora_regret.core.inputs.numbers import (
 from pandora_regret.core.inputs.tables import (
     NOTHING_RESCALED,
     Rescaled,
-    Table,
     block_slices,
     by_name,
     check_rows,
     read_table,
     rescale_rows,
 )
+
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,9 @@ class Forecast:
     `blocks`, or by a compiled kernel on its one pass over them.
     """
 
-    values: NDArray[Any]  # (N, K) float16, float32 or float64: probabilities, or logits
+    values: NDArray[Any]  # (N, K) float16, float32 or float64 (that in `blocks`): probabilities, or logits
     logits: bool
-    labels: Sequence[Any]  # (K,) what each column stands for
+    labels: Sequence[object]  # (K,) what each column stands for
     truth: IntArray  # (N,) the true class as a column number; empty where no truth is known
     numbers: Sequence[int] | IntArray  # (N,) the rows' numbers in the table that was handed in
     tolerance: float  # how far a row of probabilities may be off 1
@@ -60,7 +61,7 @@ class Forecast:
     weights: FloatArray | None = None  # (N,) their mean is 1 but where these rows are some of many
     costs: FloatArray | None = None  # (K,) or (N, K); None means that every test costs 1
     checked: bool = False
-    read_as: np.dtype[Any] | None = None  # the type in which the values came, where they were converted
+    read_as: np.dtype[np.floating] | None = None  # the type in which the values came, where they were converted
     cluster: IntArray | None = None  # (N,) the number of each row's case; None: every row is a case of its own
     shares: FloatArray | None = None  # (N,) of its case, beside `cluster`: they sum to 1 over the rows of a case
     rescaled: Rescaled = NOTHING_RESCALED  # rows that were divided by their sums, as was asked for
@@ -104,7 +105,7 @@ class Forecast:
         shares = self.shares.reshape(-1, *(1,) * (values.ndim - 1))
         return np.add.reduceat(shares * values, self._starts, axis=0)
 
-    def per_row(self, values: NDArray[Any]) -> NDArray[Any]:
+    def per_row(self, values: NDArray[Scalar]) -> NDArray[Scalar]:
         """From one value per case, or several, (n_cases, ...), to the same for each of its rows, (N, ...)."""
         if self.cluster is None:
             return values
@@ -128,8 +129,8 @@ class Forecast:
 
     def with_weights(self, weights: FloatArray) -> Forecast:
         """The same forecasts with other weights of the cases, (n_cases,)."""
-        of_rows = self.per_row(weights)
-        return replace(self, weights=of_rows if self.shares is None else self.shares * of_rows)
+        row_weights = self.per_row(weights)
+        return replace(self, weights=row_weights if self.shares is None else self.shares * row_weights)
 
     def with_votes(self, shares: FloatArray) -> Forecast:
         """One row for each class that has votes, weighted by its share of them, (N, K), in each case.
@@ -145,13 +146,17 @@ class Forecast:
 
     def rows(self, index: slice | IntArray) -> Forecast:
         """Some of the rows, their numbers not yet checked."""
-        numbers: Any = self.numbers if isinstance(index, slice) else np.asarray(self.numbers)
-        by_row = ["values", "truth", "weights", "cluster", "shares"]
-        if self.costs is not None and self.costs.ndim == 2:
-            by_row.append("costs")
-        parts = {name: getattr(self, name) for name in by_row}
-        some = {name: part if part is None or not len(part) else part[index] for name, part in parts.items()}
-        return replace(self, numbers=numbers[index], **some)
+        has_own_costs = self.costs is not None and self.costs.ndim == 2
+        return replace(
+            self,
+            values=self.values[index],
+            truth=self.truth[index] if len(self.truth) else self.truth,
+            numbers=self.numbers[index] if isinstance(index, slice) else np.asarray(self.numbers)[index],
+            weights=_some(self.weights, index),
+            costs=_some(self.costs, index) if has_own_costs else self.costs,
+            cluster=_some(self.cluster, index),
+            shares=_some(self.shares, index),
+        )
 
     def blocks(self) -> Iterator[Forecast]:
         """Consecutive rows in float64, checked, few enough at a time that temporaries stay small."""
@@ -169,10 +174,15 @@ class Forecast:
         return replace(self, checked=True)
 
 
+def _some(part: NDArray[Scalar] | None, index: slice | IntArray) -> NDArray[Scalar] | None:
+    """Some rows of what each row has, if it has that."""
+    return None if part is None else part[index]
+
+
 def read_forecast(
-    y_true: Labels,
-    y_proba: Table,
-    labels: Any = None,
+    y_true: Labels | None,
+    y_proba: Table | Forecast,
+    labels: object = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
     normalise: bool = False,
@@ -180,7 +190,7 @@ def read_forecast(
 ) -> Forecast:
     """Forecasts and the truth of the same instances, checked: labels, (N,), or perhaps votes, (N, K).
 
-    A Forecast was read before, with its truth and all else.
+    A Forecast was read before, with its truth and all else; `y_true` is None then.
     """
     if isinstance(y_proba, Forecast):
         return y_proba
@@ -192,7 +202,7 @@ def read_forecast(
 read_labelled = partial(read_forecast, votes=False)  # one label of each instance
 
 
-def with_truth(forecast: Forecast, y_true: Labels, labels: Sequence[Any], votes: bool = True) -> Forecast:
+def with_truth(forecast: Forecast, y_true: object, labels: Sequence[object], votes: bool = True) -> Forecast:
     """The forecasts with the truth of the same instances: labels, (N,), or perhaps votes, (N, K).
 
     `labels` say what the truth calls the columns; those of a frame of votes are matched by name.
@@ -203,8 +213,8 @@ def with_truth(forecast: Forecast, y_true: Labels, labels: Sequence[Any], votes:
 
 
 def read_probabilities(
-    y_proba: Table,
-    labels: Any = None,
+    y_proba: object,
+    labels: object = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
     normalise: bool = False,
@@ -222,14 +232,14 @@ def read_probabilities(
     return Forecast(values, logits, columns, truth, numbers, tolerance, name, weights, rescaled=rescaled)
 
 
-def read_case(y_proba: Any, labels: Any, logits: bool, normalise: bool) -> Forecast:
+def read_case(y_proba: object, labels: object, logits: bool, normalise: bool) -> Forecast:
     """One forecast, checked."""
-    if hasattr(y_proba, "keys") and np.ndim(y_proba) < 2:  # a mapping, or a row of a pandas frame
-        labels = list(y_proba.keys()) if labels is None else labels
-        y_proba = read_floats(by_name(y_proba, labels, "y_proba"), "y_proba")
-    if np.ndim(y_proba) != 1:
-        shape = np.shape(y_proba)
+    case = np.asarray(y_proba)
+    if has_names(y_proba) and case.ndim < 2:  # a mapping, or a row of a pandas frame
+        names = list(y_proba.keys()) if labels is None else read_labels(labels)
+        case = read_floats(by_name(y_proba, names, "y_proba"), "y_proba")
+        labels = names
+    if case.ndim != 1:
         fix = "pass one forecast, shape (K,), such as y_proba[0]"
-        raise InputError(f"has shape {shape}", argument="y_proba", value=shape, fix=fix)
-    table = np.asarray(y_proba)[None]
-    return read_probabilities(table, labels=labels, logits=logits, normalise=normalise).check()
+        raise InputError(f"has shape {case.shape}", argument="y_proba", value=case.shape, fix=fix)
+    return read_probabilities(case[None], labels=labels, logits=logits, normalise=normalise).check()

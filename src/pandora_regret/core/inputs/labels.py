@@ -7,7 +7,6 @@ of a row's votes, not their number: a row is one instance, however many looked a
 
 from collections.abc import Callable, Sequence
 from itertools import combinations
-from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +15,10 @@ from pandora_regret.core.inputs.errors import InputError, InputTypeError
 from pandora_regret.core.inputs.names import quoted
 from pandora_regret.core.inputs.numbers import LARGEST, FloatArray, IntArray, check_each, check_shape, read_array
 
-Labels: TypeAlias = Any  # array-like (N,), or a pandas / polars series; or votes, (N, K), an array or a frame
-
 CORRECT_IT = "correct it, or pass labels=[...] with every class in column order"
 
 
-def read_labels(labels: Any, argument: str = "labels", place: str | None = None) -> Sequence[Any]:
+def read_labels(labels: object, argument: str = "labels", place: str | None = None) -> Sequence[object]:
     """The columns' labels, in column order, each once; `place` says in words where the argument has them."""
     listed = np.asarray(labels, dtype=object)
     place = place or argument
@@ -30,7 +27,7 @@ def read_labels(labels: Any, argument: str = "labels", place: str | None = None)
         raise InputError(problem, argument=argument, value=labels, place=place)
     if {*map(type, listed)} == {str} and len({*listed}) == len(listed):  # the usual case, of any number of classes
         return list(listed)
-    seen: set[Any] = set()
+    seen: set[object] = set()
     for index, label in enumerate(listed):
         if not _is_label(label):
             problem = f"is {label!r}, which is no label"
@@ -43,18 +40,18 @@ def read_labels(labels: Any, argument: str = "labels", place: str | None = None)
     return list(listed)
 
 
-def is_missing(value: Any) -> bool:
+def is_missing(value: object) -> bool:
     """None, NaN, NaT or pandas.NA, told by name since pandas need not be installed."""
     nothing = type(value).__name__ in ("NoneType", "NAType", "NaTType")
     return nothing or (isinstance(value, float | np.floating) and bool(value != value))
 
 
-def _is_label(value: Any) -> bool:
+def _is_label(value: object) -> bool:
     """Something, and no list."""
     return not is_missing(value) and type(value).__hash__ is not None
 
 
-def read_truth(y_true: Labels, labels: Sequence[Any], n_rows: int) -> IntArray:
+def read_truth(y_true: object, labels: Sequence[object], n_rows: int) -> IntArray:
     """The column of each instance's true class."""
     truth = read_array(y_true, "y_true")
     if truth.dtype.kind in "US" and not isinstance(y_true, np.ndarray):
@@ -72,15 +69,17 @@ def read_truth(y_true: Labels, labels: Sequence[Any], n_rows: int) -> IntArray:
     return _column_numbers(truth, labels) if isinstance(labels, range) else _positions(truth, labels)
 
 
-def _refuse_first(truth: NDArray[Any], is_fine: Callable[[Any], bool], what: str, fix: str) -> None:
+def _refuse_first(
+    truth: NDArray[np.generic], is_fine: Callable[[object], bool], problem_of_it: str, fix: str
+) -> None:
     """An error about the first label that is not fine, if there is one."""
     for row, label in enumerate(truth.tolist()):
         if not is_fine(label):
-            problem = f"is {label!r}, which is {what}"
+            problem = f"is {label!r}, which is {problem_of_it}"
             raise InputError(problem, argument="y_true", row=row, value=label, fix=fix)
 
 
-def _column_numbers(truth: NDArray[Any], columns: range) -> IntArray:
+def _column_numbers(truth: NDArray[np.generic], columns: range) -> IntArray:
     """Without names, labels are column numbers."""
     if truth.dtype.kind not in "biu":
         fix = f"say the column order with labels=[...], or pass integers from 0 to {len(columns) - 1}"
@@ -88,14 +87,14 @@ def _column_numbers(truth: NDArray[Any], columns: range) -> IntArray:
         _refuse_first(truth, lambda label: isinstance(label, (int, np.integer)), "not a column number", fix)
     if truth.max() >= len(columns) or truth.min() < 0:
         known = f"not among the column numbers 0 to {len(columns) - 1}"
-        _refuse_first(truth, lambda label: 0 <= label < len(columns), known, CORRECT_IT)
+        _refuse_first(truth, lambda label: label in columns, known, CORRECT_IT)
     return truth.astype(np.intp, copy=False)
 
 
-def _positions(truth: NDArray[Any], labels: Sequence[Any]) -> IntArray:
+def _positions(truth: NDArray[np.generic], labels: Sequence[object]) -> IntArray:
     """With names, labels are looked up; 1 and '1' are the same name only where no label matches as it is."""
     column = {label: index for index, label in enumerate(labels)}
-    names = truth.tolist()
+    names: list[object] = truth.tolist()
     if column.keys().isdisjoint(names):
         column = {str(label): index for label, index in column.items()}
         names = [str(label) for label in names]
@@ -106,26 +105,26 @@ def _positions(truth: NDArray[Any], labels: Sequence[Any]) -> IntArray:
     return positions
 
 
-def are_votes(y_true: Labels) -> bool:
+def are_votes(y_true: object) -> bool:
     """Whether truths come as a table of several columns instead of one label per row."""
-    shape = y_true.shape if hasattr(y_true, "shape") else read_array(y_true, "y_true").shape
+    shape: Sequence[int] = y_true.shape if hasattr(y_true, "shape") else read_array(y_true, "y_true").shape
     return len(shape) == 2 and shape[1] > 1
 
 
-def read_votes(y_true: Labels, labels: Sequence[Any], n_rows: int) -> FloatArray:
+def read_votes(y_true: object, labels: Sequence[object], n_rows: int) -> FloatArray:
     """Each class's share of every row's votes, (N, K), from columns in the order of the labels.
 
     Every vote must be a number from 0, and every row needs one.
     """
-    votes = read_array(y_true, "y_true")
-    if votes.dtype.kind not in "biuf":
+    table = read_array(y_true, "y_true")
+    if table.dtype.kind not in "biuf":
         fix = "votes must be numbers; a single label per instance must be 1-D"
-        raise InputTypeError(f"has shape {votes.shape} and dtype {votes.dtype}", argument="y_true", fix=fix)
+        raise InputTypeError(f"has shape {table.shape} and dtype {table.dtype}", argument="y_true", fix=fix)
     fix = (
         f"y_proba has shape {(n_rows, len(labels))}; pass one label per row, or votes with a column for each class"
     )
-    check_shape(votes, "y_true", fix, (n_rows, len(labels)))
-    votes = votes.astype(np.float64)
+    check_shape(table, "y_true", fix, (n_rows, len(labels)))
+    votes = table.astype(np.float64)
     fix = f"votes are numbers from 0 to {LARGEST:g}"
     check_each((votes >= 0) & (votes <= LARGEST), votes, "y_true", fix, labels)  # NaN compares false
     total = votes.sum(axis=1, keepdims=True)
@@ -136,7 +135,7 @@ def read_votes(y_true: Labels, labels: Sequence[Any], n_rows: int) -> FloatArray
     return np.asarray(votes / total)
 
 
-def check_row_order(**arguments: Any) -> None:
+def check_row_order(**arguments: object) -> None:
     """An error if two arguments, by name, have the rows that their indices name in different orders.
 
     Indices that name different rows say nothing: after a split one side has often lost its own.

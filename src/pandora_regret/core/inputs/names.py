@@ -11,7 +11,7 @@ from pandora_regret.core.inputs.errors import InputError
 from pandora_regret.text import listed
 
 Names: TypeAlias = tuple[str, ...]  # of classes, columns or models, in their order
-Fields: TypeAlias = dict[str, Any]  # values by name
+Fields: TypeAlias = dict[str, Any]  # values by name, of any kinds: whoever reads one knows which
 
 BETWEEN = r"[\s_\-\u2010-\u2013]+"  # spaces, underscores and hyphens, which are dropped unless between two digits
 SEPARATORS = re.compile(rf"(?<=[^\W\d_]){BETWEEN}(?=[^\W_])|(?<=\d){BETWEEN}(?=[^\W\d_])")
@@ -19,7 +19,7 @@ MOST_NAMED = 40  # of names in a message
 
 
 @lru_cache(1 << 17, typed=True)  # columns are looked up again for every role
-def folded(name: Any) -> str:
+def folded(name: object) -> str:
     """A name without what people write in different ways: case, accents, spaces, hyphens and underscores.
 
     Examples
@@ -48,17 +48,17 @@ def matched(names: Iterable[str], among: Iterable[str]) -> dict[str, str]:
         if (plain := folded(other)) in alike:
             alike[plain].append(other)
     meant = {name: [name] if name in others else alike[folded(name)] for name in names}
-    return {name: of[0] for name, of in meant.items() if len(of) == 1}
+    return {name: meanings[0] for name, meanings in meant.items() if len(meanings) == 1}
 
 
 def did_you_mean(name: str, names: Collection[str]) -> str:
     """The nearest names, or else all there are."""
-    spelled = {folded(each): each for each in names}
-    close = [repr(spelled[each]) for each in get_close_matches(folded(name), spelled)]
+    spelled = {folded(known): known for known in names}
+    close = [repr(spelled[near]) for near in get_close_matches(folded(name), spelled)]
     return f"did you mean {' or '.join(close)}?" if close else f"choose from {', '.join(names)}"
 
 
-def quoted(names: Iterable[str]) -> str:
+def quoted(names: Iterable[object]) -> str:
     """Names in a message."""
     return listed([repr(str(name)) for name in names] or ["none"], MOST_NAMED)
 

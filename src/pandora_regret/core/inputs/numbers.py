@@ -1,26 +1,38 @@
 """Single numbers and plain vectors: alpha, parameters of priors, weights."""
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, SupportsFloat, SupportsIndex, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from pandora_regret.core.inputs.errors import InputError, InputTypeError
+from pandora_regret.core.inputs.kinds import Seed
 
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.intp]
+Word = TypeVar("Word", bound=str)
 
 LEAST_NORMAL = float(np.finfo(np.float64).tiny)
 SMALLEST = 1e-50  # of costs and weights, so that their ratios, squares and sums stay in float64
 LARGEST = 1e50
 
 
-def read_number(value: Any, name: str, is_fine: Callable[[float], bool] | None = None, fix: str = "") -> float:
+class Shaped(Protocol):
+    """An array of any library."""
+
+    @property
+    def shape(self) -> Sequence[int]:
+        """How long it is along each axis."""
+
+
+def read_number(value: object, name: str, is_fine: Callable[[float], bool] | None = None, fix: str = "") -> float:
     """One real number that is not NaN, and that is fine."""
     try:
-        if isinstance(value, (str, bytes, bool, np.bool_)) or getattr(value, "ndim", 0) > 0:
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, SupportsFloat | SupportsIndex):
+            raise TypeError
+        if getattr(value, "ndim", 0) > 0:
             raise TypeError  # float() would take an array of one number
         number = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -33,25 +45,25 @@ def read_number(value: Any, name: str, is_fine: Callable[[float], bool] | None =
     return number
 
 
-def read_alpha(alpha: Any) -> float:
+def read_alpha(alpha: object) -> float:
     """The Beta family's parameter, from 0 to infinity, both limits included."""
     fix = "where 0 is the logarithmic limit, 1 is Pandora's Regret and inf looks at ranks alone"
     number = read_number(alpha, "alpha", lambda number: number >= 0, f"it must lie in [0, inf], {fix}")
     return number if number >= LEAST_NORMAL else 0.0  # below this 1/alpha overflows: the limit
 
 
-def read_positive(value: Any, name: str) -> float:
+def read_positive(value: object, name: str) -> float:
     """A positive finite number."""
     return read_number(value, name, lambda number: 0 < number < np.inf, "it must be a positive finite number")
 
 
-def read_level(level: Any) -> float:
+def read_level(level: object) -> float:
     """How often an interval is to hold the truth, between 0 and 1."""
     fix = "it must lie between 0 and 1; 0.95 means 95 %"
     return read_number(level, "level", lambda number: 0 < number < 1, fix)
 
 
-def read_count(value: Any, name: str, least: int = 1) -> int:
+def read_count(value: object, name: str, least: int = 1) -> int:
     """A whole number, at least `least`."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
         raise InputTypeError(f"must be a whole number, got {value!r:.200}", argument=name, value=value)
@@ -60,22 +72,23 @@ def read_count(value: Any, name: str, least: int = 1) -> int:
     return int(value)
 
 
-def read_flag(value: Any, name: str) -> bool:
+def read_flag(value: object, name: str) -> bool:
     """True or False."""
     if not isinstance(value, (bool, np.bool_)):
         raise InputTypeError(f"must be True or False, got {value!r:.200}", argument=name, value=value)
     return bool(value)
 
 
-def read_choice(value: Any, name: str, choices: Mapping[str, str]) -> str:
+def read_choice(value: object, name: str, choices: Mapping[Word, str]) -> Word:
     """One of some words, each with what it means."""
-    if not isinstance(value, str) or value not in choices:
-        options = ", ".join(f"{choice!r} ({meaning})" for choice, meaning in choices.items())
-        raise InputError(argument=name, value=value, fix=f"pass one of {options}")
-    return value
+    for choice in choices:
+        if isinstance(value, str) and value == choice:
+            return choice
+    options = ", ".join(f"{choice!r} ({meaning})" for choice, meaning in choices.items())
+    raise InputError(argument=name, value=value, fix=f"pass one of {options}")
 
 
-def read_seed(seed: Any) -> np.random.Generator:
+def read_seed(seed: Seed) -> np.random.Generator:
     """A random generator, from a seed, from None, or as it is."""
     try:
         return np.random.default_rng(seed)
@@ -84,7 +97,7 @@ def read_seed(seed: Any) -> np.random.Generator:
         raise InputError(argument="seed", value=seed, fix=fix) from None
 
 
-def read_array(values: Any, name: str) -> NDArray[Any]:
+def read_array(values: object, name: str) -> NDArray[np.generic]:
     """What NumPy makes of it, where that is unambiguous."""
     if isinstance(values, np.ma.MaskedArray):
         fix = f"drop or fill the masked entries, then pass np.asarray({name})"
@@ -100,7 +113,7 @@ def read_array(values: Any, name: str) -> NDArray[Any]:
         raise InputError(f"cannot be read as an array ({error})", argument=name, fix=fix) from error
 
 
-def read_floats(values: ArrayLike, name: str, *, copy: bool = True) -> FloatArray:
+def read_floats(values: object, name: str, *, copy: bool = True) -> FloatArray:
     """An array of real numbers in float64, of any shape; a copy, unless it is read once and not kept."""
     array = read_array(values, name)
     if array.dtype.kind not in "fiu":
@@ -115,25 +128,33 @@ def in_range(array: FloatArray) -> NDArray[np.bool_]:
     return (array >= SMALLEST) & (array <= LARGEST)
 
 
-def check_shape(array: Any, argument: str, fix: str, *shapes: tuple[int, ...]) -> None:
+def check_shape(array: Shaped, argument: str, fix: str, *shapes: tuple[int, ...]) -> None:
     """An array has one of some shapes, or an error."""
     if (shape := tuple(array.shape)) not in shapes:
         raise InputError(f"has shape {shape}", argument=argument, value=shape, fix=fix)
 
 
 def check_each(
-    good: Any, values: Any, argument: str, fix: str, labels: Any = None, command_fix: str | None = None
+    good: NDArray[np.bool_] | np.bool_,
+    values: FloatArray,
+    argument: str,
+    fix: str,
+    labels: Sequence[object] | None = None,
+    command_fix: str | None = None,
 ) -> None:
     """Every number of (), (K,) or (N, K) is good, or an error names the first that is not, by row and class."""
     if not good.all():
-        index = tuple(map(int, np.unravel_index(np.argmin(good), good.shape)))
-        row = index[0] if len(index) == 2 else None
-        column = None if not index else index[-1] if labels is None else labels[index[-1]]
+        index = np.unravel_index(int(np.argmin(good)), good.shape)
         value = values[index]
+        row = int(index[0]) if len(index) == 2 else None
+        column: object = None
+        if len(index) > 0:
+            number = int(index[-1])
+            column = number if labels is None else labels[number]
         raise InputError(argument=argument, row=row, column=column, value=value, fix=fix, command_fix=command_fix)
 
 
-def read_weights(sample_weight: ArrayLike, n_rows: int) -> FloatArray:
+def read_weights(sample_weight: object, n_rows: int) -> FloatArray:
     """One weight per instance, none of them negative, not all of them zero."""
     weights = read_floats(sample_weight, "sample_weight", copy=False)
     check_shape(weights, "sample_weight", f"pass one weight per instance, shape ({n_rows},)", (n_rows,))

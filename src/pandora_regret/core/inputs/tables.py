@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.core.inputs.errors import InputError, InputTypeError
+from pandora_regret.core.inputs.kinds import Frame, has_names, is_frame
 from pandora_regret.core.inputs.labels import read_labels
 from pandora_regret.core.inputs.names import quoted
 from pandora_regret.core.inputs.numbers import FloatArray, IntArray, read_array
 from pandora_regret.text import counted
-
-Table: TypeAlias = Any  # array-like (N, K), or a pandas / polars / pyarrow frame
 
 TOLERANCE = float(np.sqrt(np.finfo(np.float32).eps))  # 3.5e-4: see `row_sum_tolerance`
 HALF_TOLERANCE = 1e-2  # of float16 and bfloat16
@@ -78,13 +76,11 @@ def block_slices(n_rows: int, n_columns: int) -> Iterator[slice]:
     return row_slices(n_rows, n_columns, BLOCK_ELEMENTS // 4)
 
 
-def is_frame(table: Table) -> bool:
-    """Whether columns have names (pandas, polars, pyarrow); asked of the type, as a lazy frame is slow to say."""
-    return hasattr(type(table), "columns")
-
-
-def read_table(table: Table, labels: Sequence[Any] | None, name: str) -> tuple[NDArray[Any], Sequence[Any], float]:
+def read_table(
+    table: object, labels: Sequence[object] | None, name: str
+) -> tuple[NDArray[np.floating], Sequence[object], float]:
     """A (N, K) float array, its columns in the order of the labels; these; how far sums of rows may be off 1."""
+    values: NDArray[np.floating]
     if is_frame(table):
         columns, labels = read_columns(table, labels, name)
         floats = [_as_floats(column, name, label) for column, label in zip(columns, labels, strict=True)]
@@ -93,7 +89,7 @@ def read_table(table: Table, labels: Sequence[Any] | None, name: str) -> tuple[N
         columns = [read_array(table, name)]
         values = _as_floats(columns[0], name)
     shape = values.shape
-    tolerance = max((row_sum_tolerance(column.dtype) for column in columns), default=0.0)
+    tolerance = max((row_sum_tolerance(column.dtype.itemsize) for column in columns), default=0.0)
     if len(shape) != 2 or shape[0] < 1 or shape[1] < 2:
         problem = f"must be 2-D (instances, classes) with a row and two columns at least, got shape {shape}"
         fix = f"for two classes pass np.column_stack([1 - {name}, {name}]), for a single forecast [{name}]"
@@ -105,7 +101,9 @@ def read_table(table: Table, labels: Sequence[Any] | None, name: str) -> tuple[N
     return values, range(shape[1]) if labels is None else labels, tolerance
 
 
-def read_columns(frame: Any, labels: Sequence[Any] | None, name: str) -> tuple[list[NDArray[Any]], Sequence[Any]]:
+def read_columns(
+    frame: Frame, labels: Sequence[object] | None, name: str
+) -> tuple[list[NDArray[np.generic]], Sequence[object]]:
     """A frame's columns, matched to labels by name, never by position; its own names are the default labels."""
     import narwhals.stable.v1 as nw
 
@@ -125,7 +123,7 @@ def read_columns(frame: Any, labels: Sequence[Any] | None, name: str) -> tuple[l
     return [columns[index] for index in match_names(table.columns, labels, name, place)], labels
 
 
-def match_names(names: Sequence[Any], labels: Sequence[Any], argument: str, place: str | None = None) -> list[int]:
+def match_names(names: object, labels: Iterable[object], argument: str, place: str | None = None) -> list[int]:
     """Where each label stands among the names of an argument's parts; 1 and '1' are the same name."""
     position = {str(name): index for index, name in enumerate(read_labels(names, argument, place))}
     wanted = {str(label): None for label in labels}
@@ -139,17 +137,19 @@ def match_names(names: Sequence[Any], labels: Sequence[Any], argument: str, plac
     return [position[str(label)] for label in labels]
 
 
-def by_name(values: Any, labels: Sequence[Any] | None, argument: str) -> Any:
+def by_name(values: object, labels: Sequence[object] | None, argument: str) -> object:
     """Values that carry names (a mapping, a series, a frame), in the order of the labels; others as they are."""
     if is_frame(values):
         return np.stack(read_columns(values, labels, argument)[0], axis=1)
-    if labels is None or not hasattr(values, "keys"):
+    if labels is None or not has_names(values):
         return values
-    names, listed = zip(*values.items(), strict=True) if len(values) else ((), ())
-    return [listed[index] for index in match_names(names, labels, argument, f"the names of {argument}")]
+    pairs = list(values.items())
+    names = [name for name, _ in pairs]
+    numbers = [number for _, number in pairs]
+    return [numbers[index] for index in match_names(names, labels, argument, f"the names of {argument}")]
 
 
-def _as_floats(values: NDArray[Any], name: str, column: Any = None) -> NDArray[Any]:
+def _as_floats(values: NDArray[np.generic], name: str, column: object = None) -> NDArray[np.floating]:
     if values.dtype.name == "bfloat16":
         return values.astype(np.float32)
     if values.dtype.kind != "f":
@@ -160,17 +160,17 @@ def _as_floats(values: NDArray[Any], name: str, column: Any = None) -> NDArray[A
     return values.astype(native, copy=False)
 
 
-def row_sum_tolerance(dtype: Any) -> float:
+def row_sum_tolerance(bytes_per_number: int) -> float:
     """How far a row of probabilities may be off 1: what rounding in single precision explains.
 
     It is the same for double precision, which does not tell who wrote the numbers: a network's forecasts come
     through a CSV file as doubles that add up to 1 in single precision only. Searches depend on quotients of
     probabilities alone, which no common factor changes; a log loss moves by 3.5e-4 at most.
     """
-    return HALF_TOLERANCE if dtype.itemsize == 2 else TOLERANCE
+    return HALF_TOLERANCE if bytes_per_number == 2 else TOLERANCE
 
 
-def rescale_rows(values: NDArray[Any], tolerance: float) -> tuple[NDArray[Any], Rescaled]:
+def rescale_rows(values: NDArray[np.floating], tolerance: float) -> tuple[NDArray[np.floating], Rescaled]:
     """Table with rows divided by their sums, where these are off by more than the tolerance, at most 1 %."""
     sums = values.sum(axis=1, dtype=np.float64)
     off_by = np.abs(sums - 1)

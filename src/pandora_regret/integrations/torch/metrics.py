@@ -171,7 +171,7 @@ class ExpectedSearchCost(PandoraRegret):
 
 def _check_values(values: Tensor, truth: Tensor, weights: Tensor, logits: bool) -> None:
     """One question to the device; only a wrong answer is looked into."""
-    tolerance = row_sum_tolerance(values.dtype)
+    tolerance = row_sum_tolerance(values.dtype.itemsize)
     if logits:
         good = values.amax(dim=1).isfinite()
     else:
