@@ -2,9 +2,9 @@
 
     python benchmarks/paired_spread.py STUDY_FOLDER...
 
-For every zoo of finished studies: all pairs of at most 60 models whose mean costs differ by less than 5 %; the standard
-deviation of their difference per case, as a share of the lower cost (10 %, 50 % and 90 % quantiles over pairs), and how
-many cases an 80 % chance to settle a difference of 5 % then takes.
+For every zoo of finished studies: all pairs of at most 60 models whose mean costs differ by less than 5 %; the
+standard deviation of their difference per case, as a share of the lower cost (10 %, 50 % and 90 % quantiles over
+pairs), and how many cases an 80 % chance to settle a difference of 5 % then takes.
 """
 
 import sys
@@ -24,7 +24,7 @@ DIFFERENCE = 0.05  # to be settled
 
 
 def spreads(costs: np.ndarray) -> list[float]:
-    """The standard deviation of the difference of each similar pair of rows of costs, as a share of the lower mean."""
+    """The spread of the difference of each similar pair of rows of costs, as a share of the lower mean."""
     means = costs.mean(axis=1)
     shares = []
     for first, second in combinations(range(len(costs)), 2):
