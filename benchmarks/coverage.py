@@ -317,6 +317,7 @@ class Saving(NamedTuple):
     method: str
     n: int = ROWS
     costs: tuple[float, ...] = IN_TESTS
+    by_compare: bool = False
 
     def truth(self) -> float:
         """What it saves on new cases, on average over what the map learned from."""
@@ -330,7 +331,12 @@ class Saving(NamedTuple):
 
 def saving(rng: np.random.Generator, bootstrap: int, how: Saving, truth: float) -> list[Interval]:
     """Of recalibrating: its interval is that of the procedure."""
-    saved = recalibrate(*bold(rng, how.n), method=how.method, costs=how.costs).saved
+    truths, table = bold(rng, how.n)
+    if how.by_compare:
+        best = compare(truths, {"one": table}, recalibrate=how.method, costs=how.costs, bootstrap=bootstrap).best
+        saved = best.recalibrated.saved
+    else:
+        saved = recalibrate(truths, table, method=how.method, costs=how.costs).saved
     return [Interval(saved.low, saved.high, truth, saved.warning is not None)]
 
 
@@ -348,6 +354,10 @@ SAVINGS = {
     "saving of temperature scaling, tests priced 300, 40 and 10, n = 40": Saving("temperature", 40, UNEVEN),
     "saving of temperature scaling, tests priced 300, 40 and 10, n = 100": Saving("temperature", 100, UNEVEN),
     "saving of vector scaling": Saving("vector"),
+    "saving of temperature scaling by `compare`, n = 40": Saving("temperature", 40, by_compare=True),
+    "saving of temperature scaling by `compare`, tests priced 300, 40 and 10, n = 40": Saving(
+        "temperature", 40, UNEVEN, by_compare=True
+    ),
 }
 
 

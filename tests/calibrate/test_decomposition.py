@@ -15,7 +15,14 @@ import pandora_regret as pr
 from pandora_regret import compare
 from pandora_regret.calibrate import decompose, recalibrate
 from pandora_regret.calibrate.maps import fitted_map, log_probabilities, probabilities_of
-from pandora_regret.calibrate.recalibration import cross_fit, deal, folds_of_cases, out_of_fold, predicted_limits
+from pandora_regret.calibrate.recalibration import (
+    cross_fit,
+    deal,
+    folds_of_cases,
+    out_of_fold,
+    predicted_limits,
+    predicted_savings,
+)
 from pandora_regret.core.inputs import read_forecast
 from pandora_regret.core.scores import priced
 from pandora_regret.inference.joint import Figure
@@ -166,7 +173,8 @@ def test_the_interval_of_a_saving_holds_those_of_rows_of_folds_and_of_what_forec
     ends = [figure.limits(0.95) for figure in figures]
     prior, priced_forecast = priced(forecast, None, COSTS)
     recalibrated, _ = out_of_fold(priced_forecast, "temperature", None, 10, 0, None)
-    ends.append(predicted_limits(priced_forecast, recalibrated, prior, figures[0], None, 0.95))
+    savings = predicted_savings(priced_forecast, recalibrated, prior)
+    ends.append(predicted_limits(figures[0], priced_forecast, savings, None, 0.95))
     saved = recalibrate(truth, forecasts, costs=COSTS).saved
     assert saved.value == pytest.approx((cost - later).mean())
     assert (saved.low, saved.high) == pytest.approx((min(low for low, _ in ends), max(high for _, high in ends)))

@@ -7,7 +7,7 @@ from scipy.special import softmax
 from pandora_regret import Uniform, expected_search_cost
 from pandora_regret.calibrate import recalibrate
 from pandora_regret.calibrate.maps import probabilities_of
-from pandora_regret.calibrate.recalibration import out_of_fold, predicted_moments
+from pandora_regret.calibrate.recalibration import out_of_fold, predicted_moments, predicted_savings
 from pandora_regret.core.inputs import read_forecast
 from pandora_regret.core.scores import priced
 
@@ -45,7 +45,8 @@ def test_moments_are_those_of_truths_drawn_from_the_recalibrated_forecasts(size)
     weights = rng.uniform(0.5, 2.0, 30)
     prior, forecast = priced(read_forecast(truth, table, sample_weight=weights), Uniform(), PRICES)
     later, _ = out_of_fold(forecast, "temperature", None, 10, 0, units)
-    second, third = predicted_moments(forecast, later, prior, 2.0, units)
+    savings = predicted_savings(forecast, later, prior)
+    second, third = predicted_moments(forecast, savings, 2.0, units)
     q = probabilities_of(later.values.T)
     every = [
         expected_search_cost(np.full(30, k), table, costs=PRICES, per_instance=True)

@@ -5,7 +5,7 @@ import json
 import pytest
 from cli_files import CLASSES, forecasts, run, run_json, wine_file
 
-from pandora_regret import Comparison, InputError, Uniform, compare
+from pandora_regret import Comparison, Fixed, InputError, Uniform, compare
 from pandora_regret.report import render_report
 from pandora_regret.workup import Workup, workup_cost, workup_entropy, workup_regret
 
@@ -51,6 +51,20 @@ def test_models_are_ranked_by_the_cost_of_the_work_up(workup, compared):
     alone = compare(truth, {"tree": models["tree"]}, workup=workup, labels=CLASSES)
     assert alone.headline[0].startswith("A work-up by tree costs €")
     assert compared.metrics[0].title == "Work-up cost"
+
+
+def test_recalibrating_saves_the_same_by_a_work_up_that_is_a_search_at_known_costs():
+    truth, models = forecasts()
+    costs = [90.0, 40.0, 20.0]
+    tests = {name: {"cost": cost, "confirms": name} for name, cost in zip(CLASSES, costs, strict=True)}
+    by_workup = compare(truth, models, labels=CLASSES, workup=Workup(CLASSES, tests))
+    by_search = compare(truth, models, labels=CLASSES, costs=costs, prior=Fixed())
+    for model, same in zip(by_workup.models, by_search.models, strict=True):
+        saved = model.recalibrated.saved
+        expected = same.recalibrated.saved
+        assert (saved.value, saved.low, saved.high) == pytest.approx(
+            (expected.value, expected.low, expected.high), rel=1e-6
+        )
 
 
 def test_a_comparison_by_a_work_up_survives_json_and_makes_a_page(compared):

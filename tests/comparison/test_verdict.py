@@ -6,7 +6,7 @@ from scipy.stats import ttest_1samp
 from simulated_models import calibrated, sharpened
 
 from pandora_regret import Fixed, InputError, expected_search_cost
-from pandora_regret.calibrate import decompose
+from pandora_regret.calibrate import recalibrate, recalibration
 from pandora_regret.comparison import cases_needed, compare
 from pandora_regret.core.inputs import read_forecast
 
@@ -148,16 +148,45 @@ class TestRecalibration:
         assert beyond <= {"deepnet"}
 
 
-def test_a_recalibrated_self_is_what_temperature_scaling_out_of_fold_would_cost():
-    truth = truth_of(900)
+def weights(rows):
+    return np.random.default_rng(5).uniform(0.5, 2, rows)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"groups": np.arange(60) // 3}, {"sample_weight": weights(60)}, {"costs": [300.0, 40.0, 10.0]}],
+    ids=["alone", "groups", "weights", "uneven prices"],
+)
+def test_what_recalibrating_saves_is_what_recalibrate_says_of_the_same_cases(options):
+    """Its interval is that of new cases and of a map from another sample, not that of these rows alone."""
+    truth = truth_of(60)
     table = sharpened(calibrated(truth, 1.5, 1), 3.0)
-    groups = np.arange(900) // 3
-    for given in ({}, {"groups": groups}, {"sample_weight": np.random.default_rng(5).uniform(0.5, 2, 900)}):
-        model = compared(truth, {"a": table}, **given).best
-        terms = decompose(truth, table, costs=PRICES, method="temperature", **given)
-        saved, reference = model.recalibrated.saved, terms.miscalibration
-        assert saved.value == pytest.approx(reference.value, rel=1e-5)
-        assert saved.low == pytest.approx(reference.low, rel=1e-5)
+    saved = compared(truth, {"a": table}, **options).best.recalibrated.saved
+    expected = recalibrate(truth, table, **{"costs": PRICES} | options).saved
+    assert saved.value == pytest.approx(expected.value, rel=1e-6)
+    assert (saved.low, saved.high) == pytest.approx((expected.low, expected.high), rel=1e-6)
+
+
+def test_votes_are_recalibrated_as_recalibrate_does():
+    rng = np.random.default_rng(2)
+    votes = rng.multinomial(5, [0.6, 0.3, 0.1], size=50)
+    table = sharpened(rng.dirichlet([3.0, 2.0, 1.0], 50), 3.0)
+    saved = compared(votes, {"a": table}).best.recalibrated.saved
+    expected = recalibrate(votes, table, costs=PRICES).saved
+    assert (saved.value, saved.low, saved.high) == pytest.approx(
+        (expected.value, expected.low, expected.high), rel=1e-6
+    )
+
+
+def test_many_units_show_by_themselves_what_recalibrating_saves(monkeypatch):
+    truth = truth_of(60)
+    models = {"a": sharpened(calibrated(truth, 1.5, 1), 3.0)}
+    costs = [300.0, 40.0, 10.0]
+    of_few = compared(truth, models, costs=costs).best.recalibrated.saved
+    monkeypatch.setattr(recalibration, "ENOUGH_UNITS", 59)
+    of_many = compared(truth, models, costs=costs).best.recalibrated.saved
+    assert of_many.value == of_few.value
+    assert of_few.low < of_many.low
 
 
 def test_prices_as_stated_stand_beside_uncertain_ones_and_a_flip_is_said():

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -50,6 +50,7 @@ from pandora_regret.core.inputs import (
     read_level,
     read_probabilities,
 )
+from pandora_regret.core.kernels.reference import probabilities
 from pandora_regret.core.priors import Prior
 from pandora_regret.core.records import from_plain, to_plain
 from pandora_regret.core.scores import priced, row_costs
@@ -258,25 +259,93 @@ def recalibrate(
     weights = weights_of(forecast)
     rows, zero = log_probabilities(forecast)
     later, fold = out_of_fold(forecast, method, by, folds, seed, units)
-    own, then = (row_costs(each, prior) for each in (forecast, later))
-    cost, recalibrated, saved = (
-        Figure.of_mean(each, weights, units).estimate(level) for each in (own, then, own - then)
-    )
-    # rows of a fold share a map, and so what is wrong with it: folds may differ by more than their rows explain
-    by_fold = Figure.of_mean(own - then, weights, fold).limits(level)
-    limits = hull((saved.low, saved.high), by_fold)
-    by_forecast = predicted_limits(
-        forecast, later, prior, Figure.of_mean(own - then, weights, units), units, level
-    )
-    if by_forecast is not None:
-        limits = hull(limits, by_forecast)
-    saved = Estimate(saved.value, *limits)
+    own = row_costs(forecast, prior)
+    then = row_costs(later, prior)
+    cost = Figure.of_mean(own, weights, units).estimate(level)
+    recalibrated = Figure.of_mean(then, weights, units).estimate(level)
+    saved = Figure.of_mean(own - then, weights, units)
+    by_fold = Figure.of_mean(own - then, weights, fold)
+    savings = None
+    if len(saved.shares) <= ENOUGH_UNITS:
+        savings = predicted_savings(forecast, later, prior)
+    limits = limits_of_saving(saved, by_fold, forecast, savings, units, level)
     map_ = RecalibrationMap.of(forecast, method, objective, fitted_map(method, rows, prior=by), zero)
-    return Recalibration(map_, cost, recalibrated, saved, currency, level)
+    return Recalibration(map_, cost, recalibrated, Estimate(saved.value, *limits), currency, level)
+
+
+def limits_of_saving(
+    saved: Figure,
+    by_fold: Figure,
+    forecast: Forecast,
+    savings: PredictedSavings | None,
+    units: IntArray | None,
+    level: float,
+) -> Limits:
+    """The interval of the mean saving on new cases: it holds those of rows, of folds, and of the forecasts.
+
+    Parameters
+    ----------
+    saved, by_fold
+        The mean saving, from independent units, and from folds: rows of a fold share a map, and so what is wrong
+        with it, and folds may differ by more than their rows explain.
+    forecast
+        The forecasts as they were, with weights.
+    savings
+        What the rows save by their own forecasts; None where there are enough units to see it.
+    units
+        The number of each case's unit, (n_cases,); None where every case is one.
+    level
+        Of the interval.
+    """
+    limits = hull(saved.limits(level), by_fold.limits(level))
+    if savings is None:
+        return limits
+    by_forecast = predicted_limits(saved, forecast, savings, units, level)
+    return limits if by_forecast is None else hull(limits, by_forecast)
+
+
+@dataclass(frozen=True)
+class PredictedSavings:
+    """What recalibrating saves each row if its truth is drawn from its recalibrated forecast, (N,) each.
+
+    Not finite where a saving may be infinite.
+    """
+
+    mean: FloatArray
+    square: FloatArray  # the mean square of what lies off the mean
+    cube: FloatArray  # and its mean cube
+
+    @classmethod
+    def of_block(cls, recalibrated: Forecast, costs: FloatArray, later_costs: FloatArray) -> PredictedSavings:
+        """Of some rows: what they cost for every truth as they were, and what recalibrated, (n, K) each."""
+        q = probabilities(recalibrated)
+        with np.errstate(invalid="ignore"):
+            saved = costs - later_costs
+            mean = (q * saved).sum(axis=1)
+            centred = saved - mean[:, None]
+            return cls(mean, (q * centred**2).sum(axis=1), (q * centred**3).sum(axis=1))
+
+    @classmethod
+    def joined(cls, parts: Sequence[PredictedSavings]) -> PredictedSavings:
+        """Of the rows of all parts, in this order."""
+        mean = np.concatenate([part.mean for part in parts])
+        square = np.concatenate([part.square for part in parts])
+        cube = np.concatenate([part.cube for part in parts])
+        return cls(mean, square, cube)
+
+
+def predicted_savings(forecast: Forecast, later: Forecast, prior: Prior) -> PredictedSavings:
+    """What each row's search saves by its own recalibrated forecast."""
+    parts = []
+    for block, later_block in zip(forecast.blocks(), later.blocks(), strict=True):
+        costs = costs_for_every_truth(block, prior)
+        later_costs = costs_for_every_truth(later_block, prior)
+        parts.append(PredictedSavings.of_block(later_block, costs, later_costs))
+    return PredictedSavings.joined(parts)
 
 
 def predicted_limits(
-    forecast: Forecast, later: Forecast, prior: Prior, saved: Figure, units: IntArray | None, level: float
+    saved: Figure, forecast: Forecast, savings: PredictedSavings, units: IntArray | None, level: float
 ) -> Limits | None:
     """An interval of the mean saving that does not depend on which truths the sample happens to have.
 
@@ -287,25 +356,19 @@ def predicted_limits(
 
     Parameters
     ----------
-    forecast, later
-        The forecasts as they were, priced, and recalibrated out of fold.
-    prior
-        Of the costs.
     saved
         The mean saving with the shares of the units.
-    units
-        The number of each case's unit, (n_cases,); None where every case is one.
-    level
-        Of the interval.
+    forecast, savings, units, level
+        As in `limits_of_saving`.
 
     Returns
     -------
     (float, float) or None
-        None where there are so many units that the sample shows its spread, or where a saving may be infinite.
+        None where nothing is known of other units, or where a saving may be infinite.
     """
-    if len(saved.shares) > ENOUGH_UNITS or saved.effective < FEWEST:
+    if saved.effective < FEWEST:
         return None
-    second, third = predicted_moments(forecast, later, prior, saved.value, units)
+    second, third = predicted_moments(forecast, savings, saved.value, units)
     if not math.isfinite(second):
         return None
     error = math.sqrt(second / (1 - (saved.shares**2).sum()))
@@ -314,7 +377,7 @@ def predicted_limits(
 
 
 def predicted_moments(
-    forecast: Forecast, later: Forecast, prior: Prior, saving: float, units: IntArray | None
+    forecast: Forecast, savings: PredictedSavings, saving: float, units: IntArray | None
 ) -> tuple[float, float]:
     r"""The sums over units of the mean square and the mean cube of what each adds to the mean saving.
 
@@ -327,29 +390,12 @@ def predicted_moments(
     the mean square and cube of what it adds are :math:`M^2 + V` and :math:`M^3 + 3 M V + T`. They are infinite or
     NaN where a saving is.
     """
-    table = savings_for_every_truth(forecast, later, prior)
-    if not np.isfinite(table).all():
-        return math.inf, math.nan
-    q = table_of(later)
     weights = weights_of(forecast)
-    share = forecast.per_row(weights / weights.sum())
-    added = share[:, None] * (table - saving)
-    mean = (q * added).sum(axis=1)
-    centred = added - mean[:, None]
-    square = (q * centred**2).sum(axis=1)
-    cube = (q * centred**3).sum(axis=1)
-    m = within(forecast.per_case(mean), units)
-    v = within(forecast.per_case(square), units)
-    t = within(forecast.per_case(cube), units)
+    share = weights / weights.sum()
+    m = within(share * (forecast.per_case(savings.mean) - saving), units)
+    v = within(share**2 * forecast.per_case(savings.square), units)
+    t = within(share**3 * forecast.per_case(savings.cube), units)
     return float((m**2 + v).sum()), float((m**3 + 3 * m * v + t).sum())
-
-
-def savings_for_every_truth(forecast: Forecast, later: Forecast, prior: Prior) -> FloatArray:
-    """What searching by the later forecasts saves each row if class k is its truth, (N, K)."""
-    parts = []
-    for before, after in zip(forecast.blocks(), later.blocks(), strict=True):
-        parts.append(costs_for_every_truth(before, prior) - costs_for_every_truth(after, prior))
-    return np.concatenate(parts)
 
 
 def weights_of(forecast: Forecast) -> FloatArray:

@@ -16,6 +16,7 @@ from pandora_regret.comparison.embedded import EmbeddedSample, NotEmbedded, embe
 from pandora_regret.comparison.estimates import (
     COST,
     FOLDS,
+    RECALIBRATED,
     Measured,
     Measurements,
     Sample,
@@ -45,6 +46,7 @@ from pandora_regret.core.inputs import (
     Forecast,
     InputError,
     InputTypeError,
+    IntArray,
     Labels,
     Table,
     check_row_order,
@@ -55,6 +57,8 @@ from pandora_regret.core.inputs import (
 )
 from pandora_regret.core.priors import Prior
 from pandora_regret.inference.estimate import Estimate
+from pandora_regret.inference.intervals import Limits
+from pandora_regret.inference.joint import Figure
 from pandora_regret.optional import import_optional
 from pandora_regret.workup import Workup
 
@@ -368,9 +372,12 @@ def _measure_models(task: _Task, progress: Callable[[], object]) -> _Found:
     recalibrated: dict[str, Forecast] = {}
     decompositions: dict[str, dict[str, Estimate]] = {}
     for name, forecast in task.forecasts.items():
-        if task.recalibration is not None:
-            recalibrated[name] = _recalibrated(forecast, task)
-        measured.append(_measured(name, forecast, recalibrated.get(name), task))
+        if task.recalibration is None:
+            measured.append(_measured(name, forecast, None, task))
+        else:
+            recalibrated[name], fold = _recalibrated(forecast, task)
+            model = _measured(name, forecast, recalibrated[name], task)
+            measured.append(replace(model, saved=_limits_of_saving(model, forecast, fold, task)))
         if task.decomposes:
             decompositions[name] = _decomposed(forecast, task)
         progress()
@@ -388,17 +395,32 @@ def _measured(name: str, forecast: Forecast, recalibrated: Forecast | None, task
     charge = task.charge
     scenarios = [forecast.with_costs(typical / charge.prior.mean) for typical in charge.scenarios.values()]
     in_scenarios = [task.sample.of(priced) for priced in scenarios]
-    return measure(name, task.sample.of(forecast), charge, recalibrated, in_scenarios)
+    predicts_savings = len(task.sample.keys) <= recalibration.ENOUGH_UNITS
+    return measure(name, task.sample.of(forecast), charge, recalibrated, in_scenarios, predicts_savings)
 
 
-def _recalibrated(forecast: Forecast, task: _Task) -> Forecast:
-    """One model on the rows of the sample, each recalibrated by a map that other rows fitted."""
+def _recalibrated(forecast: Forecast, task: _Task) -> tuple[Forecast, IntArray]:
+    """One model on the rows of the sample, each recalibrated by a map that other rows fitted; each case's fold."""
     assert task.recalibration is not None
     cases = forecast.cases(task.sample.cases)
-    rows, _ = recalibration.out_of_fold(
+    rows, fold = recalibration.out_of_fold(
         cases, task.recalibration, None, FOLDS, task.interval.seed, task.sample.groups
     )
-    return replace(rows, cluster=None, shares=None)
+    return replace(rows, cluster=None, shares=None), fold
+
+
+def _limits_of_saving(model: Measured, forecast: Forecast, fold: IntArray, task: _Task) -> Limits:
+    """Within which recalibrating saves a model, on new cases and by a map from another sample of the size."""
+    sample = task.sample
+    saved = model.rows[COST] - model.rows[RECALIBRATED]
+    return recalibration.limits_of_saving(
+        Figure.of_mean(saved, sample.weights, sample.cluster_of),
+        Figure.of_mean(saved, sample.weights, fold[sample.case_of]),
+        forecast.cases(sample.cases),
+        model.savings,
+        sample.groups,
+        task.interval.level,
+    )
 
 
 def _decomposed(forecast: Forecast, task: _Task) -> dict[str, Estimate]:

@@ -12,6 +12,7 @@ from itertools import combinations, repeat
 
 import numpy as np
 
+from pandora_regret.calibrate.recalibration import PredictedSavings
 from pandora_regret.comparison.charge import Charge
 from pandora_regret.comparison.doubts import DO_NOT_TRUST, Background, few_carriers
 from pandora_regret.comparison.judge import UNSEEN
@@ -33,8 +34,8 @@ from pandora_regret.core.priors import Prior
 from pandora_regret.core.scores import mean_or_rows
 from pandora_regret.core.tally import Means, Sum
 from pandora_regret.inference.estimate import Estimate
-from pandora_regret.inference.intervals import ROUNDING, hull, interval_by_forecast
-from pandora_regret.inference.joint import Figure, chances_of_least, holm, within
+from pandora_regret.inference.intervals import ROUNDING, Limits, hull, interval_by_forecast
+from pandora_regret.inference.joint import Figure, chances_of_least, holm, rounded, within
 from pandora_regret.inference.keyed import Keys, keys_of
 from pandora_regret.inference.resampling import Counts, weighted_sums, weights_in_parts
 from pandora_regret.metrics import METRICS
@@ -147,6 +148,8 @@ class Measured:
     pairs: FloatArray  # (K, K), or (0, 0)
     scenarios: tuple[float, ...]
     order_only: bool  # whether forecasts are orders, which predict no cost of their own
+    savings: PredictedSavings | None = None  # what recalibrating saves, (N,) each; None where it is not predicted
+    saved: Limits | None = None  # within which that lies on average, by all but the replicates
 
 
 def measure(
@@ -155,6 +158,7 @@ def measure(
     charge: Charge,
     recalibrated: Forecast | None = None,
     scenarios: Iterable[Forecast] = (),
+    predicts_savings: bool = False,
 ) -> Measured:
     """All about one model.
 
@@ -170,6 +174,8 @@ def measure(
         The same forecast, recalibrated.
     scenarios
         The same forecast under other costs.
+    predicts_savings
+        Whether recalibrated forecasts say what recalibrating saves.
     """
     forecast = forecast.check()
     prior = charge.prior
@@ -177,17 +183,18 @@ def measure(
     if charge.workup is None:
         costs, unavoidable, pairs = _spent_on_search(forecast, prior)
         rows[COST] = METRICS[COST].checked_rows(costs, forecast)
-        every_truth = _search_costs_for_every_truth(forecast, prior)
     else:
         unavoidable = float(np.average(charge.typical[forecast.truth], weights=forecast.weights))
         pairs = np.empty((0, 0))
-        every_truth = WorkupRows(charge.workup, forecast, charge.varying).costs_for_every_truth()
     for metric in charge.metrics:
         if metric.is_mean and metric.key not in rows:
             rows[metric.key] = metric.of_rows(forecast, prior)
         if metric.key == COST and recalibrated is not None:
             rows[RECALIBRATED] = metric.of_rows(recalibrated, prior)
-    prediction = _predict(every_truth)
+    recalibrated_truths = None
+    if recalibrated is not None and predicts_savings:
+        recalibrated_truths = _costs_for_every_truth(recalibrated, charge)
+    prediction = _predict(_costs_for_every_truth(forecast, charge), recalibrated_truths)
     rows[PREDICTED] = prediction.mean
     scenario_costs = []
     for repriced in scenarios:
@@ -203,6 +210,7 @@ def measure(
         pairs=pairs,
         scenarios=tuple(scenario_costs),
         order_only=forecast.order_only,
+        savings=prediction.savings,
     )
 
 
@@ -221,10 +229,13 @@ def _spent_on_search(forecast: Forecast, prior: Prior) -> tuple[FloatArray, floa
     return costs, unavoidable, pairs.value / forecast.each_weight.sum()
 
 
-def _search_costs_for_every_truth(forecast: Forecast, prior: Prior) -> Rows:
-    """Rows, and what the search of each costs if each class is the truth, (n, K)."""
+def _costs_for_every_truth(forecast: Forecast, charge: Charge) -> Rows:
+    """Rows, and what the search or the work-up of each costs if each class is the truth, (n, K)."""
+    if charge.workup is not None:
+        yield from WorkupRows(charge.workup, forecast, charge.varying).costs_for_every_truth()
+        return
     for block in forecast.blocks():
-        yield block, costs_for_every_truth(block, prior)
+        yield block, costs_for_every_truth(block, charge.prior)
 
 
 @dataclass(frozen=True)
@@ -234,20 +245,33 @@ class CostPrediction:
     mean: FloatArray
     variance: FloatArray
     least: FloatArray  # whichever class is the truth
+    savings: PredictedSavings | None  # by recalibrating
 
 
-def _predict(every_truth: Rows) -> CostPrediction:
-    """Predicted costs, from blocks of rows and their costs for every truth, (n, K)."""
+def _predict(every_truth: Rows, recalibrated: Rows | None) -> CostPrediction:
+    """Predicted costs, from blocks of rows and their costs for every truth, (n, K); and of what is saved.
+
+    The recalibrated rows come in the same blocks.
+    """
     means = []
     variances = []
     least = []
+    savings = []
     for block, costs in every_truth:
         p = probabilities(block)
         mean = (p * costs).sum(axis=1)
         means.append(mean)
         variances.append((p * (costs - mean[:, None]) ** 2).sum(axis=1))
         least.append(costs.min(axis=1))
-    return CostPrediction(np.concatenate(means), np.concatenate(variances), np.concatenate(least))
+        if recalibrated is not None:
+            later_block, later_costs = next(recalibrated)
+            savings.append(PredictedSavings.of_block(later_block, costs, later_costs))
+    return CostPrediction(
+        mean=np.concatenate(means),
+        variance=np.concatenate(variances),
+        least=np.concatenate(least),
+        savings=PredictedSavings.joined(savings) if savings else None,
+    )
 
 
 def typical_case(workup: Workup, classes: Sequence[str], weights: FloatArray) -> WorkupPart:
@@ -463,9 +487,20 @@ class Measurements:
         return Recalibrated(
             self.recalibration,
             self.score(index, RECALIBRATED),
-            self.gap(self._costs[index], recalibrated),
+            self._saved(index),
             self.gap(recalibrated, least),
         )
+
+    def _saved(self, index: int) -> Estimate:
+        """What recalibrating saves a model, on new cases and by a map from another sample of the size."""
+        own = self._costs[index]
+        recalibrated = self._recalibrated[index]
+        saved = self.gap(own, recalibrated)
+        limits = self.models[index].saved
+        if saved.low is None or limits is None:
+            return saved
+        low, high = hull((saved.low, saved.high), limits)
+        return rounded(replace(saved, low=low, high=high), max(own.value, recalibrated.value))
 
     def score(self, index: int, key: str) -> Estimate:
         """One of a model's numbers, with its interval."""

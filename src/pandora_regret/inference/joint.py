@@ -95,8 +95,7 @@ class Figure:
 
     def estimate(self, level: float, scale: float = 0.0) -> Estimate:
         """The number with its interval; what is below `scale` times 1e-12 is rounding."""
-        estimate = Estimate(self.value, *self.limits(level))
-        return estimate.mapped(lambda part: part if abs(part) > ROUNDING * scale else 0.0)
+        return rounded(Estimate(self.value, *self.limits(level)), scale)
 
     def p_value(self, scale: float) -> float | None:
         """Two-sided, of the hypothesis that the value is 0; the larger of Student's and that of the replicates.
@@ -131,6 +130,11 @@ class Figure:
         largest = max(1, round(number))
         top = np.partition(shares * deviation, -largest)[-largest:]
         return Carriers(number, units, float(top.sum()) / total, largest)
+
+
+def rounded(estimate: Estimate, scale: float) -> Estimate:
+    """The same, but 0 instead of what is below `scale` times 1e-12, which is rounding."""
+    return estimate.mapped(lambda part: part if abs(part) > ROUNDING * scale else 0.0)
 
 
 def effective_number(shares: FloatArray) -> float:
