@@ -163,3 +163,20 @@ def test_files_of_one_run_do_not_wait_for_each_other():
     alarm = together.summary().alarm
     assert alarm == one_by_one.summary().alarm
     assert int(alarm.noticed.split()[1]) < 8
+
+
+def test_what_was_read_before_is_taken_by_class_number():
+    from pandora_regret.core.inputs import read_forecast
+
+    proba = [[0.5, 0.3, 0.2], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6]]
+    labels = ["cold", "flu", "mumps"]
+    named = Monitor(costs=[20.0, 35.0, 5.0], labels=labels)
+    named.update(["flu", "flu", None], proba, ids=["a", "b", "c"])
+    named.label(["c"], ["mumps"])
+    numbered = Monitor(costs=[20.0, 35.0, 5.0], labels=labels)
+    forecast = read_forecast(["flu", "flu", "flu"], proba, labels=labels).check()
+    forecast.truth[2] = -1
+    counts = numbered.take_forecasts(forecast, ids=["a", "b", "c"])
+    assert (counts.counted, counts.waiting) == (2, 1)
+    assert numbered.take_labels(["c"], np.array([2])).counted == 1
+    assert numbered.state() == named.state()

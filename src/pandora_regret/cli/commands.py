@@ -4,7 +4,6 @@ import codecs
 import io
 import os
 import sys
-from importlib import import_module
 from typing import Any
 
 import click
@@ -31,9 +30,9 @@ Exit codes:
   3    done, and there is an alarm (monitor only)
   130  interrupted
 """
-SAME = """by costs sensitivity prior bootstrap level seed jobs cluster steps logits found workup separator decimal
-    encoding objective"""  # arguments of the library that options are called by
-OPTION_OF = {name: f"--{name}" for name in SAME.split()} | {
+CALLED_ALIKE = """by costs sensitivity prior bootstrap level seed jobs cluster steps logits found workup separator
+    decimal encoding objective"""  # arguments of the library that options are called by
+OPTION_OF = {name: f"--{name}" for name in CALLED_ALIKE.split()} | {
     "y_proba": "forecast",
     "y_true": "label",
     "labels": "--classes",
@@ -54,16 +53,13 @@ class Commands(Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        module = import_module(f"pandora_regret.cli.{'compare' if cmd_name == 'score' else cmd_name}")
-        return getattr(module, cmd_name)  # type: ignore[no-any-return]
+        return load_command(cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         """A reader of our output who has seen enough, as `head` has, is no failure; Ctrl-C takes no extra line."""
         try:
             result = super().invoke(ctx)
@@ -87,6 +83,32 @@ class Commands(Group):
                 reason = f"pandora: {' '.join(reason.split())}"
             echo(reason, err=True)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def load_command(name: str) -> click.Command | None:
+    """The command of that name, whose module is imported now; None if there is none."""
+    match name:
+        case "compare":
+            from pandora_regret.cli.compare import compare as command
+        case "score":
+            from pandora_regret.cli.compare import score as command
+        case "next":
+            from pandora_regret.cli.next import next as command
+        case "workup":
+            from pandora_regret.cli.workup import workup as command
+        case "recalibrate":
+            from pandora_regret.cli.recalibrate import recalibrate as command
+        case "monitor":
+            from pandora_regret.cli.monitor import monitor as command
+        case "validate":
+            from pandora_regret.cli.validate import validate as command
+        case "study":
+            from pandora_regret.cli.study import study as command
+        case "help":
+            from pandora_regret.cli.help import help as command
+        case _:
+            return None
+    return command
 
 
 def _explained(error: BaseException) -> tuple[str, int]:
@@ -122,7 +144,8 @@ def _explained(error: BaseException) -> tuple[str, int]:
 def register_ascii_fallback() -> None:
     """On a terminal that cannot show all characters, signs and currencies are spelt out, and others are ``?``."""
 
-    def spelt_out(error: Any) -> tuple[str, int]:
+    def spelt_out(error: UnicodeError) -> tuple[str, int]:
+        assert isinstance(error, UnicodeEncodeError)
         not_encodable = error.object[error.start : error.end]
         return "".join(PLAINER.get(character, "?") for character in not_encodable), error.end
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import click
 from click.core import ParameterSource
@@ -28,9 +27,13 @@ from pandora_regret.cli.options import (
     SEARCH,
     WORK,
     WORKUP,
-    Asked,
+    ClassCosts,
+    IntervalOptions,
+    PriceOptions,
+    RowOptions,
     check_output,
     command,
+    not_both,
     read_saved,
 )
 from pandora_regret.cli.output import all_done, bars, echo, print_csv, print_json
@@ -38,7 +41,31 @@ from pandora_regret.core import inputs
 from pandora_regret.files.roles import BY
 
 
+@dataclass(frozen=True)
+class CompareOptions:
+    """What `pandora compare` was asked."""
+
+    files: tuple[str, ...]
+    rows: RowOptions
+    prices: PriceOptions
+    intervals: IntervalOptions
+    by: tuple[str, ...]
+    scenario: tuple[str, ...]
+    smallest_group: int
+    worth: str
+    decompose: bool
+    html: str | None
+    title: str | None
+    show: tuple[str, ...]
+    no_cases: bool
+    force: bool
+    json: bool
+    csv: bool
+    full: bool
+
+
 @command(
+    CompareOptions,
     FILE_ARGUMENTS,
     *SEARCH,
     WORKUP,
@@ -75,7 +102,7 @@ from pandora_regret.files.roles import BY
     *FORMAT,
     Option("--full", "Print every table.", OUTPUT),
 )
-def compare(asked: Asked) -> None:
+def compare(options: CompareOptions) -> None:
     r"""Which of several models to deploy, how sure that is, and what it saves.
 
     FILES hold the predictions of one model each, or of several; or one JSON file that --json wrote.
@@ -87,23 +114,23 @@ def compare(asked: Asked) -> None:
       pandora compare models.toml --costs prices.csv --by site --html page.html
       pandora compare a.csv b.csv --json > comparison.json
     """
-    asked.not_both("json", "csv", "choose one")
-    check_output(asked.html, asked.force)
-    is_saved = len(asked.files) == 1 and asked.files[0].endswith(".json")
-    result = _saved_comparison(asked.files[0]) if is_saved else _compared(asked)
-    if asked.json:
+    not_both("choose one", json=options.json, csv=options.csv)
+    check_output(options.html, options.force)
+    is_saved = len(options.files) == 1 and options.files[0].endswith(".json")
+    result = _saved_comparison(options.files[0]) if is_saved else _compared(options)
+    if options.json:
         print_json(result.to_dict())
-    elif asked.csv:
+    elif options.csv:
         print_csv(result.table())
     else:
         from pandora_regret.cli.comparison import print_comparison
 
-        print_comparison(result, full=asked.full)
-    if asked.html is not None:
+        print_comparison(result, full=options.full)
+    if options.html is not None:
         from pandora_regret.report import write_report
 
-        write_report(result, asked.html, title=asked.title, show=asked.show, cases=not asked.no_cases)
-        echo(f"Report: {asked.html}", err=True)
+        write_report(result, options.html, title=options.title, show=options.show, cases=not options.no_cases)
+        echo(f"Report: {options.html}", err=True)
 
 
 def _saved_comparison(path: str) -> comparing.Comparison:
@@ -111,54 +138,58 @@ def _saved_comparison(path: str) -> comparing.Comparison:
     context = click.get_current_context()
     for option in context.command.params:
         is_given = context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
-        if is_given and getattr(option, "section", OUTPUT) != OUTPUT and option.name != "html":
+        if is_given and isinstance(option, Option) and option.section != OUTPUT and option.name != "html":
             raise click.UsageError(f"{path} is a saved comparison, to which {option.opts[0]} cannot be applied.")
     return read_saved(path, comparing.Comparison.from_dict, "a comparison: write it with pandora compare --json")
 
 
-def _compared(asked: Asked) -> comparing.Comparison:
+def _compared(options: CompareOptions) -> comparing.Comparison:
     """The comparison that files and options ask for, with progress on standard error."""
     from pandora_regret.comparison.grouping import columns_of, values_of
     from pandora_regret.files.written import listed
 
-    breakdowns = [name for option in asked.by for name in listed(option)]
-    layout = asked.layout(by=columns_of(breakdowns))
+    prices = options.prices.read()
+    breakdowns = [name for option in options.by for name in listed(option)]
+    layout = replace(options.rows.layout(), by=columns_of(breakdowns))
     with bars() as progress:
-        opened = files.open_models(files.read_models_argument(asked.files, layout), asked.priced())
+        opened = files.open_models(files.read_models_argument(options.files, layout), prices.class_names)
         progress.start("reading", total=len(opened))
-        models = files.read_together(opened, asked.common_rows, progress.advance)
+        models = files.read_together(opened, bool(options.rows.common_rows), progress.advance)
         progress.start("comparing", total=len(opened) + 1)  # which takes its time when all are measured, too
         classes = models.batches[0].classes
-        charged, unused = asked.charged(classes, models.of_rows("costs"))
-        scenarios, unused_by_scenarios = _scenarios(asked.scenario, classes, charged.get("currency", ""))
+        costs = prices.for_classes(classes, models.of_rows("costs"))
+        scenarios, unused_by_scenarios = _read_scenarios(options.scenario, classes, costs.currency or "")
         result = comparing.compare(
             None,
             models.forecasts(),
-            prior=asked.read_prior(),
-            **charged,
+            prior=prices.prior,
+            costs=costs.costs,
+            currency=costs.currency,
+            source=costs.source,
             groups=models.of_rows("groups"),
             ids=models.of_rows("ids"),
-            bootstrap=asked.bootstrap,
-            level=asked.level,
-            seed=asked.seed,
-            smallest_group=asked.smallest_group,
-            worth=asked.worth,
+            bootstrap=options.intervals.bootstrap,
+            level=options.intervals.level,
+            seed=options.intervals.seed,
+            smallest_group=options.smallest_group,
+            worth=options.worth,
             scenarios=scenarios or None,
-            decompose=asked.decompose and asked.workup is None,
-            workup=asked.workup_read,
+            decompose=options.decompose and prices.workup is None,
+            workup=prices.workup,
             by=values_of(breakdowns, models.by) or None,
             progress=progress.advance,
         )
-    return _as_typed(result, asked, (*models.done, *unused, *unused_by_scenarios))
+    done = (*models.done, *costs.done, *unused_by_scenarios)
+    return _with_names(result, options.files, options.prices, done)
 
 
-def _scenarios(
-    asked: Sequence[str], classes: Sequence[str], unit: str
+def _read_scenarios(
+    typed: Sequence[str], classes: Sequence[str], unit: str
 ) -> tuple[dict[str, dict[str, float]], tuple[inputs.Done, ...]]:
     """The prices that each scenario changes, by its name, and what was not used of them."""
     changes: dict[str, dict[str, float]] = {}
     done: tuple[inputs.Done, ...] = ()
-    for scenario in asked:
+    for scenario in typed:
         name, _, costs = (part.strip() for part in scenario.partition("="))
         if not (name and costs) or costs.replace(".", "", 1).isdigit():  # which is the price of a class
             fix = "write such as cheap=flu=5,cold=1"
@@ -170,13 +201,31 @@ def _scenarios(
     return changes, done
 
 
-def _as_typed(result: comparing.Comparison, asked: Asked, done: Iterable[inputs.Done]) -> comparing.Comparison:
+def _with_names(
+    result: comparing.Comparison, paths: Sequence[str], prices: PriceOptions, done: Iterable[inputs.Done]
+) -> comparing.Comparison:
     """A result with the prior as it was typed, the files' names, and what was done to them."""
-    costs = replace(result.costs, prior=asked.prior or result.costs.prior)
-    return replace(result, costs=costs, files=tuple(map(os.path.basename, asked.files)), done=tuple(done))
+    costs = replace(result.costs, prior=prices.prior or result.costs.prior)
+    return replace(result, costs=costs, files=tuple(map(os.path.basename, paths)), done=tuple(done))
+
+
+@dataclass(frozen=True)
+class ScoreOptions:
+    """What `pandora score` was asked."""
+
+    files: tuple[str, ...]
+    rows: RowOptions
+    prices: PriceOptions
+    intervals: IntervalOptions
+    jobs: int
+    cluster: str | None
+    json: bool
+    csv: bool
+    wrong_tests: bool
 
 
 @command(
+    ScoreOptions,
     FILE_ARGUMENTS,
     *SEARCH,
     WORKUP,
@@ -186,7 +235,7 @@ def _as_typed(result: comparing.Comparison, asked: Asked, done: Iterable[inputs.
     *FORMAT,
     Option("--wrong-tests", "Also which wrong tests the money goes to; takes longer."),
 )
-def score(asked: Asked) -> None:
+def score(options: ScoreOptions) -> None:
     r"""What one model's forecasts cost, from a file of any size.
 
     Several FILES are parts of one table, read one after the other. Rows are streamed: memory does not grow with
@@ -198,19 +247,19 @@ def score(asked: Asked) -> None:
       pandora score part-1.csv part-2.csv --bootstrap 1000 --json
       pandora score huge.parquet --cluster tcp://scheduler:8786
     """
-    asked.not_both("json", "csv", "choose one")
-    asked.not_both("wrong_tests", "workup", "wrong tests are those of a search")
-    for file, times in Counter(os.path.realpath(file) for file in asked.files).items():
+    not_both("choose one", json=options.json, csv=options.csv)
+    not_both("wrong tests are those of a search", wrong_tests=options.wrong_tests, workup=options.prices.workup)
+    for file, times in Counter(os.path.realpath(file) for file in options.files).items():
         if times > 1:
             problem = f"{file} is given {times} times"
             raise inputs.InputError(problem, fix="files are parts of one table, give each once")
-    results = _scored(asked)
-    if asked.json and len(results) == 1:
+    results = _scored(options)
+    if options.json and len(results) == 1:
         print_json(results[0].to_dict())
-    elif asked.json:
+    elif options.json:
         comparisons = [result.to_dict() for result in results]
         print_json({"schema": "pandora-comparisons/1", "comparisons": comparisons})
-    elif asked.csv:
+    elif options.csv:
         print_csv([row for result in results for row in _rows_of_scores(result)])
     else:
         from pandora_regret.cli.comparison import print_comparison
@@ -232,16 +281,16 @@ def _rows_of_scores(result: comparing.Comparison) -> Iterator[dict[str, object]]
         }
 
 
-def _scored(asked: Asked) -> list[comparing.Comparison]:
+def _scored(options: ScoreOptions) -> list[comparing.Comparison]:
     """A comparison of one for each model of the files."""
     from pandora_regret.stream import score_stream
 
-    opened = files.open_models([files.ModelFiles(tuple(asked.files), asked.layout())], asked.priced())
-    unused: tuple[inputs.Done, ...] = ()
-    if asked.costs is None and opened[0].columns.costs:  # each row brings its own
-        charged: dict[str, Any] = {"currency": asked.price_unit}
+    prices = options.prices.read()
+    opened = files.open_models([files.ModelFiles(options.files, options.rows.layout())], prices.class_names)
+    if prices.price_list is None and opened[0].columns.costs:  # each row brings its own
+        costs = ClassCosts(currency=prices.unit)
     else:
-        charged, unused = asked.charged(opened[0].classes)
+        costs = prices.for_classes(opened[0].classes)
     done = all_done(opened)
     results = []
     with bars() as progress:
@@ -250,16 +299,19 @@ def _scored(asked: Asked) -> list[comparing.Comparison]:
             progress.start(model.name, expected_rows // len(opened))
             result = score_stream(
                 model,
-                prior=asked.read_prior(),
-                pairs=asked.wrong_tests,
-                workup=asked.workup_read,
-                jobs=asked.jobs,
-                cluster=asked.cluster,
-                bootstrap=asked.bootstrap,
-                level=asked.level,
-                seed=asked.seed,
-                **charged,
+                prior=prices.prior,
+                costs=costs.costs,
+                currency=costs.currency,
+                source=costs.source,
+                pairs=options.wrong_tests,
+                workup=prices.workup,
+                jobs=options.jobs,
+                cluster=options.cluster,
+                bootstrap=options.intervals.bootstrap,
+                level=options.intervals.level,
+                seed=options.intervals.seed,
                 progress=progress.advance,
             )
-            results.append(_as_typed(result, asked, (*done, *result.done, *unused)))
+            all_of_model = (*done, *result.done, *costs.done)
+            results.append(_with_names(result, options.files, options.prices, all_of_model))
     return results

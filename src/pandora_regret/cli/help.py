@@ -1,10 +1,11 @@
 """The command `pandora help`: what commands share."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import click
 
-from pandora_regret.cli.options import LAYOUT, Asked, command
+from pandora_regret.cli.options import LAYOUT, command
 from pandora_regret.cli.output import echo
 
 TOPICS = {
@@ -18,8 +19,15 @@ TOPICS = {
 }
 
 
-@command(click.Argument(["topic"], type=click.Choice(list(TOPICS))))
-def help(asked: Asked) -> None:
+@dataclass(frozen=True)
+class HelpOptions:
+    """What `pandora help` was asked."""
+
+    topic: str
+
+
+@command(HelpOptions, click.Argument(["topic"], type=click.Choice(list(TOPICS))))
+def help(options: HelpOptions) -> None:
     r"""More about files, prices and metrics.
 
     \b
@@ -28,9 +36,9 @@ def help(asked: Asked) -> None:
       pandora help metrics
     """
     formatter = click.get_current_context().make_formatter()
-    formatter.write_text(" ".join(TOPICS[asked.topic].split()))
-    with formatter.section("Options about files" if asked.topic == "files" else asked.topic.capitalize()):
-        formatter.write_dl(list(_listed(asked.topic)))
+    formatter.write_text(" ".join(TOPICS[options.topic].split()))
+    with formatter.section("Options about files" if options.topic == "files" else options.topic.capitalize()):
+        formatter.write_dl(list(_listed(options.topic)))
     echo(formatter.getvalue(), nl=False)
 
 

@@ -14,9 +14,9 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pandora_regret import files
 from pandora_regret import monitor as monitoring
@@ -26,9 +26,12 @@ from pandora_regret.cli.options import (
     LAYOUT,
     SEARCH,
     WORKUP,
-    Asked,
+    PriceOptions,
+    RowOptions,
+    StatedPrices,
     check_output,
     command,
+    not_both,
     read_saved,
 )
 from pandora_regret.cli.output import echo, print_done, print_json
@@ -39,11 +42,76 @@ from pandora_regret.text import counted
 ALARM = 3
 NOT_HERE = ("weight", "group", "votes_prefix", "cost_prefix", "truth")  # each case counts once, at the same prices
 COLUMNS = {str(option.name): option for option in LAYOUT if option.name not in NOT_HERE}
-ROLES = ("champion", "challenger", "time", "dependent")
-SETTINGS = ("level", "two_sided", "wait")
+
+
+@dataclass(frozen=True)
+class MonitorOptions:
+    """What `pandora monitor` was asked."""
+
+    files: tuple[str, ...]
+    state: str
+    champion: str | None
+    challenger: str | None
+    time: str | None
+    dependent: str | None
+    labels: str | None
+    wait: int | None
+    level: float | None
+    two_sided: bool | None
+    drift_alarm: bool
+    close: bool
+    html: str | None
+    rows: RowOptions
+    prices: PriceOptions
+    json: bool
+
+    def setup(self) -> Setup:
+        """What a state that begins with this run is about, as far as it was said."""
+        return Setup(None, self.champion, self.challenger, self.time, self.dependent, self.rows)
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a state knows beside its monitor: later runs go on with it."""
+
+    unit: str | None  # of costs
+    champion: str | None  # the name of a model; None before any file was read
+    challenger: str | None
+    time: str | None  # a column
+    dependent: str | None  # a column
+    rows: RowOptions
+
+    def to_dict(self) -> Fields:
+        """What goes into the state."""
+        return {
+            "unit": self.unit,
+            "champion": self.champion,
+            "challenger": self.challenger,
+            "time": self.time,
+            "dependent": self.dependent,
+            "layout": {name: value for name, value in asdict(self.rows).items() if name in COLUMNS},
+        }
+
+    @classmethod
+    def from_dict(cls, stored: Fields, typed: RowOptions) -> Setup:
+        """What `to_dict` put into a state; options about columns that are given again take its place."""
+        layout = dict(stored["layout"])
+        changes = {}
+        for name, value in asdict(typed).items():
+            if name in COLUMNS:
+                changes[name] = value or layout.get(name)
+        return cls(
+            stored["unit"],
+            stored["champion"],
+            stored["challenger"],
+            stored["time"],
+            stored["dependent"],
+            replace(typed, **changes),
+        )
 
 
 @command(
+    MonitorOptions,
     path_argument("files", nargs=-1),
     Option("--state FILE", "What was seen so far.", required=True),
     Option("--champion NAME", "The model in use.  [default: the first]"),
@@ -66,7 +134,7 @@ SETTINGS = ("level", "two_sided", "wait")
     *COLUMNS.values(),
     JSON,
 )
-def monitor(asked: Asked) -> int:
+def monitor(options: MonitorOptions) -> int:
     r"""Whether a model in production still costs what it promises.
 
     FILES hold new forecasts with ids, of one model or of a champion and a challenger (NAME=FILE), and the true
@@ -87,28 +155,27 @@ def monitor(asked: Asked) -> int:
     from pandora_regret.monitor.state import seal_state
     from pandora_regret.monitor.summary import sentences
 
-    asked.not_both("time", "dependent", "--dependent orders and names cases, too")
-    for path in (asked.state, asked.html):
+    not_both("--dependent orders and names cases, too", time=options.time, dependent=options.dependent)
+    for path in (options.state, options.html):
         check_output(path, force=True)
-    with _locked(os.path.dirname(os.path.realpath(asked.state))):
-        watched, counts, done = _updated(asked)
-        kept = {"unit": asked.cost_unit, "layout": asked.only(*COLUMNS)} | asked.only(*ROLES)
-        state = seal_state(watched.state() | {"command": kept})
+    with _locked(os.path.dirname(os.path.realpath(options.state))):
+        watched, setup, counts, done = _updated(options)
+        state = seal_state(watched.state() | {"command": setup.to_dict()})
         text = json.dumps(state, allow_nan=False, separators=(",", ":"))
-        write_atomically(asked.state, text.encode())
-        if asked.html is not None:  # while nobody else can write a newer one
+        write_atomically(options.state, text.encode())
+        if options.html is not None:  # while nobody else can write a newer one
             from pandora_regret.report.monitor import write_monitor_page
 
-            write_monitor_page(watched, asked.html, unit=asked.cost_unit, challenger=asked.challenger)
+            write_monitor_page(watched, options.html, unit=setup.unit, challenger=setup.challenger)
     summary = watched.summary()
-    lines = sentences(summary, asked.cost_unit, asked.challenger)
-    if asked.json:
+    lines = sentences(summary, setup.unit, setup.challenger)
+    if options.json:
         results = {"sentences": lines, "summary": summary, "taken": counts._asdict(), "done": done}
         print_json(results, "pandora-monitored/2")
     else:
         echo("\n".join(lines))
         print_done(done)
-    alarmed = summary.alarmed or (asked.drift_alarm and summary.drift is not None)
+    alarmed = summary.alarmed or (options.drift_alarm and summary.drift is not None)
     return ALARM if alarmed else 0
 
 
@@ -129,43 +196,55 @@ def _locked(folder: str) -> Iterator[None]:
         os.close(handle)
 
 
-def _updated(asked: Asked) -> tuple[monitoring.Monitor, monitoring.UpdateCounts, tuple[Done, ...]]:
-    """The monitor with what the files add, what became of their rows, and what was done to them."""
-    monitor = _restored(asked)
+def _updated(
+    options: MonitorOptions,
+) -> tuple[monitoring.Monitor, Setup, monitoring.UpdateCounts, tuple[Done, ...]]:
+    """The monitor with what the files add, its setup, what became of rows, and what was done to the files."""
+    prices = options.prices.read()
+    monitor = None
+    setup = options.setup()
+    if os.path.exists(options.state):
+        monitor, setup = _restored(options, prices)
     late_before = 0 if monitor is None else monitor.queue.late
-    forecasts: Fields | None = None
+    new: NewForecasts | None = None
     done: tuple[Done, ...] = ()
-    if asked.files:
+    if options.files:
         try:
-            monitor, forecasts, done = _read_forecasts(asked, monitor)
-        except files.NoRowsError as no_rows:
-            done = _nothing_new(monitor, no_rows)
+            new = _read_forecasts(options, setup, monitor, prices)
+        except files.NoRowsError as no_rows:  # a week without cases; but the first file must have some
+            if monitor is None:
+                raise
+            done = _nothing_new(no_rows)
+    if new is not None:
+        done = new.done
+        if monitor is None:
+            monitor, setup, unused = _begun(options, setup, prices, new)
+            done += unused
     if monitor is None:
-        raise InputError(f"{asked.state} does not exist yet: give files of forecasts first.")
+        raise InputError(f"{options.state} does not exist yet: give files of forecasts first.")
     parts = [monitoring.UpdateCounts()]
     with monitor.together():
-        if forecasts is not None:
-            parts.append(monitor.update(**forecasts))
-        if asked.labels is not None:
+        if new is not None:
+            parts.append(new.add_to(monitor))
+        if options.labels is not None:
             try:
-                ids, labels = _read_labels(asked, monitor)
-                parts.append(monitor.label(ids, labels))
+                parts.append(_add_labels(options.labels, setup, monitor))
             except files.NoRowsError as no_rows:
-                done += _nothing_new(monitor, no_rows)
-    if asked.close:
+                done += _nothing_new(no_rows)
+    if options.close:
         monitor.close()
     counts = monitoring.UpdateCounts(*(sum(column) for column in zip(*parts, strict=True)))
-    return monitor, counts, done + _left_out(counts, monitor.queue.late - late_before)
+    return monitor, setup, counts, done + _left_out(counts, monitor.queue.late - late_before)
 
 
-def _read_labels(asked: Asked, monitor: monitoring.Monitor) -> tuple[NDArray[np.object_], list[object]]:
-    """Ids and true classes of the file of labels, less those that are not known yet."""
+def _add_labels(path: str, setup: Setup, monitor: monitoring.Monitor) -> monitoring.UpdateCounts:
+    """Take in the true classes of a file of labels, but for those that are not known yet."""
     from pandora_regret.files.opening import read_truth
 
-    read = read_truth(asked.layout(truth=asked.labels, unlabelled=True), tuple(monitor.labels))
+    layout = replace(setup.rows.layout(), truth=path, unlabelled=True)
+    read = read_truth(layout, tuple(map(str, monitor.labels)))
     is_known = read.truth >= 0
-    labels = [monitor.labels[k] for k in read.truth[is_known]]
-    return np.asarray(read.ids)[is_known], labels
+    return monitor.take_labels(np.asarray(read.ids)[is_known], read.truth[is_known])
 
 
 def _left_out(counts: monitoring.UpdateCounts, late: int) -> tuple[Done, ...]:
@@ -179,90 +258,101 @@ def _left_out(counts: monitoring.UpdateCounts, late: int) -> tuple[Done, ...]:
     return tuple(Done(what, n, f"{counted(n, thing)} {became}") for what, n, thing, became in reasons if n)
 
 
-def _nothing_new(monitor: monitoring.Monitor | None, no_rows: files.NoRowsError) -> tuple[Done, ...]:
-    """What is said of a file without rows, as that of a week without cases is; the first file must have some."""
-    if monitor is None:
-        raise no_rows
+def _nothing_new(no_rows: files.NoRowsError) -> tuple[Done, ...]:
+    """What is said of a file without rows."""
     return (Done("files without rows", 1, f"{no_rows.place} {no_rows.problem}"),)
 
 
-def _restored(asked: Asked) -> monitoring.Monitor | None:
-    """The monitor of the state, which tells what is not asked for; what is asked for again must be the same."""
-    if not os.path.exists(asked.state):
-        return None
-    prior = asked.read_prior()
-    monitor, kept = read_saved(
-        asked.state,
+def _restored(options: MonitorOptions, prices: StatedPrices) -> tuple[monitoring.Monitor, Setup]:
+    """The monitor of a state and its setup; whatever is asked for again must be as the state was begun."""
+    monitor, setup = read_saved(
+        options.state,
         lambda state: (
-            monitoring.Monitor.from_state(state, prior=prior),
-            state["command"] | state["command"]["layout"],
+            monitoring.Monitor.from_state(state, prior=prices.prior),
+            Setup.from_dict(state["command"], options.rows),
         ),
         "the state of a monitor that this command began: name the file that --state wrote",
     )
-    asked.cost_unit = kept.get("unit")
-    stored = {name: kept.get(name) for name in ROLES}
-    stored |= {"level": monitor.level, "two_sided": monitor.two_sided, "wait": monitor.wait}
-    for name, value in asked.only(*stored).items():
-        _check_same(asked, name, value, value in (None, stored[name]), stored[name])
-        setattr(asked, name, stored[name])
-    for name, value in asked.only(*COLUMNS).items():  # a state tells no other option
-        setattr(asked, name, value or kept.get(name))
-    if asked.costs is not None or asked.price_unit:
-        _check_same(asked, "costs", asked.costs, _are_the_prices(asked, monitor), "other prices")
-    _check_same(asked, "workup", asked.workup, asked.workup_read in (None, monitor.workup), "another")
-    return monitor
+    settings: tuple[tuple[str, object, object], ...] = (
+        ("champion", options.champion, setup.champion),
+        ("challenger", options.challenger, setup.challenger),
+        ("time", options.time, setup.time),
+        ("dependent", options.dependent, setup.dependent),
+        ("level", options.level, monitor.level),
+        ("two-sided", options.two_sided, monitor.two_sided),
+        ("wait", options.wait, monitor.wait),
+    )
+    for option, typed, before in settings:
+        _check_same(options.state, option, typed, typed in (None, before), before)
+    if options.prices.costs is not None or prices.unit:
+        are_same = _are_the_prices(prices, monitor, setup.unit)
+        _check_same(options.state, "costs", options.prices.costs, are_same, "other prices")
+    is_same = prices.workup in (None, monitor.workup)
+    _check_same(options.state, "workup", options.prices.workup, is_same, "another")
+    return monitor, setup
 
 
-def _are_the_prices(asked: Asked, monitor: monitoring.Monitor) -> bool:
-    """Whether prices that are given again, and their unit, are those of the state."""
-    _, costs, unit, _ = asked.prices(monitor.labels)
-    if costs is None or monitor.costs is None:
-        return costs is None and monitor.costs is None and unit == asked.cost_unit
-    base_costs = np.divide(costs, monitor.prior.mean)
-    return np.array_equal(base_costs, monitor.costs) and unit == asked.cost_unit
+def _are_the_prices(prices: StatedPrices, monitor: monitoring.Monitor, unit: str | None) -> bool:
+    """Whether prices that are given again are those of the state, and its unit theirs."""
+    costs = prices.for_classes_or_ones(tuple(map(str, monitor.labels)))
+    if costs.costs is None or monitor.costs is None:
+        return costs.costs is None and monitor.costs is None and costs.currency == unit
+    base_costs = np.divide(costs.costs, monitor.prior.mean)
+    return np.array_equal(base_costs, monitor.costs) and costs.currency == unit
 
 
-def _check_same(asked: Asked, name: str, value: object, is_same: bool, before: object) -> None:
+def _check_same(state: str, option: str, typed: object, is_same: bool, before: object) -> None:
     """That a state was begun with what is asked for again."""
     if is_same:
         return
     begun = f"begun with {before}" if before else "begun without it"
-    is_now = f"--{name.replace('_', '-')} is {'given' if before is False else value}"
-    raise InputError(f"{is_now}, but {asked.state} was {begun}: leave the option out, or begin a new state.")
+    is_now = f"--{option} is {'given' if before is False else typed}"
+    raise InputError(f"{is_now}, but {state} was {begun}: leave the option out, or begin a new state.")
+
+
+@dataclass(frozen=True)
+class NewForecasts:
+    """What the files of one run hold, checked, with classes in the monitor's order."""
+
+    names: list[str]  # of the models, the champion first
+    batches: list[files.Batch]
+    times: list[str] | None
+    done: tuple[Done, ...]
+
+    def add_to(self, monitor: monitoring.Monitor) -> monitoring.UpdateCounts:
+        """Take them in."""
+        champion, *challengers = (batch.forecast().check() for batch in self.batches)
+        challenger = challengers[0] if challengers else None
+        return monitor.take_forecasts(champion, challenger, ids=self.batches[0].ids, time=self.times)
 
 
 def _read_forecasts(
-    asked: Asked, monitor: monitoring.Monitor | None
-) -> tuple[monitoring.Monitor, Fields, tuple[Done, ...]]:
-    """The monitor, begun here if there is none; what `Monitor.update` takes; and what was done to the files."""
-    column = asked.dependent or asked.time
-    classes = {} if monitor is None else {"classes": tuple(monitor.labels)}
-    layout = asked.layout(group=column, unlabelled=True, **classes)
-    opened = files.open_models(files.read_models_argument(asked.files, layout), asked.priced())
+    options: MonitorOptions, setup: Setup, monitor: monitoring.Monitor | None, prices: StatedPrices
+) -> NewForecasts:
+    """What the files hold."""
+    column = setup.dependent or setup.time
+    layout = replace(setup.rows.layout(), group=column, unlabelled=True)
+    if monitor is not None:
+        layout = replace(layout, classes=tuple(map(str, monitor.labels)))
+    opened = files.open_models(files.read_models_argument(options.files, layout), prices.class_names)
     read = files.read_together(opened)
-    order = _champion_first(read.names, asked)
+    order = _champion_first(read.names, options.state, setup)
     _check_alike(opened, order)
     champion = read.batches[order[0]]
     if champion.ids is None:
         fix = "say which column names each case (--id), so that none is counted twice"
         raise InputError(f"{champion.path} has no ids: {fix}.")
-    done = read.done
-    if monitor is None:
-        monitor, unused = _begun(asked, [read.names[index] for index in order], champion.classes)
-        done += unused
-    labels = tuple(monitor.labels)
-    tables = [read.batches[index].with_classes(labels) for index in order]
-    forecasts: Fields = {
-        "y_true": [None if k < 0 else labels[k] for k in tables[0].truth],
-        "y_proba": tables[0].values,
-        "challenger": tables[1].values if len(tables) > 1 else None,
-        "ids": tables[0].ids,
-        "logits": opened[order[0]].logits,
-    }
-    if tables[0].groups is not None:  # as sentences call them: week 9, where the column "week" holds 9
-        times = [str(time) for time in tables[0].groups.tolist()]
-        forecasts["time"] = [f"{column} {time}" if time.isdigit() else time for time in times]
-    return monitor, forecasts, done
+    classes = layout.classes if monitor is not None and layout.classes else champion.classes
+    times = None
+    if champion.groups is not None:  # as sentences call them: week 9, where the column "week" holds 9
+        groups = [str(time) for time in champion.groups.tolist()]
+        times = [f"{column} {time}" if time.isdigit() else time for time in groups]
+    return NewForecasts(
+        [read.names[index] for index in order],
+        [read.batches[index].with_classes(classes) for index in order],
+        times,
+        read.done,
+    )
 
 
 def _check_alike(opened: Sequence[files.Predictions], order: Sequence[int]) -> None:
@@ -276,35 +366,39 @@ def _check_alike(opened: Sequence[files.Predictions], order: Sequence[int]) -> N
 
 
 def _begun(
-    asked: Asked, names: Sequence[str], classes: Sequence[str]
-) -> tuple[monitoring.Monitor, tuple[Done, ...]]:
-    """A new monitor of these models, the champion first, and prices that were not used."""
-    prior, costs, asked.cost_unit, unused = asked.prices(classes)
-    asked.champion = names[0]
-    asked.challenger = names[1] if len(names) > 1 else None
-    settings = {name: value for name, value in asked.only(*SETTINGS).items() if value is not None}
+    options: MonitorOptions, setup: Setup, prices: StatedPrices, new: NewForecasts
+) -> tuple[monitoring.Monitor, Setup, tuple[Done, ...]]:
+    """A new monitor of the models in these files, its setup, and prices that were not used."""
+    from pandora_regret.monitor.monitor import LEVEL
+
+    classes = new.batches[0].classes
+    costs = prices.for_classes_or_ones(classes)
     monitor = monitoring.Monitor(
-        prior=prior,
-        costs=costs,
-        workup=asked.workup_read,
+        prior=prices.prior,
+        costs=costs.costs,
+        workup=prices.workup,
         labels=classes,
-        dependent=asked.dependent is not None,
-        **settings,
+        level=LEVEL if options.level is None else options.level,
+        two_sided=bool(options.two_sided),
+        wait=options.wait,
+        dependent=setup.dependent is not None,
     )
-    return monitor, unused
+    challenger = new.names[1] if len(new.names) > 1 else None
+    setup = replace(setup, unit=costs.currency, champion=new.names[0], challenger=challenger)
+    return monitor, setup, costs.done
 
 
-def _champion_first(names: Sequence[str], asked: Asked) -> list[int]:
+def _champion_first(names: Sequence[str], state: str, setup: Setup) -> list[int]:
     """Which of the models is the champion, and which the challenger; of two the first is the champion."""
-    roles = [asked.champion, asked.challenger]
-    if len(names) == 1 and asked.challenger is None:
+    roles = [setup.champion, setup.challenger]
+    if len(names) == 1 and setup.challenger is None:
         return [0]
-    others = iter(name for name in names if name not in roles)
-    pair = [role or next(others, None) for role in roles]
+    free = iter(name for name in names if name not in roles)
+    pair = [role or next(free, None) for role in roles]
     is_clear = len(names) == 2 or None not in roles
     if not is_clear or pair[0] == pair[1] or not {*pair} <= {*names}:
         compared = " with ".join(role or "another model" for role in roles)
         models = f"one model, {names[0]}" if len(names) == 1 else ", ".join(names)
         fix = "give the forecasts of both with NAME=FILE, and say which two with --champion and --challenger"
-        raise InputError(f"{asked.state} compares {compared}, but the files hold {models}: {fix}.")
+        raise InputError(f"{state} compares {compared}, but the files hold {models}: {fix}.")
     return [names.index(str(name)) for name in pair]

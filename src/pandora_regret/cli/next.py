@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import click
 import numpy as np
@@ -29,9 +29,11 @@ from pandora_regret.cli.options import (
     FORCE,
     JSON,
     LAYOUT,
-    Asked,
+    PriceOptions,
+    RowOptions,
     check_output,
     command,
+    not_both,
 )
 from pandora_regret.cli.output import echo, print_done, print_json, width
 from pandora_regret.core.inputs import Done, InputError
@@ -40,7 +42,28 @@ from pandora_regret.text import listed, money
 USUAL_STEPS = 10  # in a table for people
 
 
+@dataclass(frozen=True)
+class NextOptions:
+    """What `pandora next` was options."""
+
+    workup_and_forecast: tuple[str, ...]
+    rows: RowOptions
+    prices: PriceOptions
+    row: int | None
+    case: str | None
+    found: tuple[str, ...]
+    sensitivity: str | None
+    search: Literal["single_pass", "restarts", "adaptive"]
+    steps: int | None
+    seconds: float
+    plot: str | None
+    full: bool
+    json: bool
+    force: bool
+
+
 @command(
+    NextOptions,
     path_argument("workup_and_forecast", nargs=-1, required=True, metavar="[WORKUP] FORECAST"),
     *COSTS,
     Option("--row N", "If FORECAST is a file: which row, from 1."),
@@ -64,7 +87,7 @@ USUAL_STEPS = 10  # in a table for people
     JSON,
     FORCE,
 )
-def next(asked: Asked) -> None:
+def next(options: NextOptions) -> None:
     r"""What to test next, for one FORECAST: NAME=PROBABILITY,... or a row of a file.
 
     Without a WORKUP file there is one test per class, which costs what --costs says, and the plan is an order. A
@@ -78,40 +101,47 @@ def next(asked: Asked) -> None:
       pandora next skin.toml "melanoma=0.2,nevus=0.7,keratosis=0.1" \
           --found dermoscopy=suspicious --tree tree.svg
     """
-    check_output(asked.plot, asked.force)
-    asked.not_both("row", "case", "one of them says which row")
-    *workups, forecast = asked.workup_and_forecast
-    if not workups and forecast.endswith(".toml"):
-        workups = [forecast]
-        forecast = None
-    if len(workups) > 1:
-        raise click.UsageError("give one WORKUP file at most, and one FORECAST.")
-    for name in ("costs", "sensitivity", "steps") if workups else ("found",):
-        if getattr(asked, name):
-            raise click.UsageError(f"--{name} and {'' if workups else 'no '}WORKUP do not go together.")
-    if workups:
-        _plan_workup(workups[0], forecast, asked)
-    else:
-        _plan_search(forecast, asked)
+    check_output(options.plot, options.force)
+    not_both("one of them says which row", row=options.row, case=options.case)
+    match options.workup_and_forecast:
+        case (path, forecast):
+            _plan_workup(path, forecast, options)
+        case (path,) if path.endswith(".toml"):
+            _plan_workup(path, None, options)
+        case (forecast,):
+            _plan_search(forecast, options)
+        case _:
+            raise click.UsageError("give one WORKUP file at most, and one FORECAST.")
 
 
-def _plan_workup(path: str, forecast: str | None, asked: Asked) -> None:
+def _plan_workup(path: str, forecast: str | None, options: NextOptions) -> None:
+    """Print what to do next in a work-up."""
     from pandora_regret.files.written import listed as fields_of
 
+    own = {"costs": options.prices.costs, "sensitivity": options.sensitivity, "steps": options.steps}
+    for name, value in own.items():
+        if value:
+            raise click.UsageError(f"--{name} and WORKUP do not go together.")
     described = workup.Workup.load(path)
     nothing = files.OneRow((), np.empty(0), "")  # the classes are as likely as among the work-up's cases
-    case = nothing if forecast is None else read_case(forecast, asked, described.classes, described.classes)
-    parts = [field.partition("=") for field in fields_of(",".join(asked.found))]
+    case = nothing if forecast is None else _read_forecast(forecast, options, described.classes, described.classes)
+    parts = [field.partition("=") for field in fields_of(",".join(options.found))]
     findings = {name.strip(): outcome.strip() if equals else None for name, equals, outcome in parts}
     if len(findings) < len(parts):
         raise InputError("names a step twice", place="--found", fix="say once what each step has shown")
     chances = dict(zip(case.classes, case.forecast.tolist(), strict=True))
-    how = asked.only("seconds", "logits", "normalise")
     with case.blamed():
-        plan = workup.plan_workup(chances or None, described, findings, **how)
-    if asked.plot is not None:
-        echo(f"Tree: {plan.save(asked.plot)}", err=True)
-    if asked.json:
+        plan = workup.plan_workup(
+            chances or None,
+            described,
+            findings,
+            seconds=options.seconds,
+            logits=options.rows.logits,
+            normalise=options.rows.normalise,
+        )
+    if options.plot is not None:
+        echo(f"Tree: {plan.save(options.plot)}", err=True)
+    if options.json:
         print_json(plan.to_dict() | {"done": case.done}, "pandora-next/1")
     else:
         echo(plan.to_text())
@@ -120,52 +150,70 @@ def _plan_workup(path: str, forecast: str | None, asked: Asked) -> None:
         print_done(case.done)
 
 
-def _plan_search(forecast: str, asked: Asked) -> None:
+def _plan_search(forecast: str, options: NextOptions) -> None:
+    """Print the order of tests of a search."""
     from pandora_regret.core.inputs.tests import Tests
     from pandora_regret.files.written import read_pairs
 
-    case = read_case(forecast, asked, asked.priced())
-    charged, unused = asked.charged(case.classes, case.costs, "the row's own")
-    currency = charged.get("currency")
+    if options.found:
+        raise click.UsageError("--found and no WORKUP do not go together.")
+    prices = options.prices.read()
+    case = _read_forecast(forecast, options, prices.class_names)
+    costs = prices.for_classes(case.classes, case.costs, "the row's own")
     labels = list(case.classes)
-    done = (*case.done, *unused)
+    done = (*case.done, *costs.done)
+    sensitivity: float | dict[str, float]
+    typed = options.sensitivity or "1"
     try:
-        sensitivity: Any = float(asked.sensitivity or 1)
+        sensitivity = float(typed)
     except ValueError:
-        sensitivity = read_pairs(asked.sensitivity, "--sensitivity")
-    tests = Tests(cost=charged.get("costs", 1.0), sensitivity=sensitivity, labels=labels)
+        sensitivity = read_pairs(typed, "--sensitivity")
+    tests = Tests(cost=1.0 if costs.costs is None else costs.costs, sensitivity=sensitivity, labels=labels)
     with case.blamed():
-        how = asked.only("search", "steps", "logits", "normalise")
-        plan = workup.plan_search(case.forecast, tests=tests, labels=labels, **how)
-    if asked.plot is not None:
+        plan = workup.plan_search(
+            case.forecast,
+            tests=tests,
+            labels=labels,
+            search=options.search,
+            steps=options.steps,
+            logits=options.rows.logits,
+            normalise=options.rows.normalise,
+        )
+    if options.plot is not None:
         from pandora_regret.plots.single_case import draw_search_trace
 
-        echo(f"Plot: {draw_search_trace(plan, asked.plot, currency=currency)}", err=True)
-    if asked.json:
-        about = {"currency": currency, "source": charged.get("source"), "search": plan.method}
-        about |= {"expected_cost": plan.expected_cost, "steps": plan.steps, "done": done}
-        print_json(about, "pandora-order/1")
+        echo(f"Plot: {draw_search_trace(plan, options.plot, currency=costs.currency)}", err=True)
+    if options.json:
+        results = {
+            "currency": costs.currency,
+            "source": costs.source,
+            "search": plan.method,
+            "expected_cost": plan.expected_cost,
+            "steps": plan.steps,
+            "done": done,
+        }
+        print_json(results, "pandora-order/1")
         return
-    most = None if asked.full or asked.steps is not None else USUAL_STEPS
-    table = replace(plan, currency=currency or "").listed(most)
+    most = None if options.full or options.steps is not None else USUAL_STEPS
+    table = replace(plan, currency=costs.currency or "").listed(most)
     table = replace(table, above=(), below=[f"{line}: --full." for line in table.below])
     echo(table.to_text(width()))
     echo()
-    echo(f"Expected total: {money(plan.expected_cost, currency)}.", bold=True)
-    if not charged:
+    echo(f"Expected total: {money(plan.expected_cost, costs.currency)}.", bold=True)
+    if costs.costs is None:
         echo("Every test costs the same: say what they cost with --costs.", dim=True)
     print_done(done)
 
 
-def read_case(
-    forecast: str, asked: Asked, priced: Collection[str] | None, classes: Sequence[str] = ()
+def _read_forecast(
+    forecast: str, options: NextOptions, priced: Collection[str] | None, classes: Sequence[str] = ()
 ) -> files.OneRow:
     """A forecast that is written out, perhaps over these classes, or a row of a file: by its number, or its id."""
     from pandora_regret.core.inputs.names import matched
     from pandora_regret.files.written import read_pairs
 
-    if os.path.exists(forecast) or asked.row is not None or asked.case is not None:
-        return files.read_row(forecast, asked.row, asked.layout(), priced, asked.case)
+    if os.path.exists(forecast) or options.row is not None or options.case is not None:
+        return files.read_row(forecast, options.row, options.rows.layout(), priced, options.case)
     if "=" in forecast:
         pairs = read_pairs(forecast, "FORECAST")
         named = matched(classes, pairs)

@@ -1,13 +1,21 @@
-"""Options that several commands share, and what they ask of the library."""
+"""Options that several commands share, and the values that commands get of them.
+
+A command gets all it was asked as one frozen value of a class of its own. Fields of such a class are called as the
+options are; those that are themselves such values hold options that several commands share:
+
+    RowOptions        how files are written, and which of their columns is what; `layout` is that for files/
+    PriceOptions      what was typed about prices; `read` makes StatedPrices of it
+    StatedPrices      a price list, its unit, a prior, a work-up; `for_classes` makes ClassCosts of them
+    ClassCosts        what the tests of some classes cost
+    IntervalOptions   how intervals are made
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import fields
-from functools import cached_property
-from types import SimpleNamespace
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, is_dataclass
+from typing import TypeVar, get_type_hints
 
 import click
 
@@ -17,23 +25,41 @@ from pandora_regret.core import inputs, priors
 from pandora_regret.files.roles import BY, GROUP, ROLES, WEIGHT, Role
 
 T = TypeVar("T")
+Options = TypeVar("Options")
 
 FILE_ARGUMENTS = path_argument("files", nargs=-1, required=True)
 
 
-def command(*params: click.Parameter) -> Callable[[Any], Command]:
-    """Make a command of a function, with these options; what was asked comes as one object.
+def command(
+    options: Callable[..., Options], *params: click.Parameter
+) -> Callable[[Callable[[Options], int | None]], Command]:
+    """Make a command of a function, with these parameters of click; `options` is the class of what it gets.
 
     What the function returns is the exit code; None is 0.
     """
 
-    def decorate(function: Any) -> Command:
-        def call(**values: Any) -> Any:
-            return function(Asked(**values))
+    def decorate(function: Callable[[Options], int | None]) -> Command:
+        def call(**values: object) -> int | None:
+            return function(read_options(options, values))
 
         return Command(function.__name__, params=list(params), help=function.__doc__, callback=call)
 
     return decorate
+
+
+def read_options(options: Callable[..., Options], values: Mapping[str, object]) -> Options:
+    """An instance of a class of options, from the values of click's parameters by name.
+
+    A field that is a dataclass takes its own fields from the same values. What a command has no option for keeps
+    its default.
+    """
+    chosen: dict[str, object] = {}
+    for name, kind in get_type_hints(options).items():
+        if is_dataclass(kind) and isinstance(kind, type):
+            chosen[name] = read_options(kind, values)
+        elif name in values:
+            chosen[name] = values[name]
+    return options(**chosen)
 
 
 def role_option(role: Role) -> Option:
@@ -96,86 +122,165 @@ FORMAT = (
 FORCE = Option("--force", "Replace output files that exist.", OUTPUT)
 
 
-class Asked(SimpleNamespace):
-    """The values of a command's options and arguments, by name; and what several of them mean together."""
+@dataclass(frozen=True)
+class RowOptions:
+    """How the files are written, which of their columns is what, and which rows are used."""
 
-    def only(self, *names: str) -> dict[str, Any]:
-        """The values of these options, by name, as keywords of a function that calls them alike."""
-        return {name: getattr(self, name) for name in names}
+    normalise: bool = False
+    proba_prefix: str | None = None
+    classes: str | None = None  # separated by commas
+    label: str | None = None
+    id: str | None = None
+    weight: str | None = None
+    group: str | None = None
+    model: str | None = None
+    votes_prefix: str | None = None
+    cost_prefix: str | None = None
+    logits: bool = False
+    truth: str | None = None
+    ids_as_numbers: bool = False
+    missing_class_zero: bool = False
+    common_rows: bool | None = None  # None: the command takes one model
+    separator: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    sheet: str | None = None
+    max_memory: str | None = None
+    other: str | None = None
 
-    def not_both(self, first: str, second: str, why: str) -> None:
-        """Options of which one is enough."""
-        if all(getattr(self, name, None) not in (None, False) for name in (first, second)):
-            spelled = (f"--{name.replace('_', '-')}" for name in (first, second))
-            raise click.UsageError(f"{' and '.join(spelled)} were both given: {why}.")
-
-    def layout(self, **changes: Any) -> files.Layout:
+    def layout(self) -> files.Layout:
         """Which column of a file is what."""
         from pandora_regret.files.written import listed
 
-        dialect = files.Dialect(**self.only(*(field.name for field in fields(files.Dialect))))
-        classes = None if self.classes is None else tuple(listed(self.classes))
-        stated = self.only(*(field.name for field in fields(files.Layout) if hasattr(self, field.name)))
-        return files.Layout(**stated | {"by": (), "classes": classes, "dialect": dialect} | changes)
+        return files.Layout(
+            label=self.label,
+            proba_prefix=self.proba_prefix,
+            id=self.id,
+            weight=self.weight,
+            group=self.group,
+            model=self.model,
+            votes_prefix=self.votes_prefix,
+            cost_prefix=self.cost_prefix,
+            logits=self.logits,
+            classes=None if self.classes is None else tuple(listed(self.classes)),
+            dialect=self.dialect(),
+            normalise=self.normalise,
+            truth=self.truth,
+            ids_as_numbers=self.ids_as_numbers,
+            missing_class_zero=self.missing_class_zero,
+            common_rows=self.common_rows,
+        )
 
-    @cached_property
-    def price_unit(self) -> str:
-        """What --currency or --unit says, "" where neither does."""
-        self.not_both("currency", "unit", "costs are in one of them")
-        return text.unit_named(self.currency or self.unit or "")
+    def dialect(self) -> files.Dialect:
+        """How a file is written."""
+        return files.Dialect(
+            separator=self.separator,
+            decimal=self.decimal,
+            encoding=self.encoding,
+            sheet=self.sheet,
+            other=self.other,
+            max_memory=self.max_memory,
+        )
 
-    @cached_property
-    def price_list(self) -> files.PriceList | None:
-        """What --costs says, whatever the classes are; read once."""
-        unit = self.price_unit
-        return None if self.costs is None else files.read_price_list(self.costs, unit, self.sheet)
 
-    def charged(
-        self, classes: Sequence[str], own: Any = None, source: str = "each row's own"
-    ) -> tuple[dict[str, Any], tuple[inputs.Done, ...]]:
-        """What --costs says, or each row of a file: as the library takes it, and what was not used."""
-        if own is not None:
-            if self.costs is not None:
+@dataclass(frozen=True)
+class PriceOptions:
+    """What was typed about prices."""
+
+    costs: str | None = None
+    currency: str | None = None
+    unit: str | None = None
+    sheet: str | None = None  # of a workbook with prices
+    prior: str | None = None
+    workup: str | None = None  # the path of its file
+
+    def read(self) -> StatedPrices:
+        """The values that the options name; the files of --costs and --workup are read."""
+        not_both("costs are in one of them", currency=self.currency, unit=self.unit)
+        not_both("a work-up says what its steps cost", costs=self.costs, workup=self.workup)
+        unit = text.unit_named(self.currency or self.unit or "")
+        return StatedPrices(
+            unit=unit,
+            price_list=None if self.costs is None else files.read_price_list(self.costs, unit, self.sheet),
+            prior=None if self.prior is None else files.read_prior_argument(self.prior),
+            workup=None if self.workup is None else workup.Workup.load(self.workup),
+        )
+
+
+@dataclass(frozen=True)
+class StatedPrices:
+    """What is said of prices, whatever the classes are."""
+
+    unit: str  # of --currency or --unit; "" where neither is given
+    price_list: files.PriceList | None
+    prior: priors.Prior | None
+    workup: workup.Workup | None
+
+    @property
+    def class_names(self) -> Collection[str] | None:
+        """The names of the classes that the work-up or the price list tells, where there is one."""
+        if self.workup is not None:
+            return self.workup.classes
+        return None if self.price_list is None else self.price_list.costs.keys()
+
+    def for_classes(
+        self, classes: Sequence[str], row_costs: inputs.FloatArray | None = None, source: str = "each row's own"
+    ) -> ClassCosts:
+        """What the tests of these classes cost: as the price list says, or as each row of a file does."""
+        if row_costs is not None:
+            if self.price_list is not None:
                 fix = "use one price list, not both"
                 raise inputs.InputError(f"the files have cost columns and --costs is given too: {fix}.")
-            return {"costs": own, "currency": self.price_unit, "source": source}, ()
+            return ClassCosts(row_costs, self.unit, source)
         if self.price_list is not None:
             prices = self.price_list.for_classes(classes)
-            return {"costs": prices.costs, "currency": prices.currency, "source": prices.source}, prices.done
-        if self.price_unit and self.workup_read is None:
+            return ClassCosts(prices.costs, prices.currency, prices.source, prices.done)
+        if self.unit and self.workup is None:
             raise click.UsageError(
                 "--currency and --unit say what --costs, or the steps of --workup, are in: add them."
             )
-        return {"currency": self.price_unit} if self.price_unit else {}, ()
+        return ClassCosts(currency=self.unit or None)
 
-    def prices(
-        self, classes: Sequence[str], own: Any = None
-    ) -> tuple[priors.Prior | None, Any, str | None, tuple[inputs.Done, ...]]:
-        """The prior, what tests typically cost (1, where nobody says), their unit, and what was not used."""
-        prior = self.read_prior()
-        charged, unused = self.charged(classes, own)
-        if self.workup_read is not None:
-            return prior, None, self.price_unit or self.workup_read.currency, unused
-        if charged or getattr(prior, "n_classes", None) is not None:
-            return prior, charged.get("costs"), charged.get("currency", ""), unused
-        return prior, [1.0] * len(classes), None, unused
+    def for_classes_or_ones(
+        self, classes: Sequence[str], row_costs: inputs.FloatArray | None = None
+    ) -> ClassCosts:
+        """What the tests of these classes cost: 1 each, where neither prices, a prior nor a work-up say."""
+        stated = self.for_classes(classes, row_costs)
+        if self.workup is not None:
+            return ClassCosts(currency=self.unit or self.workup.currency, done=stated.done)
+        if stated.costs is not None:
+            return stated
+        if self.prior is not None and self.prior.n_classes is not None:  # which has costs of its own
+            return ClassCosts(currency="")
+        import numpy as np  # which takes a while to import
 
-    @cached_property
-    def workup_read(self) -> workup.Workup | None:
-        """The work-up that was asked for."""
-        self.not_both("costs", "workup", "a work-up says what its steps cost")
-        path = getattr(self, "workup", None)
-        return None if path is None else workup.Workup.load(path)
+        return ClassCosts(np.ones(len(classes)))
 
-    def priced(self) -> Collection[str] | None:
-        """The names of the classes that the work-up or the price list tells, where there is one."""
-        if self.workup_read is not None:
-            return self.workup_read.classes
-        return None if self.price_list is None else self.price_list.costs.keys()
 
-    def read_prior(self) -> priors.Prior | None:
-        """The prior that was asked for."""
-        return None if self.prior is None else files.read_prior_argument(self.prior)
+@dataclass(frozen=True, eq=False)
+class ClassCosts:
+    """What the tests of some classes cost, in their order."""
+
+    costs: inputs.FloatArray | None = None  # (K,), or (N, K) of each row; None: nothing is said
+    currency: str | None = None  # or another unit; "" where costs have none, None where nothing is said
+    source: str | None = None  # where they come from
+    done: tuple[inputs.Done, ...] = ()  # prices that were not used
+
+
+@dataclass(frozen=True)
+class IntervalOptions:
+    """How intervals are made."""
+
+    level: float
+    bootstrap: int = 0
+    seed: int = 0
+
+
+def not_both(why: str, **options: object) -> None:
+    """An error where two options, by name, are given of which one is enough."""
+    if all(value not in (None, False) for value in options.values()):
+        spelled = [f"--{name.replace('_', '-')}" for name in options]
+        raise click.UsageError(f"{' and '.join(spelled)} were both given: {why}.")
 
 
 def check_output(file: str | os.PathLike[str] | None, force: bool) -> None:
@@ -186,21 +291,19 @@ def check_output(file: str | os.PathLike[str] | None, force: bool) -> None:
 
     path = Path(file)
     folder = path.resolve().parent
-    for is_so, problem in (
-        (path.exists() and not path.is_file(), " is not a regular file: name one, or a new one."),
-        (path.exists() and not force, " exists: name another file, or replace it with --force."),
-        (not folder.is_dir(), f": there is no directory {str(folder)!r}: create it first."),
-        (
-            not os.access(folder, os.W_OK),
-            f": the directory {str(folder)!r} may not be written to: name another file.",
-        ),
-    ):
-        if is_so:
-            raise inputs.InputError(f"{path}{problem}")
+    if path.exists() and not path.is_file():
+        raise inputs.InputError(f"{path} is not a regular file: name one, or a new one.")
+    if path.exists() and not force:
+        raise inputs.InputError(f"{path} exists: name another file, or replace it with --force.")
+    if not folder.is_dir():
+        raise inputs.InputError(f"{path}: there is no directory {str(folder)!r}: create it first.")
+    if not os.access(folder, os.W_OK):
+        problem = f"the directory {str(folder)!r} may not be written to: name another file."
+        raise inputs.InputError(f"{path}: {problem}")
 
 
-def read_saved(path: str, made: Callable[[Any], T], what: str) -> T:
-    """What a command wrote as JSON, made into what it was; of another file it is said that it is not `what`."""
+def read_saved(path: str, make: Callable[[inputs.Fields], T], what: str) -> T:
+    """What `make` makes of the JSON that a command wrote; of another file an error says that it is not `what`."""
     import json
 
     from pandora_regret.files.source import check_readable
@@ -208,7 +311,7 @@ def read_saved(path: str, made: Callable[[Any], T], what: str) -> T:
     check_readable(path)
     try:
         with open(path, "rb") as file:
-            return made(json.load(file))
+            return make(json.load(file))
     except inputs.InputError as error:
         raise error.within(path) from None
     except (ValueError, KeyError, TypeError, RecursionError):  # not JSON, other JSON, or nested too deeply

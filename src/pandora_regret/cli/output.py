@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from shutil import get_terminal_size
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 import click
 
@@ -19,6 +19,8 @@ from pandora_regret._version import __version__
 from pandora_regret.text import cell_width, without_controls, wrapped
 
 if TYPE_CHECKING:
+    from click._termui_impl import ProgressBar
+
     from pandora_regret.core.inputs import Done
 
 WIDEST = 200  # columns of a table that goes to a file or a pipe, which have no width of their own
@@ -30,34 +32,44 @@ def width() -> int:
     return get_terminal_size((WIDEST, 24)).columns
 
 
-def echo(text: str = "", *, nl: bool = True, err: bool = False, **style: Any) -> None:
-    """Print text as it is; colour only on a terminal that wants it."""
-    colour = None  # as the stream is: a terminal or not
+def echo(
+    text: str = "",
+    *,
+    nl: bool = True,
+    err: bool = False,
+    bold: bool = False,
+    dim: bool = False,
+    colour: str | None = None,
+) -> None:
+    """Print text as it is; in bold, dim or in a colour only on a terminal that wants it."""
+    is_styled = None  # as the stream is: a terminal or not
     if "NO_COLOR" in os.environ:
-        colour = False
+        is_styled = False
     elif "FORCE_COLOR" in os.environ:
-        colour = True
+        is_styled = True
     text = without_controls(text)
+    if bold or dim or colour:
+        text = click.style(text, fg=colour, bold=bold or None, dim=dim or None)
     stream = sys.stderr if err else sys.stdout  # click's own would not fall back to ASCII
-    click.echo(click.style(text, **style) if any(style.values()) else text, stream, nl, color=colour)
+    click.echo(text, stream, nl, color=is_styled)
 
 
-def say(text: str, **style: Any) -> None:
+def say(text: str, *, bold: bool = False, dim: bool = False, colour: str | None = None) -> None:
     """Print sentences in lines that fit the terminal."""
     for line in wrapped(text, width()):
-        echo(line, **style)
+        echo(line, bold=bold, dim=dim, colour=colour)
 
 
-def heading(text: str, note: str = "", **style: Any) -> None:
-    """What follows, and a note about it."""
+def heading(text: str, note: str = "", *, dim: bool = False, colour: str | None = None) -> None:
+    """A title in bold, and a note about it: dim or in a colour."""
     fits = cell_width(without_controls(text)) + 2 + cell_width(note) <= width()
     if note and fits:
         echo(text, nl=False, bold=True)
-        echo(f"  {note}", **style)
+        echo(f"  {note}", dim=dim, colour=colour)
         return
     say(text, bold=True)
     if note:
-        say(note, **style)
+        say(note, dim=dim, colour=colour)
 
 
 def bullets(sentences: Iterable[str], mark: str = "-") -> None:
@@ -69,7 +81,15 @@ def bullets(sentences: Iterable[str], mark: str = "-") -> None:
             echo(f"{' ' * len(mark)} {line}")
 
 
-def all_done(parts: Iterable[Any]) -> tuple[Done, ...]:
+class Reported(Protocol):
+    """A file or a model that says what was done to it."""
+
+    @property
+    def done(self) -> tuple[Done, ...]:
+        """What was changed or left out."""
+
+
+def all_done(parts: Iterable[Reported]) -> tuple[Done, ...]:
     """What was done to several files or models, each thing once."""
     return tuple(dict.fromkeys(change for part in parts for change in part.done))
 
@@ -81,7 +101,7 @@ def print_done(done: Sequence[Done]) -> None:
         bullets(f"{change.sentence}." for change in done)
 
 
-def print_json(value: Any, schema: str | None = None) -> None:
+def print_json(value: object, schema: str | None = None) -> None:
     """Strict JSON, in ASCII, which every terminal and every program can read; its schema and maker come first.
 
     Dataclasses become objects, wherever they are.
@@ -94,7 +114,7 @@ def print_json(value: Any, schema: str | None = None) -> None:
     click.echo(json.dumps(maker | to_plain(value), indent=1, allow_nan=False))
 
 
-def print_csv(rows: Sequence[Mapping[str, Any]]) -> None:
+def print_csv(rows: Sequence[Mapping[str, object]]) -> None:
     """Rows of a flat table, in UTF-8 whatever the terminal's encoding; what is undefined is left empty."""
     from pandora_regret.text import Table
 
@@ -111,12 +131,13 @@ class Bars:
 
     def __init__(self) -> None:
         self._begun = monotonic()
-        self._bar: Any = None
+        self._bar: ProgressBar[str] | None = None
 
     def start(self, task: str, total: int, done: int = 0) -> None:
         """A new bar, of so many steps."""
         self.clear()
         self._bar = click.progressbar(
+            None,
             length=total,
             label=without_controls(task),
             show_pos=True,
@@ -128,6 +149,7 @@ class Bars:
 
     def advance(self, steps: int = 1, note: str = "") -> None:
         """So many steps of the task that was started last are done."""
+        assert self._bar is not None
         seen = sys.stderr is not None and sys.stderr.isatty()
         self._bar.hidden = not seen or monotonic() - self._begun < SILENT_SECONDS
         self._bar.update(steps, without_controls(note))

@@ -10,7 +10,7 @@ The JSON (schema "pandora-recalibration/1"; null stands for what cannot be told)
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import exp
 from pathlib import Path
 
@@ -26,9 +26,11 @@ from pandora_regret.cli.options import (
     LAYOUT,
     LEVEL,
     SEARCH,
-    Asked,
+    PriceOptions,
+    RowOptions,
     check_output,
     command,
+    not_both,
 )
 from pandora_regret.cli.output import all_done, echo, print_done, print_json
 from pandora_regret.core.inputs import FloatArray, InputError
@@ -37,7 +39,34 @@ from pandora_regret.text import listed, money, money_between
 HARDLY_ANY = 0.01  # of what there was of a class
 
 
+@dataclass(frozen=True)
+class RecalibrateOptions:
+    """What `pandora recalibrate` was options."""
+
+    files: tuple[str, ...]
+    rows: RowOptions
+    prices: PriceOptions
+    apply: str | None
+    out: str | None
+    map: str | None
+    method: str
+    objective: str | None
+    folds: int
+    level: float
+    force: bool
+    json: bool
+
+    @property
+    def map_path(self) -> str | None:
+        """Where the map is written: beside --out, unless --map says."""
+        if self.map is not None or self.out is None:
+            return self.map
+        path = Path(self.out)
+        return str(path.with_name(f"{path.name.split('.')[0]}.map.json"))
+
+
 @command(
+    RecalibrateOptions,
     FILE_ARGUMENTS,
     Option("--apply FILE", "Forecasts to recalibrate; they need no labels."),
     Option("--out FILE", "Where these are written, recalibrated."),
@@ -58,7 +87,7 @@ HARDLY_ANY = 0.01  # of what there was of a class
     FORCE,
     JSON,
 )
-def recalibrate(asked: Asked) -> None:
+def recalibrate(options: RecalibrateOptions) -> None:
     r"""What recalibrating a model saves, and its forecasts recalibrated.
 
     FILES hold labelled forecasts of one model; several are parts of one table. A map is fitted to all of them.
@@ -74,59 +103,61 @@ def recalibrate(asked: Asked) -> None:
     """
     from pandora_regret.calibrate.recalibration import shifted_frequencies
 
-    _check_outputs(asked)
-    opened = _only_model(files.open_models([files.ModelFiles(tuple(asked.files), asked.layout())], asked.priced()))
+    _check_outputs(options)
+    prices = options.prices.read()
+    labelled = files.ModelFiles(options.files, options.rows.layout())
+    opened = _only_model(files.open_models([labelled], prices.class_names))
     batch = files.read_all(opened).with_relative_weights()
-    prior, typical, unit, unused = asked.prices(opened.classes, batch.costs)
+    costs = prices.for_classes_or_ones(opened.classes, batch.costs)
     forecast = batch.forecast().check()
-    new = None if asked.apply is None else _open_new(asked, opened.classes)
+    new = None if options.apply is None else _open_new(options.apply, options.rows.layout(), opened.classes)
     result = None
-    if new is not None and asked.method == "prior":
+    if new is not None and options.method == "prior":
         map_ = shifted_frequencies(forecast, files.read_all(new).with_relative_weights().forecast().check())
     else:
         result = calibrate.recalibrate(
             None,
             forecast,
             groups=batch.groups,
-            method=asked.method,
-            objective=asked.objective or "log_loss",
-            folds=asked.folds,
-            level=asked.level,
-            prior=prior,
-            costs=typical,
-            currency=unit,
+            method=options.method,
+            objective=options.objective or "log_loss",
+            folds=options.folds,
+            level=options.level,
+            prior=prices.prior,
+            costs=costs.costs,
+            currency=costs.currency,
         )
         map_ = result.map
-    done = (*opened.done, *batch.changes.done(opened.name), *unused)
+    done = (*opened.done, *batch.changes.done(opened.name), *costs.done)
     lines = [_verdict(result, len(batch)), *_what_it_does(map_)]
     written = None
-    if new is not None:
-        written = _write(new, asked.out, map_)
+    if new is not None and options.out is not None:
+        written = _write(new, options.out, map_)
         done += all_done(new.sources)
-        lines.append(f"Wrote {written:,} cases to {asked.out}.")
-    if asked.map is not None:
-        map_.save(asked.map)
-        lines.append(f"The map: {asked.map}; in Python, pandora_regret.calibrate.load_map reads it.")
+        lines.append(f"Wrote {written:,} cases to {options.out}.")
+    if options.map_path is not None:
+        map_.save(options.map_path)
+        lines.append(f"The map: {options.map_path}; in Python, pandora_regret.calibrate.load_map reads it.")
     done = tuple(dict.fromkeys(done))
-    if not asked.json:
+    if not options.json:
         echo("\n".join(lines))
         print_done(done)
         return
     print_json(
         {
-            "files": asked.files,
+            "files": options.files,
             "rows": len(batch),
             "method": map_.method,
             "objective": map_.objective,
-            "level": asked.level,
-            "unit": unit,
+            "level": options.level,
+            "unit": costs.currency,
             "judged_on": None if result is None else "out of fold",
             "cost": result.cost if result else None,
             "recalibrated": result.recalibrated if result else None,
             "saved": result.saved if result else None,
             "worth_it": result.worth_it if result else None,
             "map": map_,
-            "written": {"forecasts": asked.out, "map": asked.map, "rows": written},
+            "written": {"forecasts": options.out, "map": options.map_path, "rows": written},
             "sentences": lines,
             "done": done,
         },
@@ -134,25 +165,25 @@ def recalibrate(asked: Asked) -> None:
     )
 
 
-def _check_outputs(asked: Asked) -> None:
-    """That what is asked for goes together and may be written; the map goes beside --out unless said."""
+def _check_outputs(options: RecalibrateOptions) -> None:
+    """That what is asked for goes together, and that the outputs may be written."""
     from pandora_regret.files.writing import check_other_file, writer_of
 
-    if (asked.apply is None) != (asked.out is None):
+    if (options.apply is None) != (options.out is None):
         raise click.UsageError("--apply and --out belong together: what to recalibrate, and where to write it.")
-    if asked.method == "prior":
-        if asked.out is None:
+    if options.method == "prior":
+        if options.out is None:
             raise click.UsageError(
                 "--method prior finds the class frequencies of new cases: add --apply and --out."
             )
-        asked.not_both("method", "objective", "--method prior fits no map that could have one")
-    if asked.out is not None:
-        writer_of(asked.out)
-        out = Path(asked.out)
-        asked.map = asked.map or str(out.with_name(f"{out.name.split('.')[0]}.map.json"))
-    for path in filter(None, (asked.out, asked.map)):
-        check_other_file(path, [*asked.files, *filter(None, (asked.apply,))])
-        check_output(path, asked.force)
+        why = "--method prior fits no map that could have one"
+        not_both(why, method=options.method, objective=options.objective)
+    if options.out is not None:
+        writer_of(options.out)
+    read = [*options.files, *filter(None, (options.apply,))]
+    for path in filter(None, (options.out, options.map_path)):
+        check_other_file(path, read)
+        check_output(path, options.force)
 
 
 def _only_model(opened: Sequence[files.Predictions]) -> files.Predictions:
@@ -166,17 +197,24 @@ def _only_model(opened: Sequence[files.Predictions]) -> files.Predictions:
     return opened[0]
 
 
-def _open_new(asked: Asked, classes: tuple[str, ...]) -> files.Predictions:
+def _open_new(path: str, layout: files.Layout, classes: tuple[str, ...]) -> files.Predictions:
     """The file to recalibrate: of the same classes; what it has besides forecasts is its own."""
-    layout = asked.layout(
-        unlabelled=True, classes=classes, votes_prefix=None, cost_prefix=None, group=None, weight=None, truth=None
+    layout = replace(
+        layout,
+        unlabelled=True,
+        classes=classes,
+        votes_prefix=None,
+        cost_prefix=None,
+        group=None,
+        weight=None,
+        truth=None,
     )
     try:
-        return _only_model(files.open_predictions(asked.apply, layout))
+        return _only_model(files.open_predictions(path, layout))
     except files.FileError as error:
         if error.argument != "label":
             raise
-        return _only_model(files.open_predictions(asked.apply, replace(layout, label=None)))
+        return _only_model(files.open_predictions(path, replace(layout, label=None)))
 
 
 def _write(opened: files.Predictions, out: str, map_: calibrate.RecalibrationMap) -> int:
@@ -194,7 +232,7 @@ def _write(opened: files.Predictions, out: str, map_: calibrate.RecalibrationMap
 
 
 def _verdict(result: calibrate.Recalibration | None, rows: int) -> str:
-    """Whether it is worth it."""
+    """Whether recalibrating is worth it, and what it saves, in one sentence."""
     if result is None:
         return "What it saves cannot be told without labels: pandora compare says it of cases that have some."
     cost = result.cost.value

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from pandora_regret import study as studies
 from pandora_regret.cli.headings import Group, Option, path_argument
-from pandora_regret.cli.options import FORCE, WORK, Asked, check_output, command
+from pandora_regret.cli.options import FORCE, WORK, check_output, command
 from pandora_regret.cli.output import bars, echo
 
 STUDY_FILE = path_argument("study_file")
@@ -18,78 +19,153 @@ METRICS = (
 TRUST = Option("--trust", "Run code that the study file names as metrics, module:name.")
 
 
+@dataclass(frozen=True)
+class RunOptions:
+    """What `pandora study run` was options."""
+
+    study_file: str
+    out: str
+    jobs: int
+    cluster: str | None
+    trust: bool
+
+
 @command(
+    RunOptions,
     STUDY_FILE,
     Option("--out DIR", "Folder for the output.", required=True),
     *WORK,
     TRUST,
 )
-def run(asked: Asked) -> None:
+def run(options: RunOptions) -> None:
     """Run the study that a TOML file describes; what is already in the output folder is kept."""
-    _finish(studies.begin(asked.study_file, asked.out, trust=asked.trust), asked.out, asked)
+    described = studies.begin(options.study_file, options.out, trust=options.trust)
+    _finish(described, options.out, options.jobs, options.cluster)
 
 
-@command(STUDY_FILE, TRUST)
-def plan(asked: Asked) -> None:
+@dataclass(frozen=True)
+class PlanOptions:
+    """What `pandora study plan` was options."""
+
+    study_file: str
+    trust: bool
+
+
+@command(PlanOptions, STUDY_FILE, TRUST)
+def plan(options: PlanOptions) -> None:
     """What a study takes: models, images, hours, and what it would download. Nothing is downloaded."""
-    echo(studies.study_plan(studies.read_study(asked.study_file, trust=asked.trust)).to_text())
+    echo(studies.study_plan(studies.read_study(options.study_file, trust=options.trust)).to_text())
 
 
-@command(FOLDER, *WORK, TRUST, Option("--retry-failed", "Try models again that failed before."))
-def resume(asked: Asked) -> None:
+@dataclass(frozen=True)
+class ResumeOptions:
+    """What `pandora study resume` was options."""
+
+    folder: str
+    jobs: int
+    cluster: str | None
+    trust: bool
+    retry_failed: bool
+
+
+@command(ResumeOptions, FOLDER, *WORK, TRUST, Option("--retry-failed", "Try models again that failed before."))
+def resume(options: ResumeOptions) -> None:
     """Go on with a study where it was interrupted."""
-    described = studies.reopen(asked.folder, trust=asked.trust)
-    if asked.retry_failed:
-        studies.forget_failures(described, asked.folder)
-    _finish(described, asked.folder, asked)
+    described = studies.reopen(options.folder, trust=options.trust)
+    if options.retry_failed:
+        studies.forget_failures(described, options.folder)
+    _finish(described, options.folder, options.jobs, options.cluster)
 
 
-def _finish(described: studies.Study, folder: str, asked: Asked) -> None:
+def _finish(described: studies.Study, folder: str, jobs: int, cluster: str | None) -> None:
     """Do what is left to do, with bars, and print the table."""
     with bars() as watcher:
-        results = studies.run_study(described, folder, watcher=watcher, **asked.only("jobs", "cluster"))
+        results = studies.run_study(described, folder, watcher=watcher, jobs=jobs, cluster=cluster)
     echo(studies.study_grid(results).render(), nl=False)
 
 
+@dataclass(frozen=True)
+class MetricOptions:
+    """Which metrics a table or a figure shows."""
+
+    metric: tuple[str, ...]
+    all: bool
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """What `pandora study table` was options."""
+
+    folder: str
+    what: str
+    format: str
+    metrics: MetricOptions
+    intervals: bool | None  # None: as the format has it
+
+
 @command(
+    TableOptions,
     FOLDER,
     Option("--what [tau|gap|extra_cost|extra_cost_gap]", "What the table holds."),
     Option("--format [text|markdown|latex|csv]", "Of the table."),
     *METRICS,
     Option("--intervals/--no-intervals", "Shown in CSV unless told not to.", default=None),
 )
-def table(asked: Asked) -> None:
+def table(options: TableOptions) -> None:
     """Print the results in the layout of the paper's Table 1.
 
     What it holds: tau, how well each metric ranks models by search cost; gap, the same minus that of Pandora's
     Regret; regret, what the model that a metric picks costs more per case than the best of the zoo.
     """
-    echo(_grid(asked, asked.what).render(asked.format, asked.intervals), nl=False)
+    grid = _grid(options.folder, options.what, options.metrics)
+    echo(grid.render(options.format, options.intervals), nl=False)
 
 
-def _grid(asked: Asked, contents: str) -> studies.Grid:
+def _grid(folder: str, contents: str, options: MetricOptions) -> studies.Grid:
     """The table of a study's results: of all metrics, of those that were asked for, or of the paper's."""
-    metrics = () if asked.all else asked.metric or studies.PAPER_METRICS
-    return studies.study_grid(studies.read_results(asked.folder), contents, metrics)
+    metrics = () if options.all else options.metric or studies.PAPER_METRICS
+    return studies.study_grid(studies.read_results(folder), contents, metrics)
 
 
-@command(FOLDER, path_argument("file"), *METRICS, FORCE)
-def figure(asked: Asked) -> None:
+@dataclass(frozen=True)
+class FigureOptions:
+    """What `pandora study figure` was options."""
+
+    folder: str
+    file: str
+    metrics: MetricOptions
+    force: bool
+
+
+@command(FigureOptions, FOLDER, path_argument("file"), *METRICS, FORCE)
+def figure(options: FigureOptions) -> None:
     """Draw the intervals of the gaps to Pandora's Regret into FILE: SVG, PDF or PNG."""
     from pandora_regret.plots.paper import draw_tau_gaps
 
-    check_output(asked.file, asked.force)
-    echo(str(draw_tau_gaps(_grid(asked, "gap"), asked.file)))
+    check_output(options.file, options.force)
+    echo(str(draw_tau_gaps(_grid(options.folder, "gap", options.metrics), options.file)))
+
+
+@dataclass(frozen=True)
+class FiguresOptions:
+    """What `pandora study figures` was options."""
+
+    out: str
+    format: str
+    width: str
+    study: str | None  # the folder of a study
+    force: bool
 
 
 @command(
+    FiguresOptions,
     Option("--out DIR", "Folder for the files.", required=True),
     Option("--format [svg|pdf|png]", "Of the files."),
     Option("--width [column|page]", "How wide the figures are."),
     Option("--study DIR", "A study's output folder: draws its intervals, too."),
     FORCE,
 )
-def figures(asked: Asked) -> None:
+def figures(options: FiguresOptions) -> None:
     """Draw the paper's figures from its formulas, one file each.
 
     Decision regions of four rules, the Beta family on the simplex, the pair loss, its gradient in logits, and
@@ -98,31 +174,38 @@ def figures(asked: Asked) -> None:
     from pandora_regret.core.inputs import InputError
     from pandora_regret.plots.paper import FIGURES, draw_paper_figures
 
-    out = Path(asked.out)
+    out = Path(options.out)
     if out.exists() and not out.is_dir():
         raise InputError(f"{out} is a file: name a directory with --out.")
-    for name in FIGURES if asked.study is None else (*FIGURES, "tau_gaps"):
-        path = out / f"{name}.{asked.format}"
-        check_output(path if path.exists() else None, asked.force)
-    for path in draw_paper_figures(out, kind=asked.format, width=asked.width, study=asked.study):
+    for name in FIGURES if options.study is None else (*FIGURES, "tau_gaps"):
+        path = out / f"{name}.{options.format}"
+        check_output(path if path.exists() else None, options.force)
+    for path in draw_paper_figures(out, kind=options.format, width=options.width, study=options.study):
         echo(str(path))
-    if asked.study is None:
+    if options.study is None:
         echo("The intervals of the gaps to Pandora's Regret need a study: --study DIR.", err=True)
 
 
-@command(FOLDER)
-def status(asked: Asked) -> None:
+@dataclass(frozen=True)
+class StatusOptions:
+    """What `pandora study status` was options."""
+
+    folder: str
+
+
+@command(StatusOptions, FOLDER)
+def status(options: StatusOptions) -> None:
     """How far a study is: models done, failed and missing."""
-    parts, finished = studies.standing(asked.folder)
+    parts, finished = studies.standing(options.folder)
     for part in parts:
         of_all = "not listed yet" if part.models is None else f"{part.done} of {part.models} models done"
         echo(f"{part.name}: {of_all}, {len(part.failures)} failed")
         for name, reason in part.failures.items():
             echo(f"  {name}: {reason}")
     if finished:
-        echo(f"Results are there: pandora study table {asked.folder}")
+        echo(f"Results are there: pandora study table {options.folder}")
     else:
-        echo(f"No results yet: pandora study resume {asked.folder}")
+        echo(f"No results yet: pandora study resume {options.folder}")
 
 
 study = Group(

@@ -20,10 +20,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from dataclasses import dataclass
 
 from pandora_regret import files, workup
-from pandora_regret.cli.options import COMMON_ROWS, COSTS, FILE_ARGUMENTS, JSON, LAYOUT, Asked, command
+from pandora_regret.cli.options import (
+    COMMON_ROWS,
+    COSTS,
+    FILE_ARGUMENTS,
+    JSON,
+    LAYOUT,
+    PriceOptions,
+    RowOptions,
+    command,
+)
 from pandora_regret.cli.output import all_done, bars, bullets, echo, heading, print_done, print_json
 from pandora_regret.core.inputs import Done, InputError
 from pandora_regret.core.records import read_toml
@@ -33,8 +42,18 @@ from pandora_regret.text import count, counted, listed
 MOST_NAMES = 12  # of columns or classes in a line
 
 
-@command(FILE_ARGUMENTS, COMMON_ROWS, *LAYOUT, *COSTS, JSON)
-def validate(asked: Asked) -> int:
+@dataclass(frozen=True)
+class ValidateOptions:
+    """What `pandora validate` was options."""
+
+    files: tuple[str, ...]
+    rows: RowOptions
+    prices: PriceOptions
+    json: bool
+
+
+@command(ValidateOptions, FILE_ARGUMENTS, COMMON_ROWS, *LAYOUT, *COSTS, JSON)
+def validate(options: ValidateOptions) -> int:
     r"""What is wrong with a file, if anything: all of it, not just the first thing.
 
     Says what was understood of each file (columns, classes, rows, labels), and every kind of problem with the
@@ -48,20 +67,21 @@ def validate(asked: Asked) -> int:
       pandora validate models.toml --costs prices.csv
       pandora validate skin.toml
     """
-    if len(asked.files) == 1 and _is_workup(asked.files[0]):
-        summary = workup.summarise(workup.Workup.load(asked.files[0]))
-        if asked.json:
+    if len(options.files) == 1 and _is_workup(options.files[0]):
+        summary = workup.summarise(workup.Workup.load(options.files[0]))
+        if options.json:
             print_json({"schema": "pandora-workup/1", **summary.to_dict()})
         else:
             echo(summary.to_text())
         return 0
-    models = files.read_models_argument(asked.files, asked.layout())
+    price_list = options.prices.read().price_list
+    models = files.read_models_argument(options.files, options.rows.layout())
     with bars() as progress:
         progress.start("reading", total=sum(len(model.paths) for model in models))
-        results, shared_problems = files.inspect_models(models, asked.price_list, progress.advance)
+        results, shared_problems = files.inspect_models(models, price_list, progress.advance)
     fine = all(result.fine for result in results) and not shared_problems
-    done = all_done(results) + _unused_prices(results, asked.price_list)
-    if asked.json:
+    done = all_done(results) + _unused_prices(results, price_list)
+    if options.json:
         validation = {
             "fine": fine,
             "done": done,
@@ -97,15 +117,23 @@ def _unused_prices(results: Sequence[files.Inspected], prices: files.PriceList |
     return prices.match(classes)[1]
 
 
-def _table_as_dict(result: files.Inspected) -> dict[str, Any]:
+def _table_as_dict(result: files.Inspected) -> dict[str, object]:
     """What was understood of a file, and its problems, as JSON."""
     columns = None
     classes: dict[str, int] = {}
     if result.columns is not None:
         classes = {name: result.labels[name] for name in result.columns.classes}
-        columns = {role.name: getattr(result.columns, role.name) for role in ROLES if not role.many}
-        columns["label"] = columns["label"] or None  # votes take its place
-        columns |= {"forecasts": result.columns.forecasts, "unused": result.unused}
+        columns = {
+            "label": result.columns.label or None,  # votes may take its place
+            "id": result.columns.id,
+            "weight": result.columns.weight,
+            "group": result.columns.group,
+            "model": result.columns.model,
+            "votes": result.columns.votes,
+            "costs": result.columns.costs,
+            "forecasts": result.columns.forecasts,
+            "unused": result.unused,
+        }
     return {
         "path": result.path,
         "name": result.name,
@@ -118,11 +146,11 @@ def _table_as_dict(result: files.Inspected) -> dict[str, Any]:
     }
 
 
-def _problems(problems: Sequence[files.Problem], *keys: str) -> list[dict[str, Any]]:
+def _problems(problems: Sequence[files.Problem], *keys: str) -> list[dict[str, object]]:
     """Problems as JSON, with these keys besides the usual ones; rows are counted from 1."""
-    tables = []
+    tables = list[dict[str, object]]()
     for problem in problems:
-        places = {
+        places: dict[str, object] = {
             "paths": problem.paths,
             "rows": [row + 1 for row in problem.rows],
             "places": problem.places,
@@ -138,36 +166,36 @@ def _print(results: Sequence[files.Inspected], shared_problems: Sequence[files.P
         if number:
             echo()
         if result.fine:
-            heading(result.path, "fine", fg="green")
+            heading(result.path, "fine", colour="green")
         else:
-            heading(result.path, counted(len(result.problems), "problem"), fg="red")
+            heading(result.path, counted(len(result.problems), "problem"), colour="red")
         _print_understood(result)
         bullets(map(_sentence, result.problems), mark="!")
     if shared_problems:
         echo()
-        heading("Together", counted(len(shared_problems), "problem"), fg="red")
+        heading("Together", counted(len(shared_problems), "problem"), colour="red")
         bullets((problem.message for problem in shared_problems), mark="!")
 
 
-def _print_understood(one: files.Inspected) -> None:
+def _print_understood(result: files.Inspected) -> None:
     """What each column is taken for."""
-    if one.columns is None:
+    if result.columns is None:
         return
-    counts = {LABEL: {name: one.labels[name] for name in one.columns.classes}, MODEL: one.models}
-    lines = [("rows", count(one.rows))]
+    counts = {LABEL: {name: result.labels[name] for name in result.columns.classes}, MODEL: result.models}
+    lines = [("rows", count(result.rows))]
     for role in ROLES:
-        names = listed(one.columns.of(role), MOST_NAMES)
+        names = listed(result.columns.of(role), MOST_NAMES)
         values = listed([f"{name} {count(n)}" for name, n in counts.get(role, {}).items()], MOST_NAMES)
         where = f"column {names!r}" if names else "the truth's file"
         has_values = role in counts and any(counts[role].values())
         lines.append((role.title, f"{where}: {values}" if has_values else names))
-    lines.insert(2, ("forecasts", listed(filter(None, one.columns.forecasts), MOST_NAMES)))
-    for title, text in [*lines, ("not used", listed(one.unused, MOST_NAMES))]:
+    lines.insert(2, ("forecasts", listed(filter(None, result.columns.forecasts), MOST_NAMES)))
+    for title, text in [*lines, ("not used", listed(result.unused, MOST_NAMES))]:
         bullets([text] if text else [], mark=f"{title:<10}")
 
 
 def _sentence(problem: files.Problem) -> str:
-    """With the places of the first rows: ["line 3", "line 4"] becomes "lines 3, 4"."""
+    """A problem in one sentence, with the places of its first rows: "2 rows (lines 3, 4): ..."."""
     if not problem.rows:
         return problem.message
     word = problem.places[0].split(" ")[0]

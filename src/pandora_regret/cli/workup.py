@@ -8,7 +8,7 @@ The JSON of a replay (schema "pandora-replay/1")::
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 from pandora_regret import files
 from pandora_regret import workup as workups
@@ -19,7 +19,8 @@ from pandora_regret.cli.options import (
     JSON,
     LAYOUT,
     LEVEL,
-    Asked,
+    PriceOptions,
+    RowOptions,
     check_output,
     command,
 )
@@ -36,16 +37,31 @@ RECORDS = (
 OUT = Option("--out FILE", "The work-up file to write.")
 
 
-def _read(asked: Asked) -> Any:
-    return files.read_table(asked.records, files.Dialect(**asked.only(*DIALECT)))
+def _save(workup: workups.Workup, path: str | None) -> None:
+    """Write a work-up file, where one is asked for, and say what can be done with it."""
+    if path is not None:
+        echo(f"Written: {workup.save(path)}. Next: pandora next {path}", err=True)
 
 
-def _written(workup: workups.Workup, asked: Asked) -> None:
-    if asked.out is not None:
-        echo(f"Written: {workup.save(asked.out)}. Next: pandora next {asked.out}", err=True)
+@dataclass(frozen=True)
+class LearnOptions:
+    """What `pandora workup learn` was options."""
+
+    records: str
+    label: str
+    rows: RowOptions  # of which only the dialect counts
+    prices: PriceOptions
+    out: str | None
+    wrong: float | None
+    bins: int
+    cuts: tuple[str, ...]
+    combine: tuple[str, ...]
+    update: str | None
+    force: bool
 
 
 @command(
+    LearnOptions,
     *RECORDS,
     *COSTS,
     OUT,
@@ -56,7 +72,7 @@ def _written(workup: workups.Workup, asked: Asked) -> None:
     Option("--update WORKUP", "A work-up learned before, to add these records to."),
     FORCE,
 )
-def learn(asked: Asked) -> None:
+def learn(options: LearnOptions) -> None:
     r"""Learn what tests show from RECORDS: one row per past case, its class, and the outcomes of its tests.
 
     Columns with a cost are tests, and blanks are tests that were not made. The file holds counts, to which later
@@ -70,29 +86,47 @@ def learn(asked: Asked) -> None:
     from pandora_regret.files.written import listed, read_written_number
     from pandora_regret.workup.words import learned_in_words
 
-    check_output(asked.out, asked.force)
+    check_output(options.out, options.force)
     cuts = {}
-    for text in asked.cuts:
+    for text in options.cuts:
         name, _, numbers = text.partition("=")
         cuts[name] = [read_written_number(number, f"--cuts: {text!r}") for number in listed(numbers)]
-    prices = asked.price_list
-    combine = [listed(text) for text in asked.combine]
+    prices = options.prices.read()
+    price_list = prices.price_list
+    combine = [listed(text) for text in options.combine]
     workup = workups.Workup.learn(
-        _read(asked),
-        asked.label,
-        None if prices is None else prices.costs,
+        files.read_table(options.records, options.rows.dialect()),
+        options.label,
+        None if price_list is None else price_list.costs,
         cuts=cuts,
         combine=combine,
-        unit=(asked.price_unit if prices is None else prices.unit) or None,
-        update=None if asked.update is None else workups.Workup.load(asked.update),
-        **asked.only("wrong", "bins"),
+        unit=(prices.unit if price_list is None else price_list.unit) or None,
+        update=None if options.update is None else workups.Workup.load(options.update),
+        wrong=options.wrong,
+        bins=options.bins,
     )
     for sentence in filter(None, (*learned_in_words(workup), workup.notes)):
         say(sentence)
-    _written(workup, asked)
+    _save(workup, options.out)
+
+
+@dataclass(frozen=True)
+class ReplayOptions:
+    """What `pandora workup replay` was options."""
+
+    workup: str
+    records: str
+    label: str
+    rows: RowOptions  # of which only the dialect counts
+    at_most_wrong: str | None
+    out: str | None
+    level: float
+    json: bool
+    force: bool
 
 
 @command(
+    ReplayOptions,
     path_argument("workup"),
     *RECORDS,
     Option("--at-most-wrong SHARE", "Find the stop loss at which at most this share of names is wrong: 5%."),
@@ -101,7 +135,7 @@ def learn(asked: Asked) -> None:
     JSON,
     FORCE,
 )
-def replay(asked: Asked) -> None:
+def replay(options: ReplayOptions) -> None:
     r"""What the plan of a WORKUP would have cost other cases, those of RECORDS: promised against paid.
 
     With --at-most-wrong, the smallest loss of naming a wrong class is found (and written with --out) at which no
@@ -114,27 +148,27 @@ def replay(asked: Asked) -> None:
     """
     from pandora_regret.files.written import read_written_number
 
-    check_output(asked.out, asked.force)
-    workup = workups.Workup.load(asked.workup)
-    records = _read(asked)
-    if asked.at_most_wrong is None:
-        result = workups.replay_workup(workup, records, asked.label, level=asked.level)
+    check_output(options.out, options.force)
+    workup = workups.Workup.load(options.workup)
+    records = files.read_table(options.records, options.rows.dialect())
+    if options.at_most_wrong is None:
+        result = workups.replay_workup(workup, records, options.label, level=options.level)
     else:
-        text = asked.at_most_wrong
+        text = options.at_most_wrong
         share = read_written_number(text, "--at-most-wrong")
-        chosen = workups.find_stop_loss(workup, records, asked.label, share, level=asked.level)
+        chosen = workups.find_stop_loss(workup, records, options.label, share, level=options.level)
         if chosen is None:
             raise InputError(
                 f"no stop loss meets --at-most-wrong {text} on these cases: allow more, or add tests."
             )
         workup, result = chosen
         loss = money(max(max(stop.losses) for stop in workup.stops if stop.names_class), workup.currency)
-        say(f"With {asked.level:.0%} confidence, at most {text} are named wrongly if that loses {loss}.")
-    if asked.json:
+        say(f"With {options.level:.0%} confidence, at most {text} are named wrongly if that loses {loss}.")
+    if options.json:
         print_json(result, "pandora-replay/1")
     else:
         echo(result.to_text())
-    _written(workup, asked)
+    _save(workup, options.out)
 
 
 workup = Group(

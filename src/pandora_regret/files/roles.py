@@ -1,6 +1,7 @@
 """What a column of a prediction file can be besides a forecast: one table that every reader and command goes by.
 
-A new role is a row of `ROLES`, a field of `Layout` (layout.py), `Columns` (classes.py) and `Batch` (batch.py).
+A new role is a row of `ROLES`, a field of `Layout` (layout.py), `Columns` (classes.py), `Batch` (batch.py) and the
+command's `RowOptions` (cli/options.py).
 A method of `Rows` (columns.py) reads and checks it, and `Predictions` (predictions.py) calls that.
 """
 

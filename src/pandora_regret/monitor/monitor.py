@@ -33,6 +33,7 @@ from pandora_regret.monitor.summary import MonitorSummary, Period, summarise
 from pandora_regret.workup import Workup
 
 LABELS = 256  # labels of counted cases are told apart up to so many classes
+LEVEL = 0.05  # probability of a false alarm, ever
 AT_ONCE = 256  # updates of cases without ids or times, which are worked off together, or when somebody looks
 
 
@@ -96,11 +97,11 @@ class Monitor:
         *,
         prior: Prior | None = None,
         costs: Any = None,
-        level: float = 0.05,
+        level: float = LEVEL,
         two_sided: bool = False,
         wait: int | None = None,
         dependent: bool = False,
-        labels: Any = None,
+        labels: Iterable[object] | None = None,
         workup: Workup | None = None,
     ) -> None:
         fix = "it is the probability of a false alarm, such as 0.05, at most 0.5"
@@ -109,7 +110,7 @@ class Monitor:
         self.dependent = bool(dependent)
         self.wait = None if wait is None else read_count(wait, "wait")
         self.workup = workup
-        self.labels: Any = labels if labels is None else list(labels)
+        self.labels: Sequence[object] = [] if labels is None else list(labels)  # empty: not known yet
         self.compares = False  # whether there is a challenger
         self._given_prices = (prior, costs)  # which are read when the classes are known
         self.seen: dict[int, int] = {}  # labelled cases: the label of each id's key
@@ -126,7 +127,7 @@ class Monitor:
         *,
         challenger: Table | None = None,
         ids: Iterable[object] | None = None,
-        time: Any = None,
+        time: object = None,
         logits: bool = False,
     ) -> UpdateCounts:
         """Take in forecasts, and the labels of those whose truth is known.
@@ -146,22 +147,44 @@ class Monitor:
             called, and as far as it has come until then. Without times, rows are taken in the order in which they
             come.
         """
-        labels = None if isinstance(self.labels, range) else self.labels
+        labels = None if isinstance(self.labels, range) else self.labels or None
         forecast = read_probabilities(y_proba, labels=labels, logits=logits).check()
-        n = len(forecast)
         self._check_kind(forecast.labels, challenger is not None, time is not None)
-        keys = None if ids is None else read_keys(ids)
-        times = read_times(time, n)
         tables = [forecast]
         if challenger is not None:
             other = read_probabilities(challenger, labels=forecast.labels, logits=logits, name="challenger")
             tables.append(other.check())
+        truth = read_known_labels(y_true, forecast.labels, len(forecast))
+        return self.take_forecasts(replace(forecast, truth=truth), *tables[1:], ids=ids, time=time)
+
+    def take_forecasts(
+        self,
+        forecast: Forecast,
+        challenger: Forecast | None = None,
+        *,
+        ids: Iterable[object] | None = None,
+        time: object = None,
+    ) -> UpdateCounts:
+        """Take in forecasts that were read and checked; their truths are column numbers, -1 where not known.
+
+        Parameters
+        ----------
+        forecast, challenger
+            Of the same cases.
+        ids, time
+            As in `update`.
+        """
+        n = len(forecast)
+        self._check_kind(forecast.labels, challenger is not None, time is not None)
+        tables = [forecast] if challenger is None else [forecast, challenger]
+        keys = None if ids is None else read_keys(ids)
+        times = read_times(time, n)
         check_length("ids", keys, n)
         check_length("time", times, n)
         check_length("challenger", tables[-1], n)
         if ids is not None and keys is not None and times is not None:
             self._check_ids(ids, keys, times)
-        truth = read_known_labels(y_true, forecast.labels, n)
+        truth = forecast.truth
         if keys is None and (truth < 0).any():
             problem = "has cases without a label, which could never find it"
             raise InputError(problem, argument="y_true", fix="pass ids")
@@ -191,6 +214,14 @@ class Monitor:
         self._check_begun()
         keys = read_keys(ids)
         truth = read_truth(y_true, self.labels, len(keys)) if keys else np.empty(0, np.intp)
+        return self._take_labels(keys, truth)
+
+    def take_labels(self, ids: Iterable[object], truth: IntArray) -> UpdateCounts:
+        """Take in labels, (N,), as column numbers, of forecasts that waited for them, by their ids, (N,)."""
+        self._check_begun()
+        return self._take_labels(read_keys(ids), truth)
+
+    def _take_labels(self, keys: list[int], truth: IntArray) -> UpdateCounts:
         skipped = sum(key in self.seen for key in keys)
         with self.together():
             labelled, differing = self._resolve(keys, truth)
@@ -304,7 +335,7 @@ class Monitor:
     def _check_kind(self, labels: Sequence[object], compares: bool, timed: bool) -> None:
         """That forecasts have the classes, and a challenger and times if earlier ones had."""
         names = [str(label) for label in labels]
-        names_before = [str(label) for label in self.labels or labels]
+        names_before = [str(label) for label in self.labels] or names
         if names != names_before:
             problem = f"has the classes {', '.join(names)}, and earlier forecasts had {', '.join(names_before)}"
             raise InputError(problem, argument="y_proba", fix="pass the same classes always")
@@ -336,7 +367,7 @@ class Monitor:
         possible_costs(forecast.rows(slice(1)).with_costs(costs), prior, self.workup)
         self._prepare(forecast.labels, prior, costs, compares)
 
-    def _prepare(self, labels: Sequence[Any], prior: Prior, costs: FloatArray | None, compares: bool) -> None:
+    def _prepare(self, labels: Sequence[object], prior: Prior, costs: FloatArray | None, compares: bool) -> None:
         """Begin the streams, where classes and prices are known."""
         self.labels = labels
         self.prior = prior

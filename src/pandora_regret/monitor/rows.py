@@ -1,7 +1,6 @@
 """The door of a monitor: ids, times and labels of one update, checked."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence, Sized
 
 import numpy as np
 
@@ -30,11 +29,13 @@ def read_keys(ids: Iterable[object]) -> list[int]:
     return list(first_row)
 
 
-def read_times(time: Any, n: int) -> list[str] | None:
+def read_times(time: object, n: int) -> list[str] | None:
     """The time of each of n rows, from one name for all or one per row; None where there are none."""
     if time is None:
         return None
-    times = [time] * n if np.ndim(time) == 0 else time
+    times: list[object] = [time] * n
+    if isinstance(time, Iterable) and np.asarray(time).ndim > 0:
+        times = list(time)
     for name in times:
         if is_missing(name) or not str(name):
             raise InputTypeError(f"is {name!r}, which is no name", argument="time", fix="name every row's time")
@@ -58,7 +59,7 @@ def read_known_labels(y_true: Labels | None, labels: Sequence[object], n: int) -
     return truth
 
 
-def check_length(argument: str, column: Any, n: int) -> None:
+def check_length(argument: str, column: Sized | None, n: int) -> None:
     """That a column, if there is one, has an entry for each of n rows."""
     if column is not None and len(column) != n:
         problem = f"has {len(column)} entries for {n} rows"

@@ -1,0 +1,66 @@
+"""Options of commands: each has a place in the value that its command gets."""
+
+from dataclasses import MISSING, FrozenInstanceError, fields, is_dataclass
+from typing import get_type_hints
+
+import pytest
+
+click = pytest.importorskip("click")
+
+from pandora_regret.cli import compare, monitor, next, recalibrate, study, validate, workup  # noqa: E402
+from pandora_regret.cli import help as helping  # noqa: E402
+from pandora_regret.cli.options import PriceOptions, RowOptions, read_options  # noqa: E402
+
+COMMANDS = [
+    (compare.compare, compare.CompareOptions),
+    (compare.score, compare.ScoreOptions),
+    (next.next, next.NextOptions),
+    (workup.learn, workup.LearnOptions),
+    (workup.replay, workup.ReplayOptions),
+    (recalibrate.recalibrate, recalibrate.RecalibrateOptions),
+    (monitor.monitor, monitor.MonitorOptions),
+    (validate.validate, validate.ValidateOptions),
+    (study.run, study.RunOptions),
+    (study.plan, study.PlanOptions),
+    (study.resume, study.ResumeOptions),
+    (study.table, study.TableOptions),
+    (study.figure, study.FigureOptions),
+    (study.figures, study.FiguresOptions),
+    (study.status, study.StatusOptions),
+    (helping.help, helping.HelpOptions),
+]
+
+
+def fields_of(options):
+    """Every field of a class of options and of its parts, and those that need an option."""
+    every = set()
+    needed = set()
+    hints = get_type_hints(options)
+    for field in fields(options):
+        if is_dataclass(hints[field.name]):
+            every_of_part, needed_by_part = fields_of(hints[field.name])
+            every |= every_of_part
+            needed |= needed_by_part
+        else:
+            every.add(field.name)
+            if field.default is MISSING:
+                needed.add(field.name)
+    return every, needed
+
+
+@pytest.mark.parametrize(("command", "options"), COMMANDS, ids=lambda part: getattr(part, "__name__", ""))
+def test_every_option_has_a_field_and_every_field_an_option(command, options):
+    every, needed = fields_of(options)
+    names = {parameter.name for parameter in command.params}
+    assert names - every == set()
+    assert needed - names == set()
+
+
+def test_parts_take_their_fields_from_the_same_values():
+    values = {"costs": "a=1,b=2", "sheet": "2", "label": "y", "files": ("p.csv",), "json": True}
+    options = read_options(validate.ValidateOptions, values)
+    assert options == validate.ValidateOptions(
+        ("p.csv",), RowOptions(label="y", sheet="2"), PriceOptions(costs="a=1,b=2", sheet="2"), True
+    )
+    with pytest.raises(FrozenInstanceError):
+        options.json = False
