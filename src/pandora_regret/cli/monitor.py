@@ -96,7 +96,7 @@ class Setup:
     def from_dict(cls, stored: Fields, typed: RowOptions) -> Setup:
         """What `to_dict` put into a state; options about columns that are given again take its place."""
         layout = dict(stored["layout"])
-        changes = {}
+        changes: Fields = {}
         for name, value in asdict(typed).items():
             if name in COLUMNS:
                 changes[name] = value or layout.get(name)
