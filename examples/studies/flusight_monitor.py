@@ -47,7 +47,7 @@ def folder_of_data() -> Path | None:
 
 def read_forecasts(folder: Path) -> Any:
     """One row per model, place, week and horizon; forecasts were stored in single precision."""
-    import pandas as pd  # type: ignore[import-untyped]
+    import pandas as pd
 
     table = pd.read_parquet(folder / FILE)
     values = table[CLASSES].to_numpy(np.float64)

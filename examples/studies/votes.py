@@ -76,7 +76,7 @@ def digits(folder: Path) -> dict[str, Any]:
 
 def flusight(folder: Path, data: Path) -> dict[str, Any]:
     """Models ranked by searches for the category as first released, as revised, and for both as votes."""
-    import pandas as pd  # type: ignore[import-untyped]
+    import pandas as pd
 
     store = Store.open(folder / "FluSight")
     [prices] = [each.costs_of(store.classes) for each in reopen(folder).data]

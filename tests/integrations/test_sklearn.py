@@ -140,3 +140,13 @@ def test_scorers_are_picklable_and_say_what_they_score(model):
     assert "expected_search_cost" in repr(scorer)
     assert "Gamma(shape=2.0)" in repr(scorer)
     assert get_scorer(neg_pandora_regret_scorer) is neg_pandora_regret_scorer
+
+
+@pytest.mark.parametrize("makes_scorers", [pandora_regret_scorer, search_cost_scorer])
+def test_what_makes_scorers_says_so_where_it_is_taken_for_one_and_scores(makes_scorers):
+    """An error would become a score of NaN: scikit-learn swallows it."""
+    with pytest.warns(UserWarning, match=rf"scoring={makes_scorers.__name__}\(\)"):
+        scores = cross_val_score(GaussianNB(), X, Y, scoring=makes_scorers)
+    np.testing.assert_array_equal(scores, cross_val_score(GaussianNB(), X, Y, scoring=makes_scorers()))
+    with pytest.raises(TypeError):
+        makes_scorers(0.5)

@@ -4,12 +4,15 @@ They read `estimator.classes_`, so a fold whose training part lacks a class stil
 be impossible, and a search for it tests every other class first.
 """
 
+import functools
+import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from pandora_regret.core.inputs import InputError, check_named, read_alpha, read_labels
+from pandora_regret.core.inputs import ByClass, InputError, check_named, has_names, read_alpha, read_labels
 from pandora_regret.core.priors import Prior
 from pandora_regret.core.scores import expected_search_cost, pandora_regret
 from pandora_regret.optional import import_optional
@@ -47,7 +50,31 @@ class ForecastScorer(_BaseScorer):  # type: ignore[misc]
         return -float(self._score_func(y_true, every, **self._kwargs | {"labels": labels} | metadata))
 
 
-def pandora_regret_scorer(*, alpha: float = 1.0, labels: Any = None) -> ForecastScorer:
+Maker = TypeVar("Maker", bound=Callable[..., ForecastScorer])
+
+
+def makes_scorers(make: Maker) -> Maker:
+    """A function that makes scorers and, where it is itself what ``scoring=`` got, scores as the one it makes.
+
+    It then says what to write. An error would not be heard: scikit-learn would make a score of NaN of it.
+    """
+
+    @functools.wraps(make)
+    def make_or_score(*arguments: Any, **options: Any) -> Any:
+        is_called_as_scorer = len(arguments) > 0 and hasattr(arguments[0], "fit")
+        if not is_called_as_scorer:
+            return make(*arguments, **options)
+        name = make.__name__
+        message = f"{name} makes scorers: pass scoring={name}(), with what you choose in the brackets."
+        warnings.warn(message, stacklevel=2)
+        scorer = make()
+        return scorer(*arguments, **options)
+
+    return cast(Maker, make_or_score)
+
+
+@makes_scorers
+def pandora_regret_scorer(*, alpha: float = 1.0, labels: ArrayLike | None = None) -> ForecastScorer:
     """A scorer of minus Pandora's Regret.
 
     Parameters
@@ -76,7 +103,10 @@ def pandora_regret_scorer(*, alpha: float = 1.0, labels: Any = None) -> Forecast
     return ForecastScorer(pandora_regret, alpha=read_alpha(alpha), labels=labels)
 
 
-def search_cost_scorer(*, prior: Prior | None = None, costs: Any = None, labels: Any = None) -> ForecastScorer:
+@makes_scorers
+def search_cost_scorer(
+    *, prior: Prior | None = None, costs: ByClass | None = None, labels: ArrayLike | None = None
+) -> ForecastScorer:
     """A scorer of minus the expected search cost, in the costs' unit.
 
     A class that the estimator has not been trained on has probability zero in its forecasts.
@@ -116,5 +146,5 @@ def _every_class(options: dict[str, Any], seen: list[Any]) -> list[Any]:
     labels: Any = options["labels"]
     costs: Any = options.get("costs")
     if labels is None:
-        labels = list(costs.keys()) if hasattr(costs, "keys") else getattr(options.get("prior"), "labels", None)
+        labels = list(costs.keys()) if has_names(costs) else getattr(options.get("prior"), "labels", None)
     return sorted({*seen}) if labels is None else list(read_labels(labels))
