@@ -37,6 +37,7 @@ from pandora_regret.calibrate.maps import (
 from pandora_regret.core.atomic import write_atomically
 from pandora_regret.core.entropy import costs_for_every_truth
 from pandora_regret.core.inputs import (
+    ByClass,
     FloatArray,
     Forecast,
     InputError,
@@ -103,7 +104,9 @@ class RecalibrationMap:
         """What logits are divided by, where that is all it does: above 1 the forecasts were overconfident."""
         return 1 / float(np.asarray(self.factors)[0]) if self.method == "temperature" else None
 
-    def predict_proba(self, y_proba: Table, *, labels: Any = None, logits: bool = False) -> FloatArray:
+    def predict_proba(
+        self, y_proba: Table, *, labels: ArrayLike | None = None, logits: bool = False
+    ) -> FloatArray:
         """Recalibrated forecasts, (N, K), columns in the order of `classes`.
 
         A frame's columns are matched by name; an array's are in the order of `classes`, or of `labels`.
@@ -190,13 +193,13 @@ def recalibrate(
     method: str = "temperature",
     objective: str = "log_loss",
     prior: Prior | None = None,
-    costs: Any = None,
+    costs: ByClass | None = None,
     currency: str | None = None,
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
     normalise: bool = False,
-    groups: Any = None,
+    groups: Labels | None = None,
     folds: int = 10,
     seed: int = 0,
     level: float = 0.95,
@@ -403,7 +406,7 @@ def weights_of(forecast: Forecast) -> FloatArray:
     return np.ones(forecast.n_cases) if forecast.case_weights is None else forecast.case_weights
 
 
-def read_groups(groups: Any, n_rows: int) -> IntArray | None:
+def read_groups(groups: object, n_rows: int) -> IntArray | None:
     """The number of each row's group, (N,), from 0; None where every row stands for itself."""
     return None if groups is None else np.unique(keys_of(groups, "groups", n_rows), return_inverse=True)[1]
 
@@ -505,13 +508,13 @@ def decompose(
     y_proba: Table | Forecast,
     *,
     prior: Prior | None = None,
-    costs: Any = None,
+    costs: ByClass | None = None,
     currency: str | None = None,
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
     normalise: bool = False,
-    groups: Any = None,
+    groups: Labels | None = None,
     method: str = "auto",
     folds: int = 10,
     seed: int = 0,

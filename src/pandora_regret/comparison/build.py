@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,8 +41,10 @@ from pandora_regret.comparison.result import (
     Scenario,
 )
 from pandora_regret.core.inputs import (
+    ByClass,
     Done,
     Forecast,
+    Frame,
     InputError,
     InputTypeError,
     IntArray,
@@ -94,7 +95,7 @@ def compare(
     models: Mapping[str, Table | Forecast],
     *,
     prior: Prior | None = None,
-    costs: Any = None,
+    costs: ByClass | None = None,
     currency: str | None = None,
     source: str | None = None,
     labels: ArrayLike | None = None,
@@ -106,11 +107,11 @@ def compare(
     bootstrap: int = 0,
     level: float = 0.95,
     seed: int = 0,
-    scenarios: Any = None,
+    scenarios: Mapping[str, ByClass] | None = None,
     recalibrate: str | None = "temperature",
     decompose: bool = False,
     workup: Workup | None = None,
-    by: Any = None,
+    by: Mapping[str, Labels] | Frame | None = None,
     smallest_group: int = SMALLEST_GROUP,
     worth: float | str = "1%",
     progress: Callable[[], object] = lambda: None,
@@ -253,13 +254,13 @@ def compare_frames(
     logits: bool = False,
     normalise: bool = False,
     prior: Prior | None = None,
-    costs: Any = None,
+    costs: ByClass | None = None,
     currency: str | None = None,
     source: str | None = None,
     bootstrap: int = 0,
     level: float = 0.95,
     seed: int = 0,
-    scenarios: Any = None,
+    scenarios: Mapping[str, ByClass] | None = None,
     recalibrate: str | None = "temperature",
     decompose: bool = False,
     workup: Workup | None = None,

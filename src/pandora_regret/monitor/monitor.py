@@ -4,12 +4,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from pandora_regret._version import __version__
 from pandora_regret.core.inputs import (
+    ByClass,
     Fields,
     FloatArray,
     Forecast,
@@ -96,7 +97,7 @@ class Monitor:
         self,
         *,
         prior: Prior | None = None,
-        costs: Any = None,
+        costs: ByClass | None = None,
         level: float = LEVEL,
         two_sided: bool = False,
         wait: int | None = None,

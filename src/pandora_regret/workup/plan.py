@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from pandora_regret.core.atomic import Place, write_atomically
 from pandora_regret.core.imperfect.expenditure import order_of_tests, predicted_bills, searched
 from pandora_regret.core.inputs import (
+    ByClass,
     Fields,
     FloatArray,
     InputError,
@@ -149,8 +150,8 @@ class Plan(Shown):
 
 
 def plan_search(
-    y_proba: Any,
-    costs: Any = None,
+    y_proba: ByClass | None,
+    costs: ByClass | None = None,
     *,
     tests: Tests | None = None,
     search: SearchName = "single_pass",
@@ -209,7 +210,7 @@ def plan_search(
 
 
 def plan_workup(
-    y_proba: Any,
+    y_proba: ByClass | None,
     workup: Workup,
     found: Mapping[str, str | None] | None = None,
     *,
@@ -298,7 +299,7 @@ def plan_workup(
 
 
 def read_belief(
-    y_proba: Any, workup: Workup, labels: ArrayLike | None, logits: bool, normalise: bool
+    y_proba: ByClass | None, workup: Workup, labels: ArrayLike | None, logits: bool, normalise: bool
 ) -> FloatArray:
     """How likely each class of a work-up is, (K,): by a forecast, or as among its cases where that is None."""
     case: Any = workup.shares if y_proba is None else y_proba
