@@ -3,8 +3,9 @@
     python benchmarks/mutate_constants.py [--only NAME] [FOLDER ...]
 
 Every number that stands as a constant of a module in comparison/, inference/ or monitor/ is changed, one at a time
-(a whole number by 1, another by half of itself), and the tests that may notice run until the first fails. Prints a
-line per constant: noticed, or NOT NOTICED. Takes a while: it is a tool for reviews, not for CI.
+(a whole number below 10 by 1, a larger one doubled; what allows for rounding times 1000; any other by half of
+itself), and the tests that may notice run until the first fails. Prints a line per constant: noticed, or NOT
+NOTICED. Takes a while: it is a tool for reviews, not for CI.
 """
 
 import argparse
@@ -20,8 +21,8 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path("src") / "pandora_regret"
 TESTS_OF = {  # folders of tests that may notice, the likeliest first
-    "compare": ["tests/compare", "tests/cli/test_compare.py", "tests/report", "tests/stream"],
-    "inference": ["tests/inference", "tests/compare", "tests/monitor", "tests/calibrate"],
+    "comparison": ["tests/comparison", "tests/cli/test_compare.py", "tests/report", "tests/stream"],
+    "inference": ["tests/inference", "tests/comparison", "tests/monitor", "tests/calibrate"],
     "monitor": ["tests/monitor", "tests/cli/test_monitor.py"],
 }
 
@@ -38,21 +39,37 @@ class Constant(NamedTuple):
 
     def changed(self) -> float:
         """Another value that the same code can work with."""
-        return self.value + 1 if isinstance(self.value, int) else 1.5 * self.value
+        if isinstance(self.value, int):
+            return self.value + 1 if abs(self.value) < 10 else 2 * self.value
+        is_for_rounding = 0 < abs(self.value) < 1e-6
+        return 1000 * self.value if is_for_rounding else 1.5 * self.value
 
 
 def constants_of(path: Path) -> list[Constant]:
-    """The numbers that are assigned to names in capitals at the top of a module."""
+    """The numbers that are assigned to names in capitals at the top of a module, also within tuples and formulas."""
     found = []
     for node in ast.parse((ROOT / path).read_text(encoding="utf-8")).body:
         if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
             continue
         name = node.targets[0].id
-        value = node.value
-        is_number = isinstance(value, ast.Constant) and type(value.value) in (int, float)
-        if name.isupper() and is_number:
-            found.append(Constant(path, name, value.value, value.lineno, value.col_offset, value.end_col_offset))
+        if name.isupper():
+            for number in numbers_in(node.value):
+                place = (number.lineno, number.col_offset, number.end_col_offset)
+                found.append(Constant(path, name, number.value, *place))
     return found
+
+
+def numbers_in(value: ast.expr) -> list[ast.Constant]:
+    """The numbers of an expression; of ``1 << 16``, ``2 * N`` and the like the first."""
+    if isinstance(value, ast.Constant) and type(value.value) in (int, float):
+        return [value]
+    if isinstance(value, ast.UnaryOp):
+        return numbers_in(value.operand)
+    if isinstance(value, ast.BinOp):
+        return (numbers_in(value.left) or numbers_in(value.right))[:1]
+    if isinstance(value, (ast.Tuple, ast.List)):
+        return [number for part in value.elts for number in numbers_in(part)]
+    return []
 
 
 def is_noticed(constant: Constant, copy: Path) -> bool:

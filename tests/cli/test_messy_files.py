@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from cli_files import run, run_json
+from cli_files import refused, run, run_json
 from simulated_models import softmax
 
 from pandora_regret import expected_search_cost
@@ -37,13 +37,7 @@ name = "Rounded"
 path = "rounded.csv"
 """
 OPTIONS = ["--common-rows", "--normalise"]
-DONE = [
-    "30 rows that not all files have left out (Deep net lost 30, Vendor A lost 30, Rounded lost 30)",
-    "columns age and confidence of Deep net ignored",
-    "300 rows of Rounded rescaled (sums 0.999)",
-    "price of Gout not used",
-]
-COUNTS = [30, 2, 300, 1]
+CHANGES = {"rows left out": 30, "columns ignored": 2, "rows rescaled": 300, "prices not used": 1}
 
 
 def tables():
@@ -88,11 +82,12 @@ def test_four_messy_files_are_compared_in_one_command(costs):
     assert found == pytest.approx(costs, rel=1e-9)
     assert result["costs"]["currency"] == "USD"
     assert result["data"]["rows"] == N - MISSING
-    done = {each["sentence"]: each["count"] for each in result["done"]}
-    assert done == dict(zip(DONE, COUNTS, strict=True))
+    assert {done["what"]: done["count"] for done in result["done"]} == CHANGES
     printed = run("compare", "models.toml", "--costs", "prices.csv", "--full", *OPTIONS).stdout
     lines = printed[printed.index("Done to the files") :].splitlines()[1:]
-    assert [line.strip("- .") for line in lines if line.startswith("-")] == list(done)
+    assert [line.strip("- .") for line in lines if line.startswith("-")] == [
+        done["sentence"] for done in result["done"]
+    ]
 
 
 @pytest.mark.usefixtures("costs")
@@ -101,7 +96,7 @@ def test_every_mistake_is_one_sentence_that_names_the_option():
     cases = [
         (["models.toml", "--costs", prices, "--common-rows"], ["sums to 0.999", "--normalise"]),
         (["models.toml", "--costs", prices, "--normalise"], ["nor of 29 others", "--common-rows"]),
-        ([deep, vendor, "--costs", prices], ["no label column", "--label", "describe each in a models.toml"]),
+        ([deep, vendor, "--costs", prices], ["no label column", "--label", "models.toml"]),
         ([deep], ["'age' and 'confidence'", "--classes", "--proba-prefix"]),
         ([deep, "--costs", "Appendicitis=1,Hernia=2,Stone=3", "--classes", ",".join(CLASSES)], ["'Ulcer'"]),
     ]
@@ -109,11 +104,10 @@ def test_every_mistake_is_one_sentence_that_names_the_option():
         failed = run("compare", *arguments)
         assert (failed.exit_code, failed.stdout, failed.stderr.count("\n")) == (2, "", 1), failed.stderr
         assert all(word in failed.stderr for word in words), failed.stderr
-    twice = run("score", rounded, deep, "--normalise", "--costs", prices)
-    assert "these are two models: use compare" in twice.stderr
-    unlike = run("score", rounded, deep, "--normalise")
-    assert "differ in the columns" in unlike.stderr
-    assert "if these are two models: use compare" in unlike.stderr
+    for priced in (["--costs", prices], []):
+        unlike = refused("score", rounded, deep, "--normalise", *priced, place=deep)
+        assert f"and {rounded} differ" in unlike
+        assert "use compare" in unlike
 
 
 def validated(*arguments):
@@ -130,7 +124,7 @@ def test_validate_says_what_keeps_the_files_from_going_together():
     [problem] = said["together"]
     assert (problem["kind"], problem["count"], said["fine"]) == ("ids", 30, False)
     assert "--common-rows" in problem["message"]
-    assert {each["sentence"] for each in said["done"]} >= {DONE[1], DONE[-1]}
+    assert {done["what"] for done in said["done"]} >= {"columns ignored", "prices not used"}
     unscaled = validated("models.toml", "--costs", prices)["done"]  # Rounded is not fine, and yet understood
     assert unscaled == [each for each in said["done"] if each["what"] != "rows rescaled"]
     said = validated("models.toml", "--normalise", "--costs", "Appendicitis=1,Hernia=2,Stone=3")

@@ -94,14 +94,17 @@ def test_a_closed_standard_output_is_one_line(predictions):
     closed = ["sh", "-c", 'exec "$0" "$@" >&-', *PROGRAM, "score", str(predictions)]  # no fork of this process
     done = subprocess.run(closed, stderr=subprocess.PIPE, text=True, timeout=60)
     assert done.returncode == 1
-    assert done.stderr == "pandora: standard output is closed: send it to a file, or to /dev/null.\n"
+    assert done.stderr.count("\n") == 1
+    assert "/dev/null" in done.stderr
 
 
 def test_without_click_the_command_says_what_to_install(tmp_path, predictions):
     blocked = "import sys; sys.modules['click'] = None; from pandora_regret.cli import main; main()"
     done = subprocess.run([sys.executable, "-c", blocked, "score", predictions], capture_output=True, text=True)
     assert done.returncode == 1
-    assert done.stderr == "pandora: click is not installed: pip install 'pandora-regret[cli]'.\n"
+    assert done.stderr.count("\n") == 1
+    assert "click" in done.stderr
+    assert "'pandora-regret[cli]'" in done.stderr
 
 
 def test_numba_switched_off_changes_no_result(predictions):

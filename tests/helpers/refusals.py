@@ -8,6 +8,7 @@ import pytest
 from pandora_regret import InputError
 
 NOT_CHECKED = object()
+FIELDS = ("argument", "row", "column", "value", "place", "contexts")
 
 
 @contextmanager
@@ -31,21 +32,19 @@ def refused(
     """
     with pytest.raises(kind) as caught:
         yield caught
-    error = caught.value
-    assert type(error) is kind
-    expected = {"argument": argument, "row": row, "column": column, "value": value, "place": place}
-    found = {
-        "argument": error.argument,
-        "row": error.row,
-        "column": error.column,
-        "value": error.value,
-        "place": error.place,
-    }
+    assert type(caught.value) is kind
+    assert_fields(caught.value, argument=argument, row=row, column=column, value=value, place=place)
+    if says is not NOT_CHECKED:
+        assert says in str(caught.value)
+
+
+def assert_fields(error, **expected):
+    """Check that an error has the fields given, and that leave alone those that are NOT_CHECKED."""
+    assert set(expected) <= set(FIELDS)
+    found = {name: getattr(error, name, None) for name in FIELDS}
     for name, wanted in expected.items():
         if wanted is not NOT_CHECKED:
             assert _is_same(found[name], wanted), f"{name}: {wanted!r} expected, in {found}: {error}"
-    if says is not NOT_CHECKED:
-        assert says in str(error)
 
 
 def _is_same(found, wanted):

@@ -82,6 +82,7 @@ class Commands(Group):
             if not reason.startswith("Usage:"):
                 reason = f"pandora: {' '.join(reason.split())}"
             echo(reason, err=True)
+            raise SystemExit(code) from error
         sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -292,14 +292,18 @@ def check_output(file: str | os.PathLike[str] | None, force: bool) -> None:
     path = Path(file)
     folder = path.resolve().parent
     if path.exists() and not path.is_file():
-        raise inputs.InputError(f"{path} is not a regular file: name one, or a new one.")
+        raise inputs.InputError("is not a regular file", place=str(path), fix="name one, or a new one")
     if path.exists() and not force:
-        raise inputs.InputError(f"{path} exists: name another file, or replace it with --force.")
+        fix = "name another file, or replace it with --force"
+        raise inputs.InputError("exists", place=str(path), fix=fix)
     if not folder.is_dir():
-        raise inputs.InputError(f"{path}: there is no directory {str(folder)!r}: create it first.")
+        missing = inputs.InputError(f"there is no directory {str(folder)!r}", fix="create it first")
+        raise missing.within(str(path))
     if not os.access(folder, os.W_OK):
-        problem = f"the directory {str(folder)!r} may not be written to: name another file."
-        raise inputs.InputError(f"{path}: {problem}")
+        forbidden = inputs.InputError(
+            f"the directory {str(folder)!r} may not be written to", fix="name another file"
+        )
+        raise forbidden.within(str(path))
 
 
 def read_saved(path: str, make: Callable[[inputs.Fields], T], what: str) -> T:
