@@ -46,7 +46,7 @@ class Constant(NamedTuple):
 
 
 def constants_of(path: Path) -> list[Constant]:
-    """The numbers that are assigned to names in capitals at the top of a module, also within tuples and formulas."""
+    """The numbers assigned to names in capitals at the top of a module, also those within tuples and formulas."""
     found = []
     for node in ast.parse((ROOT / path).read_text(encoding="utf-8")).body:
         if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
