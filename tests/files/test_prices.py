@@ -144,7 +144,7 @@ def test_prices_that_cannot_be_read_are_named(tmp_path, texts, says):
 
 @given(st.lists(st.text("0123456789.,' -+eE$€kminCHF%\u202f’–", max_size=12), min_size=1, max_size=4))
 def test_any_text_is_a_number_or_an_error_that_names_it(texts):
-    named = dict(enumerate(texts))
+    named = {str(number): text for number, text in enumerate(texts)}
     try:
         prices = read_amounts(named, "prices.csv")
     except InputError:
