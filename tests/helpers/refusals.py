@@ -20,6 +20,7 @@ def refused(
     column=NOT_CHECKED,
     value=NOT_CHECKED,
     place=NOT_CHECKED,
+    contexts=NOT_CHECKED,
     says=NOT_CHECKED,
 ):
     """Expect an error of exactly this kind whose fields are those given; hands out what ``pytest.raises`` does.
@@ -33,7 +34,8 @@ def refused(
     with pytest.raises(kind) as caught:
         yield caught
     assert type(caught.value) is kind
-    assert_fields(caught.value, argument=argument, row=row, column=column, value=value, place=place)
+    where = {"argument": argument, "row": row, "column": column, "place": place, "contexts": contexts}
+    assert_fields(caught.value, value=value, **where)
     if says is not NOT_CHECKED:
         assert says in str(caught.value)
 

@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from refusals import refused
 
 import pandora_regret as pr
 from pandora_regret import Comparison, compare
 from pandora_regret.comparison.request import read_interval
 from pandora_regret.core.inputs import InputError
 from pandora_regret.core.kernels import engine
-from pandora_regret.files import Layout, open_predictions, read_all
+from pandora_regret.files import FileError, Layout, NoRowsError, open_predictions, read_all
 from pandora_regret.metrics import METRICS, Metric
 from pandora_regret.stream import StreamSums, clusters, score_stream, settings, sums
 
@@ -118,7 +119,7 @@ def test_ties_and_impossible_classes(tmp_path, way):
     predictions = predictions_of(tmp_path, impossible, values)
     check(score_stream(predictions, costs=PRICES), impossible, values, costs=PRICES)
     scores = score_stream(predictions, bootstrap=50).best.scores
-    assert scores["log_loss"].warning == "infinite: a true class was given probability 0"
+    assert scores["log_loss"].warning.startswith("infinite")
     assert scores["log_loss"].value is None
     assert scores["brier"].low is not None
 
@@ -147,7 +148,7 @@ def test_a_score_that_is_nan_is_an_error_that_names_the_row(tmp_path, way, monke
     values[:, 0] = 0.25
     values[:, 1:] *= 0.75 / values[:, 1:].sum(axis=1, keepdims=True)
     values[17] = [0.0, 0.5, 0.25, 0.25]
-    with pytest.raises(InputError, match=r"model\.parquet row 18 makes metric 'broken' NaN"):
+    with refused(argument="y_proba", place=f"{tmp_path / 'model.parquet'} row 18", says="'broken' NaN"):
         score_stream(predictions_of(tmp_path, truth, values), rows=7)
 
 
@@ -263,27 +264,27 @@ def test_a_single_row_has_no_interval(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("row", "words"),
+    ("row", "kind", "place", "value"),
     [
-        ([0.5, np.nan, 0.3, 0.2], r"model\.parquet row 21, column 'b' has no value"),
-        ([50, 20, 20, 10], r"model\.parquet row 21 sums to 100: these look like percentages"),
-        ([0.5, 0.6, -0.1, 0.0], r"model\.parquet row 21 contains the negative value"),
+        ([0.5, np.nan, 0.3, 0.2], FileError, "row 21, column 'b'", None),
+        ([50, 20, 20, 10], InputError, "row 21", 100),
+        ([0.5, 0.6, -0.1, 0.0], InputError, "row 21", -0.1),
     ],
 )
-def test_errors_name_the_file_and_the_row(tmp_path, way, row, words):
+def test_errors_name_the_file_and_the_row(tmp_path, way, row, kind, place, value):
     truth, values = forecasts(30)
     values[20] = row
-    with pytest.raises(InputError, match=words):
+    with refused(kind, place=f"{tmp_path / 'model.parquet'} {place}", value=value):
         score_stream(predictions_of(tmp_path, truth, values), rows=7)
 
 
 def test_nothing_to_score_is_an_error(tmp_path):
     truth, values = forecasts(3)
-    with pytest.raises(InputError, match="no rows"):
+    with refused(NoRowsError, place=str(tmp_path / "model.parquet")):
         score_stream(predictions_of(tmp_path, truth[:0], values[:0]))
-    with pytest.raises(InputError, match="weight of every row is 0"):
+    with refused(says="weight of every"):
         score_stream(predictions_of(tmp_path, truth, values, weight=np.zeros(3)))
-    with pytest.raises(InputError, match="shape"):
+    with refused(argument="costs", value=(2,)):
         score_stream(predictions_of(tmp_path, truth, values), costs=[1.0, 2.0])
 
 
@@ -293,6 +294,6 @@ def test_a_handful_of_rows_that_carries_a_cost_is_warned_of_as_long_as_rows_are_
     predictions, prices = predictions_of(tmp_path, truth, values), [1.0, 1.0, 1.0, 500.0]
     check(score_stream(predictions, costs=prices, jobs=2), truth, values, costs=prices)
     warned = score_stream(predictions, costs=prices).best.scores["expected_cost"].warning
-    assert warned.startswith("4 of 400 cases make up 100 % of the spread")
+    assert warned.startswith("4 of 400 cases make")
     monkeypatch.setattr(sums, "MANY", 100)
     assert score_stream(predictions, costs=prices, rows=60).best.scores["expected_cost"].warning is None

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refused
 from scipy import stats
 
-from pandora_regret.core.inputs import InputError
 from pandora_regret.workup import Workup, find_stop_loss, learn_workup, plan_workup, replay_workup
 from pandora_regret.workup.data import noisy_or
 from pandora_regret.workup.words import learned_in_words
@@ -191,7 +191,7 @@ def test_a_replay_warns_of_tests_that_depend_on_each_other_given_the_class():
         learn_workup(doubled(1), "fault", {"noise": 1, "heat": 1}, wrong=50), doubled(2), "fault"
     )
     assert set(result.dependent) == {"noise", "heat"}
-    assert "depend on each other" in result.to_text()
+    assert "depend on each" in result.to_text()
 
 
 def test_visits_and_certain_tests_need_no_column():
@@ -272,7 +272,7 @@ def test_causes_at_once_show_what_each_would_show():
     }
     sets = [["pump", "valve", "belt"], ["pump", "belt"]]
     workup = Workup(list(alone), steps, combine=sets)
-    assert workup.classes[3:] == ("pump and valve and belt", "pump and belt")
+    assert workup.classes[3:] == (" and ".join(sets[0]), "pump and belt")
     assert workup.steps[0].chances[0][3] == pytest.approx(shows)
     assert workup.steps[1].chances[0][3:] == pytest.approx((1 - 0.1 * 0.8, 0.9))
     assert Workup(list(alone), steps, combine=["pump", "belt"]).classes[-1] == "pump and belt"
@@ -302,9 +302,9 @@ def test_what_was_learned_names_tests_that_were_made_for_a_reason_and_few_cases(
     )
     records["fault"][:3] = "motor"
     sentences = list(learned_in_words(learn_workup(records, "fault", FEES)))
-    assert sentences[0].startswith("3 tests learned from 400 cases: pump ")
+    assert "400 cases" in sentences[0]
     [leak] = [sentence for sentence in sentences if sentence.startswith("leak was made in")]
-    assert "than for valve (more than 99 %): its rates may be off" in leak
+    assert "valve (more than 99 %)" in leak
     assert "noise for motor (3)" in sentences[-1]
     assert "pump" not in sentences[-1]
 
@@ -317,30 +317,39 @@ def replay(records, workup=None):
     return replay_workup(workup or learn_workup(past_cases(200, 8), "fault", FEES, wrong=60.0), records, "fault")
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: learn_workup({"a": [1]}, "fault"), "'fault' is no column of the records: choose from a"),
-        (lambda: learn_workup({"fault": ["", None], "a": [1, 2]}, "fault"), "cases of the records have no class"),
-        (lambda: learn_workup({"fault": ["x"], "a": [1, 2]}, "fault"), "not one value each"),
-        (lambda: learn_workup(past_cases(9, 1), "fault", {"niose": 1}), "costs has 'niose', .* mean 'noise'"),
-        (lambda: steps(counts={"no": {"a": 1}}), "steps.t.counts"),
-        (lambda: steps(confirms="all"), "steps.t.confirms contains 'all', which is no class"),
-        (lambda: steps(tells_apart="all", about={"cases": {"a": 0}}).shares, "cases are missing, or all 0"),
-        (lambda: steps(about={"unit": "min", "currency": "USD"}), "unit stands beside currency"),
-        (
-            lambda: steps(counts={"0": {}, "1": {}}, about={"combine": ["a", "b"]}),
-            "steps.t.normal contains '', which is no outcome",
-        ),
-        (lambda: steps(about={"combine": ["a", "c"]}), "combine contains 'c', which is no class"),
-        (lambda: replay({"fault": ["fan"], "noise": ["no"]}), "'fan', which is no class of the work-up"),
-        (lambda: replay({"fault": ["pump"], "noise": [""]}), "no case with all tests"),
-        (lambda: replay({"fault": ["a"]}, steps(tells_apart="all")), "cases are missing"),
-        (lambda: find_stop_loss(steps(tells_apart="all"), past_cases(9, 1), "fault", 5), "between 0 and 1"),
-    ],
-)
-def test_mistakes_are_sentences(call, message):
-    with pytest.raises(InputError, match=message):
+MISTAKES = [  # a call, the fields of its error, and a word on why
+    (lambda: learn_workup({"a": [1]}, "fault"), {"place": "'fault'"}, "records"),
+    (
+        lambda: learn_workup({"fault": ["", None], "a": [1, 2]}, "fault"),
+        {"place": "the cases of the records"},
+        "no class",
+    ),
+    (lambda: learn_workup({"fault": ["x"], "a": [1, 2]}, "fault"), {}, "one value each"),
+    (lambda: learn_workup(past_cases(9, 1), "fault", {"niose": 1}), {"argument": "costs"}, "'noise'"),
+    (lambda: steps(counts={"no": {"a": 1}}), {"place": "steps.t.counts"}, "two outcomes"),
+    (lambda: steps(confirms="all"), {"place": "steps.t.confirms"}, "'all'"),
+    (lambda: steps(tells_apart="all", about={"cases": {"a": 0}}).shares, {"argument": "cases"}, "all 0"),
+    (lambda: steps(about={"unit": "min", "currency": "USD"}), {"argument": "unit"}, "currency"),
+    (
+        lambda: steps(counts={"0": {}, "1": {}}, about={"combine": ["a", "b"]}),
+        {"place": "steps.t.normal"},
+        "no outcome",
+    ),
+    (lambda: steps(about={"combine": ["a", "c"]}), {"place": "combine"}, "'c'"),
+    (lambda: replay({"fault": ["fan"], "noise": ["no"]}), {"place": "column 'fault'"}, "'fan'"),
+    (lambda: replay({"fault": ["pump"], "noise": [""]}), {"place": "the records"}, "noise"),
+    (lambda: replay({"fault": ["a"]}, steps(tells_apart="all")), {"argument": "cases"}, "missing"),
+    (
+        lambda: find_stop_loss(steps(tells_apart="all"), past_cases(9, 1), "fault", 5),
+        {"argument": "at_most_wrong", "value": 5},
+        "share",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "fields", "words"), MISTAKES)
+def test_mistakes_are_sentences(call, fields, words):
+    with refused(**fields, says=words):
         call()
 
 

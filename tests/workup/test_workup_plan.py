@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 from workups import random_workup
 
-from pandora_regret.core.inputs import InputError
 from pandora_regret.workup import Workup, plan_workup, workup_cost
 
 seeds = st.integers(0, 10**6)
@@ -123,25 +123,18 @@ def test_what_a_finding_required_was_made_though_its_outcome_is_not_reported():
 @pytest.mark.parametrize(
     ("found", "said"),
     [
-        ({"biopsie": "nevus"}, "found contains 'biopsie', which is no step: choose from visit, dermoscopy, "),
-        ({"dermoscopy": "odd"}, "found says dermoscopy=odd, but its outcomes are suspicious, benign."),
-        (
-            {"dermoscopy": "benign", "probe": "nevus"},
-            "found says dermoscopy=benign, but probe requires derm",
-        ),
-        (
-            {"probe": "nevus", "dermoscopy": "benign"},
-            "found says dermoscopy=benign, but probe requires derm",
-        ),
+        ({"biopsie": "nevus"}, "'biopsie'"),
+        ({"dermoscopy": "odd"}, "dermoscopy=odd"),
+        ({"dermoscopy": "benign", "probe": "nevus"}, "dermoscopy=suspicious"),
+        ({"probe": "nevus", "dermoscopy": "benign"}, "dermoscopy=suspicious"),
     ],
 )
 def test_findings_that_cannot_be_are_refused(found, said):
     probe = {"cost": 9, "requires": "dermoscopy=suspicious", "tells_apart": "all"}
     document = skin().document
     workup = Workup(**document | {"steps": document["steps"] | {"probe": probe}})
-    with pytest.raises(InputError) as error:
+    with refused(says=said):
         plan_workup(FORECAST, workup, found)
-    assert str(error.value).startswith(said)
 
 
 def test_the_picture_is_whole_and_escapes_names(tmp_path):
@@ -173,7 +166,7 @@ def test_the_picture_is_no_wider_than_a_page_and_nothing_overlaps(seed):
 def test_rare_branches_are_folded():
     panel = Workup(["a", "b", "c"], {"panel": {"cost": 1, "tells_apart": "all"}})
     picture = plan_workup([0.99, 0.006, 0.004], panel).draw()
-    assert "2 outcomes more, in less than 1 % of cases" in picture
+    assert "2 outcomes more" in picture
     assert "a (more than 99 %)" in plan_workup([0.9902, 0.0058, 0.004], panel).draw()
 
 

@@ -4,9 +4,9 @@ import json
 
 import numpy as np
 import pytest
+from refusals import refused
 from workups import names, noisy_test, random_workup
 
-from pandora_regret.core.inputs import InputError
 from pandora_regret.workup import PlanNode, Workup, plan_workup, summarise
 
 LIMITS = (1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610)  # states
@@ -89,7 +89,7 @@ def test_many_tests_are_planned_within_bounds_that_it_names(forty_tests):
     assert plan == again
     assert plan.method == "planner"
     assert 0 < plan.lower_bound < plan.expected_cost < 30 * (1 - p.max())
-    assert "; no plan can cost less than " in plan.to_text()
+    assert f"less than {plan.lower_bound:.3g}" in plan.to_text()
     longer = plan_workup(p, forty_tests, seconds=ENOUGH, limit=600)
     assert longer.lower_bound >= plan.lower_bound
     assert longer.expected_cost <= plan.expected_cost
@@ -129,17 +129,17 @@ def test_a_tree_is_a_table_and_a_protocol(forty_tests, tmp_path):
     assert lines[2].split(",")[1:3] == ["1", "yes"]
     ends = [line.split(",") for line in lines[1:] if ",step," not in line]
     assert sum(float(end[6]) for end in ends) == pytest.approx(1)
-    with pytest.raises(InputError, match=r"path is '.*plan.doc': end it in .svg, .csv, .json"):
+    with refused(argument="path", value=str(tmp_path / "plan.doc"), says=".svg, .csv, .json"):
         plan.save(tmp_path / "plan.doc")
     (tmp_path / "other.json").write_text(json.dumps({"schema": "other"}), encoding="utf-8")
-    with pytest.raises(InputError, match="is no protocol of a plan"):
+    with refused(place=str(tmp_path / "other.json"), says="no protocol"):
         PlanNode.load(tmp_path / "other.json")
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
-    [({"method": "greedy"}, "method is 'greedy'"), ({"seconds": 0}, "seconds is 0: it must be pos")],
+    ("options", "argument", "value"),
+    [({"method": "greedy"}, "method", "greedy"), ({"seconds": 0}, "seconds", 0)],
 )
-def test_options_are_checked(forty_tests, options, said):
-    with pytest.raises(InputError, match=said):
+def test_options_are_checked(forty_tests, options, argument, value):
+    with refused(argument=argument, value=value):
         plan_workup(np.full(12, 1 / 12), forty_tests, **options)

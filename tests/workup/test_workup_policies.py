@@ -284,14 +284,14 @@ def test_tests_that_cannot_find_the_class_any_more_are_not_paid_for():
                 f"t{i}": {"cost": 1, "positive_for": ["class 0"], "sensitivity": 0.8, "specificity": 0.7}
                 for i in range(30)
             },
-            "each of 30 steps (t0, t1, t2 and so on) may have been made or not, with any outcome",
+            "each of 30 steps",
         ),
         (
             {
                 f"t{i}": {"cost": 1, "positive_for": [f"class {i}"], "sensitivity": 1, "specificity": 1}
                 for i in range(22)
             },
-            "22 classes can be ruled out in any combination",
+            "22 classes",
         ),
     ],
 )
