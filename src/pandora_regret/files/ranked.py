@@ -1,0 +1,631 @@
+"""Files of ranked lists, read into `Candidates`: long tables, lists in JSON lines, TREC runs, a folder of files.
+
+One direction: `ListLayout` says which column is what; `read_rows` reads the rows of a file, whatever its
+format; the models of a file, or of several, come as `RankedModels`: the same cases in the same order.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from pandora_regret.candidates import Candidates
+from pandora_regret.candidates.reading import (
+    LongTable,
+    Truth,
+    hits_by_name,
+    prices_of,
+    read_hits,
+    read_prices_of_rows,
+    read_values,
+    true_names,
+)
+from pandora_regret.candidates.search import BoolArray
+from pandora_regret.core.inputs import (
+    Done,
+    FloatArray,
+    InputError,
+    IntArray,
+    Names,
+    did_you_mean,
+    matched,
+    noted,
+    quoted,
+)
+from pandora_regret.files.columns import coded, texts_of
+from pandora_regret.files.formats import open_source, stem_of
+from pandora_regret.files.layout import RECOGNISED, Dialect, ModelFiles
+from pandora_regret.files.ranked_formats import (
+    TRUTH_KEYS,
+    ListRecord,
+    is_lists,
+    read_list_records,
+    read_qrels,
+    read_trec,
+    without_comments,
+)
+from pandora_regret.files.source import ROWS_AT_ONCE, FileError, Source
+from pandora_regret.text import counted
+
+Format: TypeAlias = Literal["trec"]
+CaseFacts: TypeAlias = dict[str, list[str | None]]  # texts of N cases, by column
+
+FILE_ID = "FILE"  # instead of a column of ids: each file of a folder is a case
+USUAL: Mapping[str, Names] = {  # names of columns by which they are recognised, where nobody names them
+    "id": ("id", "case", "case_id"),
+    "candidate": ("candidate",),
+    "score": ("score",),
+    "probability": ("probability",),
+    "rank": ("rank",),
+    "price": ("price",),
+    "hit": ("hit", "is_hit"),
+}
+ORDERS = ("score", "probability", "rank")
+
+
+@dataclass(frozen=True)
+class ListLayout:
+    """Which column of files with ranked lists is what; None: found by its usual name, where there is one.
+
+    Parameters
+    ----------
+    id
+        Of what cases are called. "FILE": each file of a folder is a case, called like the file.
+    candidate
+        Of what candidates are called; in JSON lines, the key of the list.
+    score, probability, rank
+        What orders the candidates of a case: one of them, or else the order of rows.
+    price
+        What it costs to look at a candidate.
+    hit
+        Which candidates are true: 0 and 1, or false and true.
+    truth
+        Instead of `hit`, a file with ids and true names: several rows for a case, or lists; of TREC runs, qrels.
+    weight, group, model, by
+        Columns of cases: weights, what belongs together, models that share a file, what to break results down by.
+    format
+        "trec" for runs, six columns without a header.
+    by_price
+        Whether scores are divided by prices.
+    common_rows
+        Whether cases that not all files have are left out.
+    dialect
+        How files are written, where that is not to be recognised.
+    """
+
+    id: str | None = None
+    candidate: str | None = None
+    score: str | None = None
+    probability: str | None = None
+    rank: str | None = None
+    price: str | None = None
+    hit: str | None = None
+    truth: str | None = None
+    weight: str | None = None
+    group: str | None = None
+    model: str | None = None
+    by: Names = ()
+    format: Format | None = None
+    by_price: bool = False
+    common_rows: bool = False
+    dialect: Dialect = RECOGNISED
+
+    @property
+    def fact_columns(self) -> Names:
+        """The columns that say something of a case."""
+        named = (self.weight, self.group, *self.by)
+        return tuple(dict.fromkeys(name for name in named if name is not None))
+
+
+@dataclass(frozen=True)
+class RankedRows:
+    """The rows of one model: one per candidate, C; N cases."""
+
+    path: str
+    name: str  # of the model
+    ids: list[str]
+    case: IntArray  # (C,)
+    names: list[str]
+    codes: IntArray  # (C,); -1 where a row stands for an empty list
+    values: FloatArray  # (C,)
+    has_probabilities: bool
+    prices: FloatArray | None  # (C,); None where nothing says
+    is_true: BoolArray | None  # (C,); None where nothing says
+    truths: dict[str, Truth] | None  # by id, where the file says them by name
+    facts: CaseFacts
+    done: tuple[Done, ...] = ()
+
+
+@dataclass(frozen=True)
+class TruthFile:
+    """What is true of each case, as a file of its own says, and what else it says of them."""
+
+    names: dict[str, Truth]  # by id
+    facts: dict[str, dict[str, str | None]]  # by column, by id
+
+
+@dataclass(frozen=True)
+class RankedModels:
+    """Several models' lists on the same N cases, in the same order."""
+
+    models: dict[str, Candidates]
+    truths: list[list[str]]  # the names that are true of each case, as far as anybody says them
+    facts: CaseFacts
+    paths: Names
+    done: tuple[Done, ...]
+
+    @property
+    def ids(self) -> Names:
+        """What the cases are called."""
+        return next(iter(self.models.values())).ids
+
+
+def read_ranked(
+    files: Sequence[ModelFiles], layout: ListLayout, prices: Mapping[str, float] | None = None
+) -> RankedModels:
+    """The lists of all models, joined by the names of cases.
+
+    Parameters
+    ----------
+    files
+        The models' files, as `read_models_argument` names them.
+    layout
+        Which column is what.
+    prices
+        By candidate's name, where no column says them; that of "other" is for all names that it does not have.
+
+    Returns
+    -------
+    RankedModels
+        The lists, and what was done to the files.
+    """
+    models: list[RankedRows] = []
+    for model in files:
+        for path in model.paths:
+            models += read_rows(path.path if isinstance(path, Source) else os.fspath(path), layout, model.name)
+    names = [rows.name for rows in models]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"two models are called {name}", place="", fix="give each a name: NAME=FILE")
+    truth = None if layout.truth is None else read_truth_file(layout)
+    ids, done = _common_cases(models, truth, layout.common_rows)
+    lists = {}
+    for rows in models:
+        candidates = _candidates_of(rows, truth, prices, layout).of_cases(ids)
+        done += rows.done + _doings(rows, candidates)
+        lists[rows.name] = candidates
+    return RankedModels(
+        models=lists,
+        truths=_true_names_of(ids, models, lists, truth),
+        facts={column: _fact(column, ids, models, truth) for column in layout.fact_columns},
+        paths=tuple(dict.fromkeys(rows.path for rows in models)),
+        done=done,
+    )
+
+
+def _doings(rows: RankedRows, candidates: Candidates) -> tuple[Done, ...]:
+    """What was done to a model's lists: names that come twice, empty lists."""
+    n_repeated = candidates.n_repeated
+    n_empty = int((candidates.lengths == 0).sum())
+    repeated = f"{counted(n_repeated, 'candidate')} of {rows.name} named before in the same case left out"
+    empty = f"{counted(n_empty, 'empty list')} of {rows.name} counted as misses"
+    return (
+        *noted("candidates named twice", n_repeated, repeated, rows.name),
+        *noted("empty lists", n_empty, empty, rows.name),
+    )
+
+
+# One file
+
+
+def read_rows(path: str, layout: ListLayout, name: str | None = None) -> list[RankedRows]:
+    """The rows of a file, or of a folder with a file per case: one `RankedRows` for each model in it.
+
+    Parameters
+    ----------
+    path
+        The file, or the folder.
+    layout
+        Which column is what.
+    name
+        What the model is called; like the file unless given, or as a column of models says.
+    """
+    if os.path.isdir(path):
+        return [_read_folder(path, layout, name or os.path.basename(os.path.normpath(path)))]
+    if layout.format == "trec":
+        return [_of_records(path, name or stem_of(path), read_trec(path), layout)]
+    if is_lists(path, layout.candidate):
+        records = read_list_records(path, layout.id, layout.candidate)
+        return [_of_records(path, name or stem_of(path), records, layout)]
+    return _read_long_table(path, layout, name)
+
+
+def _of_records(path: str, name: str, records: Sequence[ListRecord], layout: ListLayout) -> RankedRows:
+    """Lists, one after the other, as rows."""
+    kinds = {record.kind for record in records if record.names}
+    if len(kinds) > 1:
+        raise FileError("holds lists of several kinds", path, "write values on every line, or on none")
+    index: dict[str, int] = {}
+    codes = [index.setdefault(name, len(index)) for record in records for name in record.names]
+    prices = np.array([price for record in records for price in record.prices], dtype=np.float64)
+    truths = {record.id: record.truth for record in records if record.truth is not None}
+    return RankedRows(
+        path=path,
+        name=name,
+        ids=[record.id for record in records],
+        case=np.repeat(np.arange(len(records)), [len(record.names) for record in records]),
+        names=list(index),
+        codes=np.array(codes, dtype=np.intp),
+        values=np.array([value for record in records for value in record.values], dtype=np.float64),
+        has_probabilities=kinds == {"probability"} and layout.score is None,
+        prices=prices if len(prices) and len(prices) == len(codes) else None,
+        is_true=None,
+        truths=truths or None,
+        facts={
+            column: [record.facts.get(column) for record in records]
+            for column in layout.fact_columns
+            if any(column in record.facts for record in records)
+        },
+    )
+
+
+@dataclass(frozen=True)
+class _LongColumns:
+    """The columns of a long table, by what they are; None where there is none."""
+
+    id: str | None
+    candidate: str | None
+    order: tuple[str, str] | None  # "score", "probability" or "rank", and the column
+    price: str | None
+    hit: str | None
+    model: str | None
+    facts: Names
+
+    @property
+    def numbers(self) -> frozenset[str]:
+        """Those that must hold numbers."""
+        return frozenset(name for name in (self.order and self.order[1], self.price) if name)
+
+    @property
+    def names(self) -> list[str]:
+        """All of them, each once."""
+        listed = (self.id, self.candidate, self.order and self.order[1], self.price, self.hit, self.model)
+        return list(dict.fromkeys(name for name in (*listed, *self.facts) if name))
+
+
+def _columns_of(source: Source, layout: ListLayout, needs_id: bool = True) -> _LongColumns:
+    """Which column of a table is what."""
+
+    def find(role: str, stated: str | None) -> str | None:
+        if stated is not None:
+            found = matched([stated], source.kinds).get(stated)
+            if found is None:
+                fix = did_you_mean(stated, list(source.kinds))
+                raise FileError(f"has no column {stated!r}", source.path, fix, argument=role, value=stated)
+            return found
+        return next(iter(matched(USUAL.get(role, ()), source.kinds).values()), None)
+
+    stated_orders = {"score": layout.score, "probability": layout.probability, "rank": layout.rank}
+    if any(stated_orders.values()):
+        orders = [(role, find(role, name)) for role, name in stated_orders.items() if name is not None]
+    else:
+        orders = [(role, find(role, None)) for role in ORDERS]
+    found = [(role, name) for role, name in orders if name is not None]
+    if len(found) > 1:
+        (first, _), (second, _), *_ = found
+        problem = f"has columns for {first} and {second}"
+        fix = f"say what orders candidates: --{first}, or --{second}"
+        raise FileError(problem, source.path, fix, argument=second)
+    columns = _LongColumns(
+        id=find("id", layout.id) if needs_id else None,
+        candidate=find("candidate", layout.candidate),
+        order=found[0] if found else None,
+        price=find("price", layout.price),
+        hit=None if layout.truth is not None else find("hit", layout.hit),
+        model=None if layout.model is None else find("model", layout.model),
+        facts=tuple(matched(layout.fact_columns, source.kinds).values()),
+    )
+    for role, column in {"id": columns.id if needs_id else "", "candidate": columns.candidate}.items():
+        if column is None and not (role == "candidate" and columns.hit is not None):
+            fix = f"say which column that is (--{role}): {quoted(source.kinds)}"
+            raise FileError(f"has no column called {' or '.join(USUAL[role])}", source.path, fix, argument=role)
+    return columns
+
+
+def _table_of(source: Source, columns: _LongColumns) -> pa.Table:
+    """The columns of a table in a file."""
+    batches: list[pa.RecordBatch] = []
+    for part in source.read(columns.names, columns.numbers, ROWS_AT_ONCE):
+        batches += part.to_batches() if isinstance(part, pa.Table) else [part]
+    if not batches:
+        raise FileError("has no rows", source.path, "write a row per case and candidate")
+    return pa.Table.from_batches(batches).combine_chunks()
+
+
+def _read_long_table(path: str, layout: ListLayout, name: str | None) -> list[RankedRows]:
+    """The rows of a table of one row per case and candidate."""
+    plain, done = without_comments(path)
+    source = replace(open_source(plain, None, layout.dialect), path=path)
+    columns = _columns_of(source, layout)
+    table = _table_of(source, columns)
+    done += source.done
+    if columns.model is None:
+        return [_rows_of(table, columns, source, name or stem_of(path), done)]
+    models, codes = coded(_chunk(table, columns.model))
+    rows = []
+    for number, model in enumerate(models):
+        part = table.take(np.flatnonzero(codes == number))
+        rows.append(_rows_of(part, columns, source, str(model), done if number == 0 else ()))
+    return rows
+
+
+def _read_folder(path: str, layout: ListLayout, name: str) -> RankedRows:
+    """A folder with a file per case, which is called like the file."""
+    if layout.id != FILE_ID:
+        raise FileError("is a folder", path, f"say that each file in it is a case (--id {FILE_ID})", argument="id")
+    parts = []
+    ids = []
+    counts = []
+    done: tuple[Done, ...] = ()
+    columns = None
+    for entry in sorted(os.listdir(path)):
+        file = os.path.join(path, entry)
+        if entry.startswith(".") or not os.path.isfile(file):
+            continue
+        plain, _ = without_comments(file)
+        source = replace(open_source(plain, None, layout.dialect), path=file)
+        columns = _columns_of(source, layout, needs_id=False)
+        ids.append(stem_of(file))
+        if source.n_rows == 0:
+            counts.append(0)
+            continue
+        parts.append(_table_of(source, columns))
+        counts.append(len(parts[-1]))
+    if columns is None or not parts:
+        raise FileError("has no files with rows", path, "name a folder with a file per case")
+    table = pa.concat_tables(parts, promote_options="permissive").combine_chunks()
+    case = np.repeat(np.arange(len(ids)), counts)
+    return _rows_of(table, columns, replace(source, path=path), name, done, (ids, case))
+
+
+def _rows_of(
+    table: pa.Table,
+    columns: _LongColumns,
+    source: Source,
+    name: str,
+    done: tuple[Done, ...],
+    cases: tuple[list[str], IntArray] | None = None,
+) -> RankedRows:
+    """The rows of one model, from a table with one row per candidate; `cases` where no column names them."""
+    try:
+        if cases is not None:
+            ids, case = cases
+        else:
+            assert columns.id is not None
+            ids, case = _cases_of(table, columns.id)
+        names, codes = _names_of(table, columns.candidate)
+        order = columns.order
+        values = -np.arange(len(codes), dtype=np.float64)
+        if order is not None:
+            values = _numbers(table, order[1], order[0], codes)
+        prices = None if columns.price is None else _prices(table, columns.price, codes)
+        is_true = None
+        if columns.hit is not None:
+            is_true = read_hits(texts_of(_chunk(table, columns.hit)), codes)
+    except InputError as error:
+        where = "" if error.row is None else f" row {error.row + 1}"
+        raise FileError(
+            f"{error.argument} {error.problem}",
+            source.path,
+            error.fix,
+            f"{where}:",
+            argument=error.argument,
+            row=error.row,
+            value=error.value,
+        ) from None
+    facts = {}
+    for column in columns.facts:
+        facts[column] = _first_of_case(texts_of(_chunk(table, column)).tolist(), case, len(ids))
+    return RankedRows(
+        path=source.path,
+        name=name,
+        ids=ids,
+        case=case,
+        names=names,
+        codes=codes,
+        values=-values if order is not None and order[0] == "rank" else values,
+        has_probabilities=order is not None and order[0] == "probability",
+        prices=prices,
+        is_true=is_true,
+        truths=None,
+        facts=facts,
+        done=done,
+    )
+
+
+def _chunk(table: pa.Table, column: str) -> pa.Array:
+    """A column of a table as one array."""
+    chunks = table.column(column)
+    return chunks.combine_chunks() if isinstance(chunks, pa.ChunkedArray) else chunks
+
+
+def _cases_of(table: pa.Table, column: str) -> tuple[list[str], IntArray]:
+    """The names of cases, in the order of their first rows, and the number of each row's case."""
+    texts, codes = coded(_chunk(table, column))
+    if None in texts:
+        row = int(np.flatnonzero(codes == texts.index(None))[0])
+        raise InputError("is missing", argument="id", row=row, fix="give every row one")
+    used, first, case = np.unique(codes, return_index=True, return_inverse=True)
+    by_place = np.argsort(first, kind="stable")
+    number = np.empty(len(used), dtype=np.intp)
+    number[by_place] = np.arange(len(used))
+    return [str(texts[used[place]]) for place in by_place], number[case]
+
+
+def _names_of(table: pa.Table, column: str | None) -> tuple[list[str], IntArray]:
+    """The names of candidates, and which of them each row has; -1 where it has none.
+
+    Without a column of names each row is a candidate of its own.
+    """
+    if column is None:
+        return [f"row {row + 1}" for row in range(len(table))], np.arange(len(table))
+    texts, codes = coded(_chunk(table, column))
+    codes = np.asarray(codes, dtype=np.intp)
+    if None in texts:
+        missing = texts.index(None)
+        codes = np.where(codes == missing, -1, codes - (codes > missing))
+        texts = [text for text in texts if text is not None]
+    return [str(text) for text in texts], codes
+
+
+def _numbers(table: pa.Table, column: str, argument: str, codes: IntArray) -> FloatArray:
+    """A column of numbers; text that is none is an error that names its row."""
+    array = _chunk(table, column)
+    if pa.types.is_floating(array.type) or pa.types.is_integer(array.type):
+        return read_values(array.cast(pa.float64()).to_numpy(zero_copy_only=False), argument, codes)
+    return read_values(np.array(array.to_pylist(), dtype=object), argument, codes)
+
+
+def _prices(table: pa.Table, column: str, codes: IntArray) -> FloatArray:
+    """A column of prices."""
+    return read_prices_of_rows(_numbers(table, column, "price", codes), codes)
+
+
+def _first_of_case(texts: Sequence[str | None], case: IntArray, n_cases: int) -> list[str | None]:
+    """The text of the first row of each case."""
+    found: list[str | None] = [None] * n_cases
+    for number, text in zip(case[::-1].tolist(), texts[::-1], strict=True):
+        found[number] = text
+    return found
+
+
+# The truth
+
+
+def read_truth_file(layout: ListLayout) -> TruthFile:
+    """What is true of each case: a table with several rows for a case, lists in JSON lines, or qrels."""
+    assert layout.truth is not None
+    path = layout.truth
+    if layout.format == "trec":
+        return TruthFile(read_qrels(path), {})
+    source = open_source(path, None, layout.dialect)
+    id_names = (layout.id,) if layout.id not in (None, FILE_ID) else USUAL["id"]
+    truth_names = (*TRUTH_KEYS, *((layout.candidate,) if layout.candidate else USUAL["candidate"]))
+    id_column = next(iter(matched([name for name in id_names if name], source.kinds).values()), None)
+    truth_column = next(iter(matched(truth_names, source.kinds).values()), None)
+    if id_column is None or truth_column is None:
+        missing = "ids" if id_column is None else "true names"
+        called = " or ".join(name for name in (id_names if id_column is None else truth_names) if name)
+        fix = f"call it {called}"
+        raise FileError(f"has no column of {missing}", path, fix, argument="truth", value=path)
+    facts = list(matched(layout.fact_columns, source.kinds).items())
+    columns = list(dict.fromkeys([id_column, truth_column, *(column for _, column in facts)]))
+    names: dict[str, list[str]] = {}
+    values: dict[str, dict[str, str | None]] = {asked: {} for asked, _ in facts}
+    for part in source.read(columns, frozenset(), ROWS_AT_ONCE):
+        cells = {column: texts_of(part.column(column)) for column in columns if column != truth_column}
+        truths = part.column(truth_column).to_pylist()
+        for row, case in enumerate(cells[id_column].tolist()):
+            listed = names.setdefault(str(case), [])
+            listed += true_names(truths[row] if truths[row] is not None else [])
+            for asked, column in facts:
+                values[asked].setdefault(str(case), cells[column][row])
+    return TruthFile(dict(names), values)
+
+
+def _candidates_of(
+    rows: RankedRows, truth: TruthFile | None, prices: Mapping[str, float] | None, layout: ListLayout
+) -> Candidates:
+    """A model's lists, with what is true of them, and what they cost."""
+    ids = list(rows.ids)
+    truths = rows.truths if truth is None else truth.names
+    if truths is not None:
+        known = set(ids)
+        ids += [name for name in truths if name not in known]
+        is_true = hits_by_name(ids, rows.case, rows.names, rows.codes, truths)
+    elif rows.is_true is not None:
+        is_true = rows.is_true
+    else:
+        fix = "say which column tells (--hit), or which file has the true names (--truth)"
+        raise FileError("does not say what is true", rows.path, fix, argument="hit")
+    if rows.prices is not None and prices is not None:
+        fix = "use the column, or the price list"
+        raise FileError("has a column of prices, and --costs is given too", rows.path, fix, argument="price")
+    by_name = prices_of(rows.names, prices)
+    listed = rows.prices
+    if listed is None:
+        listed = by_name[rows.codes] if len(by_name) else np.ones(len(rows.codes))
+    table = LongTable(
+        tuple(ids), rows.case, tuple(rows.names), rows.codes, rows.values, listed, is_true, rows.has_probabilities
+    )
+    try:
+        return Candidates(**table.fields()).checked(by_price=layout.by_price)
+    except InputError as error:
+        raise error.within(rows.path) from None
+
+
+def _common_cases(
+    models: Sequence[RankedRows], truth: TruthFile | None, common_rows: bool
+) -> tuple[list[str], tuple[Done, ...]]:
+    """The cases on which models are compared, and what was left out.
+
+    Where a file of truths says which cases there are, those that a model does not list are empty lists.
+    """
+    if truth is not None:
+        done: tuple[Done, ...] = ()
+        for rows in models:
+            lacking = len(truth.names) - len(set(rows.ids) & truth.names.keys())
+            sentence = f"{counted(lacking, 'case')} of the truth that {rows.name} does not list counted as misses"
+            done += noted("cases not listed", lacking, sentence, rows.name)
+        return list(truth.names), done
+    everywhere = set(models[0].ids)
+    anywhere = set(models[0].ids)
+    for rows in models[1:]:
+        everywhere &= set(rows.ids)
+        anywhere |= set(rows.ids)
+    if len(everywhere) < len(anywhere) and not common_rows:
+        for rows in models:
+            lacking_ids = sorted(anywhere - set(rows.ids))
+            if lacking_ids:
+                problem = f"has no case {lacking_ids[0]!r}, which another file has"
+                fix = "use the cases that all have (--common-rows), or say with --truth which cases there are"
+                raise FileError(problem, rows.path, fix, argument="id", value=lacking_ids[0])
+    n_left_out = len(anywhere) - len(everywhere)
+    sentence = (
+        f"left out {counted(n_left_out, 'case')} that {'is' if n_left_out == 1 else 'are'} missing from a file"
+    )
+    return [name for name in models[0].ids if name in everywhere], noted("rows left out", n_left_out, sentence)
+
+
+def _true_names_of(
+    ids: Sequence[str], models: Sequence[RankedRows], lists: Mapping[str, Candidates], truth: TruthFile | None
+) -> list[list[str]]:
+    """The names that are true of each case: as a file says, or as the hits of all models do."""
+    said = truth.names if truth is not None else models[0].truths
+    if said is not None:
+        return [true_names(said.get(name, [])) for name in ids]
+    names: list[dict[str, None]] = [{} for _ in ids]
+    for candidates in lists.values():
+        hits = np.flatnonzero(candidates.is_true)
+        for case, code in zip(candidates.case[hits].tolist(), candidates.codes[hits].tolist(), strict=True):
+            names[case][candidates.names[code]] = None
+    return [list(listed) for listed in names]
+
+
+def _fact(
+    column: str, ids: Sequence[str], models: Sequence[RankedRows], truth: TruthFile | None
+) -> list[str | None]:
+    """What a column says of each case: of the file of truths, or of the first file that has it."""
+    if truth is not None and truth.facts.get(column):
+        return [truth.facts[column].get(name) for name in ids]
+    for rows in models:
+        for name, texts in rows.facts.items():
+            if matched([column], [name]):
+                by_id = dict(zip(rows.ids, texts, strict=True))
+                return [by_id.get(name) for name in ids]
+    raise InputError(f"no file has a column {column!r}", place="", value=column, fix="name one that a file has")

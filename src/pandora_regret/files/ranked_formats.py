@@ -1,0 +1,276 @@
+"""How ranked lists are written: JSON lines with a list per case, TREC runs and qrels, comments before a table."""
+
+from __future__ import annotations
+
+import atexit
+import gzip
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Literal, TypeAlias
+
+from pandora_regret.candidates.reading import Truth
+from pandora_regret.core.inputs import Done, Fields, noted
+from pandora_regret.files.source import FileError, head_of
+from pandora_regret.text import counted
+
+Kind: TypeAlias = Literal["order", "probability", "score"]
+
+LIST_KEYS = ("forecast", "ranking", "candidates", "predictions", "found_files")  # what a line calls its list
+OWN_KEYS = frozenset(LIST_KEYS) - {"forecast"}  # those that mean ranked lists, whatever else is asked
+NAME_KEYS = ("label", "name", "diagnosis", "candidate")  # what an element calls its candidate
+VALUE_KEYS: Mapping[str, Kind] = {"probability": "probability", "score": "score"}
+TRUTH_KEYS = ("truth", "y_true", "label", "target")
+ID_KEYS = ("id", "ids", "case", "case_id", "instance_id")
+COMMENT = re.compile(rb"[ \t]*[!#]")
+GZIP = b"\x1f\x8b"
+TREC_VALUES = {6: "a run", 4: "qrels"}  # on a line
+
+
+@dataclass(frozen=True)
+class ListRecord:
+    """The list of one case."""
+
+    id: str
+    names: Sequence[str]
+    values: Sequence[float]  # of each name, the highest first in a search
+    kind: Kind
+    prices: Sequence[float] = ()  # of each name, or none
+    truth: Truth | None = None
+    facts: Mapping[str, str | None] = field(default_factory=dict)  # other values of the line, as text
+
+
+def is_lists(path: str, key: str | None) -> bool:
+    """Whether a file holds JSON lines with a list each, as its first line tells.
+
+    Parameters
+    ----------
+    path
+        The file.
+    key
+        What its lists are called, where that is said.
+    """
+    head = _first_bytes(path)
+    line = head.lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")[0]
+    if not line.startswith(b"{"):
+        return False
+    try:
+        values = json.loads(line)
+    except ValueError:
+        return False
+    return _list_key(values, key) is not None
+
+
+def names_own_lists(path: str) -> bool:
+    """Whether a file's lines call their lists as only ranked lists are called: such need not be asked for."""
+    head = _first_bytes(path).lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")[0]
+    if not head.startswith(b"{"):
+        return False
+    try:
+        values = json.loads(head)
+    except ValueError:
+        return False
+    key = _list_key(values, None)
+    return key in OWN_KEYS or isinstance(_of_keys(values, TRUTH_KEYS), list)
+
+
+def _list_key(values: object, key: str | None) -> str | None:
+    """Which key of a line's object holds its list."""
+    if not isinstance(values, dict):
+        return None
+    for name in (key,) if key is not None else LIST_KEYS:
+        if isinstance(values.get(name), (list, dict)):
+            return name
+    return None
+
+
+def _first_bytes(path: str) -> bytes:
+    """The first bytes of a file, decompressed if that is gzip."""
+    head = head_of(path)
+    if not head.startswith(GZIP):
+        return head
+    with gzip.open(path) as file:
+        return file.read(1 << 16)
+
+
+def _lines(path: str) -> Iterator[tuple[int, str]]:
+    """The lines of a text file, numbered from 1; gzip is decompressed."""
+    opened = gzip.open if head_of(path).startswith(GZIP) else open
+    with opened(path, "rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeError:
+                raise FileError("is not UTF-8 text", path, "save it as UTF-8", f" line {number}") from None
+
+
+def read_list_records(path: str, id_key: str | None, list_key: str | None) -> list[ListRecord]:
+    """The lists of JSON lines, each with its id, its truth if it has one, and what else the line says."""
+    records: list[ListRecord] = []
+    for number, line in _lines(path):
+        if not line.strip():
+            continue
+        where = f" line {number}"
+        try:
+            values = json.loads(line)
+        except ValueError:
+            raise FileError("is no JSON object", path, "write one object per line", where) from None
+        key = _list_key(values, list_key)
+        if key is None:
+            named = list_key or ", ".join(LIST_KEYS)
+            raise FileError(f"has no list ({named})", path, "write a list on every line", where)
+        case = values.get(id_key) if id_key is not None else _of_keys(values, ID_KEYS)
+        if case is None:
+            if id_key is not None:
+                raise FileError(f"has no {id_key!r}", path, "give every line one", where)
+            case = len(records) + 1
+        names, numbers, kind, prices = _elements(values[key], path, where)
+        truth = _of_keys({name: value for name, value in values.items() if name != key}, TRUTH_KEYS)
+        facts = {name: str(value) for name, value in values.items() if isinstance(value, (str, int, float))}
+        records.append(ListRecord(str(case), names, numbers, kind, prices, _truth(truth, path, where), facts))
+    return records
+
+
+def _of_keys(values: Fields, keys: Sequence[str]) -> object:
+    """The value of the first of these keys that has one."""
+    for key in keys:
+        if values.get(key) is not None:
+            return values[key]
+    return None
+
+
+def _truth(value: object, path: str, where: str) -> Truth | None:
+    """What is true of a line: a name, or several."""
+    if value is None:
+        return None
+    if isinstance(value, (list, tuple)):
+        return [str(name) for name in value]
+    if isinstance(value, (str, int)):
+        return str(value)
+    raise FileError(f"has the truth {value!r:.40}", path, "write a name, or a list of names", where)
+
+
+def _elements(
+    listed: list[object] | Fields, path: str, where: str
+) -> tuple[list[str], list[float], Kind, list[float]]:
+    """Names, values, what these are, and prices of a list: names in order, values by name, or objects."""
+    if isinstance(listed, dict):
+        return list(listed), [_number(value, path, where) for value in listed.values()], "probability", []
+    if not any(isinstance(element, dict) for element in listed):
+        names = [str(name) for name in listed]
+        return names, [float(-place) for place in range(len(names))], "order", []
+    names = []
+    values: list[float] = []
+    prices: list[float] = []
+    kind: Kind = "order"
+    for place, element in enumerate(listed):
+        name = _of_keys(element, NAME_KEYS) if isinstance(element, dict) else None
+        if not isinstance(element, dict) or name is None:
+            fix = f"write objects with a {' or '.join(NAME_KEYS)}"
+            raise FileError(f"has the candidate {element!r:.40}", path, fix, where)
+        names.append(str(name))
+        kind = "order"
+        values.append(float(-place))
+        for key, meaning in VALUE_KEYS.items():
+            if element.get(key) is not None:
+                kind = meaning
+                values[-1] = _number(element[key], path, where)
+                break
+        if element.get("price") is not None:
+            prices.append(_number(element["price"], path, where))
+    return names, values, kind, prices
+
+
+def _number(value: object, path: str, where: str) -> float:
+    """A number of a list."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
+        raise FileError(f"holds the value {value!r:.40}", path, "write a number", where)
+    return float(value)
+
+
+def read_trec(path: str) -> list[ListRecord]:
+    """The lists of a TREC run: topic, Q0, document, rank, score and the run's name on each line."""
+    by_topic: dict[str, tuple[list[str], list[float]]] = {}
+    for number, line in _lines(path):
+        values = _trec_values(path, number, line, 6)
+        if values is None:
+            continue
+        topic, _, document, _, score, _ = values
+        names, scores = by_topic.setdefault(topic, ([], []))
+        names.append(document)
+        try:
+            scores.append(float(score))
+        except ValueError:
+            raise FileError(f"has the score {score!r}", path, "write a number", f" line {number}") from None
+    return [ListRecord(topic, names, scores, "score") for topic, (names, scores) in by_topic.items()]
+
+
+def read_qrels(path: str) -> dict[str, Truth]:
+    """The documents that are relevant to each topic: topic, iteration, document and relevance on each line."""
+    truths: dict[str, list[str]] = {}
+    for number, line in _lines(path):
+        values = _trec_values(path, number, line, 4)
+        if values is None:
+            continue
+        topic, _, document, relevance = values
+        documents = truths.setdefault(topic, [])
+        if relevance not in ("0", "-1"):
+            documents.append(document)
+    return dict(truths)
+
+
+def _trec_values(path: str, number: int, line: str, expected: int) -> list[str] | None:
+    """The values of a line, None of an empty one."""
+    values = line.split()
+    if not values:
+        return None
+    if len(values) != expected:
+        problem = f"has {len(values)} values, and {TREC_VALUES[expected]} has {expected}"
+        raise FileError(problem, path, "separate them by spaces, without a header", f" line {number}")
+    return values
+
+
+def without_comments(path: str) -> tuple[str, tuple[Done, ...]]:
+    """A file that holds a table without the lines that begin with ! or #; the same file where there are none.
+
+    The last of the lines before the table is its header, where that begins with # and has as many values as the
+    line that follows.
+    """
+    if not COMMENT.match(_first_bytes(path)):
+        return path, ()
+    kept: list[str] = []
+    skipped: list[str] = []
+    for _, line in _lines(path):
+        if not line.lstrip().startswith(("!", "#")):
+            if not kept and skipped and _is_header(skipped[-1], line):
+                kept.append(skipped.pop().lstrip().removeprefix("#"))
+            kept.append(line)
+        else:
+            skipped.append(line)
+    plain = os.path.join(_folder(), f"{len(os.listdir(_folder()))}-{os.path.basename(path).removesuffix('.gz')}")
+    with open(plain, "w", encoding="utf-8") as file:
+        file.writelines(kept)
+    return plain, noted(
+        "lines skipped", len(skipped), f"{counted(len(skipped), 'comment line')} of {path} skipped"
+    )
+
+
+def _is_header(comment: str, line: str) -> bool:
+    """Whether a line that begins with # names the columns of the next line."""
+    for separator in "\t,;":
+        if comment.count(separator) and comment.count(separator) == line.count(separator):
+            return comment.lstrip().startswith("#")
+    return False
+
+
+@cache
+def _folder() -> str:
+    """Where tables without comments are kept while the program runs."""
+    folder = tempfile.mkdtemp(prefix="pandora-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder

@@ -1,0 +1,204 @@
+"""Files of ranked lists: long tables, JSON lines, TREC runs, folders, and what is wrong with them."""
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from pandora_regret import InputError
+from pandora_regret.files import Layout, read_models_argument
+from pandora_regret.files.ranked import ListLayout, read_ranked, read_rows
+from pandora_regret.files.ranked_formats import names_own_lists
+
+LONG = """bug,method,score,lines,is_bug,site
+b2,f,0.5,10,1,east
+b2,g,0.5,20,0,east
+b1,f,0.1,1,1,west
+b1,g,0.3,2,0,west
+b1,h,0.2,3,1,west
+b3,f,1.0,5,0,east
+"""
+COLUMNS = {"id": "bug", "candidate": "method", "score": "score", "price": "lines", "hit": "is_bug"}
+LISTS = Path(__file__).parents[2].parent / "shared" / "data" / "lists" / "gpt4o_lists.tsv.gz"
+
+
+def ranked(*paths, prices=None, **layout):
+    return read_ranked(read_models_argument([str(path) for path in paths], Layout()), ListLayout(**layout), prices)
+
+
+def costs_of(read, name="a", miss=500.0, until="first"):
+    costs = read.models[name].costs(miss, until)
+    return dict(zip(read.ids, costs.tolist(), strict=True))
+
+
+EXPECTED = {"b2": 20.0, "b1": 5.0, "b3": 505.0}
+
+
+def test_a_long_table_is_read_from_every_format(tmp_path):
+    text = tmp_path / "a.csv"
+    text.write_text(LONG)
+    table = pa.csv.read_csv(text)
+    pa.parquet.write_table(table, tmp_path / "b.parquet")
+    (tmp_path / "c.tsv").write_text(LONG.replace(",", "\t"))
+    (tmp_path / "d.jsonl").write_text("\n".join(map(json.dumps, table.to_pylist())))
+    (tmp_path / "e.csv.gz").write_bytes(gzip.compress(LONG.encode()))
+    for path in sorted(tmp_path.iterdir()):
+        read = ranked(path, **COLUMNS)
+        assert costs_of(read, path.name[0]) == EXPECTED
+
+
+def test_facts_of_cases_come_along(tmp_path):
+    (tmp_path / "a.csv").write_text(LONG)
+    read = ranked(tmp_path / "a.csv", **COLUMNS, by=("site",), group="bug")
+    assert read.facts == {"site": ["east", "west", "east"], "bug": ["b2", "b1", "b3"]}
+    assert read.truths == [["f"], ["f", "h"], []]
+
+
+def test_columns_are_found_by_their_usual_names(tmp_path):
+    (tmp_path / "a.csv").write_text("id,candidate,rank,hit\n1,x,2,1\n1,y,1,0\n")
+    assert costs_of(ranked(tmp_path / "a.csv")) == {"1": 2.0}
+
+
+def test_two_orders_have_to_be_told_apart(tmp_path):
+    (tmp_path / "a.csv").write_text("id,candidate,rank,score,hit\n1,x,2,0.5,1\n1,y,1,0.6,0\n")
+    with pytest.raises(InputError) as caught:
+        ranked(tmp_path / "a.csv")
+    assert caught.value.argument == "rank"
+    assert costs_of(ranked(tmp_path / "a.csv", score="score")) == {"1": 2.0}
+
+
+def test_a_row_without_a_candidate_is_an_empty_list(tmp_path):
+    (tmp_path / "a.csv").write_text("id,candidate,rank,hit\n1,x,1,1\n2,,,\n")
+    read = ranked(tmp_path / "a.csv")
+    assert costs_of(read) == {"1": 1.0, "2": 500.0}
+    assert [(change.what, change.count) for change in read.done] == [("empty lists", 1)]
+
+
+def test_candidates_named_twice_are_counted(tmp_path):
+    (tmp_path / "a.csv").write_text("id,candidate,rank,hit\n1,x,1,0\n1,x,2,0\n1,y,3,1\n")
+    read = ranked(tmp_path / "a.csv")
+    assert costs_of(read) == {"1": 2.0}
+    assert [(change.what, change.count) for change in read.done] == [("candidates named twice", 1)]
+
+
+def test_prices_by_name_have_a_default(tmp_path):
+    (tmp_path / "a.csv").write_text("id,candidate,rank,hit\n1,x,1,0\n1,y,2,1\n")
+    assert costs_of(ranked(tmp_path / "a.csv", prices={"x": 3.0, "other": 20.0})) == {"1": 23.0}
+
+
+def test_a_leaderboard_without_names_of_candidates(tmp_path):
+    rows = "algorithm,datapack,rank,hit\nA,p1,1,0\nA,p1,2,1\nB,p1,1,1\nB,p2,1,0\nA,p2,1,0\n"
+    (tmp_path / "board.csv").write_text(rows)
+    read = ranked(tmp_path / "board.csv", id="datapack", model="algorithm")
+    assert costs_of(read, "A", miss=10.0) == {"p1": 2.0, "p2": 11.0}
+    assert costs_of(read, "B", miss=10.0) == {"p1": 1.0, "p2": 11.0}
+
+
+@pytest.mark.parametrize("key", ["forecast", "ranking", "candidates", "predictions", "found_files"])
+def test_lists_in_json_lines(tmp_path, key):
+    lines = [
+        {"id": "a", key: ["x", "y", "z"], "truth": ["z", "Y"], "repo": "one"},
+        {"id": "b", key: [], "truth": "x", "repo": "two"},
+    ]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    read = ranked(tmp_path / "a.jsonl", by=("repo",))
+    assert costs_of(read, miss=9.0) == {"a": 2.0, "b": 9.0}
+    assert costs_of(read, miss=9.0, until="all") == {"a": 3.0, "b": 9.0}
+    assert read.facts == {"repo": ["one", "two"]}
+    assert names_own_lists(str(tmp_path / "a.jsonl"))
+
+
+@pytest.mark.parametrize("called", ["label", "name", "diagnosis", "candidate"])
+@pytest.mark.parametrize(("key", "is_probability"), [("probability", True), ("score", False)])
+def test_elements_of_lists_may_be_objects(tmp_path, called, key, is_probability):
+    line = {"id": 1, "ranking": [{called: "x", key: 0.2}, {called: "y", key: 0.7}], "truth": "x"}
+    (tmp_path / "a.jsonl").write_text(json.dumps(line))
+    read = ranked(tmp_path / "a.jsonl")
+    assert read.models["a"].has_probabilities == is_probability
+    assert costs_of(read, miss=9.0) == {"1": 2.0}
+
+
+def test_the_truth_in_a_file_of_its_own(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"instance_id": "i1", "found_files": ["a.py", "b.py"]}')
+    (tmp_path / "truth.csv").write_text("instance_id,truth,repo\ni1,B.py,r\ni1,c.py,r\ni2,d.py,s\n")
+    read = ranked(tmp_path / "a.jsonl", id="instance_id", truth=str(tmp_path / "truth.csv"), by=("repo",))
+    assert costs_of(read, miss=7.0) == {"i1": 2.0, "i2": 7.0}
+    assert read.truths == [["B.py", "c.py"], ["d.py"]]
+    assert read.facts == {"repo": ["r", "s"]}
+    assert [change.what for change in read.done] == ["cases not listed", "empty lists"]
+
+
+def test_a_folder_with_a_file_per_case(tmp_path):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "p1.tsv").write_text("rank\tdisease\thit\n1\tx\tfalse\n2\ty\ttrue\n")
+    (folder / "p2.tsv").write_text("rank\tdisease\thit\n1\tx\tfalse\n")
+    read = ranked(folder, id="FILE", candidate="disease")
+    assert costs_of(read, "model", miss=5.0) == {"p1": 2.0, "p2": 6.0}
+    with pytest.raises(InputError) as caught:
+        ranked(folder, candidate="disease")
+    assert caught.value.argument == "id"
+
+
+@pytest.mark.parametrize("header", ["rank\tdisease\thit", "#rank\tdisease\thit"])
+def test_lines_of_comments_are_skipped_and_counted(tmp_path, header):
+    (tmp_path / "a.tsv").write_text(f"! LIRICAL\n! sample: x\nid\t{header.lstrip('#')}\nc\t1\ty\t1\n")
+    if header.startswith("#"):
+        (tmp_path / "a.tsv").write_text("! LIRICAL\n! sample: x\n#id\trank\tdisease\thit\nc\t1\ty\t1\n")
+    read = ranked(tmp_path / "a.tsv", candidate="disease")
+    assert costs_of(read) == {"c": 1.0}
+    assert [(change.what, change.count) for change in read.done if change.what == "lines skipped"] == [
+        ("lines skipped", 2)
+    ]
+
+
+def test_trec_runs_with_qrels(tmp_path):
+    (tmp_path / "run.txt").write_text("q1 Q0 d1 1 9.5 me\nq1 Q0 d2 2 9.5 me\nq2 Q0 d3 1 1 me\n")
+    (tmp_path / "qrels.txt").write_text("q1 0 d2 1\nq1 0 d1 0\nq2 0 d9 2\nq3 0 d1 1\n")
+    read = ranked(tmp_path / "run.txt", format="trec", truth=str(tmp_path / "qrels.txt"))
+    assert costs_of(read, "run.txt", miss=4.0) == {"q1": 1.5, "q2": 5.0, "q3": 4.0}
+
+
+def test_models_must_have_the_same_cases(tmp_path):
+    (tmp_path / "a.csv").write_text("id,candidate,hit\n1,x,1\n2,x,1\n")
+    (tmp_path / "b.csv").write_text("id,candidate,hit\n2,x,0\n")
+    with pytest.raises(InputError) as caught:
+        ranked(tmp_path / "a.csv", tmp_path / "b.csv")
+    assert (caught.value.argument, caught.value.value) == ("id", "1")
+    read = ranked(tmp_path / "a.csv", tmp_path / "b.csv", common_rows=True)
+    assert read.ids == ("2",)
+    assert [(change.what, change.count) for change in read.done] == [("rows left out", 1)]
+
+
+@pytest.mark.parametrize(
+    ("text", "argument"),
+    [
+        ("id,candidate,score,hit\n1,x,oops,1\n", "score"),
+        ("id,candidate,hit\n1,x,maybe\n", "hit"),
+        ("id,candidate,hit\n,x,1\n", "id"),
+        ("id,candidate,price,hit\n1,x,-3,1\n", "price"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_row(tmp_path, text, argument):
+    (tmp_path / "a.csv").write_text(text)
+    with pytest.raises(InputError) as caught:
+        read_rows(str(tmp_path / "a.csv"), ListLayout())
+    assert (caught.value.argument, caught.value.row) == (argument, 0)
+
+
+@pytest.mark.skipif(not LISTS.exists(), reason="the lists of gpt-4o are not on this machine")
+def test_rare_diseases_are_read_as_they_are():
+    columns = {"id": "case", "candidate": "candidate", "rank": "rank", "hit": "is_correct"}
+    read = ranked(LISTS, **columns)
+    (candidates,) = read.models.values()
+    places = candidates.places()
+    assert candidates.n_cases == 6687
+    assert places.found.sum() == 2359
+    assert round(100 * places.found.mean()) == 35
+    assert candidates.n_repeated == 611
+    assert int((candidates.n_true > 1).sum()) == 157  # 270 before names that come twice are counted once
+    assert np.isfinite(candidates.costs(miss=50.0)).all()
