@@ -23,19 +23,17 @@ def sparse():
 
 def test_a_difference_that_a_few_cases_carry_is_not_settled(sparse):
     gap = sparse.differences[0]
-    assert gap.warning == "3 of 60 cases make up 100 % of the difference: do not trust this interval"
+    assert gap.warning.startswith("3 of 60 cases")
+    assert "100 %" in gap.warning
     assert sparse.verdict.kind == "undecided"
-    assert sparse.headline[1] == "3 of 60 cases make up 100 % of the difference."
+    assert sparse.headline[1].removesuffix(".") in gap.warning
     assert any(gap.warning in note for note in sparse.notes)
 
 
 def test_models_that_cost_the_same_in_every_case_are_not_shown_to_be_equal():
     truth = np.arange(CASES) % 3
     gap = compare(truth, {"a": certain(truth), "b": certain(truth)}).differences[0]
-    assert (
-        gap.warning
-        == "the difference is zero in all 60 cases, which says little about others: do not trust this interval"
-    )
+    assert "zero in all 60" in gap.warning
 
 
 def same(cases, bootstrap=0):
@@ -47,9 +45,7 @@ def same(cases, bootstrap=0):
 @pytest.mark.parametrize("bootstrap", [0, 100])
 def test_a_difference_without_spread_is_settled_only_if_other_cases_could_not_make_up_for_it(bootstrap):
     few, many = same(8, bootstrap), same(200, bootstrap)
-    assert few.differences[0].warning == (
-        "all 8 cases differ by the same amount, which says little about others: do not trust this interval"
-    )
+    assert few.differences[0].warning.startswith("all 8 cases")
     assert few.verdict.kind == "undecided"
     assert many.differences[0].warning is None
     assert many.verdict.kind == "deploy"
@@ -71,7 +67,6 @@ def test_a_class_that_is_rare_and_very_dear_is_warned_of_whether_it_occurs_or_no
     truth = np.where(np.arange(CASES) < times, 2, np.arange(CASES) % 2)
     found = compare(truth, {"a": certain(np.arange(CASES) % 2)}, costs=[1.0, 1.0, 500.0], currency="USD")
     warning = found.best.scores["expected_cost"].warning
-    assert warning.endswith("do not trust this interval")
     assert ("never occurs" in warning) == (times == 0)
     assert any(warning in note for note in found.notes)
 

@@ -3,10 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refused
 from simulated_models import simulated, softmax
 
-from pandora_regret import InputError, compare
+from pandora_regret import compare
 from pandora_regret.core.scores import expected_search_cost
+from pandora_regret.text.amounts import money
 
 ROWS = 900
 PRICES = [90.0, 60.0, 30.0]
@@ -47,8 +49,10 @@ def test_a_planted_failure_is_flagged_in_its_group_alone_and_named_in_the_verdic
     truth, models, site = planted
     result = compared(truth, models, {"site": site})
     (flag,) = flags(result)
-    assert flag.startswith("Where site is East, forest costs $1")
-    assert "times what it costs elsewhere" in flag
+    assert flag.startswith("Where site is East")
+    forest = next(model for model in group(result, "East").models if model.name == "forest")
+    assert money(forest.cost.value, "USD") in flag
+    assert f"{forest.cost.value / (forest.cost.value - forest.against_rest.value):.1f} times" in flag
     assert group(result, "East").flags == (flag,)
     assert flag in result.headline
     assert flag == result.verdict.sentences[-1]
@@ -59,8 +63,9 @@ def test_of_several_findings_the_verdict_names_one_and_counts_the_others(planted
     truth, models, site = planted
     result = compared(truth, models, {"site": site, "place": site})
     first, second = flags(result)
-    assert result.verdict.sentences[-1] == f"{first} 1 more finding by group."
-    assert second.startswith("Where place is East, forest costs")
+    assert result.verdict.sentences[-1].startswith(first)
+    assert "1 more" in result.verdict.sentences[-1].removeprefix(first)
+    assert second.startswith("Where place is East")
 
 
 def test_without_the_failure_nothing_is_flagged():
@@ -94,7 +99,7 @@ def test_numbers_of_a_group_are_those_of_its_cases_alone(planted):
 def test_a_single_model_is_held_against_its_own_forecasts(planted):
     truth, models, site = planted
     (flag,) = flags(compared(truth, {"forest": models["forest"]}, {"site": site}))
-    assert flag.startswith("Where site is East, forest costs")
+    assert flag.startswith("Where site is East")
     assert "it predicted $" in flag
 
 
@@ -107,7 +112,7 @@ def test_cases_that_are_dearer_for_every_model_are_not_blamed_on_one():
     models = {name: softmax(signal + 0.3 * rng.normal(size=(n, 3))) for name in ("net", "forest", "vendor")}
     found = flags(compared(truth, models, {"site": site}))
     (about_east,) = (flag for flag in found if "Where site is East" in flag)
-    assert "every model costs more than elsewhere" in about_east
+    assert "every model" in about_east
 
 
 def test_another_winner_in_a_group_is_flagged():
@@ -117,7 +122,7 @@ def test_another_winner_in_a_group_is_flagged():
     mixed = {"net": np.where(east[:, None], forest, net), "forest": np.where(east[:, None], net, forest)}
     in_east = group(compared(truth, mixed, {"site": np.where(east, "East", "West")}), "East")
     assert in_east.leader == "forest"
-    assert any(flag.startswith("Where site is East, forest is cheaper than net: $") for flag in in_east.flags)
+    assert any("forest is cheaper than net" in flag for flag in in_east.flags)
 
 
 def test_an_order_that_one_group_settles_against_most_cases_is_flagged():
@@ -131,8 +136,9 @@ def test_an_order_that_one_group_settles_against_most_cases_is_flagged():
     result = compared(truth, mixed, {"site": sites(2000)})
     assert result.best.name == "net"
     (flag,) = result.by[0].flags
-    assert flag.startswith("forest is cheaper than net on 7")
-    assert flag.endswith("(North and South); that net is cheaper on all of them is due to East.")
+    assert flag.startswith("forest is cheaper")
+    assert "North and South" in flag
+    assert flag.endswith("East.")
 
 
 def flags_of_nothing(seed, units, rows_each):
@@ -164,7 +170,7 @@ def test_a_group_whose_cases_are_all_alike_says_little_of_others():
     assert found.flags == ()
     assert all(model.cost.value > result.best.cost and model.p_rest > 0.01 for model in found.models)
     assert found.models[1].p_holm is None
-    assert found.models[1].against_leader.warning.startswith("all 30 cases differ by the same amount")
+    assert found.models[1].against_leader.warning.startswith("all 30 cases")
     assert group(result, "West").models[1].p_holm is not None
 
 
@@ -234,22 +240,21 @@ def test_columns_are_crossed_on_request(planted):
     result = compared(truth, models, {"site*sex": (site, sex)})
     assert result.by[0].column == "site*sex"
     assert {each.name for each in result.by[0].groups} == {f"{a}, {b}" for a in set(site) for b in "FM"}
-    assert any(flag.startswith("Where site is East and sex is F, forest costs") for flag in flags(result))
+    assert any("site is East and sex is F" in flag for flag in flags(result))
 
 
 @pytest.mark.parametrize(
-    ("by", "words"),
+    ("by", "fields", "words"),
     [
-        ({"site": [1, 2]}, "by['site'] has shape (2,): pass one value per case, shape (9,)."),
-        ({"site*sex": [1] * 9}, "by['site*sex'] needs 2 columns: pass a tuple of them."),
-        ({"age:1": [1] * 9}, "by is 'age:1': ask for 2 to 100 bins; a single edge is written such as 1|."),
-        ({"age:9|3": [1] * 9}, "by is 'age:9|3': write rising numbers between bars, such as age:18|65."),
-        ({"age:3": ["x"] * 9}, "column 'age' holds 'x': only numbers can be binned: name the column alone."),
-        ({"*": [1] * 9}, "by is '*': write a column, such as site, age:10 or site*sex."),
+        ({"site": [1, 2]}, {"argument": "by['site']", "value": (2,)}, "(9,)"),
+        ({"site*sex": [1] * 9}, {"argument": "by", "place": "by['site*sex']"}, "2 columns"),
+        ({"age:1": [1] * 9}, {"argument": "by", "value": "age:1"}, "2 to 100"),
+        ({"age:9|3": [1] * 9}, {"argument": "by", "value": "age:9|3"}, "rising"),
+        ({"age:3": ["x"] * 9}, {"value": "x"}, "'age'"),
+        ({"*": [1] * 9}, {"argument": "by", "value": "*"}, "site*sex"),
     ],
 )
-def test_what_cannot_be_grouped_is_said(by, words):
+def test_what_cannot_be_grouped_is_said(by, fields, words):
     truth, models = simulated(9)
-    with pytest.raises(InputError) as error:
+    with refused(**fields, says=words):
         compare(truth, models, by=by)
-    assert str(error.value) == words

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refused
 from scipy.stats import ttest_1samp
 from simulated_models import calibrated, sharpened
 
@@ -29,16 +30,20 @@ def test_a_model_is_deployed_only_if_it_is_told_apart_from_every_other():
     open_ = compared(truth, models | {"twin": calibrated(truth, 2.0, 3)}).verdict
     assert open_.kind == "undecided"
     assert {open_.leader, *open_.undecided} == {"sharp", "twin"}
-    assert open_.sentences[0] == f"Not settled: {open_.leader} and {open_.undecided[0]} cannot be told apart yet."
-    assert "vague costs more." in open_.sentences
+    assert f"{open_.leader} and {open_.undecided[0]}" in open_.sentences[0]
+    assert any(sentence.startswith("vague") for sentence in open_.sentences)
 
 
 def test_the_model_that_other_metrics_would_choose_is_named_with_its_price():
     truth = truth_of(400)
     careful, bold = (np.where(np.eye(3)[truth] > 0, sure, (1 - sure) / 2) for sure in (0.42, 0.9998))
     bold[::10] = np.roll(bold[::10], 1, axis=1)  # it is right nine times in ten, and then certain
-    [sentence] = compared(truth, {"careful": careful, "bold": bold}, recalibrate=None).disagreements
-    assert sentence.startswith("Against careful, which log loss, accuracy and macro-F1 would choose, bold saves $")
+    found = compared(truth, {"careful": careful, "bold": bold}, recalibrate=None)
+    [sentence] = found.disagreements
+    assert found.best.name == "bold"
+    assert sentence.startswith("Against careful,")
+    for metric in ("log loss", "accuracy", "macro-F1", "bold saves $"):
+        assert metric in sentence
 
 
 def nearly_alike(truth, spread, names="abcd"):
@@ -67,8 +72,8 @@ class TestLevel:
         decision = compared(truth, nearly_alike(truth, 0.01, "ab") | {"vague": calibrated(truth, 1.0, 2)}).verdict
         (twin,) = decision.level
         assert (decision.kind, decision.undecided) == ("deploy", ())
-        assert decision.sentences[1] == f"{twin} is level with it for practical purposes."
-        assert decision.sentences[2].startswith("The next, vague, costs $")
+        assert decision.sentences[1].startswith(f"{twin} is level")
+        assert "vague" in decision.sentences[2]
 
     def test_the_margin_is_an_amount_or_a_share_of_the_lowest_cost(self):
         truth = truth_of(3000)
@@ -85,7 +90,7 @@ class TestLevel:
 
     @pytest.mark.parametrize("worth", ["much", -1, "-1%", float("nan"), None, float("inf")])
     def test_what_is_no_margin_is_refused(self, worth):
-        with pytest.raises(InputError, match="an amount in the unit of costs"):
+        with refused(argument="worth", value=worth):
             compared(truth_of(30), nearly_alike(truth_of(30), 0.1), worth=worth)
 
     @pytest.mark.parametrize(("cases", "kind"), [(299, "undecided"), (301, "level")])
@@ -137,9 +142,9 @@ class TestRecalibration:
         decision, cost = result.verdict, {model.name: model.recalibrated.cost.value for model in result.models}
         assert result.best.name == "deepnet"
         assert (decision.kind, decision.leader, decision.recalibrated) == ("deploy", "vendorA", True)
-        assert decision.sentences[0].endswith(f": its search then costs ${cost['vendorA']:.0f} per case.")
-        assert decision.sentences[1].startswith("The runner-up, deepnet, costs $")
-        assert sum("recalibrated: as they are, deepnet is ahead ($" in each for each in decision.sentences) == 1
+        assert f"${cost['vendorA']:.0f}" in decision.sentences[0]
+        assert "deepnet" in decision.sentences[1]
+        assert sum("deepnet is ahead" in sentence for sentence in decision.sentences) == 1
         gaps = {model.name: model.recalibrated.against_best.value for model in result.models}
         assert gaps == pytest.approx({name: each - cost["vendorA"] for name, each in cost.items()})
         rows = [model.cost.value for group in result.by[0].groups for model in group.models]
@@ -200,8 +205,7 @@ def test_prices_as_stated_stand_beside_uncertain_ones_and_a_flip_is_said():
         known = expected_search_cost(truth, models[model.name], costs=costs, prior=Fixed())
         assert model.at_stated_prices.value == pytest.approx(known)
         assert model.at_stated_prices == model.scores["realised_cost"]
-    said = "If prices are exactly as stated, bold is the cheapest: $"
-    assert any(sentence.startswith(said) for sentence in found.verdict.sentences)
+    assert any("exactly as stated, bold" in sentence for sentence in found.verdict.sentences)
     assert not any("exactly as stated" in sentence for sentence in certain.verdict.sentences)
 
 
@@ -213,7 +217,9 @@ def test_models_that_were_scored_against_another_truth_get_no_verdict():
         for name, seen in (("a", truth), ("b", truth), ("c", other))
     }
     decision = compare(None, models, costs=PRICES).verdict
-    assert decision.sentences == ("No verdict: the truth is not the same for c as for the other models.",)
+    [sentence] = decision.sentences
+    assert "No verdict" in sentence
+    assert " for c " in sentence
     assert (decision.kind, decision.stake) == ("undecided", None)
 
 
