@@ -18,8 +18,8 @@ from pandora_regret.calibrate.maps import (
     log_probabilities,
     one_factor,
     out_of_fold_inverse_temperatures,
+    pick_rows,
     search_inverse_temperature,
-    some_of,
 )
 from pandora_regret.calibrate.recalibration import deal
 from pandora_regret.core.inputs import read_forecast
@@ -92,7 +92,7 @@ def test_each_fold_gets_the_temperature_of_the_other_folds(n_rows, power):
     fold = deal(some.truth, 10)
     inverse = out_of_fold_inverse_temperatures(some, fold)
     for number in range(10):
-        alone = best_inverse_temperature(some_of(some, np.flatnonzero(fold != number)))
+        alone = best_inverse_temperature(pick_rows(some, np.flatnonzero(fold != number)))
         np.testing.assert_allclose(inverse[fold == number], alone, rtol=2e-5)
 
 

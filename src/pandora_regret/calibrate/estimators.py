@@ -7,12 +7,12 @@ zero counts as half the smallest positive one seen in `fit`, since no scaling co
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import PredefinedSplit, check_cv
@@ -35,21 +35,24 @@ from pandora_regret.calibrate.maps import (
     TOLERANCE,
     Map,
     Penalties,
-    adjusted,
-    adjusted_frequencies,
+    adjust_to_frequencies,
+    find_frequencies,
     fitted_map,
     log_probabilities,
     probabilities_of,
+    probability_table,
     read_objective,
-    table_of,
 )
 from pandora_regret.calibrate.recalibration import deal, read_groups
 from pandora_regret.core.inputs import (
+    ByClass,
     Fields,
     FloatArray,
     Forecast,
     InputError,
     IntArray,
+    Labels,
+    Table,
     by_name,
     check_named,
     check_row_order,
@@ -66,84 +69,129 @@ from pandora_regret.core.inputs import (
 from pandora_regret.core.priors import Prior
 from pandora_regret.core.scores import priced
 
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+Weights: TypeAlias = ArrayLike | None
+
 FLOATS = (np.float64, np.float32, np.float16)
 
 
-class NamesLikeliest(ClassifierMixin):  # type: ignore[misc]
+class Classifier(Protocol):
+    """What is used of a scikit-learn classifier, beside `predict_proba` or `decision_function`."""
+
+    classes_: ArrayLike
+    n_features_in_: int
+
+    def fit(self, X: Table, y: ArrayLike, **params: object) -> Self:
+        """Learn from rows and their classes."""
+
+
+class Splitter(Protocol):
+    """What is used of a scikit-learn splitter."""
+
+    def split(self, X: Table, y: ArrayLike, groups: ArrayLike | None) -> Iterable[tuple[IntArray, IntArray]]:
+        """The rows to train on and those to test, fold by fold."""
+
+
+class LikeliestClass(ClassifierMixin):  # type: ignore[misc]
     """A classifier that predicts what its forecasts say."""
 
-    def predict(self, X: Any) -> Any:
+    classes_: NDArray[np.generic]
+
+    def predict_proba(self, X: Table) -> FloatArray:
+        """Recalibrated forecasts, (N, K)."""
+        raise NotImplementedError
+
+    def predict(self, X: Table) -> NDArray[np.generic]:
         """The most likely class of each row, after recalibration."""
-        proba = self.predict_proba(X)
-        return self.classes_[np.argmax(proba, axis=1)]
+        return np.asarray(self.classes_[np.argmax(self.predict_proba(X), axis=1)])
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class ReadsForecasts(NamesLikeliest, BaseEstimator):  # type: ignore[misc]
+class ForecastReader(LikeliestClass, BaseEstimator):  # type: ignore[misc]
     """A classifier whose features are another one's forecasts."""
 
     logits: bool = False
-    labels: Any = None
+    labels: ArrayLike | None = None
     normalise: bool = False
 
-    def _labelled(self, X: Any, y: Any, sample_weight: Any) -> Forecast:
-        """Forecasts and their truth, to fit on; says what the columns stand for."""
+    def _read_labelled(self, X: Table, y: Labels, sample_weight: Weights) -> Forecast:
+        """Forecasts and their truth, to fit on; finds out what the columns stand for."""
         check_row_order(X=X, y=y, sample_weight=sample_weight)
-        labels = self.labels
-        shape = read_array(y, "y").shape
-        options: Fields = {"dtype": FLOATS, "ensure_all_finite": False, "ensure_min_features": 2}
+        labels = None if self.labels is None else read_labels(self.labels)
         if is_frame(X):
-            listed, labels = read_columns(X, None if labels is None else read_labels(labels), "X")
+            listed, labels = read_columns(X, labels, "X")
             X = np.stack(listed, axis=1)
-        if len(shape) == 2 and shape[1] > 1:  # how true each class is, of which frames say the name
-            X = validate_data(self, X, **options)
-            labels = read_columns(y, None, "y")[1] if labels is None and is_frame(y) else labels
-            self._columns: Sequence[Any] = list(range(X.shape[1]) if labels is None else read_labels(labels))
-            self._order = None
+        shape = read_array(y, "y").shape
+        has_votes = len(shape) == 2 and shape[1] > 1
+        table, truth = self._validated(X, None if has_votes else y)
+        n_columns = table.shape[1]
+        if has_votes:
+            if labels is None and is_frame(y):
+                labels = read_columns(y, None, "y")[1]
+            self._columns: Sequence[object] = list(range(n_columns)) if labels is None else labels
+            self._order: IntArray | None = None
         else:
-            X, y = validate_data(self, X, y, **options)
-            check_labels(y)
-            self._columns, self._order = columns(y, X.shape[1], labels)
-        names = self._columns if self._order is None else np.argsort(self._order).tolist()
-        self.classes_ = np.asarray(self._columns if self._order is None else range(len(names)))
-        return with_truth(self._read(X, sample_weight), y, names)
+            check_labels(truth)
+            self._columns, self._order = columns_of(truth, n_columns, labels)
+            y = truth
+        if self._order is None:
+            names = self._columns
+            self.classes_ = np.asarray(names)
+        else:  # labels are scikit-learn's numbers of names
+            names = np.argsort(self._order).tolist()
+            self.classes_ = np.arange(n_columns)
+        return with_truth(self._read(table, sample_weight), y, names)
 
-    def _unlabelled(self, X: Any, sample_weight: Any = None) -> Forecast:
+    def _validated(self, X: Table, y: Labels | None) -> tuple[NDArray[np.floating], NDArray[np.generic]]:
+        """Features and labels as scikit-learn checks them; without labels there are none."""
+        options: Fields = {"dtype": FLOATS, "ensure_all_finite": False, "ensure_min_features": 2}
+        if y is None:
+            return validate_data(self, X, **options), np.empty(0)
+        table, truth = validate_data(self, X, y, **options)
+        return table, truth
+
+    def _read_unlabelled(self, X: Table, sample_weight: Weights = None) -> Forecast:
         """Forecasts without a truth, (N, K), to recalibrate."""
         check_is_fitted(self)
         if is_frame(X):
             X = np.stack(read_columns(X, self._columns, "X")[0], axis=1)
-        X = validate_data(self, X, dtype=FLOATS, ensure_all_finite=False, reset=False)
-        return self._read(X, sample_weight)
+        table = validate_data(self, X, dtype=FLOATS, ensure_all_finite=False, reset=False)
+        return self._read(table, sample_weight)
 
     def _in_class_order(self, table: FloatArray) -> FloatArray:
         """Recalibrated forecasts in the order of `classes_`, which are the columns unless labels came encoded."""
         return table if self._order is None else np.ascontiguousarray(table[:, self._order])
 
-    def _read(self, X: NDArray[Any], sample_weight: Any) -> Forecast:
+    def _read(self, table: NDArray[np.floating], sample_weight: Weights) -> Forecast:
         weights = None if sample_weight is None else np.asarray(sample_weight)
-        return read_probabilities(X, self._columns, weights, self.logits, self.normalise, name="X")
+        return read_probabilities(table, self._columns, weights, self.logits, self.normalise, name="X")
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
+    def __sklearn_tags__(self) -> Tags:
+        tags: Tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # whatever the features say, it only scales them
         return tags
 
 
-class Scaling(ReadsForecasts):
+class Scaling(ForecastReader):
     """A linear map of log-probabilities, fitted to labels."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def fit(self, X: Table, y: Labels, sample_weight: Weights = None) -> Self:
         """Fit the map to forecasts X, (N, K), and the true classes y, as in `pandora_regret`."""
-        rows, self._level = log_probabilities(self._labelled(X, y, sample_weight))
+        rows, self._level = log_probabilities(self._read_labelled(X, y, sample_weight))
         fitted = self._fitted_map(rows)
         self.factors_ = fitted.factors
         self.shifts_ = fitted.shifts
         return self
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def _fitted_map(self, rows: Forecast) -> Map:
+        """The map of a method, fitted to log-probabilities."""
+        raise NotImplementedError
+
+    def predict_proba(self, X: Table) -> FloatArray:
         """The recalibrated forecasts, (N, K)."""
-        rows, _ = log_probabilities(self._unlabelled(X), self._level)
+        rows, _ = log_probabilities(self._read_unlabelled(X), self._level)
         return self._in_class_order(probabilities_of(Map(self.factors_, self.shifts_)(rows.values.T)))
 
 
@@ -202,15 +250,16 @@ class TemperatureScaling(Scaling):
 
     objective: str = "log_loss"
     prior: Prior | None = None
-    costs: Any = None
+    costs: ByClass | None = None
 
     def _fitted_map(self, rows: Forecast) -> Map:
         if self.labels is None:
             check_named(rows.labels, self.costs)
-        prior: Prior | None = None
         if read_objective(self.objective, "temperature") == "search":
-            prior, rows = priced(rows, self.prior, self.costs)
-        fitted = fitted_map("temperature", rows, prior=prior)
+            prior, priced_rows = priced(rows, self.prior, self.costs)
+            fitted = fitted_map("temperature", priced_rows, prior=prior)
+        else:
+            fitted = fitted_map("temperature", rows)
         self.temperature_ = 1 / float(fitted.factors[0])
         return fitted
 
@@ -290,12 +339,16 @@ class MatrixScaling(Scaling):
     diagonal: float = DEFAULT_PENALTIES.diagonal
 
     def _fitted_map(self, rows: Forecast) -> Map:
-        strengths = (read_positive(getattr(self, name), name) for name in Penalties._fields)
-        return fitted_map("matrix", rows, Penalties(*strengths))
+        penalties = Penalties(
+            diagonal=read_positive(self.diagonal, "diagonal"),
+            off_diagonal=read_positive(self.off_diagonal, "off_diagonal"),
+            intercept=read_positive(self.intercept, "intercept"),
+        )
+        return fitted_map("matrix", rows, penalties)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class PriorShift(ReadsForecasts):
+class PriorShift(ForecastReader):
     """Forecasts made where classes had some frequencies, adjusted to where they have others.
 
     `fit` counts the labels of the data that the classifier was trained on, or of data like it. `adapt` looks at
@@ -330,13 +383,13 @@ class PriorShift(ReadsForecasts):
     array([[0.1, 0.9]])
     """
 
-    target_prior: Any = None
+    target_prior: ByClass | None = None
     tolerance: float = TOLERANCE
     max_rounds: int = MOST_ROUNDS
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PriorShift:
+    def fit(self, X: Table, y: Labels, sample_weight: Weights = None) -> Self:
         """Count the true classes y, as in `pandora_regret`, of data as in training, with forecasts X, (N, K)."""
-        forecast = self._labelled(X, y, sample_weight).check()
+        forecast = self._read_labelled(X, y, sample_weight).check()
         counts = np.bincount(forecast.truth, forecast.weights, forecast.n_classes)
         self.source_prior_ = counts / counts.sum()
         self.target_prior_ = self.source_prior_
@@ -347,26 +400,26 @@ class PriorShift(ReadsForecasts):
             self.target_prior_ = np.asarray(target.values[0], dtype=np.float64)
         return self
 
-    def adapt(self, X: Any, sample_weight: Any = None) -> PriorShift:
+    def adapt(self, X: Table, sample_weight: Weights = None) -> Self:
         """Find the class frequencies of a population from forecasts of it, (N, K), without labels."""
-        forecast = self._unlabelled(X, sample_weight)
-        limits = read_positive(self.tolerance, "tolerance"), read_count(self.max_rounds, "max_rounds")
-        self.target_prior_, self.rounds_ = adjusted_frequencies(
-            table_of(forecast), self.source_prior_, forecast.weights, *limits
+        forecast = self._read_unlabelled(X, sample_weight)
+        self.target_prior_, self.rounds_ = find_frequencies(
+            probability_table(forecast),
+            self.source_prior_,
+            forecast.weights,
+            read_positive(self.tolerance, "tolerance"),
+            read_count(self.max_rounds, "max_rounds"),
         )
         return self
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: Table) -> FloatArray:
         """Forecasts adjusted to the new class frequencies, (N, K)."""
-        table = table_of(self._unlabelled(X))
-        return self._in_class_order(adjusted(table, self.source_prior_, self.target_prior_))
-
-
-SCALINGS: Fields = {"temperature": TemperatureScaling, "vector": VectorScaling, "matrix": MatrixScaling}
+        table = probability_table(self._read_unlabelled(X))
+        return self._in_class_order(adjust_to_frequencies(table, self.source_prior_, self.target_prior_))
 
 
 @dataclass(eq=False, repr=False)
-class CalibratedSearch(NamesLikeliest, _RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class CalibratedSearch(LikeliestClass, _RoutingNotSupportedMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier whose forecasts are recalibrated, so that searching by them costs less.
 
     The classifier is fitted fold by fold, its forecasts of rows it has not seen are what the calibrator learns
@@ -415,50 +468,65 @@ class CalibratedSearch(NamesLikeliest, _RoutingNotSupportedMixin, MetaEstimatorM
     (1, 3)
     """
 
-    estimator: Any
+    estimator: Classifier
     _: KW_ONLY
     method: str = "vector"
     objective: str = "log_loss"
     prior: Prior | None = None
-    costs: Any = None
-    cv: Any = 5
+    costs: ByClass | None = None
+    cv: int | Splitter | Iterable[tuple[IntArray, IntArray]] = 5
     n_jobs: int | None = None
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, **fit_params: Any
-    ) -> CalibratedSearch:
+        self,
+        X: Table,
+        y: ArrayLike,
+        sample_weight: Weights = None,
+        *,
+        groups: ArrayLike | None = None,
+        **fit_params: object,
+    ) -> Self:
         """Fit the classifier and its calibrator.
 
         Groups, (N,), say which rows belong together, as a patient's images do: no row is forecast by a model that
         saw another of its group. A splitter gets them too. `fit_params` go to the classifier.
         """
         X, y = indexable(X, column_or_1d(y, warn=True))
-        check_labels(y)
-        frozen = isinstance(self.estimator, FrozenEstimator)
-        self.classes_ = np.asarray(self.estimator.classes_) if frozen else np.unique(y)
+        truth = np.asarray(y)
+        check_labels(truth)
+        is_frozen = isinstance(self.estimator, FrozenEstimator)
+        self.classes_ = np.asarray(self.estimator.classes_) if is_frozen else np.unique(truth)
         check_named(self.classes_.tolist(), self.costs)
         if sample_weight is not None and has_fit_parameter(self.estimator, "sample_weight"):
             fit_params["sample_weight"] = np.asarray(sample_weight)
-        if frozen:
+        if is_frozen:
             self.estimator_ = self.estimator
-            seen = np.arange(len(y))
+            seen = np.arange(len(truth))
             forecasts = self._forecasts(self.estimator, X)
         else:
             seen, forecasts = self._out_of_fold(X, y, fit_params, groups)
             self.estimator_ = clone(self.estimator).fit(X, y, **fit_params)
-        method = read_choice(self.method, "method", METHODS)
-        objective = read_objective(self.objective, method)
-        options: Fields = {"labels": self.classes_, "logits": not hasattr(self.estimator_, "predict_proba")}
-        if method == "temperature":
-            options |= {"objective": objective, "prior": self.prior, "costs": self.costs}
-        of_seen = None if sample_weight is None else np.asarray(sample_weight)[seen]
-        self.calibrator_ = SCALINGS[method](**options).fit(forecasts, np.asarray(y)[seen], of_seen)
+        weights = None if sample_weight is None else np.asarray(sample_weight)[seen]
+        self.calibrator_ = self._new_calibrator().fit(forecasts, truth[seen], weights)
         return self
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def _new_calibrator(self) -> Scaling:
+        """The calibrator that the parameters describe, not fitted yet."""
+        method = read_choice(self.method, "method", METHODS)
+        objective = read_objective(self.objective, method)
+        logits = not hasattr(self.estimator_, "predict_proba")
+        if method == "temperature":
+            return TemperatureScaling(
+                labels=self.classes_, logits=logits, objective=objective, prior=self.prior, costs=self.costs
+            )
+        if method == "vector":
+            return VectorScaling(labels=self.classes_, logits=logits)
+        return MatrixScaling(labels=self.classes_, logits=logits)
+
+    def predict_proba(self, X: Table) -> FloatArray:
         """Recalibrated forecasts, (N, K)."""
         check_is_fitted(self)
-        return np.asarray(self.calibrator_.predict_proba(self._forecasts(self.estimator_, X)))
+        return self.calibrator_.predict_proba(self._forecasts(self.estimator_, X))
 
     @property
     def n_features_in_(self) -> int:
@@ -466,76 +534,96 @@ class CalibratedSearch(NamesLikeliest, _RoutingNotSupportedMixin, MetaEstimatorM
         check_is_fitted(self)
         return int(self.estimator_.n_features_in_)
 
-    def _out_of_fold(self, X: Any, y: Any, fit_params: Fields, groups: Any) -> tuple[Any, FloatArray]:
+    def _out_of_fold(
+        self, X: Table, y: ArrayLike, fit_params: Fields, groups: ArrayLike | None
+    ) -> tuple[IntArray, FloatArray]:
         """The rows that some fold tests, and forecasts of them by models that were fitted without."""
-        if isinstance(self.cv, (int, np.integer)):
-            numbered = read_groups(groups, len(y))
-            most = len(y) if numbered is None else int(numbered.max()) + 1
-            if min(self.cv, most) < 2:
-                unit = "n_samples" if numbered is None else "n_groups"
-                problem = f"cv is {self.cv} and {unit} = {most}: cross-validation needs at least 2 of both"
-                raise InputError(problem, fix="pass more, or FrozenEstimator(estimator) if it is fitted already")
-            truth = np.unique(y, return_inverse=True)[1]
-            cv = PredefinedSplit(deal(truth, min(int(self.cv), most), groups=numbered))
-            groups = None
+        rows = np.arange(len(np.asarray(y)))
+        if isinstance(self.cv, int | np.integer):
+            folds = self._stratified_folds(int(self.cv), np.asarray(y), groups).split()
         else:
-            cv = check_cv(self.cv, y, classifier=True)
+            folds = check_cv(self.cv, y, classifier=True).split(X, y, groups)
         parts = Parallel(n_jobs=self.n_jobs)(
-            delayed(self._one_fold)(clone(self.estimator), X, y, train, np.arange(len(y))[test], fit_params)
-            for train, test in cv.split(X, y, groups)
+            delayed(self._one_fold)(clone(self.estimator), X, y, train, rows[test], fit_params)
+            for train, test in folds
         )
         tests, forecasts = zip(*parts, strict=True)
         return np.concatenate(tests), np.concatenate(forecasts)
 
-    def _one_fold(self, model: Any, X: Any, y: Any, train: Any, test: Any, fit_params: Any) -> tuple[Any, Any]:
-        """Not by `cross_val_predict`, which numbers labels, and refuses decisions where a fold lacks a class."""
+    def _stratified_folds(self, n_folds: int, y: NDArray[np.generic], groups: ArrayLike | None) -> PredefinedSplit:
+        """Folds into which the rows of every class are dealt in turn, whole groups at a time."""
+        numbered = read_groups(groups, len(y))
+        most = len(y) if numbered is None else int(numbered.max()) + 1
+        if min(n_folds, most) < 2:
+            unit = "n_samples" if numbered is None else "n_groups"
+            problem = f"cv is {n_folds} and {unit} = {most}: cross-validation needs at least 2 of both"
+            raise InputError(problem, fix="pass more, or FrozenEstimator(estimator) if it is fitted already")
+        truth = np.unique(y, return_inverse=True)[1]
+        return PredefinedSplit(deal(truth, min(n_folds, most), groups=numbered))
+
+    def _one_fold(
+        self, model: Classifier, X: Table, y: ArrayLike, train: IntArray, test: IntArray, fit_params: Fields
+    ) -> tuple[IntArray, FloatArray]:
+        """The rows of a fold, and forecasts of them.
+
+        Not by `cross_val_predict`, which numbers labels, and refuses decisions where a fold lacks a class.
+        """
         params = _check_method_params(X, params=fit_params, indices=train)
         model.fit(_safe_indexing(X, train), _safe_indexing(y, train), **params)
         return test, self._forecasts(model, _safe_indexing(X, test))
 
-    def _forecasts(self, model: Any, X: Any) -> FloatArray:
+    def _forecasts(self, model: Classifier, X: Table) -> FloatArray:
         """Probabilities or logits, one column for every class; one that the model does not know is impossible."""
         if hasattr(model, "predict_proba"):
             table = np.asarray(model.predict_proba(X))
             impossible = 0.0
-        else:
+        elif hasattr(model, "decision_function"):
             table = np.asarray(model.decision_function(X))
             impossible = -np.inf
             table = np.stack([np.zeros_like(table), table], axis=1) if table.ndim == 1 else table
-        if table.shape[1] != len(model.classes_):
-            problem = f"decision_function has {table.shape[1]} columns for {len(model.classes_)} classes"
+        else:
+            raise InputError(
+                "has neither predict_proba nor decision_function", argument="estimator", fix="pass a classifier"
+            )
+        known = np.asarray(model.classes_).tolist()
+        if table.shape[1] != len(known):
+            problem = f"decision_function has {table.shape[1]} columns for {len(known)} classes"
             fix = "one per class is needed; set decision_function_shape='ovr' if it has that parameter"
             raise InputError(f"the classifier's {problem}", fix=fix)
-        every = np.full((len(table), len(self.classes_)), impossible)
-        every[:, [self.classes_.tolist().index(name) for name in np.asarray(model.classes_).tolist()]] = table
-        return every
+        all_classes = self.classes_.tolist()
+        forecasts = np.full((len(table), len(all_classes)), impossible)
+        forecasts[:, [all_classes.index(name) for name in known]] = table
+        return forecasts
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
+    def __sklearn_tags__(self) -> Tags:
+        tags: Tags = super().__sklearn_tags__()
         tags.input_tags = get_tags(self.estimator).input_tags
         return tags
 
 
-def check_labels(y: NDArray[Any]) -> None:
-    """Whole numbers and text are classes; anything else might be a measurement, or missing."""
+def check_labels(y: NDArray[np.generic]) -> None:
+    """An error unless labels are whole numbers or text: all else might be measurements, or missing."""
     if y.dtype.kind not in "biuUS":
         assert_all_finite(y, input_name="y")
         check_classification_targets(y)
 
 
-def columns(y: NDArray[Any], n_columns: int, labels: Any) -> tuple[Sequence[Any], IntArray | None]:
+def columns_of(
+    y: NDArray[np.generic], n_columns: int, labels: Sequence[object] | None
+) -> tuple[Sequence[object], IntArray | None]:
     """What the columns stand for, and the column of each class where labels came as numbers of names.
 
-    Columns are what is said, else the sorted numbers, else column numbers: a class that never occurs in y leaves
-    fewer labels than columns. Names are never guessed: that columns are in alphabetical order nobody has said.
+    Columns are what `labels` say, else the sorted numbers, else column numbers: a class that never occurs in y
+    leaves fewer labels than columns. Names are never guessed: that columns are in alphabetical order nobody has
+    said.
     """
     seen = np.unique(y)
     if labels is not None:
-        names = list(read_labels(labels))
-        if (order := _encoded_order(seen, names)) is not None:
-            return names, order
-        own = {str(label): label for label in seen.tolist()}  # a frame's '1' may be the label 1
-        return [own.get(str(label), label) for label in names], None
+        order = _encoded_order(seen, labels)
+        if order is not None:
+            return labels, order
+        as_in_y = {str(label): label for label in seen.tolist()}  # a frame's '1' may be the label 1
+        return [as_in_y.get(str(label), label) for label in labels], None
     if seen.dtype.kind not in "biuf":
         problem = f"has names, {seen.tolist()[:8]}, and nothing says which column of X stands for which"
         fix = (
@@ -552,7 +640,7 @@ def columns(y: NDArray[Any], n_columns: int, labels: Any) -> tuple[Sequence[Any]
     raise InputError(problem, argument="y", value=len(seen), fix=fix)
 
 
-def _encoded_order(seen: NDArray[Any], names: Sequence[Any]) -> IntArray | None:
+def _encoded_order(seen: NDArray[np.generic], names: Sequence[object]) -> IntArray | None:
     """The column of each code, where y holds whole numbers and columns have names, none of which is such a number.
 
     scikit-learn numbers the names that occur, sorted. That the last name occurs shows that all do; else there is

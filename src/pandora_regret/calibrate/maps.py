@@ -7,7 +7,7 @@ fitted for the search cost instead.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -41,7 +41,7 @@ METHODS = {
 OBJECTIVES = {"log_loss": "the logarithmic score", "search": "the expected search cost; of a temperature only"}
 
 
-def read_objective(objective: Any, method: str) -> str:
+def read_objective(objective: object, method: str) -> str:
     """What a map is fitted for: one of OBJECTIVES that suits the method."""
     chosen = read_choice(objective, "objective", OBJECTIVES)
     if chosen == "search" and method != "temperature":
@@ -51,7 +51,7 @@ def read_objective(objective: Any, method: str) -> str:
 
 
 def log_probabilities(forecast: Forecast, level: float | None = None) -> tuple[Forecast, float]:
-    """The same forecasts as finite log-probabilities, and the level at which a probability of zero counts.
+    """Forecasts as finite log-probabilities, and the level at which a probability of zero counts.
 
     Zero has no logarithm, and no scaling could ever repair it. It counts as half the smallest positive
     probability among these forecasts, unless a level was learned from others before; and never as more than half
@@ -77,22 +77,25 @@ def log_probabilities(forecast: Forecast, level: float | None = None) -> tuple[F
     return scored, level
 
 
-def some_of(rows: Forecast, index: IntArray) -> Forecast:
-    """Some of the rows, whose columns lie together."""
+def pick_rows(rows: Forecast, index: IntArray) -> Forecast:
+    """The rows of these numbers, stored column by column, so that loops run along instances."""
     chosen = rows.rows(index)
     return replace(chosen, values=np.asfortranarray(chosen.values))
 
 
-def at_most(n_rows: int, rows: Forecast) -> Forecast:
-    """So many of the rows, or all: always the same, but drawn by chance, since files have periods."""
-    if len(rows) <= n_rows:
+def sample_rows(rows: Forecast, most: int) -> Forecast:
+    """All rows where there are at most so many, else so many of them: drawn by chance, since files have periods.
+
+    The seed is fixed, so that they are always the same.
+    """
+    if len(rows) <= most:
         return rows
-    drawn = np.random.default_rng(0).choice(len(rows), n_rows, replace=False, shuffle=False)
-    return some_of(rows, np.sort(drawn))
+    drawn = np.random.default_rng(0).choice(len(rows), most, replace=False, shuffle=False)
+    return pick_rows(rows, np.sort(drawn))
 
 
 def frequencies_in(rows: Forecast) -> FloatArray:
-    """How often each class is the truth, (K,); each counts as half a row of mean weight at least."""
+    """What share of the rows has each class as its truth, (K,); a class counts as half a row at least."""
     counts = np.bincount(rows.truth, rows.each_weight, rows.n_classes)
     counts = np.maximum(counts, HALF_A_ROW)
     return np.asarray(counts / counts.sum())
@@ -104,8 +107,8 @@ def probabilities_of(scores: FloatArray) -> FloatArray:
     return np.ascontiguousarray((unnormalised / unnormalised.sum(axis=0)).T)
 
 
-def table_of(forecast: Forecast) -> FloatArray:
-    """Its probabilities, (N, K), however they were given."""
+def probability_table(forecast: Forecast) -> FloatArray:
+    """The probabilities of a forecast, (N, K), also where it was given as logits."""
     return np.concatenate([probabilities(block) for block in forecast.blocks()])
 
 
@@ -129,11 +132,11 @@ class Map:
 
 
 class Penalties(NamedTuple):
-    """Of factors on the diagonal, off it, and of shifts, as squared distances from the best temperature."""
+    """How strongly a map is drawn to the best temperature: weights of squared distances from it."""
 
-    diagonal: float
-    off_diagonal: float
-    intercept: float
+    diagonal: float  # of factors on the diagonal
+    off_diagonal: float  # of factors off the diagonal
+    intercept: float  # of shifts
 
 
 DEFAULT_PENALTIES = Penalties(10.0, 100.0, 10.0)  # the cheapest out of fold for six models on five sets
@@ -159,61 +162,76 @@ def fitted_map(
     trade shifts for factors.
     """
     inverse = best_inverse_temperature(rows) if prior is None else search_inverse_temperature(rows, prior)
-    plain = one_factor(inverse, rows.n_classes)
+    temperature_map = one_factor(inverse, rows.n_classes)
     if method == "temperature":
-        return plain
+        return temperature_map
     if method == "matrix":
-        plain = replace(plain, factors=np.diag(plain.factors))
+        temperature_map = replace(temperature_map, factors=np.diag(temperature_map.factors))
+    total_weight = rows.each_weight.sum()
+    mean_scores = (rows.values.T @ rows.each_weight / total_weight)[:, None]  # (K, 1)
+    centred = replace(rows, values=rows.values - mean_scores.T)
+    start = Map(temperature_map.factors, temperature_map(mean_scores)[:, 0])
+    best = _least_log_loss(centred, start, _penalty_weights(start, penalties) / total_weight)
+    return Map(best.factors, best(-mean_scores)[:, 0])
+
+
+def _penalty_weights(start: Map, penalties: Penalties) -> FloatArray:
+    """The penalty of each parameter of a map, in the order of `Map.flat`."""
+    factors = np.full(start.factors.shape, penalties.off_diagonal)
+    if factors.ndim == 1:
+        factors[:] = penalties.diagonal
+    else:
+        np.fill_diagonal(factors, penalties.diagonal)
+    shifts = np.full(start.shifts.shape, penalties.intercept)
+    return Map(factors, shifts).flat
+
+
+def _least_log_loss(rows: Forecast, start: Map, penalty_weights: FloatArray) -> Map:
+    """The map of least log loss and penalty: half the weighted squared distance of its parameters from `start`."""
     from scipy.optimize import minimize
 
-    whole = rows.each_weight.sum()
-    middle = (rows.values.T @ rows.each_weight / whole)[:, None]
-    centred = replace(rows, values=rows.values - middle.T)
-    centre = Map(plain.factors, plain(middle)[:, 0])
-    strengths = np.full(centre.factors.shape, penalties.off_diagonal)
-    strengths[np.diag_indices(rows.n_classes) if strengths.ndim == 2 else slice(None)] = penalties.diagonal
-    of_shifts = np.full(rows.n_classes, penalties.intercept)
-    start = centre.flat
-    strength = Map(strengths, of_shifts).flat / whole
-
     def as_map(parameters: FloatArray) -> Map:
-        factors, shifts = np.split(parameters, [centre.factors.size])
-        return Map(factors.reshape(centre.factors.shape), shifts)
+        factors, shifts = np.split(parameters, [start.factors.size])
+        return Map(factors.reshape(start.factors.shape), shifts)
 
-    def penalised(parameters: FloatArray) -> tuple[float, FloatArray]:
-        loss, slope = _log_loss(as_map(parameters), centred)
-        distance = parameters - start
-        pull = strength * distance
+    def penalised_loss(parameters: FloatArray) -> tuple[float, FloatArray]:
+        """The loss and its gradient."""
+        loss, slope = _log_loss(as_map(parameters), rows)
+        distance = parameters - start.flat
+        pull = penalty_weights * distance
         return loss + float(pull @ distance) / 2, slope.flat + pull
 
     result = minimize(
-        penalised,
-        start,
+        penalised_loss,
+        start.flat,
         jac=True,
         method="L-BFGS-B",
         options={"maxiter": MOST_ITERATIONS, "ftol": 1e-13, "gtol": 1e-8},
     )
-    best = as_map(result.x)
-    return Map(best.factors, best(-middle)[:, 0])
+    return as_map(result.x)
 
 
 def warranted_map(rows: Forecast) -> Map:
-    """Of no map, the class frequencies and the three methods, the one of least AIC.
+    """The map of least AIC: none, the class frequencies, or one of the three methods.
 
     Only what the rows give reason for: fitted to calibrated forecasts, a map of many parameters would do harm on
     other rows, and look like it. The weights' sum says how many independent rows there are.
     """
     k = rows.n_classes
-    maps = [
+    candidates = [  # the number of parameters, and the map
         (0, one_factor(1.0, k)),
         (1, fitted_map("temperature", rows)),
         (k - 1, frequency_map(rows)),
         (2 * k - 1, fitted_map("vector", rows)),
     ]
     if k <= MANY_CLASSES:
-        maps.append((k * k - 1, fitted_map("matrix", rows)))
-    whole = float(rows.each_weight.sum())
-    return min(maps, key=lambda each: each[0] + whole * _log_loss(each[1], rows)[0])[1]
+        candidates.append((k * k - 1, fitted_map("matrix", rows)))
+    total_weight = float(rows.each_weight.sum())
+    criteria = []
+    for n_parameters, candidate in candidates:
+        mean_loss, _ = _log_loss(candidate, rows)
+        criteria.append(n_parameters + total_weight * mean_loss)  # half of Akaike's
+    return candidates[int(np.argmin(criteria))][1]
 
 
 def _log_loss(map_: Map, rows: Forecast) -> tuple[float, Map]:
@@ -221,49 +239,50 @@ def _log_loss(map_: Map, rows: Forecast) -> tuple[float, Map]:
     loss = 0.0
     factors = np.zeros_like(map_.factors)
     shifts = np.zeros_like(map_.shifts)
-    each_weight = rows.each_weight
+    all_weights = rows.each_weight
     for first in range(0, len(rows), AT_ONCE):
         part = slice(first, first + AT_ONCE)
         scores = rows.values.T[:, part]
         truth = rows.truth[part]
-        weights = each_weight[part]
-        own = truth, np.arange(len(truth))
+        weights = all_weights[part]
+        of_truth = (truth, np.arange(len(truth)))
         mapped = map_(scores)
         mapped -= mapped.max(axis=0)
         slopes = np.exp(mapped)
         total = slopes.sum(axis=0)
-        loss += float(weights @ (np.log(total) - mapped[own]))
+        loss += float(weights @ (np.log(total) - mapped[of_truth]))
         slopes *= weights / total
-        slopes[own] -= weights
+        slopes[of_truth] -= weights
         factors += (slopes * scores).sum(axis=1) if factors.ndim == 1 else slopes @ scores.T
         shifts += slopes.sum(axis=1)
-    whole = float(each_weight.sum())
-    return loss / whole, Map(factors / whole, shifts / whole)
+    total_weight = float(all_weights.sum())
+    return loss / total_weight, Map(factors / total_weight, shifts / total_weight)
 
 
-def adjusted_frequencies(
+def find_frequencies(
     table: FloatArray,
     source: FloatArray,
     weights: FloatArray | None = None,
     tolerance: float = TOLERANCE,
     most_rounds: int = MOST_ROUNDS,
 ) -> tuple[FloatArray, int]:
-    """The frequencies under which forecasts, (N, K), made at other frequencies, (K,), are most likely; and rounds.
+    """The class frequencies, (K,), under which forecasts, (N, K), made at `source`, (K,), are most likely.
 
-    EM (Saerens and others, 2002): adjust the forecasts to the frequencies, take their mean as the frequencies.
+    And how many rounds it took. EM (Saerens and others, 2002): adjust the forecasts to the frequencies, take their
+    mean as the frequencies.
     """
     target = source
     rounds = 0
     moved = np.inf
     while moved > tolerance and rounds < most_rounds:
-        mean = np.average(adjusted(table, source, target), axis=0, weights=weights)
+        mean = np.average(adjust_to_frequencies(table, source, target), axis=0, weights=weights)
         moved = float(np.abs(mean - target).max())
         target = mean
         rounds += 1
     return target, rounds
 
 
-def adjusted(table: FloatArray, source: FloatArray, target: FloatArray) -> FloatArray:
+def adjust_to_frequencies(table: FloatArray, source: FloatArray, target: FloatArray) -> FloatArray:
     """Forecasts times the ratio of frequencies, new over old, normalised; impossible rows are left as they are."""
     occurs = source > 0
     scaled = table * np.divide(target, source, out=np.ones(len(occurs)), where=occurs)
@@ -277,7 +296,8 @@ def best_inverse_temperature(rows: Forecast) -> float:
     Newton's method starts at 1; where there are many rows, at what a part of them, drawn by chance, asks for.
     """
     part = _part(rows)
-    return _newton(rows, 1.0 if len(part) == len(rows) else _newton(part, 1.0))
+    start = 1.0 if len(part) == len(rows) else _newton(part, 1.0)
+    return _newton(rows, start)
 
 
 def out_of_fold_inverse_temperatures(rows: Forecast, fold: IntArray) -> FloatArray:
@@ -286,19 +306,28 @@ def out_of_fold_inverse_temperatures(rows: Forecast, fold: IntArray) -> FloatArr
     From the best of all rows that is mostly a short way, for which one step of Newton's method will do, with the
     curvature half way.
     """
-    start = best_inverse_temperature(rows)
     folds = np.unique(fold)
+    start = best_inverse_temperature(rows)
     further = (1 + SHORT_STEP) * start
-    (slopes, curvatures), (_, beyond) = (
-        [each.sum() - np.bincount(fold, each)[folds] for each in derivatives(rows, x)] for x in (start, further)
-    )
+    slopes, curvatures = _without_each_fold(derivatives(rows, start), fold)
+    _, further_curvatures = _without_each_fold(derivatives(rows, further), fold)
     if (np.abs(slopes) <= SHORT_STEP * start * curvatures).all() and curvatures.all():
-        half_way = curvatures - slopes / curvatures / 2 * (beyond - curvatures) / (further - start)
+        change = (further_curvatures - curvatures) / (further - start)
+        half_way = curvatures - slopes / curvatures / 2 * change
         inverse = np.clip(start - slopes / half_way, 1 / HOTTEST, 1 / COLDEST)
     else:
-        weights = (np.where(fold == each, 0.0, rows.each_weight) for each in folds)
-        inverse = np.array([_newton(replace(rows, weights=each), start) for each in weights])
+        found = []
+        for number in folds:
+            weights = np.where(fold == number, 0.0, rows.each_weight)
+            found.append(_newton(replace(rows, weights=weights), start))
+        inverse = np.array(found)
     return np.asarray(inverse[np.searchsorted(folds, fold)])
+
+
+def _without_each_fold(values: FloatArray, fold: IntArray) -> list[FloatArray]:
+    """The sums of two or more values of each row, (M, N), over all rows but those of a fold: M arrays (folds,)."""
+    folds = np.unique(fold)
+    return [numbers.sum() - np.bincount(fold, numbers)[folds] for numbers in values]
 
 
 def search_inverse_temperature(rows: Forecast, prior: Prior) -> float:
@@ -310,56 +339,68 @@ def search_inverse_temperature(rows: Forecast, prior: Prior) -> float:
     """
     from scipy.optimize import minimize_scalar
 
-    def cost(inverse: float, some: Forecast = rows) -> float:
-        scaled = replace(some, values=inverse * some.values)
-        return float(mean_or_rows(scaled, search_costs(scaled, prior), per_instance=False))
+    def cost(inverse: float, of_rows: Forecast = rows) -> float:
+        scaled = replace(of_rows, values=inverse * of_rows.values)
+        return mean_or_rows(scaled, search_costs(scaled, prior), per_instance=False)
 
     part = _part(rows)
     lowest = min(range(len(GRID)), key=lambda i: (cost(GRID[i], part), -abs(np.log(GRID[i]))))
-    bounds = GRID[max(lowest - 1, 0)], GRID[min(lowest + 1, len(GRID) - 1)]
+    bounds = (GRID[max(lowest - 1, 0)], GRID[min(lowest + 1, len(GRID) - 1)])
     bottom = minimize_scalar(cost, bounds=bounds, method="bounded", options={"xatol": 1e-6 * GRID[lowest]})
     return float(min(1.0, GRID[lowest], bottom.x, key=cost))
 
 
 def _part(rows: Forecast) -> Forecast:
-    return at_most(max(len(rows) // ONE_IN, FEWEST), rows)
+    """The rows that find where to start."""
+    return sample_rows(rows, max(len(rows) // ONE_IN, FEWEST))
 
 
 def derivatives(rows: Forecast, inverse_temperature: float) -> FloatArray:
     """The first two derivatives in 1 / T of each row's log loss, (2, N): cumulants under the forecast."""
-    out = np.empty((2, len(rows)))
-    for some in row_slices(*rows.values.shape):
-        scores = rows.values.T[:, some]
-        truth = rows.truth[some]
+    both = np.empty((2, len(rows)))
+    for part in row_slices(*rows.values.shape):
+        scores = rows.values.T[:, part]
+        truth = rows.truth[part]
         gaps = scores - scores.max(axis=0)
         odds = np.exp(inverse_temperature * gaps)
         total = odds.sum(axis=0)
         weighted = odds * gaps
         mean = weighted.sum(axis=0) / total
-        out[0, some] = mean - gaps[truth, np.arange(len(truth))]
-        out[1, some] = (weighted * gaps).sum(axis=0) / total - mean * mean
-    return rows.each_weight * out
+        both[0, part] = mean - gaps[truth, np.arange(len(truth))]
+        both[1, part] = (weighted * gaps).sum(axis=0) / total - mean * mean
+    return rows.each_weight * both
 
 
 def _newton(rows: Forecast, start: float) -> float:
-    """Where the slope turns from falling to rising; the end of the range it falls towards if nowhere.
+    """The 1 / T of least log loss: where its slope turns from falling to rising.
 
-    Every slope narrows a bracket. A step that leaves it, goes uphill or does not shrink is replaced by the
-    bracket's geometric middle.
+    An end of the range where it falls towards that. Every slope narrows a bracket. A step that leaves it, goes
+    uphill or does not shrink is replaced by the bracket's geometric middle.
     """
-    low, high = ends = 1 / HOTTEST, 1 / COLDEST
+    least = 1 / HOTTEST
+    most = 1 / COLDEST
+    low = least
+    high = most
     x = start
-    last = np.inf
+    last_step = np.inf
     for passes in range(MOST_PASSES):
-        slope, curvature = (float(each.sum()) for each in derivatives(rows, x))
+        slopes, curvatures = derivatives(rows, x)
+        slope = float(slopes.sum())
+        curvature = float(curvatures.sum())
         if passes == 0 and slope == curvature == 0:
             return 1.0  # every row says the same of all classes: nothing to scale
-        low, high = (low, x) if slope > 0 else (x, high)
+        if slope > 0:
+            high = x
+        else:
+            low = x
         target = x - slope / curvature if curvature > 0 else np.inf
-        if not low <= target <= high or abs(target - x) > NOT_SHRINKING * last:
+        if not low <= target <= high or abs(target - x) > NOT_SHRINKING * last_step:
             target = float(np.sqrt(low * high))
-        last = abs(target - x)
+        last_step = abs(target - x)
         x = target
-        if last <= LAST_STEP * x:
+        if last_step <= LAST_STEP * x:
             break
-    return next((end for end in ends if abs(x - end) <= 2 * LAST_STEP * end), x)
+    for end in (least, most):
+        if abs(x - end) <= 2 * LAST_STEP * end:
+            return end
+    return x

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,17 +21,17 @@ from pandora_regret._version import __version__
 from pandora_regret.calibrate.maps import (
     METHODS,
     Map,
-    adjusted_frequencies,
-    at_most,
+    find_frequencies,
     fitted_map,
     frequencies_in,
     frequency_map,
     log_probabilities,
     out_of_fold_inverse_temperatures,
+    pick_rows,
     probabilities_of,
+    probability_table,
     read_objective,
-    some_of,
-    table_of,
+    sample_rows,
     warranted_map,
 )
 from pandora_regret.core.atomic import write_atomically
@@ -59,6 +59,8 @@ from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import FEWEST, Limits, hull, suitable_interval
 from pandora_regret.inference.joint import Figure, effective_number, within
 from pandora_regret.inference.keyed import keys_of
+
+Fitted = TypeVar("Fitted")
 
 SCHEMA = "pandora-map/1"
 SMALLEST_FREQUENCY = 1e-12  # a class that has gone keeps this much, so that its logarithm is a number
@@ -111,11 +113,11 @@ class RecalibrationMap:
 
         A frame's columns are matched by name; an array's are in the order of `classes`, or of `labels`.
         """
-        names = list(self.classes) if labels is None else labels
-        return self.apply(read_probabilities(y_proba, labels=names, logits=logits).check())
+        columns = self.classes if labels is None else labels
+        return self.apply(read_probabilities(y_proba, labels=columns, logits=logits).check())
 
     def apply(self, forecast: Forecast) -> FloatArray:
-        """The same past the door; the forecast's columns may be in any order."""
+        """Recalibrated forecasts, (N, K), in the order of `classes`; columns of the forecast may be in any."""
         columns = {str(label): column for column, label in enumerate(forecast.labels)}
         if differ := sorted(set(columns) ^ set(self.classes)):
             problem = f"has other classes than the map was fitted for: {quoted(differ)}"
@@ -126,9 +128,9 @@ class RecalibrationMap:
         return probabilities_of(Map(np.asarray(self.factors), np.asarray(self.shifts))(scores))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write it as JSON, for `load_map`."""
-        about = {"schema": SCHEMA, "library": f"pandora-regret {__version__}"}
-        text = json.dumps(about | to_plain(self), indent=1, allow_nan=False) + "\n"
+        """Write the map as JSON, for `load_map`."""
+        head = {"schema": SCHEMA, "library": f"pandora-regret {__version__}"}
+        text = json.dumps(head | to_plain(self), indent=1, allow_nan=False) + "\n"
         return write_atomically(path, text.encode())
 
 
@@ -257,23 +259,31 @@ def recalibrate(
     prior, forecast = priced(forecast, prior, costs)
     method = read_choice(method, "method", METHODS)
     level = read_level(level)
-    by = prior if read_objective(objective, method) == "search" else None
+    search_prior = prior if read_objective(objective, method) == "search" else None
     units = read_groups(groups, forecast.n_cases)
+    recalibrated, fold = out_of_fold(forecast, method, search_prior, folds, seed, units)
+    map_ = _map_of_all_rows(forecast, method, objective, search_prior)
     weights = weights_of(forecast)
+    costs_before = row_costs(forecast, prior)
+    costs_after = row_costs(recalibrated, prior)
+    saved = Figure.of_mean(costs_before - costs_after, weights, units)
+    saved_by_fold = Figure.of_mean(costs_before - costs_after, weights, fold)
+    savings = predicted_savings(forecast, recalibrated, prior) if len(saved.shares) <= ENOUGH_UNITS else None
+    limits = limits_of_saving(saved, saved_by_fold, forecast, savings, units, level)
+    return Recalibration(
+        map=map_,
+        cost=Figure.of_mean(costs_before, weights, units).estimate(level),
+        recalibrated=Figure.of_mean(costs_after, weights, units).estimate(level),
+        saved=Estimate(saved.value, *limits),
+        unit=currency,
+        level=level,
+    )
+
+
+def _map_of_all_rows(forecast: Forecast, method: str, objective: str, prior: Prior | None) -> RecalibrationMap:
+    """The map that is fitted to all rows: for log loss, or with a prior for the search cost under it."""
     rows, zero = log_probabilities(forecast)
-    later, fold = out_of_fold(forecast, method, by, folds, seed, units)
-    own = row_costs(forecast, prior)
-    then = row_costs(later, prior)
-    cost = Figure.of_mean(own, weights, units).estimate(level)
-    recalibrated = Figure.of_mean(then, weights, units).estimate(level)
-    saved = Figure.of_mean(own - then, weights, units)
-    by_fold = Figure.of_mean(own - then, weights, fold)
-    savings = None
-    if len(saved.shares) <= ENOUGH_UNITS:
-        savings = predicted_savings(forecast, later, prior)
-    limits = limits_of_saving(saved, by_fold, forecast, savings, units, level)
-    map_ = RecalibrationMap.of(forecast, method, objective, fitted_map(method, rows, prior=by), zero)
-    return Recalibration(map_, cost, recalibrated, Estimate(saved.value, *limits), currency, level)
+    return RecalibrationMap.of(forecast, method, objective, fitted_map(method, rows, prior=prior), zero)
 
 
 def limits_of_saving(
@@ -320,7 +330,7 @@ class PredictedSavings:
 
     @classmethod
     def of_block(cls, recalibrated: Forecast, costs: FloatArray, later_costs: FloatArray) -> PredictedSavings:
-        """Of some rows: what they cost for every truth as they were, and what recalibrated, (n, K) each."""
+        """Those of some rows, from what they cost for every truth, (n, K): as they were, and recalibrated."""
         q = probabilities(recalibrated)
         with np.errstate(invalid="ignore"):
             saved = costs - later_costs
@@ -330,7 +340,7 @@ class PredictedSavings:
 
     @classmethod
     def joined(cls, parts: Sequence[PredictedSavings]) -> PredictedSavings:
-        """Of the rows of all parts, in this order."""
+        """Those of the rows of all parts, in this order."""
         mean = np.concatenate([part.mean for part in parts])
         square = np.concatenate([part.square for part in parts])
         cube = np.concatenate([part.cube for part in parts])
@@ -423,7 +433,7 @@ def deal(truth: IntArray, folds: int, groups: IntArray | None = None) -> IntArra
     return fold
 
 
-def folds_of_cases(rows: Forecast, folds: Any, seed: int, groups: IntArray | None) -> IntArray:
+def folds_of_cases(rows: Forecast, folds: int, seed: int, groups: IntArray | None) -> IntArray:
     """The fold of each case, (n_cases,): cases, or groups of them, are dealt by chance, each as a whole.
 
     Not class by class, from which a map would learn the class frequencies of the fold that it is tried on. Cases
@@ -431,13 +441,11 @@ def folds_of_cases(rows: Forecast, folds: Any, seed: int, groups: IntArray | Non
     makes a difference, and copies of a case stay in one fold; unless so many are alike, more than a fold holds,
     that forecasts are merely coarse.
     """
-    own = rows.values[np.arange(len(rows)), rows.truth]
-    share = np.round(frequencies_in(rows), DIGITS)[rows.truth]  # the last digits depend on the weights' unit
-    keys = np.round(rows.per_case(own + math.pi * (rows.values.T**2).mean(axis=0) + math.e * share), DIGITS)
+    keys = _keys_of_cases(rows)
     available = len(keys) if groups is None else int(groups.max()) + 1
     n_folds = min(read_count(folds, "folds", least=2), available)
     if groups is not None:
-        first = np.full(available, np.inf)
+        first = np.full(available, np.inf)  # the least key of each group
         np.minimum.at(first, groups, keys)
         units = np.argsort(np.argsort(first, kind="stable"))[groups]
     else:
@@ -447,19 +455,28 @@ def folds_of_cases(rows: Forecast, folds: Any, seed: int, groups: IntArray | Non
     shuffled = np.random.default_rng(seed).permutation(int(units.max()) + 1)
     fold = shuffled[units] % n_folds
     if np.count_nonzero(np.bincount(fold, weights_of(rows))) < 2:
-        argument, unit = ("y_true", "rows") if groups is None else ("groups", "groups")
+        unit = "rows" if groups is None else "groups"
+        argument = "y_true" if groups is None else "groups"
         fix = f"recalibrating takes other {unit} to learn from; pass at least two that have weight, or fewer folds"
         raise InputError("has all weight in one fold", argument=argument, fix=fix)
     return fold
 
 
+def _keys_of_cases(rows: Forecast) -> FloatArray:
+    """A number for each case, (n_cases,), made of its forecast and truth, whatever the order of columns."""
+    of_truth = rows.values[np.arange(len(rows)), rows.truth]
+    mean_square = (rows.values.T**2).mean(axis=0)
+    share = np.round(frequencies_in(rows), DIGITS)[rows.truth]  # the last digits depend on the weights' unit
+    return np.round(rows.per_case(of_truth + math.pi * mean_square + math.e * share), DIGITS)
+
+
 def cross_fit(
-    rows: Forecast, fold: IntArray, fit: Callable[[Forecast], Any]
-) -> Iterator[tuple[NDArray[np.bool_], Any]]:
+    rows: Forecast, fold: IntArray, fit: Callable[[Forecast], Fitted]
+) -> Iterator[tuple[NDArray[np.bool_], Fitted]]:
     """For each fold, which rows are in it, (N,), and what the rows of the other folds fitted."""
     for number in np.unique(fold):
         inside = fold == number
-        yield inside, fit(some_of(rows, np.flatnonzero(~inside)))
+        yield inside, fit(pick_rows(rows, np.flatnonzero(~inside)))
 
 
 def out_of_fold(
@@ -471,12 +488,12 @@ def out_of_fold(
     """
     rows, _ = log_probabilities(forecast)
     fold = folds_of_cases(rows, folds, seed, groups)
-    of_rows = rows.per_row(fold)
+    fold_of_row = rows.per_row(fold)
     scores = np.empty_like(rows.values)
     if method == "temperature" and prior is None:
-        scores = rows.values * out_of_fold_inverse_temperatures(rows, of_rows)[:, None]
+        scores = rows.values * out_of_fold_inverse_temperatures(rows, fold_of_row)[:, None]
     else:
-        for inside, map_ in cross_fit(rows, of_rows, partial(fitted_map, method, prior=prior)):
+        for inside, map_ in cross_fit(rows, fold_of_row, partial(fitted_map, method, prior=prior)):
             scores[inside] = map_(rows.values[inside].T).T
     return replace(rows, values=scores), fold
 
@@ -486,7 +503,7 @@ def shifted_frequencies(labelled: Forecast, new: Forecast) -> RecalibrationMap:
     rows, zero = log_probabilities(labelled)
     source = frequencies_in(rows)
     columns = [list(map(str, new.labels)).index(str(label)) for label in labelled.labels]
-    target, _ = adjusted_frequencies(table_of(new)[:, columns], source, new.weights)
+    target, _ = find_frequencies(probability_table(new)[:, columns], source, new.weights)
     shifts = np.log(np.maximum(target, SMALLEST_FREQUENCY) / source)
     return RecalibrationMap.of(labelled, "prior", None, Map(np.ones(len(source)), shifts), zero)
 
@@ -580,57 +597,114 @@ def decompose(
     method = read_choice(method, "method", CHOICES)
     level = read_level(level)
     units = read_groups(groups, forecast.n_cases)
-    own = row_costs(forecast, prior)
     weights = weights_of(forecast)
-    # A map must be warranted by what is independent, so weights are made to sum to the number of such units: rows
-    # of one group count as one, and rows of unequal weights as the number of equal ones that would say as much.
-    rows = log_probabilities(forecast)[0]
-    independent = effective_number(within(weights, units) / weights.sum())
-    rows = replace(rows, weights=rows.each_weight * (independent / weights.sum()))
-    all_alike = (np.ptp(rows.values, axis=0) <= SAME).all()
-    method = "frequencies" if all_alike else method
+    rows = _with_weights_of_units(log_probabilities(forecast)[0], weights, units)
+    if (np.ptp(rows.values, axis=0) <= SAME).all():
+        method = "frequencies"
+    fold = rows.per_row(folds_of_cases(rows, folds, seed, units))
+    costs_before = row_costs(forecast, prior)
+    costs_by = partial(_learned_costs, forecast, rows, prior, costs_before)
+    by_others = costs_by(cross_fit(rows, fold, partial(_learn, method)))
+    hindsight = _learn("vector" if method == "auto" else method, rows)
+    in_hindsight = costs_by([(np.ones(len(rows), bool), hindsight)])
 
-    def fit(others: Forecast, by: str = method) -> tuple[FloatArray, Map]:
-        """Class frequencies, (K,), and a map."""
-        if by == "frequencies":
-            return frequencies_in(others), frequency_map(others)
-        some = at_most(ENOUGH_ROWS, others)
-        return frequencies_in(others), warranted_map(some) if by == "auto" else fitted_map(by, some)
+    def term(values: FloatArray) -> Estimate:
+        return Figure.of_mean(values, weights, units).estimate(level)
 
-    def costs_by(fitted: Iterable[tuple[Any, tuple[FloatArray, Map]]]) -> tuple[FloatArray, FloatArray]:
-        """What searching by class frequencies and by recalibrated forecasts costs, (n_cases,) each.
+    return Decomposition(
+        score=term(costs_before),
+        miscalibration=_up_to(
+            term(costs_before - by_others.recalibrated), term(costs_before - in_hindsight.recalibrated)
+        ),
+        discrimination=_up_to(
+            term(by_others.baseline - by_others.recalibrated),
+            term(in_hindsight.baseline - in_hindsight.recalibrated),
+        ),
+        uncertainty=term(by_others.baseline),
+        unit=currency,
+        level=level,
+    )
 
-        Where a map changes nothing, or knows nothing but the frequencies, its costs are those of the forecasts or
-        of the frequencies to the last bit: no rounding shows up as a saving.
-        """
-        unchanged = np.zeros(len(rows))
-        shares, table = np.empty((2, *forecast.values.shape))
-        for inside, (frequencies, map_) in fitted:
-            shares[inside] = table[inside] = frequencies
-            if map_.factors.any():
-                table[inside] = probabilities_of(map_(rows.values[inside].T))
-            unchanged[inside] = map_.factors.ndim == 1 and (map_.factors == 1).all() and not map_.shifts.any()
-        settled = replace(forecast, logits=False, tolerance=1e-6, checked=True)
-        baseline, recalibrated = (row_costs(replace(settled, values=values), prior) for values in (shares, table))
-        return baseline, np.where(forecast.per_case(unchanged) > 0, own, recalibrated)  # a case has one map
 
-    of_folds = rows.per_row(folds_of_cases(rows, folds, seed, units))
-    baseline, recalibrated = costs_by(cross_fit(rows, of_folds, fit))
-    easier, best = costs_by([(slice(None), fit(rows, "vector" if method == "auto" else method))])
+def _with_weights_of_units(rows: Forecast, weights: FloatArray, units: IntArray | None) -> Forecast:
+    """The rows, their weights made to sum to the number of independent units, by which a map must be warranted.
 
-    def term(values: FloatArray, in_hindsight: FloatArray | None = None) -> Estimate:
-        """A mean, whose interval reaches up to what hindsight would save.
+    So rows of one group count as one, and rows of unequal weights as the number of equal ones that would say as
+    much.
+    """
+    total = weights.sum()
+    independent = effective_number(within(weights, units) / total)
+    return replace(rows, weights=rows.each_weight * (independent / total))
 
-        Maps that other rows fitted save less than the best one would, and fitted to the rows themselves they save
-        more. Both err by the number of parameters over the number of rows, which the rows' spread does not show:
-        what the best map saves lies between.
-        """
-        estimate = Figure.of_mean(values, weights, units).estimate(level)
-        further = None if in_hindsight is None else term(in_hindsight).high
-        if estimate.high is None or further is None:
-            return estimate
-        return replace(estimate, high=max(estimate.high, further))
 
-    miscalibration = term(own - recalibrated, own - best)
-    discrimination = term(baseline - recalibrated, easier - best)
-    return Decomposition(term(own), miscalibration, discrimination, term(baseline), currency, level)
+@dataclass(frozen=True)
+class _Learned:
+    """What some rows teach about others."""
+
+    frequencies: FloatArray  # of the classes, (K,)
+    map: Map
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether the map leaves every forecast as it is."""
+        map_ = self.map
+        return bool(map_.factors.ndim == 1 and (map_.factors == 1).all() and not map_.shifts.any())
+
+
+def _learn(method: str, rows: Forecast) -> _Learned:
+    """The class frequencies of some rows, and the map that a method fits to them."""
+    frequencies = frequencies_in(rows)
+    if method == "frequencies":
+        return _Learned(frequencies, frequency_map(rows))
+    enough = sample_rows(rows, ENOUGH_ROWS)
+    return _Learned(frequencies, warranted_map(enough) if method == "auto" else fitted_map(method, enough))
+
+
+@dataclass(frozen=True)
+class _LearnedCosts:
+    """What searching by what was learned costs, (n_cases,) each."""
+
+    baseline: FloatArray  # by class frequencies
+    recalibrated: FloatArray  # by recalibrated forecasts
+
+
+def _learned_costs(
+    forecast: Forecast,
+    rows: Forecast,
+    prior: Prior,
+    costs_before: FloatArray,
+    learned: Iterable[tuple[NDArray[np.bool_], _Learned]],
+) -> _LearnedCosts:
+    """What searching costs by class frequencies and maps, each for the rows, (N,), that it comes with.
+
+    Where a map changes nothing, or knows nothing but the frequencies, its costs are those of the forecasts or of
+    the frequencies to the last bit: no rounding shows up as a saving.
+    """
+    unchanged = np.zeros(len(rows))
+    shares = np.empty(forecast.values.shape)
+    table = np.empty(forecast.values.shape)
+    for inside, lesson in learned:
+        shares[inside] = lesson.frequencies
+        table[inside] = lesson.frequencies
+        if lesson.map.factors.any():
+            table[inside] = probabilities_of(lesson.map(rows.values[inside].T))
+        unchanged[inside] = lesson.changes_nothing
+    settled = replace(forecast, logits=False, tolerance=1e-6, checked=True)
+    recalibrated = row_costs(replace(settled, values=table), prior)
+    is_unchanged = forecast.per_case(unchanged) > 0  # all rows of a case have one map
+    return _LearnedCosts(
+        baseline=row_costs(replace(settled, values=shares), prior),
+        recalibrated=np.where(is_unchanged, costs_before, recalibrated),
+    )
+
+
+def _up_to(estimate: Estimate, in_hindsight: Estimate) -> Estimate:
+    """What maps of other rows save; its interval reaches up to that of what the best map saves in hindsight.
+
+    Maps that other rows fitted save less than the best one would, and fitted to the rows themselves they save
+    more. Both err by the number of parameters over the number of rows, which the rows' spread does not show: what
+    the best map saves lies between.
+    """
+    if estimate.high is None or in_hindsight.high is None:
+        return estimate
+    return replace(estimate, high=max(estimate.high, in_hindsight.high))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pandora_regret.calibrate.maps import table_of
+from pandora_regret.calibrate.maps import probability_table
 from pandora_regret.core.inputs import FloatArray, Forecast, Labels, Table, read_choice, read_labelled
 from pandora_regret.core.scores import pandora_regret
 from pandora_regret.metrics import METRICS
@@ -457,7 +457,7 @@ def plot_ternary(
     forecast, scores, highest, title = scored(
         y_true, y_proba, alpha, labels=labels, logits=logits, normalise=normalise
     )
-    x, y = to_plane(table_of(three_classes(forecast))).T
+    x, y = to_plane(probability_table(three_classes(forecast))).T
     style: Style = {
         "s": 14,
         "edgecolors": "0.3",
