@@ -179,3 +179,22 @@ def test_a_file_whose_forecasts_are_words_is_refused(tmp_path):
 
 def test_percentages_that_are_typed_are_shares():
     assert run_json("next", "flu=70%,cold=30 %") == run_json("next", "flu=0.7,cold=0.3")
+
+
+def test_what_a_forecast_leaves_is_elsewhere_at_the_price_of_a_miss():
+    result = run_json("next", "a=0.5,b=0.2", "--costs", "other=3", "--miss", 40)
+    assert [step["test"] for step in result["steps"]] == ["a", "b", "elsewhere"]
+    assert [step["cost"] for step in result["steps"]] == [3.0, 3.0, 40.0]
+    assert result["expected_cost"] == pytest.approx(3 + 0.5 * 3 + 0.3 * 40)
+    assert result["looks"] == 2
+
+
+def test_giving_up_comes_before_what_is_not_worth_a_look():
+    result = run_json("next", "a=0.5,b=0.02", "--costs", "other=3", "--miss", 40)
+    assert [step["test"] for step in result["steps"]] == ["a", "elsewhere", "b"]
+    assert result["looks"] == 1
+
+
+@pytest.mark.parametrize("forecast", ["a=0.7,b=0.6", "a=0.5,elsewhere=0.2"])
+def test_elsewhere_needs_something_left_and_a_name_of_its_own(forecast):
+    assert refused("next", forecast, "--miss", 40)

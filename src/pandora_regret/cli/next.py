@@ -5,6 +5,8 @@ The JSON of a search (schema "pandora-order/1")::
     schema, library, currency, source, search, expected_cost,
     steps [{test, probability, cost, total_cost, done}], done [{what, count, sentence, model?}]
 
+With --miss what the forecast leaves is a step "elsewhere", and `looks` says how many tests come before it.
+
 The JSON of a work-up (schema "pandora-next/1")::
 
     schema, library, next, expected_cost, low, high, lower_bound, currency, found, method, cost_by_class,
@@ -29,8 +31,10 @@ from pandora_regret.cli.options import (
     FORCE,
     JSON,
     LAYOUT,
+    ClassCosts,
     PriceOptions,
     RowOptions,
+    StatedPrices,
     check_output,
     command,
     not_both,
@@ -40,6 +44,7 @@ from pandora_regret.core.inputs import Done, InputError
 from pandora_regret.text import listed, money
 
 USUAL_STEPS = 10  # in a table for people
+ELSEWHERE = "elsewhere"  # what a forecast does not name
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,7 @@ class NextOptions:
     found: tuple[str, ...]
     sensitivity: str | None
     search: Literal["single_pass", "restarts", "adaptive"]
+    miss: float | None
     steps: int | None
     seconds: float
     plot: str | None
@@ -73,6 +79,11 @@ class NextOptions:
     Option(
         "--search [single_pass|restarts|adaptive]",
         "What happens if no test finds the truth: nothing, the same pass again, or the best test again.",
+    ),
+    Option(
+        "--miss PRICE",
+        "What it costs to find what FORECAST does not name: it has the probability that is left.",
+        type=click.FloatRange(0, min_open=True),
     ),
     Option("--steps N", "How many tests to plan and list."),
     Option(
@@ -96,6 +107,7 @@ def next(options: NextOptions) -> None:
     \b
     Examples:
       pandora next "flu=0.6,cold=0.4" --costs "flu=20,cold=5"
+      pandora next "a.py=0.5,b.py=0.2" --costs "other=3" --miss 40
       pandora next predictions.csv --case patient-17 --costs prices.csv
       pandora next skin.toml "melanoma=0.2,nevus=0.7,keratosis=0.1"
       pandora next skin.toml "melanoma=0.2,nevus=0.7,keratosis=0.1" \
@@ -118,7 +130,12 @@ def _plan_workup(path: str, forecast: str | None, options: NextOptions) -> None:
     """Print what to do next in a work-up."""
     from pandora_regret.files.written import listed as fields_of
 
-    own = {"costs": options.prices.costs, "sensitivity": options.sensitivity, "steps": options.steps}
+    own = {
+        "costs": options.prices.costs,
+        "sensitivity": options.sensitivity,
+        "steps": options.steps,
+        "miss": options.miss,
+    }
     for name, value in own.items():
         if value:
             raise click.UsageError(f"--{name} and WORKUP do not go together.")
@@ -158,8 +175,11 @@ def _plan_search(forecast: str, options: NextOptions) -> None:
     if options.found:
         raise click.UsageError("--found and no WORKUP do not go together.")
     prices = options.prices.read()
-    case = _read_forecast(forecast, options, prices.class_names)
-    costs = prices.for_classes(case.classes, case.costs, "the row's own")
+    case = _read_forecast(forecast, options, None if options.miss is not None else prices.class_names)
+    if options.miss is None:
+        costs = prices.for_classes(case.classes, case.costs, "the row's own")
+    else:
+        case, costs = _with_elsewhere(case, prices, options.miss)
     labels = list(case.classes)
     done = (*case.done, *costs.done)
     sensitivity: float | dict[str, float]
@@ -192,6 +212,8 @@ def _plan_search(forecast: str, options: NextOptions) -> None:
             "steps": plan.steps,
             "done": done,
         }
+        if options.miss is not None:
+            results["looks"] = _looks_before_elsewhere(plan)
         print_json(results, "pandora-order/1")
         return
     most = None if options.full or options.steps is not None else USUAL_STEPS
@@ -200,9 +222,41 @@ def _plan_search(forecast: str, options: NextOptions) -> None:
     echo(table.to_text(width()))
     echo()
     echo(f"Expected total: {money(plan.expected_cost, costs.currency)}.", bold=True)
+    looks = _looks_before_elsewhere(plan)
+    if options.miss is not None and looks is not None:
+        last = f"after {plan.steps[looks - 1].test}" if looks else "at once"
+        echo(f"Give up {last}: then elsewhere, at {money(options.miss, costs.currency)}.")
     if costs.costs is None:
         echo("Every test costs the same: say what they cost with --costs.", dim=True)
     print_done(done)
+
+
+def _with_elsewhere(case: files.OneRow, prices: StatedPrices, miss: float) -> tuple[files.OneRow, ClassCosts]:
+    """A forecast with what it leaves as a class of its own, which costs a miss; and what its tests cost."""
+    from pandora_regret.candidates.reading import prices_of
+    from pandora_regret.core.inputs import TOLERANCE
+
+    if ELSEWHERE in case.classes:
+        raise InputError(f"names {ELSEWHERE!r}, which stands for all that it does not name", place="FORECAST")
+    total = float(case.forecast.sum())
+    if total > 1 + TOLERANCE:
+        fix = "probabilities sum to 1 at most; what they leave is elsewhere"
+        raise InputError(f"sums to {total:g}", argument="y_proba", place="FORECAST", value=total, fix=fix)
+    price_list = prices.price_list
+    own = case.costs
+    if own is None:
+        own = prices_of(case.classes, None if price_list is None else price_list.costs)
+    rest = max(1 - total, 0.0)
+    with_rest = replace(case, classes=(*case.classes, ELSEWHERE), forecast=np.append(case.forecast, rest))
+    source = None if price_list is None else price_list.source
+    currency = prices.unit or (price_list.unit if price_list else "")
+    return with_rest, ClassCosts(np.append(own, miss), currency, source)
+
+
+def _looks_before_elsewhere(plan: workup.Plan) -> int | None:
+    """How many tests come before elsewhere; None where that is no step."""
+    names = [step.test for step in plan.steps]
+    return names.index(ELSEWHERE) if ELSEWHERE in names else None
 
 
 def _read_forecast(
