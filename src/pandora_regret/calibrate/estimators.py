@@ -105,7 +105,8 @@ class LikeliestClass(ClassifierMixin):  # type: ignore[misc]
 
     def predict(self, X: Table) -> NDArray[np.generic]:
         """The most likely class of each row, after recalibration."""
-        return np.asarray(self.classes_[np.argmax(self.predict_proba(X), axis=1)])
+        proba = self.predict_proba(X)  # first, since it says so where nothing was fitted
+        return np.asarray(self.classes_[np.argmax(proba, axis=1)])
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
