@@ -13,12 +13,14 @@ import matplotlib
 from matplotlib.figure import Figure
 
 import pandora_regret.plots as plots
-from pandora_regret import InputError, compare
+from pandora_regret import Candidates, InputError, compare
 from pandora_regret.plots import paper
 from pandora_regret.workup import plan_search
 
 TRUTH = np.array([0, 1, 2, 0, 1, 2, 0, 0])
 FORECASTS = np.random.default_rng(1).dirichlet([1.0, 1.0, 1.0], 8)
+LISTS = Candidates.from_lists([["a"], ["b"], ["a"], ["c"]], ["a", "b", "c", "b"])
+LONG_LISTS = Candidates.from_lists([["b", "a"], ["a", "b"], ["a", "c"], ["c", "a"]], ["a", "b", "c", "b"])
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +36,7 @@ def test_every_plot_draws_on_the_axes_it_is_given_and_changes_no_setting(compari
         "plot_alpha_curve": (TRUTH, {"_sharp": FORECASTS, "$a": FORECASTS}),
         "plot_bills": ({"x": forecast}, "a", prices),
         "plot_cost_calibration": (comparison,),
+        "plot_miss_curve": ({"_short": LISTS, "$long": LONG_LISTS},),
         "plot_pair_costs": (comparison,),
         "plot_ranks": (comparison,),
         "plot_score_histograms": (TRUTH, FORECASTS),

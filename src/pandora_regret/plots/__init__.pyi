@@ -13,6 +13,7 @@ from pandora_regret.plots.paper import plot_gradient_profile as plot_gradient_pr
 from pandora_regret.plots.paper import plot_pair_loss as plot_pair_loss
 from pandora_regret.plots.paper import plot_sensitivity as plot_sensitivity
 from pandora_regret.plots.paper import plot_tau_gaps as plot_tau_gaps
+from pandora_regret.plots.ranked_lists import plot_miss_curve as plot_miss_curve
 from pandora_regret.plots.single_case import plot_bills as plot_bills
 from pandora_regret.plots.single_case import plot_search_trace as plot_search_trace
 from pandora_regret.plots.style import save_figure as save_figure
