@@ -126,7 +126,7 @@ class ForecastReader(LikeliestClass, BaseEstimator):  # type: ignore[misc]
             X = np.stack(listed, axis=1)
         shape = read_array(y, "y").shape
         has_votes = len(shape) == 2 and shape[1] > 1
-        table, truth = self._validated(X, None if has_votes else y)
+        table, truth = self._validated(X, y, has_votes)
         n_columns = table.shape[1]
         if has_votes:
             if labels is None and is_frame(y):
@@ -145,10 +145,12 @@ class ForecastReader(LikeliestClass, BaseEstimator):  # type: ignore[misc]
             self.classes_ = np.arange(n_columns)
         return with_truth(self._read(table, sample_weight), y, names)
 
-    def _validated(self, X: Table, y: Labels | None) -> tuple[NDArray[np.floating], NDArray[np.generic]]:
-        """Features and labels as scikit-learn checks them; without labels there are none."""
+    def _validated(
+        self, X: Table, y: Labels, has_votes: bool
+    ) -> tuple[NDArray[np.floating], NDArray[np.generic]]:
+        """Features and labels as scikit-learn checks them; it knows no votes, and gets to see none."""
         options: Fields = {"dtype": FLOATS, "ensure_all_finite": False, "ensure_min_features": 2}
-        if y is None:
+        if has_votes:
             return validate_data(self, X, **options), np.empty(0)
         table, truth = validate_data(self, X, y, **options)
         return table, truth
