@@ -145,9 +145,7 @@ class ForecastReader(LikeliestClass, BaseEstimator):  # type: ignore[misc]
             self.classes_ = np.arange(n_columns)
         return with_truth(self._read(table, sample_weight), y, names)
 
-    def _validated(
-        self, X: Table, y: Labels, has_votes: bool
-    ) -> tuple[NDArray[np.floating], NDArray[np.generic]]:
+    def _validated(self, X: Table, y: Labels, has_votes: bool) -> tuple[NDArray[np.floating], NDArray[np.generic]]:
         """Features and labels as scikit-learn checks them; it knows no votes, and gets to see none."""
         options: Fields = {"dtype": FLOATS, "ensure_all_finite": False, "ensure_min_features": 2}
         if has_votes:
