@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pandora_regret import Comparison, compare, expected_search_cost
+from pandora_regret import Comparison, ComparisonOptions, compare, expected_search_cost
 from pandora_regret.calibrate import decompose, recalibrate
 
 ROWS, REPLICATES, SAMPLES = 60, 400, 300
@@ -283,7 +283,9 @@ def bins(rng: np.random.Generator, bootstrap: int, sharpness: float, cheapest: b
     """Of calibrated forecasts (sharpness 1) or bolder ones, the cost that their own probabilities imply."""
     signal = softmax(1.5 * rng.normal(size=(ROWS, 3)))
     table = softmax(sharpness * np.log(signal))
-    parts = compare(drawn(rng, signal), {"one": table}, bootstrap=bootstrap).best.calibration
+    parts = compare(
+        drawn(rng, signal), {"one": table}, options=ComparisonOptions(bootstrap=bootstrap)
+    ).best.calibration
     if sharpness == 1:
         return [Interval(p.low, p.high, p.predicted) for p in (parts[:1] if cheapest else parts)]
     truths = implied_costs(signal, table, len(parts))
@@ -363,7 +365,7 @@ SAVINGS = {
 
 def rejected(rng: np.random.Generator, bootstrap: int) -> list[Interval]:
     """Whether equal models are told apart, 20 cases: an interval that misses stands for a p-value below 5 %."""
-    gap = compare(**equal_models(rng, 20), bootstrap=bootstrap).differences[0]
+    gap = compare(**equal_models(rng, 20), options=ComparisonOptions(bootstrap=bootstrap)).differences[0]
     return [Interval(0.0, 1.0, -1.0 if gap.p_value < 0.05 else 0.5)]
 
 

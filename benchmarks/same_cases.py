@@ -665,13 +665,22 @@ def call_decompose():
     return result
 
 
+def with_bootstrap(replicates):
+    """Keywords of compare in the trees that have options, and in those before."""
+    import pandora_regret
+
+    if "ComparisonOptions" in dir(pandora_regret):
+        return {"options": pandora_regret.ComparisonOptions(bootstrap=replicates)}
+    return {"bootstrap": replicates}
+
+
 def call_metrics(votes=False):
     from pandora_regret import compare
     from pandora_regret.metrics import METRICS
 
     truth, p, weights = data(votes)
     p = 0.99 * p + 0.0025
-    result = compare(truth, {"one": p, "two": p[:, ::-1]}, sample_weight=weights, bootstrap=50).to_dict()
+    result = compare(truth, {"one": p, "two": p[:, ::-1]}, sample_weight=weights, **with_bootstrap(50)).to_dict()
     return [result["models"], result["differences"], sorted(METRICS)]
 
 

@@ -6,10 +6,10 @@ argmax and in scikit-learn.
 
 import numpy as np
 import pytest
+from asked import compare_with
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pandora_regret import compare
 from pandora_regret.core.priors import Exponential, Fixed, Uniform
 from pandora_regret.core.scores import search_tally
 from pandora_regret.files import Layout, open_predictions
@@ -72,7 +72,7 @@ def test_a_comparison_is_that_of_any_order_of_columns(case, prior):
 
     def compared(columns):
         models = {"one": tables[0][:, columns], "two": tables[1][:, columns]}
-        return compare(names[truth], models, labels=names[columns].tolist(), costs=prices[columns], **options)
+        return compare_with(names[truth], models, labels=names[columns].tolist(), costs=prices[columns], **options)
 
     first, second = compared(np.arange(len(prices))), compared(order)
     assert (first.verdict.kind, first.verdict.level) == (second.verdict.kind, second.verdict.level)

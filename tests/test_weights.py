@@ -7,12 +7,13 @@ from dataclasses import asdict, is_dataclass
 
 import numpy as np
 import pytest
+from asked import compare_with
 from cli_files import run_json, write_csv
 
 import pandora_regret
-from pandora_regret import Tests, Workup, compare, compare_frames
+from pandora_regret import ComparisonOptions, Tests, Workup, compare_frames
 from pandora_regret.calibrate import decompose, load_map, recalibrate
-from pandora_regret.comparison.build import read_models
+from pandora_regret.comparison.request import read_models
 from pandora_regret.core import array_api, entropy, scores, search
 from pandora_regret.core.decisions import label_metrics
 from pandora_regret.core.imperfect import expenditure
@@ -99,7 +100,7 @@ def tally(weights):
 def compared(weights, **options):
     """All that a comparison says, by groups of rows and by a column."""
     options = {"costs": COSTS, "groups": GROUPS, "by": {"half": GROUPS % 2}} | options
-    return compare(TRUTH, {"one": FORECASTS, "two": OTHERS}, sample_weight=weights, **options).to_dict()
+    return compare_with(TRUTH, {"one": FORECASTS, "two": OTHERS}, sample_weight=weights, **options).to_dict()
 
 
 def compared_frames(weights):
@@ -112,7 +113,12 @@ def compared_frames(weights):
         column = "times"
         truth[column] = weights
     result = compare_frames(
-        truth, {"one": forecasts[::-1]}, id="case", sample_weight=column, costs=COSTS, recalibrate=None
+        truth,
+        {"one": forecasts[::-1]},
+        id="case",
+        sample_weight=column,
+        costs=COSTS,
+        options=ComparisonOptions(recalibrate=None),
     )
     return result.to_dict()["models"]
 

@@ -2,6 +2,7 @@ from pandora_regret._version import __version__ as __version__
 from pandora_regret.calibrate import recalibrate as recalibrate
 from pandora_regret.candidates import Candidates as Candidates
 from pandora_regret.comparison import Comparison as Comparison
+from pandora_regret.comparison import ComparisonOptions as ComparisonOptions
 from pandora_regret.comparison import compare as compare
 from pandora_regret.comparison import compare_frames as compare_frames
 from pandora_regret.core.costs import load_costs as load_costs

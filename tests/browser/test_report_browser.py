@@ -7,6 +7,7 @@ from base64 import b64decode
 
 import numpy as np
 import pytest
+from asked import compare_with
 from simulated_models import calibrated, sharpened, softmax
 
 from pandora_regret import compare, expected_search_cost, search_cost
@@ -163,7 +164,7 @@ TRUTH, MODELS = of_every_kind()
 @pytest.mark.parametrize("kind", MODELS)
 def test_at_other_prices_the_verdict_is_the_command_s_whatever_its_kind(browser, tmp_path, kind):
     options = {"currency": "EUR"}
-    found = compare(TRUTH, MODELS[kind], costs=[380.0, 120.0, 90.0], **options)
+    found = compare_with(TRUTH, MODELS[kind], costs=[380.0, 120.0, 90.0], **options)
     assert (found.verdict.kind, found.verdict.recalibrated) == {
         "level beside": ("deploy", False),
         "the same": ("level", False),
@@ -173,7 +174,7 @@ def test_at_other_prices_the_verdict_is_the_command_s_whatever_its_kind(browser,
     assert browser.texts("#verdict p") == list(found.verdict.sentences)
     moved = [300.0, 160.0, 100.0]
     set_prices(browser, moved)
-    assert in_agreement(browser, compare(TRUTH, MODELS[kind], costs=moved, **options))
+    assert in_agreement(browser, compare_with(TRUTH, MODELS[kind], costs=moved, **options))
     assert browser.complaints() == []
 
 

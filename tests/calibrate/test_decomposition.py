@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as hnp
 from refusals import refused
 
 import pandora_regret as pr
-from pandora_regret import compare
+from pandora_regret import ComparisonOptions, compare
 from pandora_regret.calibrate import decompose, recalibrate
 from pandora_regret.calibrate.maps import fitted_map, log_probabilities, probabilities_of
 from pandora_regret.calibrate.recalibration import (
@@ -141,7 +141,8 @@ def test_neither_the_order_of_rows_nor_that_of_columns_makes_a_difference(method
         for term in ("saved", "cost") if by is recalibrate else ("miscalibration", "uncertainty"):
             assert getattr(one, term).value == pytest.approx(getattr(other, term).value, rel=1e-6, abs=1e-6)
     one, other = (
-        compare(y, {"m": p}, labels=labels, recalibrate=method).best.recalibrated for y, p, labels in tables
+        compare(y, {"m": p}, labels=labels, options=ComparisonOptions(recalibrate=method)).best.recalibrated
+        for y, p, labels in tables
     )
     assert one.saved.value == pytest.approx(other.saved.value, rel=1e-6, abs=1e-6)
 

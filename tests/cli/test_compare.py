@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from asked import compare_with
 from cli_files import CLASSES, COSTS, forecasts, refused, run, run_json, wine_file, write_csv
 from prediction_files import write_xlsx
 
@@ -22,7 +23,7 @@ def files(tmp_path):
 def by_library(**settings):
     truth, chances = forecasts()
     models = {name: chances[name] for name in ("tree", "bayes")}
-    return replace(compare(truth, models, labels=CLASSES, **settings), files=("tree.csv", "bayes.csv"))
+    return replace(compare_with(truth, models, labels=CLASSES, **settings), files=("tree.csv", "bayes.csv"))
 
 
 def scores(comparison):

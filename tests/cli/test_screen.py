@@ -5,10 +5,10 @@ from functools import cache
 
 import numpy as np
 import pytest
+from asked import compare_with
 from cli_files import CLASSES, COSTS, run, wine_file
 from simulated_models import simulated
 
-from pandora_regret import compare
 from pandora_regret.cli.comparison import MOST_LINES, WIDTH, screen
 from pandora_regret.core.inputs import Done
 from pandora_regret.text import cell_width
@@ -32,7 +32,7 @@ def compared(n_models, n_classes, names=ORDINARY, currency="USD"):
     models[last][east] = np.roll(models[last][east], 1, axis=1)
     by = {"site": site, "age:10": rng.integers(0, 90, ROWS), "site*sex": (site, sex)}
     costs = {} if currency is None else {"costs": np.linspace(100.0, 900.0, n_classes)}
-    return compare(truth, models, currency=currency, by=by, **costs)
+    return compare_with(truth, models, currency=currency, by=by, **costs)
 
 
 def without_columns(comparison, n_columns):

@@ -6,7 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulated_models import calibrated, sharpened
 
-from pandora_regret import Beta, Empirical, Fixed, Gamma, LogNormal, compare, expected_search_cost
+from pandora_regret import (
+    Beta,
+    ComparisonOptions,
+    Empirical,
+    Fixed,
+    Gamma,
+    LogNormal,
+    compare,
+    expected_search_cost,
+)
 from pandora_regret.comparison.break_even import PriceCurve
 from pandora_regret.core.inputs import read_forecast
 from pandora_regret.core.scores import priced
@@ -35,7 +44,7 @@ def specialists(rows=1500):
 @pytest.mark.parametrize("prior", PRIORS.values(), ids=PRIORS)
 def test_the_other_model_is_cheaper_by_the_margin_from_the_price_on(prior):
     truth, models = specialists()
-    found = compare(truth, models, costs=PRICES, prior=prior, recalibrate=None)
+    found = compare(truth, models, costs=PRICES, prior=prior, options=ComparisonOptions(recalibrate=None))
     crossings = 0
     for test, each in enumerate(found.break_even):
         assert (each.test, each.stated) == (str(test), PRICES[test])
@@ -58,7 +67,7 @@ def test_the_other_model_is_cheaper_by_the_margin_from_the_price_on(prior):
 
 def test_at_the_ends_of_its_interval_zero_leaves_that_of_the_difference():
     truth, models = specialists(6000)
-    found = compare(truth, models, costs=PRICES, recalibrate=None, worth=0)
+    found = compare(truth, models, costs=PRICES, worth=0, options=ComparisonOptions(recalibrate=None))
     ends = [
         (int(each.test), end)
         for each in found.break_even
@@ -69,7 +78,9 @@ def test_at_the_ends_of_its_interval_zero_leaves_that_of_the_difference():
     ]
     assert ends
     for test, end in ends:
-        gap = compare(truth, models, costs=_with(test, end), recalibrate=None).differences[0]
+        gap = compare(
+            truth, models, costs=_with(test, end), options=ComparisonOptions(recalibrate=None)
+        ).differences[0]
         assert gap.high == pytest.approx(0, abs=1e-4 * abs(gap.difference))
 
 
@@ -110,7 +121,7 @@ def test_at_known_prices_the_first_crossing_is_that_of_a_dense_scan(seed, upward
     rng = np.random.default_rng(seed)
     truth, prices = rng.integers(0, 3, 8), rng.uniform(10, 400, 3)
     models = {name: rng.dirichlet([1.0, 1.0, 1.0], 8) for name in "abc"}
-    result = compare(truth, models, prior=Fixed(), costs=prices, recalibrate=None)
+    result = compare(truth, models, prior=Fixed(), costs=prices, options=ComparisonOptions(recalibrate=None))
 
     def excess(test, factor):
         """What the leader costs more than the cheapest other model."""

@@ -4,18 +4,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from asked import compare_with
 from scipy import stats
 from simulated_models import simulated, softmax
 
-from pandora_regret import Uniform, compare, expected_search_cost
-from pandora_regret.comparison.build import read_models
-from pandora_regret.comparison.estimates import Charge, Measurements, measure, read_sample
-from pandora_regret.comparison.result import Costs, IntervalMethod
+from pandora_regret import ComparisonOptions, compare, expected_search_cost
+from pandora_regret.comparison.charge import Pricing
+from pandora_regret.comparison.figures import figures_on
+from pandora_regret.comparison.measure import CostPrediction, measure
+from pandora_regret.comparison.request import CaseColumns, read_models, read_request
+from pandora_regret.comparison.result import IntervalMethod
+from pandora_regret.comparison.sample import read_sample
 from pandora_regret.inference.joint import Figure
 from pandora_regret.metrics import METRICS, comparison_metrics
 
 ROWS = 150
-CHARGE = Charge(Uniform(), comparison_metrics(), Costs(None, "uniform", None, None), np.ones(3))
 
 
 @pytest.fixture(scope="module")
@@ -28,13 +31,15 @@ def data():
 def test_rows_without_weight_are_as_if_they_were_not_there(data, bootstrap):
     truth, models, weights = data
     kept, names = np.arange(ROWS) % 3 > 0, np.arange(ROWS)
-    zeroed = compare(truth, models, sample_weight=weights * kept, ids=names, bootstrap=bootstrap)
+    zeroed = compare(
+        truth, models, sample_weight=weights * kept, ids=names, options=ComparisonOptions(bootstrap=bootstrap)
+    )
     dropped = compare(
         truth[kept],
         {name: table[kept] for name, table in models.items()},
         sample_weight=weights[kept],
         ids=names[kept],
-        bootstrap=bootstrap,
+        options=ComparisonOptions(bootstrap=bootstrap),
     )
     assert zeroed == dropped
 
@@ -49,34 +54,38 @@ def test_rows_that_bring_their_ids_may_come_in_any_order(data, bootstrap, cluste
     for order in (np.arange(ROWS), np.random.default_rng(4).permutation(ROWS)):
         rows = {name: values[order] for name, values in asked.items()}
         tables = {name: table[order] for name, table in models.items()}
-        results.append(compare(models=tables, bootstrap=bootstrap, costs=[380.0, 120.0, 90.0], **rows))
+        results.append(compare_with(models=tables, bootstrap=bootstrap, costs=[380.0, 120.0, 90.0], **rows))
     assert results[0] == results[1]
 
 
 def measured(truth, models):
     """One large sample, measured once."""
     forecasts = read_models(truth, models)
-    return next(iter(forecasts.values())), [measure(name, f, CHARGE) for name, f in forecasts.items()]
+    request = read_request(forecasts, Pricing(), None, CaseColumns(), "1%", ComparisonOptions(recalibrate=None))
+    return next(iter(forecasts.values())), measure(request)
 
 
 def in_sets(whole, models, size, groups=None, replicates=0):
-    """Its rows in sets, each a sample of its own."""
-    about = (CHARGE, ("a", "b", "c"), IntervalMethod(0.95, "", replicates, 0))
+    """The figures of its rows in sets, each a sample of its own."""
+    method = IntervalMethod(0.95, "", replicates, 0)
     for start in range(0, len(whole), size):
         rows = slice(start, start + size)
         sample = read_sample(whole.rows(rows), None, None if groups is None else groups[rows])
-        cut = [replace(m, rows=cut_rows(m.rows, rows), predicted=m.predicted[rows]) for m in models]
-        yield Measurements(cut, sample, *about)
+        yield figures_on([cut(model, rows) for model in models], sample, comparison_metrics(), 3, method)
 
 
-def cut_rows(by_key, rows):
-    return {key: values[rows] for key, values in by_key.items()}
+def cut(model, rows):
+    predicted = CostPrediction(
+        model.predicted.mean[rows], model.predicted.variance[rows], model.predicted.least[rows]
+    )
+    by_key = {key: values[rows] for key, values in model.rows.items()}
+    return replace(model, rows=by_key, named=model.named[rows], predicted=predicted)
 
 
-def figures_and_gap(known):
+def figures_and_gap(models):
     """All figures of the first model, and its expected cost less that of the second."""
-    first, second = known.figures
-    return [*first.values(), first["expected_cost"] - second["expected_cost"]]
+    first, second = models
+    return [*first.by_key.values(), first.cost - second.cost]
 
 
 def covered(whole, models, size, replicates, groups=None):
@@ -130,7 +139,9 @@ def test_models_that_are_the_same_differ_by_nothing(data, bootstrap):
     truth, models, _ = data
     table = models["noise 0.4"]
     other = np.log(table)
-    twins = compare(truth, {"one": table, "two": softmax(other)}, bootstrap=bootstrap)  # the same up to rounding
+    twins = compare(
+        truth, {"one": table, "two": softmax(other)}, options=ComparisonOptions(bootstrap=bootstrap)
+    )  # the same up to rounding
     gap = twins.differences[0]
     assert (gap.difference, gap.low, gap.high, gap.p_value, gap.p_holm, gap.savings_per_1000) == (0, 0, 0, 1, 1, 0)
     assert [model.probability_best for model in twins.models] == pytest.approx([0.5, 0.5])
@@ -173,7 +184,7 @@ def test_a_calibrated_model_pays_what_it_predicts_and_an_overconfident_one_pays_
 def test_a_single_case_or_cluster_has_no_intervals(options):
     n = 3 if "groups" in options else 1
     tables = {"a": np.tile([0.5, 0.3, 0.2], (n, 1)), "b": np.tile([0.2, 0.3, 0.5], (n, 1))}
-    found = compare([0] * n, tables, **options)
+    found = compare_with([0] * n, tables, **options)
     for model in found.models:
         assert {(score.low, score.high) for score in model.scores.values()} == {(None, None)}
         assert model.probability_best is None

@@ -6,6 +6,7 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 import pytest
+from asked import compare_with
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -15,6 +16,7 @@ from simulated_models import simulated
 from pandora_regret import (
     Beta,
     Comparison,
+    ComparisonOptions,
     Empirical,
     Fixed,
     Gamma,
@@ -60,7 +62,7 @@ def test_every_score_is_the_public_functions_own(data, given, weighted, logits):
     options = {"sample_weight": weights if weighted else None, "logits": logits}
     if logits:
         models = {name: np.log(table) + 7 for name, table in models.items()}
-    for model in compare(truth, models, **given, **options).models:
+    for model in compare_with(truth, models, **given, **options).models:
         table, value = models[model.name], lambda key, of=model: of.scores[key].value
         tally = search_tally(truth, table, **given, **options)
         assert value("expected_cost") == pytest.approx(tally.mean, rel=1e-12)
@@ -127,7 +129,9 @@ def test_infinite_log_loss_is_null_with_a_note_and_ranks_last():
     truth, possible = [0, 1, 1], np.array([[0.6, 0.4], [0.5, 0.5], [0.4, 0.6]])
     impossible = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     for bootstrap in (0, 60):
-        found = compare(truth, {"bold": impossible, "meek": possible}, bootstrap=bootstrap)
+        found = compare(
+            truth, {"bold": impossible, "meek": possible}, options=ComparisonOptions(bootstrap=bootstrap)
+        )
         bold = next(model for model in found.models if model.name == "bold")
         score = bold.scores["log_loss"]
         assert (score.value, score.low, score.high) == (None, None, None)
@@ -164,7 +168,7 @@ MISTAKES = {  # what is said: what was given, beside one model unless it is abou
 @pytest.mark.parametrize(("message", "given"), MISTAKES.items())
 def test_mistakes_are_named(message, given):
     with pytest.raises((InputError, InputTypeError), match=message):
-        compare([0, 1], **{"models": {"a": HALF}} | given)
+        compare_with([0, 1], **{"models": {"a": HALF}} | given)
 
 
 @st.composite
@@ -194,7 +198,7 @@ def comparisons(draw):
 @given(comparisons())
 def test_whatever_is_valid_is_compared(given):
     truth, tables, options = given
-    found = compare(truth, tables, **options)
+    found = compare_with(truth, tables, **options)
     plain = json.loads(json.dumps(found.to_dict() | {"added later": 1}, allow_nan=False))
     assert Comparison.from_dict(plain) == found
     assert len(found.differences) == len(tables) * (len(tables) - 1) // 2
@@ -218,7 +222,7 @@ def test_whatever_is_valid_is_compared(given):
 
 def test_a_cost_is_split_into_terms_that_add_up_where_it_is_asked_for(data):
     truth, models, _ = data
-    found = compare(truth, models, costs=[90.0, 60.0, 30.0], decompose=True)
+    found = compare(truth, models, costs=[90.0, 60.0, 30.0], options=ComparisonOptions(decompose=True))
     for model in found.models:
         terms = {name: term.value for name, term in model.decomposition.items()}
         total = terms["uncertainty"] + terms["miscalibration"] - terms["discrimination"]

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from simulated_models import simulated
 
-from pandora_regret import compare, compare_frames
+from pandora_regret import ComparisonOptions, compare, compare_frames
 from pandora_regret.core.inputs import InputTypeError
 
 ROWS = 120
@@ -49,9 +49,7 @@ def test_joined_frames_say_what_arrays_in_one_order_say(cases, make):
         labels=CLASSES,
         costs=PRICES,
         currency="USD",
-        smallest_group=20,
-        level=0.9,
-        seed=3,
+        options=ComparisonOptions(smallest_group=20, level=0.9, seed=3),
     )
     arrays = compare(
         frame["diagnosis"],
@@ -63,9 +61,7 @@ def test_joined_frames_say_what_arrays_in_one_order_say(cases, make):
         by={"site": frame["site"]},
         costs=PRICES,
         currency="USD",
-        smallest_group=20,
-        level=0.9,
-        seed=3,
+        options=ComparisonOptions(smallest_group=20, level=0.9, seed=3),
     )
     for result in (joined, arrays):
         assert (result.interval.level, result.interval.seed) == (0.9, 3)

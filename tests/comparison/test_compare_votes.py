@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from asked import compare_with
 
 from pandora_regret import Gamma, compare
 from pandora_regret.workup import Workup
@@ -40,8 +41,8 @@ def expanded(votes, models, weights):
 def test_figures_are_those_of_the_expanded_rows_and_intervals_those_of_the_cases(voted, options):
     votes, models, weights = voted
     labels, rows, each, case = expanded(*voted)
-    result = compare(votes, models, labels=LABELS, sample_weight=weights, **options)
-    plain = compare(labels, rows, labels=LABELS, sample_weight=each, groups=case, **options)
+    result = compare_with(votes, models, labels=LABELS, sample_weight=weights, **options)
+    plain = compare_with(labels, rows, labels=LABELS, sample_weight=each, groups=case, **options)
     assert result.data.rows == 120
     shares, wanted = (np.array(found.data.class_weights) / found.data.rows for found in (result, plain))
     assert shares == pytest.approx(wanted)

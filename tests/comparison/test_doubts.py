@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pandora_regret import compare
+from pandora_regret import ComparisonOptions, compare
 
 CASES = 60
 
@@ -39,7 +39,9 @@ def test_models_that_cost_the_same_in_every_case_are_not_shown_to_be_equal():
 def same(cases, bootstrap=0):
     """Two models that say the same of every case, all of which are of one class."""
     models = {"near": np.tile([0.8, 0.1, 0.1], (cases, 1)), "far": np.tile([0.2, 0.4, 0.4], (cases, 1))}
-    return compare(np.zeros(cases, int), models, costs=[90.0, 60.0, 30.0], bootstrap=bootstrap)
+    return compare(
+        np.zeros(cases, int), models, costs=[90.0, 60.0, 30.0], options=ComparisonOptions(bootstrap=bootstrap)
+    )
 
 
 @pytest.mark.parametrize("bootstrap", [0, 100])

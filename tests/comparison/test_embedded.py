@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from refusals import refused
 
-from pandora_regret import Comparison, compare, expected_search_cost
-from pandora_regret.comparison.embedded import CELLS, MOST_ROWS
+from pandora_regret import Comparison, ComparisonOptions, compare, expected_search_cost
+from pandora_regret.comparison.embed import MOST_ROWS
+from pandora_regret.comparison.embedded import CELLS
 from pandora_regret.core import priors
 
 PRICES = [10.0, 40.0, 20.0, 5.0]
@@ -110,7 +111,7 @@ def test_a_sample_holds_every_class_or_there_is_none(n_classes, rows, n_models, 
     odds = np.exp(scores)
     models = {f"model {m}": table for m, table in enumerate(odds / odds.sum(axis=2, keepdims=True))}
     prices = rng.uniform(20, 400, n_classes)
-    result = compare(truth, models, costs=prices, recalibrate=None)
+    result = compare(truth, models, costs=prices, options=ComparisonOptions(recalibrate=None))
     sample = result.sample
     if sample is None:
         assert result.not_sampled in {"size", "error"}

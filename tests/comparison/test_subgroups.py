@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from asked import compare_with
 from refusals import refused
 from simulated_models import simulated, softmax
 
@@ -26,7 +27,7 @@ def failing(forecasts, rows):
 
 
 def compared(truth, models, by, **options):
-    return compare(truth, models, costs=PRICES, currency="USD", by=by, **options)
+    return compare_with(truth, models, costs=PRICES, currency="USD", by=by, **options)
 
 
 def flags(comparison):
@@ -191,7 +192,7 @@ def sample_of(values, **options):
     """The groups of one column, in order."""
     n = len(values)
     truth, models = simulated(n)
-    result = compare(truth, models, by={options.pop("name", "x"): values}, **options)
+    result = compare_with(truth, models, by={options.pop("name", "x"): values}, **options)
     return [(each.name, each.rows) for each in result.by[0].groups], result.by[0].pooled
 
 

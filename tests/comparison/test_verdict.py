@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from asked import compare_with
 from refusals import refused
 from scipy.stats import ttest_1samp
 from simulated_models import calibrated, sharpened
@@ -19,7 +20,7 @@ def truth_of(rows, seed=0):
 
 
 def compared(truth, models, **options):
-    return compare(truth, models, **{"costs": PRICES, "currency": "USD"} | options)
+    return compare_with(truth, models, **{"costs": PRICES, "currency": "USD"} | options)
 
 
 def test_a_model_is_deployed_only_if_it_is_told_apart_from_every_other():

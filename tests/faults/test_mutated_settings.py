@@ -18,7 +18,7 @@ pytest.importorskip("safetensors")
 from cli_files import run
 from corpus import mutated
 
-from pandora_regret import InputError, Workup, compare, load_costs
+from pandora_regret import ComparisonOptions, InputError, Workup, compare, load_costs
 from pandora_regret.core.inputs import InputTypeError
 from pandora_regret.files import Layout, open_models, read_models_argument
 from pandora_regret.study import read_study
@@ -108,7 +108,7 @@ def check_refused_or_fine(result):
 def test_mutated_comparisons(tmp_path):
     rng = np.random.default_rng(0)
     models = {name: rng.dirichlet(np.ones(3), 40) for name in ("one", "two")}
-    comparison = compare(rng.integers(0, 3, 40), models, bootstrap=0).to_dict()
+    comparison = compare(rng.integers(0, 3, 40), models, options=ComparisonOptions(bootstrap=0)).to_dict()
     spoilt, page = tmp_path / "comparison.json", tmp_path / "page.html"
     for data in mutated_json(comparison, 700, seed=3):
         spoilt.write_bytes(data)

@@ -3,8 +3,7 @@
 from html.parser import HTMLParser
 
 import numpy as np
-
-from pandora_regret import compare
+from asked import compare_with
 
 
 def forecasts(rng, n_classes=4, rows=80):
@@ -19,7 +18,7 @@ def compared(n_models=3, n_classes=4, names=None, labels=None, rows=80, **option
     models = {name: first ** (1 / (1 + i)) for i, name in enumerate(names)}
     models = {name: p / p.sum(axis=1, keepdims=True) for name, p in models.items()}
     truth = truth if labels is None else np.array(labels, dtype=object)[truth]
-    return compare(truth, models, labels=labels, **options)
+    return compare_with(truth, models, labels=labels, **options)
 
 
 class Page(HTMLParser):

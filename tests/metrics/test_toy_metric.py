@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from pandora_regret import Comparison, compare
+from pandora_regret import Comparison, ComparisonOptions, compare
 from pandora_regret.metrics import METRICS, Metric
 from pandora_regret.report import write_report
 
@@ -48,7 +48,7 @@ def data():
 @pytest.mark.parametrize("bootstrap", [0, 100])
 def test_it_is_in_a_comparison_and_its_json_and_page(data, tmp_path, bootstrap):
     truth, (one, *_, other) = data
-    comparison = compare(truth, {"one": one, "other": other}, bootstrap=bootstrap)
+    comparison = compare(truth, {"one": one, "other": other}, options=ComparisonOptions(bootstrap=bootstrap))
     written = json.loads(json.dumps(comparison.to_dict()))
     assert {"key": "surprise", "title": "Surprise", "better": "lower", "unit": "share"} in written["metrics"]
     score = comparison.best.scores["surprise"]

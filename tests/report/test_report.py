@@ -13,8 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from report_pages import Page, compared, forecasts
 
-from pandora_regret import Comparison, InputError, compare, pair_costs
-from pandora_regret.comparison.build import read_models
+from pandora_regret import Comparison, ComparisonOptions, InputError, compare, pair_costs
+from pandora_regret.comparison.request import read_models
 from pandora_regret.comparison.result import BreakEven, Crossing, Recalibrated
 from pandora_regret.core.inputs import InputTypeError
 from pandora_regret.inference.estimate import Estimate
@@ -260,7 +260,11 @@ def test_cases_can_be_left_out_of_the_page(comparison):
 def test_a_page_that_cannot_hold_cases_of_every_class_says_so():
     rng = np.random.default_rng(0)
     proba = rng.dirichlet(np.ones(500), 1200)
-    comparison = compare(rng.integers(500, size=1200), {"a": proba, "b": proba[:, ::-1]}, recalibrate=None)
+    comparison = compare(
+        rng.integers(500, size=1200),
+        {"a": proba, "b": proba[:, ::-1]},
+        options=ComparisonOptions(recalibrate=None),
+    )
     assert (comparison.sample, comparison.not_sampled) == (None, "size")
     page = Page(render_report(comparison))
     (section,) = page.all("section", id="no-prices")

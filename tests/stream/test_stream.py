@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from asked import compare_with
 from refusals import refused
 
 import pandora_regret as pr
-from pandora_regret import Comparison, compare
+from pandora_regret import Comparison, ComparisonOptions, compare
+from pandora_regret.comparison.charge import Pricing
 from pandora_regret.comparison.request import read_interval
 from pandora_regret.core.inputs import InputError
 from pandora_regret.core.kernels import engine
@@ -46,7 +48,7 @@ def limits(result, metric):
 def check(streamed, truth, values, **options):
     """All that a stream can know is what a comparison in memory says."""
     names = {"y_true": np.array(CLASSES)[truth], "labels": CLASSES}
-    wanted = compare(models={"model": values}, recalibrate=None, **names, **options)
+    wanted = compare_with(models={"model": values}, recalibrate=None, **names, **options)
     assert streamed.data.rows == wanted.data.rows
     assert streamed.data.class_weights == pytest.approx(wanted.data.class_weights, **SAME)
     assert streamed.best.unavoidable == pytest.approx(wanted.best.unavoidable, **SAME)
@@ -158,7 +160,7 @@ def test_large_batches_take_the_compiled_way_and_hand_back_doubtful_rows(tmp_pat
     truth, values = forecasts(n, dtype=np.float32, spread=0.02)  # many probabilities underflow to 0
     values[::1000], truth[::1000] = [1e-30, 1, 0, 0], 0
     predictions = predictions_of(tmp_path, truth, values, row_group_size=5_000)
-    how = settings.read_settings(predictions, None, None, read_interval(0.95, 0, 3), False)
+    how = settings.read_settings(predictions, Pricing(), read_interval(0.95, 0, 3), False)
     assert how.is_compiled(n)
     assert StreamSums(how, True)._score(next(predictions.batches()), False)[1] is None
     check(score_stream(predictions), truth, values)
@@ -228,7 +230,9 @@ def test_cases_that_were_voted_on_belong_to_clusters(tmp_path):
     pq.write_table(pa.table(columns | {"group": groups}), tmp_path / "model.parquet")
     layout = Layout(classes=CLASSES, votes_prefix="votes_", group="group")
     [predictions] = open_predictions(tmp_path / "model.parquet", layout)
-    wanted = compare(votes, {"model": values}, labels=CLASSES, groups=groups, recalibrate=None)
+    wanted = compare(
+        votes, {"model": values}, labels=CLASSES, groups=groups, options=ComparisonOptions(recalibrate=None)
+    )
     streamed = score_stream(predictions, rows=9)
     for metric in wanted.best.scores:
         assert limits(streamed, metric) == pytest.approx(limits(wanted, metric), **CLOSE), metric

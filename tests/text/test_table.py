@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+from asked import compare_with
 
 from pandora_regret import compare, plan_search
 from pandora_regret.text import Cell, Table, cell_width
@@ -21,7 +22,7 @@ def forecasts(strength):
 
 def comparison(**options):
     models = {MARKUP: forecasts(2.0), "vague": forecasts(0.5)}
-    return compare(TRUTH, models, costs=[900.0, 600.0, 300.0], currency="USD", **options)
+    return compare_with(TRUTH, models, costs=[900.0, 600.0, 300.0], currency="USD", **options)
 
 
 WORKUP = Workup(

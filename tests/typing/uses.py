@@ -91,7 +91,8 @@ def priors() -> None:
 def comparisons(folder: Path) -> None:
     """From models to a verdict, a table and a page; from a file to the same."""
     models = {"sharp": TABLE, "vague": np.full_like(TABLE, 1 / 3)}
-    result = pr.compare(TRUTH, models, labels=CLASSES, costs=COSTS, currency="USD", recalibrate=None)
+    options = pr.ComparisonOptions(recalibrate=None)
+    result = pr.compare(TRUTH, models, labels=CLASSES, costs=COSTS, currency="USD", options=options)
     assert_type(result, pr.Comparison)
     assert_type(result.best.name, str)
     assert_type(result.models[0].scores["pandora_regret"], Estimate)

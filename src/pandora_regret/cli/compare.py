@@ -145,7 +145,10 @@ def _saved_comparison(path: str) -> comparing.Comparison:
 
 def _compared(options: CompareOptions) -> comparing.Comparison:
     """The comparison that files and options ask for, with progress on standard error."""
-    from pandora_regret.comparison.grouping import columns_of, values_of
+    from pandora_regret.comparison import request as requests
+    from pandora_regret.comparison.breakdowns import columns_of, values_of
+    from pandora_regret.comparison.build import compared
+    from pandora_regret.comparison.charge import Pricing
     from pandora_regret.files.written import listed
 
     prices = options.prices.read()
@@ -159,28 +162,31 @@ def _compared(options: CompareOptions) -> comparing.Comparison:
         classes = models.batches[0].classes
         costs = prices.for_classes(classes, models.of_rows("costs"))
         scenarios, unused_by_scenarios = _read_scenarios(options.scenario, classes, costs.currency or "")
-        result = comparing.compare(
-            None,
-            models.forecasts(),
-            prior=prices.prior,
-            costs=costs.costs,
-            currency=costs.currency,
-            source=costs.source,
-            groups=models.of_rows("groups"),
-            ids=models.of_rows("ids"),
-            bootstrap=options.intervals.bootstrap,
-            level=options.intervals.level,
-            seed=options.intervals.seed,
-            smallest_group=options.smallest_group,
-            worth=options.worth,
-            scenarios=scenarios or None,
-            decompose=options.decompose and prices.workup is None,
-            workup=prices.workup,
-            by=values_of(breakdowns, models.by) or None,
-            progress=progress.advance,
+        request = requests.read_request(
+            requests.read_models(None, models.forecasts()),
+            Pricing(prices.prior, costs.costs, costs.currency, costs.source, scenarios or None),
+            prices.workup,
+            requests.CaseColumns(
+                ids=models.of_rows("ids"),
+                groups=models.of_rows("groups"),
+                by=values_of(breakdowns, models.by) or None,
+            ),
+            options.worth,
+            requests.ComparisonOptions(
+                level=options.intervals.level,
+                bootstrap=options.intervals.bootstrap,
+                seed=options.intervals.seed,
+                decompose=options.decompose and prices.workup is None,
+                smallest_group=options.smallest_group,
+                progress=progress.advance,
+            ),
+            requests.Provenance(
+                files=tuple(map(os.path.basename, options.files)),
+                done=(*models.done, *costs.done, *unused_by_scenarios),
+                prior=options.prices.prior,
+            ),
         )
-    done = (*models.done, *costs.done, *unused_by_scenarios)
-    return _with_names(result, options.files, options.prices, done)
+        return compared(request)
 
 
 def _read_scenarios(

@@ -1,17 +1,26 @@
 """Several models on the same instances: scores with intervals, paired differences, ranks, and who pays for what.
 
-    build.py        compare: models and instances -> forecasts in one order, and prices; then all the rest
+    result.py       what a comparison holds, frozen, and its JSON (schema "pandora-comparison/3"); the vocabulary
+    embedded.py     a few cases that travel with it, for a page's live prices
+    sample.py       which cases there are, and which of them belong together
     charge.py       what models are charged for: the tests of a search, or a work-up; scenarios of other costs
-    estimates.py    a number per row and metric of each model; every estimate with its interval, differences, ranks
-    doubts.py       why not to trust an estimate of a model
-    request.py      what was asked: how intervals are made, what difference is worth acting on
-    judge.py        the verdict without words: kind, leader, level, open, how many more cases
-    words.py        the verdict, and all else that a comparison says, in sentences
-    conclude.py     numbers, of rows or of sums, into a Comparison: judged, then put into words
-    grouping.py     models by columns such as site, age:10, site*sex, and what stands out beyond chance
-    break_even.py   what one test must cost before another model is the cheapest
-    embedded.py     a few cases that travel with a comparison, for a page's live prices
-    result.py       Comparison: frozen, and its JSON (schema "pandora-comparison/3")
+    breakdowns.py   columns such as site, age:10, site*sex, and which group a case is in
+    request.py      what was asked, checked once: all of the above, how intervals are made, what is worth acting on
+    measure.py      a model and the request -> its cost and metrics case by case, by a search or a work-up
+    figures.py      -> numbers, with what each case adds to them, and their bootstrap replicates
+    doubts.py       why not to trust an estimate, as data
+    bins.py         predicted costs against what was paid
+    estimate.py     -> every estimate with interval and doubts, differences, ranks, what the verdict is about
+    grouping.py     -> models by group, and what stands out beyond chance
+    break_even.py   -> what one test must cost before another model is the cheapest
+    typical_case.py    what a work-up does with a typical case
+    embed.py        -> the cases that travel
+    judge.py        -> the verdict without words: kind, leader, level, open, how many more cases
+    words.py        -> the verdict, and all else that a comparison says, in sentences
+    conclude.py     numbers, of rows or of sums, into a Comparison: judged, put into words, built once
+    build.py        compare, which calls these in this order
+
+Every step is a function from a frozen value to the next.
 
 The JSON, in short (null stands for what is undefined or infinite; classes in the order of ``data.classes``, models
 by rising expected cost)::

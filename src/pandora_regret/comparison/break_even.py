@@ -8,14 +8,17 @@ costs are linear in the price between those at which some row's order changes, a
 under a prior it is sought between prices that are tried.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from pandora_regret.comparison.estimates import COST, Measurements, Sample
-from pandora_regret.comparison.result import FURTHEST_PRICE, BreakEven, Crossing
+from pandora_regret.comparison.estimate import Basis, Contender
+from pandora_regret.comparison.measure import recalibrate_rows
+from pandora_regret.comparison.request import Request
+from pandora_regret.comparison.result import FURTHEST_PRICE, STATED, BreakEven, Crossing
+from pandora_regret.comparison.sample import Sample
 from pandora_regret.core.inputs import FloatArray, Forecast
 from pandora_regret.core.kernels.reference import costs_of, log_ratio, tie_widths
 from pandora_regret.core.priors import Beta, Fixed, Prior
@@ -262,61 +265,64 @@ def _root(function: Callable[[float], float], before: float, after: float) -> fl
     return float(np.exp(b))
 
 
-def break_even(
-    measurements: Measurements, rows: Mapping[str, Forecast], prior: Prior, margin: float = 0.0
-) -> tuple[BreakEven, ...]:
+def break_even(basis: Basis, request: Request) -> tuple[BreakEven, ...]:
     """For each test, the prices nearest to the stated one at which another model is cheaper by the margin.
 
     Parameters
     ----------
-    measurements
-        The models, the cheapest first.
-    rows
-        Each model's forecasts of the sample, by name.
-    prior
-        How costs vary about the typical ones.
-    margin
-        The least difference that is worth acting on: every model but the first is charged it, too.
+    basis
+        The models, the cheapest first. Every model but the first is charged the margin, too.
+    request
+        What was asked.
 
     Returns
     -------
     tuple of BreakEven
-        In the order of classes. Of many tests, those on which the most is spent are looked at; orders have no
-        prices of their own, and one model has nothing to be compared with.
+        In the order of classes. Of many tests, those on which the most is spent are looked at; tests that nobody
+        priced and orders have no prices of their own, and one model has nothing to be compared with.
     """
-    models = measurements.models
-    sample = measurements.sample
-    if len(models) == 1 or models[0].order_only:
+    contenders = basis.contenders
+    is_priced = STATED in request.charge.scenarios
+    if not is_priced or len(contenders) == 1 or contenders[0].measurement.predicted is None:
         return ()
+    sample = request.sample
     shares = sample.weights / sample.weights.sum()
+    rows = [_rows_of(contender, basis, request) for contender in contenders]
     results = []
-    for test in _tests_looked_at(measurements):
+    for test in _tests_looked_at(basis):
         curves = []
-        for model in models:
-            charged = 0.0 if model is models[0] else margin
-            curves.append(PriceCurve(rows[model.name], model.rows[COST] + charged, prior, test, shares))
-        results.append(_break_even_of_test(measurements, curves, test))
+        for contender, forecast in zip(contenders, rows, strict=True):
+            charged = 0.0 if contender is contenders[0] else basis.margin.amount
+            curves.append(PriceCurve(forecast, contender.costs + charged, request.charge.prior, test, shares))
+        results.append(_break_even_of_test(basis, sample, curves, test))
     return tuple(results)
 
 
-def _tests_looked_at(measurements: Measurements) -> list[int]:
+def _rows_of(contender: Contender, basis: Basis, request: Request) -> Forecast:
+    """The forecasts of the sample that a contender is judged by."""
+    forecast = request.forecasts[contender.name]
+    return recalibrate_rows(forecast, request).rows if basis.is_recalibrated else request.sample.of(forecast)
+
+
+def _tests_looked_at(basis: Basis) -> list[int]:
     """The numbers of the tests on which the most is spent, rising."""
-    on_truths = measurements.class_weights / measurements.class_weights.sum() * measurements.typical
-    on_others = np.mean([model.pairs.sum(axis=0) for model in measurements.models], axis=0)
+    background = basis.background
+    on_truths = background.class_weights / background.class_weights.sum() * background.typical
+    pairs = [contender.measurement.pairs for contender in basis.contenders]
+    on_others = np.mean([spent.sum(axis=0) for spent in pairs if spent is not None], axis=0)
     spent = on_truths + on_others
     return sorted(np.argsort(-spent, kind="stable")[:MOST_TESTS].tolist())
 
 
-def _break_even_of_test(measurements: Measurements, curves: list[PriceCurve], test: int) -> BreakEven:
+def _break_even_of_test(basis: Basis, sample: Sample, curves: Sequence[PriceCurve], test: int) -> BreakEven:
     """The nearest crossings of one test's price, below and above; the curves are those of the models in order."""
-    price = float(measurements.typical[test])
-    below = _nearest_crossing(measurements, curves, price, upwards=False)
-    above = _nearest_crossing(measurements, curves, price, upwards=True)
-    return BreakEven(measurements.classes[test], price, below, above)
+    below = _nearest_crossing(basis, sample, curves, test, upwards=False)
+    above = _nearest_crossing(basis, sample, curves, test, upwards=True)
+    return BreakEven(basis.background.classes[test], float(basis.background.typical[test]), below, above)
 
 
 def _nearest_crossing(
-    measurements: Measurements, curves: list[PriceCurve], price: float, upwards: bool
+    basis: Basis, sample: Sample, curves: Sequence[PriceCurve], test: int, upwards: bool
 ) -> Crossing | None:
     """Where the first model ceases to be the cheapest as a price falls or rises; None where it stays so."""
     leader = curves[0]
@@ -328,6 +334,7 @@ def _nearest_crossing(
     if not crossings:
         return None
     _, number, factor = min(crossings)
-    edges = interval(leader, curves[number], factor, measurements.sample, measurements.interval.level)
+    price = float(basis.background.typical[test])
+    edges = interval(leader, curves[number], factor, sample, basis.background.level)
     low, high = [None if edge is None else price * edge for edge in edges]
-    return Crossing(price * factor, low, high, measurements.models[number].name)
+    return Crossing(price * factor, low, high, basis.contenders[number].name)

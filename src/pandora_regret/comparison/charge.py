@@ -1,14 +1,11 @@
 """What models are charged for: the tests of a search, at their prior and typical costs, or a whole work-up."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pandora_regret.comparison.result import ALIKE, KNOWN_COSTS, STATED, Costs
+from pandora_regret.comparison.result import ALIKE, KNOWN_COSTS, STATED, UNTITLED, Costs
 from pandora_regret.core.inputs import (
     ByClass,
     FloatArray,
@@ -16,15 +13,13 @@ from pandora_regret.core.inputs import (
     InputError,
     InputTypeError,
     did_you_mean,
-    is_frame,
     read_costs,
 )
 from pandora_regret.core.priors import Prior, Uniform
 from pandora_regret.core.priors.names import prior_of_orders, read_prior, spelled_prior
 from pandora_regret.metrics import Metric, comparison_metrics, workup_metrics
-
-if TYPE_CHECKING:
-    from pandora_regret.workup import Workup
+from pandora_regret.workup import Workup
+from pandora_regret.workup.scores import WorkupRows, check_workup
 
 
 @dataclass(frozen=True)
@@ -45,16 +40,25 @@ class Charge:
         return None if self.workup else self.typical / self.prior.mean
 
 
+@dataclass(frozen=True)
+class Pricing:
+    """What was said of costs, as it was handed in; the fields are arguments of `compare`."""
+
+    prior: Prior | None = None
+    costs: ByClass | None = None
+    currency: str | None = None
+    source: str | None = None
+    scenarios: object = None
+
+    def check_texts(self) -> None:
+        """An error if what must be text is none."""
+        for name, text in {"currency": self.currency, "source": self.source}.items():
+            if not isinstance(text, str | None):
+                raise InputTypeError(f"{name} must be text, or None, got {text!r:.80}.")
+
+
 def charge_for_search(
-    labels: Sequence[object],
-    n_cases: int | None,
-    prior: Prior | None,
-    costs: ByClass | None,
-    currency: str | None,
-    source: str | None,
-    *,
-    by_order: bool = False,
-    scenarios: object = None,
+    labels: Sequence[object], n_cases: int | None, pricing: Pricing, *, by_order: bool = False
 ) -> Charge:
     """The charge of a search. What nobody prices counts tests.
 
@@ -64,23 +68,24 @@ def charge_for_search(
         The classes, in column order.
     n_cases
         How many cases may have costs of their own; None where they may not.
-    prior, costs, currency, source, scenarios
-        As in `compare`.
+    pricing
+        What was said of costs.
     by_order
         Whether models are compared by the order of their tests alone.
     """
-    is_stated = costs is not None or getattr(prior, "n_classes", None) is not None  # by a prior of each class, too
-    prior = read_prior(prior_of_orders(prior) if by_order else prior, labels)
-    if costs is not None:  # the very numbers
-        typical = read_costs(costs, labels, n_cases)
-    elif is_stated:
+    pricing.check_texts()
+    is_stated = pricing.costs is not None or getattr(pricing.prior, "n_classes", None) is not None
+    prior = read_prior(prior_of_orders(pricing.prior) if by_order else pricing.prior, labels)
+    if pricing.costs is not None:  # the very numbers
+        typical = read_costs(pricing.costs, labels, n_cases)
+    elif is_stated:  # by a prior of each class
         typical = np.ones(len(labels)) * prior.mean
     else:
         typical = np.ones(len(labels))
     unnamed_unit = "" if is_stated else None
-    charged = Costs(currency or unnamed_unit, spelled_prior(prior), listed_costs(typical), source)
-    typical_by_scenario = read_scenarios(scenarios, typical, labels, n_cases, is_stated)
-    return Charge(prior, comparison_metrics(by_order), charged, typical, typical_by_scenario)
+    costs = Costs(pricing.currency or unnamed_unit, spelled_prior(prior), listed_costs(typical), pricing.source)
+    scenarios = read_scenarios(pricing.scenarios, typical, labels, n_cases, is_stated)
+    return Charge(prior, comparison_metrics(by_order), costs, typical, scenarios)
 
 
 def listed_costs(typical: FloatArray) -> tuple[float, ...] | None:
@@ -129,11 +134,11 @@ def read_scenarios(
 
 
 def _changed_costs(
-    scenario: str, listed: Any, typical: FloatArray, class_names: list[str], n_cases: int | None
+    scenario: str, listed: ByClass, typical: FloatArray, class_names: list[str], n_cases: int | None
 ) -> FloatArray:
     """The typical costs, (K,) or (N, K), of one scenario, which lists all of them or those of some classes."""
     place = f"scenario {scenario!r}"
-    if hasattr(listed, "keys") and not is_frame(listed):
+    if isinstance(listed, Mapping):
         changed = [str(label) for label in listed]
         listed = dict.fromkeys(class_names, 1.0) | dict(zip(changed, listed.values(), strict=True))
     else:
@@ -145,15 +150,13 @@ def _changed_costs(
     return np.where(np.isin(class_names, changed), own, typical)
 
 
-def charge_for_workup(
-    workup: Workup, cases: Forecast, prior: Prior | None, currency: str | None, source: str | None
-) -> Charge:
+def charge_for_workup(workup: Workup, cases: Forecast, pricing: Pricing) -> Charge:
     """The charge of a work-up of some cases' classes: its own currency and source, unless others are given."""
-    from pandora_regret.workup.scores import WorkupRows, check_workup
-
+    pricing.check_texts()
     described = check_workup(workup)
-    varying = KNOWN_COSTS if prior is None else spelled_prior(prior)
-    source = source or described.source or described.title or "the work-up"
-    costs = Costs(currency or described.currency or "", varying, None, source)
-    least = WorkupRows(workup, cases, prior).least()
-    return Charge(Uniform(), workup_metrics(workup, prior), costs, least, workup=workup, varying=prior)
+    varying = pricing.prior
+    spelled = KNOWN_COSTS if varying is None else spelled_prior(varying)
+    source = pricing.source or described.source or described.title or UNTITLED
+    costs = Costs(pricing.currency or described.currency or "", spelled, None, source)
+    least = WorkupRows(workup, cases, varying).least()
+    return Charge(Uniform(), workup_metrics(workup, varying), costs, least, workup=workup, varying=varying)

@@ -1,28 +1,40 @@
-"""From the numbers of models, made of rows or of sums, to a Comparison: judged, then put into words."""
+"""From the numbers of models, made of rows or of sums, to a Comparison: judged, put into words, and built once."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass
 
 from pandora_regret._version import __version__
-from pandora_regret.comparison.judge import Evidence, judge
-from pandora_regret.comparison.request import DEFAULT_WORTH, Worth
+from pandora_regret.comparison.embedded import EmbeddedSample, NotEmbedded
+from pandora_regret.comparison.estimate import ModelFindings, PairFindings
+from pandora_regret.comparison.grouping import BreakdownFindings, GroupFindings, GroupModelFindings
+from pandora_regret.comparison.judge import Contest, Judgement, judge
+from pandora_regret.comparison.request import Provenance
 from pandora_regret.comparison.result import (
+    Breakdown,
+    BreakEven,
     Comparison,
     Costs,
     Data,
     Decision,
     Difference,
+    GroupModel,
     IntervalMethod,
     MetricInfo,
     ModelResult,
+    Recalibrated,
+    Scenario,
+    Subgroup,
     WorkupPart,
-    standings_of,
 )
 from pandora_regret.comparison.words import (
-    Findings,
+    Results,
     against_others,
+    flag_of_all,
+    flag_of_group,
+    group_sentence,
+    in_words,
     largest_pairs,
+    name_of_group,
     no_verdict,
     notes,
     verdict_sentences,
@@ -30,87 +42,173 @@ from pandora_regret.comparison.words import (
 )
 from pandora_regret.metrics import Metric
 
+NOWHERE = Provenance()
 
-def conclude(
-    models: tuple[ModelResult, ...],
-    data: Data,
-    costs: Costs,
-    interval: IntervalMethod,
-    metrics: Sequence[Metric],
-    *,
-    ranks: Mapping[str, tuple[float, ...]],
-    differences: tuple[Difference, ...] = (),
-    workup: WorkupPart | None = None,
-    chance: float | None = 1.0,
-    stake: float | None = 0.0,
-    recalibrated: bool = False,
-    worth: Worth = DEFAULT_WORTH,
-    **parts: Any,
-) -> Comparison:
-    """The comparison of models, the cheapest first; `parts` are those of its fields that nothing here changes."""
-    findings = Findings(models, differences, ranks, data, costs.currency, workup is not None)
-    standings = standings_of(models, differences, recalibrated)
-    leader = next(iter(standings))
-    judgement = judge(
-        leader,
-        standings[leader].cost.value or 0.0,
-        {name: standing.more for name, standing in standings.items() if name != leader},
-        Evidence(data.rows, data.clusters, interval.level),
-        worth.margin(models[0].cost),
-        chance=chance,
-        stake=stake,
-        recalibrated=recalibrated,
+
+@dataclass(frozen=True)
+class Numbers:
+    """All that was found, before anything is decided or said; models are the cheapest first."""
+
+    models: tuple[ModelFindings, ...]
+    contest: Contest
+    ranks: Mapping[str, tuple[float, ...]]
+    data: Data
+    costs: Costs
+    interval: IntervalMethod
+    metrics: Sequence[Metric]
+    pairs: tuple[PairFindings, ...] = ()
+    scenarios: tuple[Scenario, ...] = ()
+    workup: WorkupPart | None = None
+    break_even: tuple[BreakEven, ...] = ()
+    breakdowns: tuple[BreakdownFindings, ...] = ()
+    sample: EmbeddedSample | NotEmbedded | None = None
+    provenance: Provenance = NOWHERE
+
+
+def conclude(numbers: Numbers) -> Comparison:
+    """The comparison: what the numbers decide, and what that is in words."""
+    unit = numbers.costs.currency
+    classes = numbers.data.classes
+    models = tuple(_model(model, unit) for model in numbers.models)
+    differences = tuple(_difference(pair, unit) for pair in numbers.pairs)
+    results = Results(models, differences, numbers.ranks, numbers.data, unit, numbers.workup is not None)
+    breakdowns = tuple(_breakdown(breakdown, models, unit) for breakdown in numbers.breakdowns)
+    judgement = judge(numbers.contest)
+    pairs = tuple(pair for model in models for pair in largest_pairs(model, classes, unit))
+    runner_up, choices = against_others(results)
+    flags = [flag for breakdown in breakdowns for flag in breakdown.all_flags]
+    sentences = verdict_sentences(judgement, results)
+    headline = [*sentences, *flags]
+    if not numbers.contest.recalibrated:  # the rest is about models as they are
+        headline = [*sentences, *runner_up, *choices, where_money_goes(results, pairs), *flags]
+    by_group = group_sentence(flags)
+    if by_group is not None:
+        sentences = [*sentences, by_group]
+    if numbers.contest.apart:
+        sentences = [no_verdict(numbers.contest.apart)]
+        headline = sentences
+    return Comparison(
+        library=f"pandora-regret {__version__}",
+        data=numbers.data,
+        costs=numbers.costs,
+        interval=numbers.interval,
+        metrics=tuple(
+            MetricInfo(metric.key, metric.title, metric.better, metric.unit) for metric in numbers.metrics
+        ),
+        models=models,
+        differences=differences,
+        ranks=dict(numbers.ranks),
+        disagreements=tuple(choices),
+        largest_pairs=pairs,
+        scenarios=numbers.scenarios,
+        verdict=_decision(judgement, sentences),
+        headline=tuple(headline),
+        notes=notes(results, judgement.by_standing["level"]),
+        files=numbers.provenance.files,
+        done=numbers.provenance.done,
+        workup=numbers.workup,
+        break_even=numbers.break_even,
+        by=breakdowns,
+        sample=numbers.sample if isinstance(numbers.sample, EmbeddedSample) else None,
+        not_sampled=numbers.sample.reason if isinstance(numbers.sample, NotEmbedded) else None,
     )
-    sentences = tuple(verdict_sentences(judgement, findings))
-    decision = Decision(
+
+
+def _decision(judgement: Judgement, sentences: Sequence[str]) -> Decision:
+    """The verdict as a result."""
+    contest = judgement.contest
+    return Decision(
         kind=judgement.kind,
-        leader=judgement.leader,
+        leader=contest.leader,
         undecided=judgement.by_standing["open"],
         level=judgement.by_standing["level"],
         cases_needed=judgement.cases_needed,
-        stake=judgement.stake,
-        margin=judgement.margin.amount,
-        share=judgement.margin.share,
-        recalibrated=judgement.recalibrated,
-        sentences=sentences,
-    )
-    pairs = tuple(pair for model in models for pair in largest_pairs(model, data.classes, costs.currency))
-    runner_up, choices = against_others(findings)
-    headline = sentences
-    if not recalibrated:  # the rest is about models as they are
-        headline = (*sentences, *runner_up, *choices, where_money_goes(findings, pairs))
-    return Comparison(
-        library=f"pandora-regret {__version__}",
-        data=data,
-        costs=costs,
-        interval=interval,
-        metrics=tuple(MetricInfo(metric.key, metric.title, metric.better, metric.unit) for metric in metrics),
-        models=models,
-        differences=differences,
-        ranks=dict(ranks),
-        disagreements=tuple(choices),
-        largest_pairs=pairs,
-        verdict=decision,
-        headline=headline,
-        notes=notes(findings, judgement.by_standing["level"]),
-        workup=workup,
-        **{"scenarios": ()} | parts,
+        stake=contest.stake,
+        margin=contest.margin.amount,
+        share=contest.margin.share,
+        recalibrated=contest.recalibrated,
+        sentences=tuple(sentences),
     )
 
 
-def without_verdict(result: Comparison, apart: Sequence[str]) -> Comparison:
-    """A comparison of models of which some were scored against another truth: nothing can be said of who leads."""
-    sentence = no_verdict(apart)
-    decision = Decision(
-        kind="undecided",
-        leader=result.verdict.leader,
-        undecided=tuple(model.name for model in result.models[1:]),
-        level=(),
-        cases_needed=None,
-        stake=None,
-        margin=result.verdict.margin,
-        share=result.verdict.share,
-        recalibrated=False,
-        sentences=(sentence,),
+def _model(model: ModelFindings, unit: str | None) -> ModelResult:
+    """A model as a result."""
+    scores = {key: in_words(score, unit) for key, score in model.scores.items()}
+    recalibrated = None
+    if model.recalibrated is not None:
+        recalibrated = Recalibrated(
+            method=model.recalibrated.method,
+            cost=in_words(model.recalibrated.cost, unit),
+            saved=in_words(model.recalibrated.saved, unit),
+            against_best=in_words(model.recalibrated.against_best, unit),
+        )
+    return ModelResult(
+        name=model.name,
+        scores=scores,
+        unavoidable=model.unavoidable,
+        predicted_cost=in_words(model.predicted, unit),
+        calibration=model.calibration,
+        probability_best=model.probability_best,
+        rank=model.rank,
+        by_class=model.by_class,
+        pair_costs=() if model.pairs is None else tuple(map(tuple, model.pairs.tolist())),
+        scenarios=model.scenarios,
+        decomposition=None if model.decomposition is None else dict(model.decomposition),
+        recalibrated=recalibrated,
+        at_stated_prices=scores.get("realised_cost"),
     )
-    return replace(result, verdict=decision, headline=(sentence,), break_even=())
+
+
+def _difference(pair: PairFindings, unit: str | None) -> Difference:
+    """Two models on the same instances, as a result."""
+    less = in_words(pair.more.turned, unit)
+    value = less.value or 0.0
+    return Difference(
+        model=pair.model,
+        against=pair.against,
+        difference=value,
+        low=less.low,
+        high=less.high,
+        p_value=pair.p_value,
+        p_holm=pair.p_holm,
+        savings_per_1000=1000 * max(-value, 0.0),
+        realised=in_words(pair.realised, unit),
+        warning=less.warning,
+    )
+
+
+def _breakdown(breakdown: BreakdownFindings, models: Sequence[ModelResult], unit: str | None) -> Breakdown:
+    """Models group by group, as a result, in the order of all models."""
+    order = [model.name for model in models]
+    return Breakdown(
+        column=breakdown.title,
+        groups=tuple(_group(group, breakdown, order, unit) for group in breakdown.groups),
+        pooled=breakdown.pooled,
+        flags=tuple(flag_of_all(flag, breakdown) for flag in breakdown.flags),
+    )
+
+
+def _group(group: GroupFindings, breakdown: BreakdownFindings, order: Sequence[str], unit: str | None) -> Subgroup:
+    """One group as a result."""
+    models = {model.name: _model_in_group(model, unit) for model in group.models}
+    return Subgroup(
+        name=name_of_group(group.label),
+        rows=group.rows,
+        weight=group.weight,
+        models=tuple(models[name] for name in order),
+        leader=group.cheapest,
+        flags=tuple(flag_of_group(flag, group, breakdown, unit) for flag in group.flags),
+    )
+
+
+def _model_in_group(model: GroupModelFindings, unit: str | None) -> GroupModel:
+    """A model in a group, as a result."""
+    return GroupModel(
+        name=model.name,
+        cost=in_words(model.cost, unit),
+        against_leader=in_words(model.against_leader, unit),
+        p_holm=model.p_holm,
+        predicted=in_words(model.predicted, unit),
+        against_rest=None if model.against_rest is None else in_words(model.against_rest, unit),
+        p_rest=model.p_rest,
+    )

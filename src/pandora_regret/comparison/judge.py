@@ -6,21 +6,21 @@ level, or gather so many more cases.
 
 import math
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from pandora_regret.comparison.doubts import UNSEEN, Finding
 from pandora_regret.comparison.request import Margin
 from pandora_regret.comparison.result import Comparison, Kind
 from pandora_regret.core.inputs import InputError, Names, read_number
-from pandora_regret.inference.estimate import Estimate
+from pandora_regret.inference.estimate import Interval
 from pandora_regret.inference.student import NORMAL, student_quantile
 
 Standing: TypeAlias = Literal["open", "more", "level"]
 
 MOST_CASES = 10**12  # beyond it nobody would count
 FEW_CLUSTERS = 30
-UNSEEN = 3.0  # cases: what never happened in n cases may yet happen in 3 of n, at 95 % confidence
 
 # A verdict's kind, by the first of these that another model's standing to the cheapest is; of one model: "single".
 KINDS: dict[Standing, Kind] = {
@@ -45,36 +45,37 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Judgement:
-    """Which model is the cheapest, and how the others stand to it."""
+class Contest:
+    """The cheapest model, and what the others cost more, before anything is decided."""
 
-    kind: Kind
     leader: str  # the model of least cost
     cost: float  # of the leader
-    gaps: Mapping[str, Estimate]  # what each other model costs more than it, by rising cost
+    gaps: Mapping[str, Finding]  # what each other model costs more than it, by rising cost; none where it is alone
+    evidence: Evidence
+    margin: Margin
+    chance: float | None = 1.0  # that the leader is the cheapest
+    stake: float | None = 0.0  # what it costs more than the cheapest on average, as far as the data can tell
+    recalibrated: bool = False  # whether all models are compared recalibrated
+    apart: Names = ()  # models that were scored on other truths than the first, so that nobody leads
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """How the models of a contest stand to the cheapest."""
+
+    contest: Contest
+    kind: Kind
     by_standing: Mapping[Standing, Names]
     cases_needed: int | None  # so many more would settle every difference that is open; None where none is known
-    chance: float | None  # that the leader is the cheapest
-    stake: float | None  # what it costs more than the cheapest on average, as far as the data can tell
-    recalibrated: bool  # whether all models are compared recalibrated
-    margin: Margin
 
 
-def judge(
-    leader: str,
-    cost: float,
-    gaps: Mapping[str, Estimate],
-    evidence: Evidence,
-    margin: Margin,
-    *,
-    chance: float | None,
-    stake: float | None,
-    recalibrated: bool,
-) -> Judgement:
-    """The verdict on the cheapest model and on what the others cost more; no gaps where it is alone."""
+def judge(contest: Contest) -> Judgement:
+    """The verdict on the cheapest model and on what the others cost more."""
+    if contest.apart:
+        return Judgement(contest, "undecided", {"open": tuple(contest.gaps), "more": (), "level": ()}, None)
     by_standing: dict[Standing, Names] = dict.fromkeys(KINDS, ())
-    for name, gap in gaps.items():
-        by_standing[standing_of(gap, cost, evidence, margin)] += (name,)
+    for name, gap in contest.gaps.items():
+        by_standing[standing_of(gap, contest)] += (name,)
     kind: Kind = "single"
     for standing in KINDS:
         if by_standing[standing]:
@@ -82,25 +83,29 @@ def judge(
             break  # the first that any model has decides
     needed = None
     if kind == "undecided":
-        needed = cases_for_all([gaps[name] for name in by_standing["open"]], evidence, margin)
-    return Judgement(kind, leader, cost, gaps, by_standing, needed, chance, stake, recalibrated, margin)
+        gaps = [contest.gaps[name] for name in by_standing["open"]]
+        needed = cases_for_all(gaps, contest.evidence, contest.margin)
+    return Judgement(contest, kind, by_standing, needed)
 
 
-def standing_of(gap: Estimate, leaders_cost: float, evidence: Evidence, margin: Margin) -> Standing:
+def standing_of(gap: Finding, contest: Contest) -> Standing:
     """How a model stands to the leader, by what it costs more.
 
     It is level where its whole interval lies within the margin, and costs more where the interval lies above zero.
     An interval that is not to be trusted, or of few cases, is held to be wider by what may have gone unseen: in n
     cases, 3 that cost as much again.
     """
-    is_enough = gap.is_trusted and evidence.units >= FEW_CLUSTERS
-    unseen = 0.0 if is_enough else UNSEEN / evidence.units * leaders_cost
-    if gap.low is not None and gap.high is not None and max(-gap.low, gap.high) + unseen <= margin.amount:
-        return "level"
+    units = contest.evidence.units
+    is_enough = gap.is_trusted and units >= FEW_CLUSTERS
+    unseen = 0.0 if is_enough else UNSEEN / units * contest.cost
+    if gap.low is not None and gap.high is not None:
+        furthest = max(-gap.low, gap.high) + unseen
+        if furthest <= contest.margin.amount:
+            return "level"
     return "more" if gap.is_above_zero else "open"
 
 
-def cases_for_all(gaps: list[Estimate], evidence: Evidence, margin: Margin) -> int | None:
+def cases_for_all(gaps: Sequence[Interval], evidence: Evidence, margin: Margin) -> int | None:
     """So many more would settle all differences; None where that cannot be said of one, or none are needed."""
     needed = [more_cases(gap, evidence, margin.amount) for gap in gaps]
     known = [number for number in needed if number is not None]
@@ -109,7 +114,7 @@ def cases_for_all(gaps: list[Estimate], evidence: Evidence, margin: Margin) -> i
     return max(known) or None
 
 
-def more_cases(gap: Estimate, evidence: Evidence, size: float, power: float | None = None) -> int | None:
+def more_cases(gap: Interval, evidence: Evidence, size: float, power: float | None = None) -> int | None:
     """How many more cases would show a difference of some size: the error shrinks with their root."""
     if gap.value is None or gap.low is None or gap.high is None or size == 0:
         return None

@@ -1,11 +1,36 @@
-"""What was asked of a comparison: how intervals are made, and from how much on a difference is worth acting on."""
+"""What was asked of a comparison, checked once: models, cases, costs, and how sure is sure enough."""
+
+from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pandora_regret.calibrate.maps import METHODS
+from pandora_regret.comparison.breakdowns import SMALLEST_GROUP, Division, read_by
+from pandora_regret.comparison.charge import Charge, Pricing, charge_for_search, charge_for_workup
 from pandora_regret.comparison.result import IntervalMethod
-from pandora_regret.core.inputs import InputError, read_count, read_level, read_number
+from pandora_regret.comparison.sample import Sample, read_sample
+from pandora_regret.core.inputs import (
+    Done,
+    Forecast,
+    InputError,
+    InputTypeError,
+    Labels,
+    Names,
+    Table,
+    check_row_order,
+    is_frame,
+    read_choice,
+    read_count,
+    read_forecast,
+    read_level,
+    read_number,
+)
+from pandora_regret.workup import Workup
 
 
 @dataclass(frozen=True)
@@ -33,7 +58,171 @@ class Worth:
 DEFAULT_WORTH = Worth(amount=None, share=0.01)
 
 
-def read_worth(worth: Any) -> Worth:
+def nothing() -> None:
+    """What is called as a comparison goes on, where nobody watches."""
+
+
+@dataclass(frozen=True)
+class ComparisonOptions:
+    """How a comparison is made, where the usual way will not do.
+
+    Parameters
+    ----------
+    level
+        Of the intervals.
+    bootstrap
+        Replicates; 0 for intervals by linearisation, from Student's t with one degree of freedom less than there
+        are instances, or groups.
+    seed
+        Of the bootstrap, or else of the 20,000 normal draws behind the probability of being best.
+    recalibrate
+        How each model is recalibrated, row by row with a map that other rows fitted for log loss, to see what that
+        would save: "temperature", "vector" or "matrix" scaling, or None for not at all.
+    decompose
+        Whether to split each model's cost into miscalibration, discrimination and uncertainty, too, which takes
+        longer; see `pandora_regret.calibrate.decompose`.
+    smallest_group
+        Groups of fewer cases (or `groups`, where those are given) are pooled as "other".
+    progress
+        Called when a model is measured, and when all is done.
+
+    Examples
+    --------
+    >>> from pandora_regret import compare
+    >>> models = {"net": [[0.8, 0.2], [0.3, 0.7]]}
+    >>> compare([0, 1], models, options=ComparisonOptions(level=0.9)).interval.level
+    0.9
+    """
+
+    level: float = 0.95
+    bootstrap: int = 0
+    seed: int = 0
+    recalibrate: str | None = "temperature"
+    decompose: bool = False
+    smallest_group: int = SMALLEST_GROUP
+    progress: Callable[[], object] = nothing
+
+
+@dataclass(frozen=True)
+class CaseColumns:
+    """What is known of each case beside its truth, as it was handed in, (n_cases,) each."""
+
+    ids: Labels | None = None
+    groups: Labels | None = None
+    by: object = None  # a frame, or a mapping of columns to break the result down by
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where forecasts come from, for the record."""
+
+    files: Names = ()
+    done: tuple[Done, ...] = ()  # what was changed or left out as they were read
+    prior: str | None = None  # as it was typed
+
+
+@dataclass(frozen=True)
+class Request:
+    """All that a comparison is about, checked."""
+
+    forecasts: Mapping[str, Forecast]  # of each model as they were handed in, with the base costs of the search
+    sample: Sample
+    charge: Charge
+    interval: IntervalMethod
+    worth: Worth
+    recalibration: str | None  # the method, or None for not at all
+    decomposes: bool
+    divisions: tuple[Division, ...]  # what the result is broken down by
+    smallest_group: int
+    progress: Callable[[], object]
+    provenance: Provenance
+    apart: Names  # models that were scored on other truths than the first
+
+    @property
+    def classes(self) -> Names:
+        """The classes, in column order."""
+        first = next(iter(self.forecasts.values()))
+        return tuple(str(label) for label in first.labels)
+
+
+def read_request(
+    forecasts: Mapping[str, Forecast],
+    pricing: Pricing,
+    workup: Workup | None,
+    columns: CaseColumns,
+    worth: float | str,
+    options: ComparisonOptions,
+    provenance: Provenance | None = None,
+) -> Request:
+    """What was asked, checked; `provenance` is what `read_models` knows of it unless given."""
+    first = next(iter(forecasts.values()))
+    orders = [name for name, forecast in forecasts.items() if forecast.order_only]
+    sample = read_sample(first, columns.ids, columns.groups)
+    can_learn = not orders and len(sample.keys) > 1  # nothing can be learnt from orders, or from one row or group
+    method = None if options.recalibrate is None else read_choice(options.recalibrate, "recalibrate", METHODS)
+    decomposes = options.decompose and can_learn
+    if workup is None:
+        charge = charge_for_search(first.labels, first.n_cases, pricing, by_order=bool(orders))
+    else:
+        _check_workup_alone(orders, pricing, decomposes)
+        charge = charge_for_workup(workup, first, pricing)
+    return Request(
+        forecasts=_with_costs(forecasts, charge, order_only=bool(orders)),
+        sample=sample,
+        charge=charge,
+        interval=read_interval(options.level, options.bootstrap, options.seed),
+        worth=read_worth(worth),
+        recalibration=method if can_learn else None,
+        decomposes=decomposes,
+        divisions=read_by(columns.by, first.n_cases),
+        smallest_group=read_count(options.smallest_group, "smallest_group", least=2),
+        progress=options.progress,
+        provenance=provenance or Provenance(done=_rescalings(forecasts)),
+        apart=_apart(forecasts),
+    )
+
+
+def _with_costs(forecasts: Mapping[str, Forecast], charge: Charge, order_only: bool) -> dict[str, Forecast]:
+    """The forecasts with the costs of the search; of all models only orders can be compared if one has no more."""
+    priced = {}
+    for name, forecast in forecasts.items():
+        comparable = replace(forecast, order_only=True) if order_only else forecast
+        priced[name] = comparable.with_costs(charge.base)
+    return priced
+
+
+def _apart(forecasts: Mapping[str, Forecast]) -> Names:
+    """The models that were scored on other truths than the first."""
+    first = next(iter(forecasts.values()))
+    return tuple(name for name, forecast in forecasts.items() if not np.array_equal(forecast.truth, first.truth))
+
+
+def _rescalings(forecasts: Mapping[str, Forecast]) -> tuple[Done, ...]:
+    """What `normalise` did to the rows of each model."""
+    return tuple(change for name, forecast in forecasts.items() for change in forecast.rescaled.done(name))
+
+
+def _check_workup_alone(orders: list[str], pricing: Pricing, decomposes: bool) -> None:
+    """A work-up needs probabilities, and says what steps cost: no other costs can stand beside it."""
+    if orders:
+        problem = f"model {orders[0]!r} forecasts an order without probabilities, which a work-up needs"
+        fix = "compare by a search, or forecast probabilities"
+        raise InputError(problem, argument="workup", place="", fix=fix)
+    is_said = {
+        "costs": pricing.costs is not None,
+        "scenarios": pricing.scenarios is not None,
+        "decompose": decomposes,
+    }
+    for name, stands_beside in is_said.items():
+        if stands_beside:
+            fix = "leave one of them out: the work-up says what its steps cost"
+            raise InputError(f"stands beside a work-up, and is about the tests of a search: {fix}", argument=name)
+
+
+# Options
+
+
+def read_worth(worth: float | str) -> Worth:
     """An amount in the unit of costs, or a share of the lowest cost such as "1%", checked."""
     text = str(worth).strip()
     number = text.removesuffix("%").strip().replace(",", ".") if isinstance(worth, str) else worth
@@ -49,7 +238,7 @@ def read_worth(worth: Any) -> Worth:
     return Worth(amount=amount, share=None)
 
 
-def read_interval(level: Any, bootstrap: Any, seed: Any) -> IntervalMethod:
+def read_interval(level: float, bootstrap: int, seed: int) -> IntervalMethod:
     """How intervals are made, checked."""
     share = read_level(level)
     replicates = read_count(bootstrap, "bootstrap", least=0)
@@ -61,3 +250,68 @@ def read_interval(level: Any, bootstrap: Any, seed: Any) -> IntervalMethod:
         )
     method = "bootstrap" if replicates else "analytic"
     return IntervalMethod(share, method, replicates, read_count(seed, "seed", least=0))
+
+
+# Models
+
+
+def read_models(
+    y_true: Labels | None,
+    models: Mapping[str, Table | Forecast],
+    labels: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    logits: bool = False,
+    normalise: bool = False,
+) -> dict[str, Forecast]:
+    """Every model's forecasts, (N, K), checked, their columns in the same order; an error names the model.
+
+    The arguments are those of `compare`.
+    """
+    names = _check_models(models, labels)
+    column_order: object = labels
+    forecasts: dict[str, Forecast] = {}
+    for name, table in zip(names, models.values(), strict=True):
+        try:
+            forecast = read_forecast(y_true, table, column_order, sample_weight, logits, normalise).check()
+        except (InputError, InputTypeError) as error:
+            raise error.within(f"model {name!r}") from None
+        forecasts[name] = forecast
+        if column_order is None and is_frame(table):
+            column_order = forecast.labels  # the first frame's columns; those that follow are matched by name
+        expected = forecasts[names[0]].n_classes
+        if forecast.n_classes != expected:
+            raise InputError(
+                f"model {name!r} has {forecast.n_classes} classes but model {names[0]!r} has {expected}: "
+                "compare models of the same classes."
+            )
+    return forecasts
+
+
+def _check_models(models: object, labels: object) -> list[str]:
+    """The names of the models."""
+    if not isinstance(models, Mapping):
+        kind = type(models).__name__
+        raise InputTypeError(f"models must map names to forecasts, {{'resnet': y_proba, ...}}, got a {kind}.")
+    if not models:
+        raise InputError("models is empty: pass at least one, {'name': y_proba}.")
+    kinds = {is_frame(table) for table in models.values()}
+    if labels is None and len(kinds) == 2:
+        raise InputError("models holds both frames and arrays: say the arrays' column order with labels=[...].")
+    names = [str(name) for name in models]
+    if len(set(names)) < len(names):
+        raise InputError(f"models has the names {names}, two of which read the same: give each its own name.")
+    return names
+
+
+def check_same_order(
+    models: Mapping[str, object], columns: CaseColumns, y_true: object, sample_weight: object
+) -> None:
+    """An error if pandas indices say that two of them have the same rows in different orders."""
+    tables = {f"models[{name!r}]": table for name, table in models.items()}
+    by: dict[str, object] = {"by": columns.by}
+    if isinstance(columns.by, Mapping):
+        by = {f"by[{name!r}]": values for name, values in columns.by.items()}
+    check_row_order(
+        y_true=y_true, sample_weight=sample_weight, groups=columns.groups, ids=columns.ids, **tables, **by
+    )

@@ -21,6 +21,7 @@ Kind: TypeAlias = Literal["deploy", "level", "undecided", "single"]
 Price: TypeAlias = Annotated[float, Meta(gt=0)]
 Weight: TypeAlias = Annotated[float, Meta(ge=0)]
 KNOWN_COSTS = "known costs"  # instead of a prior, of a work-up
+UNTITLED = "the work-up"
 
 
 @dataclass(frozen=True)

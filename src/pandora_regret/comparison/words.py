@@ -1,12 +1,35 @@
-"""What a comparison says, in sentences: the verdict, savings, where money goes, what prices would change."""
+"""What a comparison says, in sentences: the verdict, doubts, savings, what stands out in groups, and prices.
+
+All English of the room but for names of columns and the table that is printed (`result.py`) is here.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from pandora_regret.comparison.doubts import DO_NOT_TRUST
+from pandora_regret.comparison.doubts import (
+    FEW_OF_A_CLASS,
+    AllAlike,
+    Doubt,
+    FewCarriers,
+    Finding,
+    Impossible,
+    NoPrediction,
+    RareClasses,
+    UnseenClass,
+)
+from pandora_regret.comparison.grouping import (
+    AllDearerHere,
+    AllSmall,
+    BreakdownFindings,
+    CheaperHere,
+    DearerHere,
+    FlagOfAll,
+    FlagOfGroup,
+    GroupFindings,
+    Reversal,
+)
 from pandora_regret.comparison.judge import FEW_CLUSTERS, Judgement
 from pandora_regret.comparison.result import (
     ALIKE,
@@ -23,11 +46,13 @@ from pandora_regret.comparison.result import (
     margin_in_words,
 )
 from pandora_regret.core.inputs import Names
-from pandora_regret.inference.estimate import Estimate
+from pandora_regret.inference.estimate import Estimate, Interval
+from pandora_regret.inference.joint import Carriers
 from pandora_regret.metrics import METRICS
 from pandora_regret.text import (
     capitalised,
     class_name,
+    count,
     counted,
     listed,
     money,
@@ -42,6 +67,9 @@ MOST_DOUBTS = 4  # spelt out
 NOT_SETTLED = "not settled"
 LITTLE = 0.1  # of the margin: so small a risk is worth saying
 MOST_NAMES = 4  # in one sentence
+MOST_GROUPS_NAMED = 3  # in one sentence
+IN_PERCENT = 1.1  # ratios below it are said in percent
+DO_NOT_TRUST = "do not trust this interval"
 
 # What a verdict says. The page fills in the same sentences, with its own figures, when a reader moves a price.
 VERDICT = {
@@ -69,7 +97,7 @@ VERDICT = {
 
 
 @dataclass(frozen=True)
-class Findings:
+class Results:
     """What is known of the models, the cheapest first, before anything is said about them."""
 
     models: tuple[ModelResult, ...]
@@ -90,9 +118,9 @@ class Findings:
         return gaps_to(self.best.name, self.differences)
 
 
-def verdict_sentences(judgement: Judgement, findings: Findings) -> list[str]:
+def verdict_sentences(judgement: Judgement, results: Results) -> list[str]:
     """The verdict itself, and what belongs to it."""
-    speaker = _Speaker(judgement, findings)
+    speaker = _Speaker(judgement, results)
     match judgement.kind:
         case "single":
             sentences = [speaker.say("single")]
@@ -102,7 +130,7 @@ def verdict_sentences(judgement: Judgement, findings: Findings) -> list[str]:
             sentences = speaker.level()
         case "undecided":
             sentences = speaker.undecided()
-    if judgement.recalibrated:
+    if judgement.contest.recalibrated:
         return [*sentences, speaker.as_they_are()]
     return [*sentences, *speaker.at_other_terms()]
 
@@ -112,71 +140,72 @@ class _Speaker:
     """A judgement in the words of `VERDICT`."""
 
     judgement: Judgement
-    findings: Findings
+    results: Results
 
     @property
     def unit(self) -> str | None:
         """The unit of costs."""
-        return self.findings.unit
+        return self.results.unit
 
-    def say(self, key: str, names: Sequence[str] = (), **words: Any) -> str:
+    def say(self, key: str, names: Sequence[str] = (), **words: str) -> str:
         """A sentence of the table, filled in."""
-        judgement = self.judgement
+        contest = self.judgement.contest
         sure = ""
-        if judgement.chance is not None:
-            sure = VERDICT["sure"].format(leader=judgement.leader, chance=percent(judgement.chance))
+        if contest.chance is not None:
+            sure = VERDICT["sure"].format(leader=contest.leader, chance=percent(contest.chance))
         is_one = len(names) == 1
         usual = {
-            "leader": judgement.leader,
-            "cost": money(judgement.cost, self.unit),
+            "leader": contest.leader,
+            "cost": money(contest.cost, self.unit),
             "sure": sure,
             "names": listed(names, MOST_NAMES - 1),
             "are": "is" if is_one else "are",
             "s": "s" if is_one else "",
-            "n": len(self.findings.models),
-            "what": kind_of_cost(self.findings.is_workup),
+            "n": str(len(self.results.models)),
+            "what": kind_of_cost(self.results.is_workup),
         }
         return VERDICT[key].format(**usual | words)
 
     def than_leader(self, name: str) -> dict[str, str]:
         """Another model, and what it costs more than the first."""
-        return {"other": name, "gap": per_case(self.judgement.gaps[name], self.unit, " more")}
+        return {"other": name, "gap": per_case(self.judgement.contest.gaps[name], self.unit, " more")}
 
     def deploy(self) -> list[str]:
         """The cheapest; who is level with it; what the next costs more."""
         level = self.judgement.by_standing["level"]
         next_name = self.judgement.by_standing["more"][0]
-        first = self.say("recalibrated" if self.judgement.recalibrated else "deploy")
+        first = self.say("recalibrated" if self.judgement.contest.recalibrated else "deploy")
         if level:
             return [first, self.say("beside", level), self.say("next", **self.than_leader(next_name))]
         return [first, self.say("runner_up", **self.than_leader(next_name))]
 
     def level(self) -> list[str]:
         """All of them, and what even the last costs more."""
-        names = [self.judgement.leader, *self.judgement.gaps]
-        spread = "spread" if self.judgement.gaps[names[-1]].value else "same"
+        contest = self.judgement.contest
+        names = [contest.leader, *contest.gaps]
+        spread = "spread" if contest.gaps[names[-1]].value else "same"
         return [self.say("level", names), self.say(spread, **self.than_leader(names[-1]))]
 
     def undecided(self) -> list[str]:
         """Who is not told apart and by how much, what is at stake, how many cases would do, and who costs more."""
         judgement = self.judgement
+        contest = judgement.contest
         still_open = judgement.by_standing["open"]
-        nearest = judgement.gaps[still_open[0]]
-        kind = "recalibrated_open" if judgement.recalibrated else "undecided"
-        sentences = [self.say(kind, (judgement.leader, *still_open))]
-        if nearest.low is None or judgement.stake is None:
+        nearest = contest.gaps[still_open[0]]
+        kind = "recalibrated_open" if contest.recalibrated else "undecided"
+        sentences = [self.say(kind, (contest.leader, *still_open))]
+        if nearest.low is None or contest.stake is None:
             return [*sentences, self.say("unsure")]
-        warnings = [judgement.gaps[name].warning for name in still_open]
-        doubts = [warning for warning in warnings if warning]
-        if doubts:
-            doubt = doubts[0].removesuffix(f": {DO_NOT_TRUST}")
-            sentences.append(f"{capitalised(doubt)}.")
+        doubts = [contest.gaps[name].doubt for name in still_open]
+        reasons = [reason_of(doubt, self.unit) for doubt in doubts if doubt is not None]
+        if reasons:
+            sentences.append(f"{capitalised(reasons[0])}.")
         else:
-            is_little = judgement.stake <= LITTLE * judgement.margin.amount
+            is_little = contest.stake <= LITTLE * contest.margin.amount
             sentences.append(self.say("ahead", other=still_open[0], gap=per_case(nearest, self.unit)))
-            sentences.append(self.say("little" if is_little else "stake", stake=money(judgement.stake, self.unit)))
+            sentences.append(self.say("little" if is_little else "stake", stake=money(contest.stake, self.unit)))
             if judgement.cases_needed:
-                margin = margin_in_words(judgement.margin.amount, judgement.margin.share, self.unit)
+                margin = margin_in_words(contest.margin.amount, contest.margin.share, self.unit)
                 cases = _rounded_up(judgement.cases_needed)
                 sentences.append(self.say("needed", cases=f"{cases:,}", margin=margin))
         dearer = judgement.by_standing["more"]
@@ -186,9 +215,9 @@ class _Speaker:
 
     def as_they_are(self) -> str:
         """That models are compared recalibrated, and who is the cheapest otherwise."""
-        costs = {model.name: money(model.cost, self.unit) for model in self.findings.models}
-        first = self.findings.best.name
-        return self.say("as_is", first=first, ours=costs[first], theirs=costs[self.judgement.leader])
+        costs = {model.name: money(model.cost, self.unit) for model in self.results.models}
+        first = self.results.best.name
+        return self.say("as_is", first=first, ours=costs[first], theirs=costs[self.judgement.contest.leader])
 
     def at_other_terms(self) -> list[str]:
         """What recalibrating the leader itself would save, and who is the cheapest if prices are as stated.
@@ -196,11 +225,11 @@ class _Speaker:
         Each where that is beyond doubt, and more than the margin.
         """
         sentences = []
-        best = self.findings.best
-        margin = self.judgement.margin.amount
+        best = self.results.best
+        margin = self.judgement.contest.margin.amount
         if best.recalibrated is not None and best.recalibrated.saved.exceeds(margin):
             sentences.append(self.say("saves", saved=per_case(best.recalibrated.saved, self.unit)))
-        realised = [gap for gap in self.findings.gaps.values() if gap.realised.exceeds(margin)]
+        realised = [gap for gap in self.results.gaps.values() if gap.realised.exceeds(margin)]
         if realised and self.unit is not None:
             largest = max(realised, key=lambda gap: gap.realised.value or 0.0)
             less = per_case(largest.realised, self.unit, f" less than {best.name}")
@@ -230,48 +259,48 @@ def largest_pairs(model: ModelResult, classes: Sequence[str], currency: str | No
     return pairs
 
 
-def against_others(findings: Findings) -> tuple[list[str], list[str]]:
+def against_others(results: Results) -> tuple[list[str], list[str]]:
     """What the cheapest model saves: against the runner-up, and against those that other metrics would choose."""
-    best = findings.best.name
-    choosers = _choosers(findings)
+    best = results.best.name
+    choosers = _choosers(results)
     runner_up: list[str] = []
     choices: list[str] = []
-    for name, gap in findings.gaps.items():
-        is_runner_up = name == findings.models[1].name
+    for name, gap in results.gaps.items():
+        is_runner_up = name == results.models[1].name
         if gap.savings_per_1000 <= 0 or not (name in choosers or is_runner_up):
             continue
         more = gap.more.mapped(lambda amount: 1000 * amount)
-        saved = money_between(gap.savings_per_1000, more.low, more.high, findings.unit)
+        saved = money_between(gap.savings_per_1000, more.low, more.high, results.unit)
         if name in choosers:
             chosen_by = f", which {listed(choosers[name])} would choose"
             choices.append(f"Against {name}{chosen_by}, {best} saves {saved} per 1,000 cases.")
         else:
             runner_up.append(f"Against {name}, {best} saves {saved} per 1,000 cases.")
-    if findings.gaps and list(choosers) == [best]:
+    if results.gaps and list(choosers) == [best]:
         runner_up.append(f"Every other metric would choose {best} too.")
     return runner_up, choices
 
 
-def _choosers(findings: Findings) -> dict[str, list[str]]:
+def _choosers(results: Results) -> dict[str, list[str]]:
     """The metrics, in words, that put a model first, by its name: of several, they choose the cheapest."""
     choosers: dict[str, list[str]] = {}
-    for key, ranks in findings.ranks.items():
-        is_defined = any(model.scores[key].value is not None for model in findings.models)
+    for key, ranks in results.ranks.items():
+        is_defined = any(model.scores[key].value is not None for model in results.models)
         if METRICS[key].ranks_as is None and is_defined:
-            chosen = findings.models[int(np.argmin(ranks))]
+            chosen = results.models[int(np.argmin(ranks))]
             choosers.setdefault(chosen.name, []).append(METRICS[key].wording)
     return choosers
 
 
-def where_money_goes(findings: Findings, pairs: Sequence[LargestPair]) -> str:
+def where_money_goes(results: Results, pairs: Sequence[LargestPair]) -> str:
     """What nobody could save of the cheapest model's cost, and which wrong tests take the most of the rest."""
-    best = findings.best
-    unavoidable = money(best.unavoidable, findings.unit)
-    if findings.is_workup:
+    best = results.best
+    unavoidable = money(best.unavoidable, results.unit)
+    if results.is_workup:
         return f"Someone who knew the truth would pay {unavoidable} per case."
-    sentence = f"Of every {money(best.cost, findings.unit)}, testing the truth itself takes {unavoidable}"
+    sentence = f"Of every {money(best.cost, results.unit)}, testing the truth itself takes {unavoidable}"
     named = [
-        f"{ruling_out(pair.truth, pair.tested)} ({money(pair.cost, findings.unit)})"
+        f"{ruling_out(pair.truth, pair.tested)} ({money(pair.cost, results.unit)})"
         for pair in pairs
         if pair.model == best.name
     ]
@@ -283,7 +312,7 @@ def where_money_goes(findings: Findings, pairs: Sequence[LargestPair]) -> str:
     return f"{sentence}."
 
 
-def per_case(estimate: Estimate, unit: str | None, more: str = "") -> str:
+def per_case(estimate: Interval, unit: str | None, more: str = "") -> str:
     """An amount per case and its interval.
 
     Examples
@@ -377,24 +406,24 @@ def recalibrating(model: ModelResult, unit: str | None) -> str | None:
     return f"Recalibrating saves {per_case(saved, unit)}."
 
 
-def notes(findings: Findings, level: Sequence[str]) -> Names:
+def notes(results: Results, level: Sequence[str]) -> Names:
     """What a reader should know before trusting the numbers: the first few intervals that cannot be, and why.
 
     That of models which are level is wide enough as it is.
     """
-    warnings = [(model.name, model.scores["expected_cost"].warning) for model in findings.models]
-    for name, gap in findings.gaps.items():
+    warnings = [(model.name, model.scores["expected_cost"].warning) for model in results.models]
+    for name, gap in results.gaps.items():
         if name not in level:
-            warnings.append((f"{name} against {findings.best.name}", gap.warning))
+            warnings.append((f"{name} against {results.best.name}", gap.warning))
     sentences = [f"{subject}: {warning}." for subject, warning in warnings if warning is not None]
     if len(sentences) > MOST_DOUBTS:
         more = f"{len(sentences) - MOST_DOUBTS} more intervals cannot be trusted: see the JSON."
         sentences = [*sentences[:MOST_DOUBTS], more]
-    for model in findings.models:
+    for model in results.models:
         for key, score in model.scores.items():
             if score.value is None and score.warning is not None:
                 sentences.append(f"{model.name}: {key.replace('_', ' ')} is {score.warning}.")
-    clusters = findings.data.clusters
+    clusters = results.data.clusters
     if clusters is not None and clusters < FEW_CLUSTERS:
         few = f"There {'is' if clusters == 1 else 'are'} only {counted(clusters, 'cluster')}"
         sentences.append(f"{few}: with fewer than {FEW_CLUSTERS}, intervals tend to be too narrow.")
@@ -404,3 +433,114 @@ def notes(findings: Findings, level: Sequence[str]) -> Names:
 def no_verdict(apart: Sequence[str]) -> str:
     """That nothing can be said of who leads, as some models were scored against another truth."""
     return f"No verdict: the truth is not the same for {listed(apart, MOST_NAMES - 1)} as for the other models."
+
+
+# Doubts
+
+
+def in_words(finding: Finding, unit: str | None) -> Estimate:
+    """A finding as an estimate, whose doubt is a warning."""
+    warning = None if finding.doubt is None else _warning(finding.doubt, unit)
+    return Estimate(finding.value, finding.low, finding.high, warning)
+
+
+def _warning(doubt: Doubt, unit: str | None) -> str:
+    """Why not to trust a number, and that one should not where there is an interval."""
+    reason = reason_of(doubt, unit)
+    return reason if isinstance(doubt, Impossible | NoPrediction) else f"{reason}: {DO_NOT_TRUST}"
+
+
+def reason_of(doubt: Doubt, unit: str | None) -> str:
+    """Why not to trust a number, in a clause; amounts are in the unit of costs."""
+    match doubt:
+        case FewCarriers(carriers, quantity, kind):
+            return _few(carriers, f"the {quantity}", kind)
+        case AllAlike(units, kind):
+            return f"all {units} {kind} differ by the same amount, which says little about others"
+        case UnseenClass(name, price, share, added):
+            test = f"{class_name(name)} ({money(price, unit)})"
+            allowed = f"if it were {100 * share:.2g} % of cases, as these data allow"
+            return f"{test} never occurs here; {allowed}, a case would cost {money(added, unit)} more"
+        case RareClasses(names):
+            has = "has" if len(names) == 1 else "have"
+            rare = [class_name(name) for name in names]
+            return f"{listed(rare, 2)} {has} fewer than {FEW_OF_A_CLASS} cases"
+        case Impossible(rows, cases):
+            if rows is None:
+                return "infinite: a true class was given probability 0"
+            return f"infinite: {rows} of {cases} true classes were given probability 0"
+        case NoPrediction():
+            return "an order without probabilities predicts no cost"
+
+
+def _few(carriers: Carriers, quantity: str, kind: str) -> str:
+    """That a handful of units, "cases" or "clusters", makes up most of a quantity."""
+    if carriers.number == 0:
+        return f"{quantity} is zero in all {carriers.units} {kind}, which says little about others"
+    make_up = "makes up" if carriers.largest == 1 else "make up"
+    few = f"{carriers.largest} of {carriers.units} {kind}"
+    return f"{few} {make_up} {100 * carriers.share:.0f} % of {quantity}"
+
+
+# Groups
+
+
+def group_sentence(flags: Sequence[str]) -> str | None:
+    """What a verdict says of all that stands out by group; None where nothing does."""
+    if not flags:
+        return None
+    if len(flags) == 1:
+        return flags[0]
+    return f"{flags[0]} {counted(len(flags) - 1, 'more finding')} by group."
+
+
+def name_of_group(label: Sequence[str]) -> str:
+    """What a group is called."""
+    return ", ".join(label)
+
+
+def flag_of_all(flag: FlagOfAll, breakdown: BreakdownFindings) -> str:
+    """What stands out of all groups together."""
+    match flag:
+        case AllSmall(smallest, kind, pooled):
+            return (
+                f"No group by {breakdown.title} has {count(smallest)} {kind} "
+                f"({count(pooled)} smaller ones are pooled): lower --smallest-group (smallest_group), or "
+                "cut numbers into fewer bins, such as age:4."
+            )
+        case Reversal(model, leader, share, cheaper_in, dearer_in):
+            cheaper = listed([name_of_group(label) for label in cheaper_in], MOST_GROUPS_NAMED)
+            dearer = listed([name_of_group(label) for label in dearer_in], MOST_GROUPS_NAMED)
+            on_most = f"{model} is cheaper than {leader} on {100 * share:.0f} % of cases ({cheaper})"
+            return f"{on_most}; that {leader} is cheaper on all of them is due to {dearer}."
+
+
+def flag_of_group(flag: FlagOfGroup, group: GroupFindings, breakdown: BreakdownFindings, unit: str | None) -> str:
+    """What stands out in a group."""
+    pairs = zip(breakdown.columns, group.label, strict=False)  # pooled groups have one label
+    where = f"Where {' and '.join(f'{column} is {label}' for column, label in pairs)}"
+    match flag:
+        case CheaperHere(model, cost, leader, cost_of_leader):
+            costs = f"{money(cost, unit)} against {money(cost_of_leader, unit)}"
+            return f"{where}, {model} is cheaper than {leader}: {costs} per case."
+        case DearerHere():
+            return f"{where}, {_dearer_here(flag, unit)}."
+        case AllDearerHere(leader, cost, elsewhere):
+            costs = f"{money(cost, unit)} against {money(elsewhere, unit)}"
+            everyone = f"every model costs more than elsewhere ({leader} {costs})"
+            return f"{where}, {everyone}: the cases there are more expensive."
+
+
+def _dearer_here(flag: DearerHere, unit: str | None) -> str:
+    """What a model costs in a group, how many times that is what it costs elsewhere, and what it should."""
+    ratio = flag.cost / flag.elsewhere
+    times = f"{100 * (ratio - 1):.2g} % more than"
+    if ratio >= IN_PERCENT:
+        times = f"{ratio:.1f} times what it costs"
+    here = (
+        f"{flag.model} costs {money(flag.cost, unit)} per case, {times} elsewhere ({money(flag.elsewhere, unit)})"
+    )
+    expected = money(flag.expected, unit)
+    if flag.expected_elsewhere is None:
+        return f"{here}; it predicted {expected}"
+    return f"{here}; the other models cost {expected} there and {money(flag.expected_elsewhere, unit)} elsewhere"

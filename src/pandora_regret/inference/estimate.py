@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Self, TypeVar
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """A number and its interval; None where it is undefined or infinite, and then `warning` says why.
-
-    Beside an interval, `warning` is a reason not to trust it.
-    """
+class Interval:
+    """A number and the interval around it; None where it is undefined or infinite, or an end is not known."""
 
     value: float | None
     low: float | None = None
     high: float | None = None
-    warning: str | None = field(default=None, metadata={"optional": True})
 
-    def mapped(self, change: Callable[[float], float]) -> Estimate:
+    def mapped(self, change: Callable[[float], float]) -> Self:
         """The number and its limits, each changed by a function that keeps their order: another unit, say."""
         value = None if self.value is None else change(self.value)
         low = None if self.low is None else change(self.low)
@@ -26,15 +23,15 @@ class Estimate:
         return replace(self, value=value, low=low, high=high)
 
     @property
-    def turned(self) -> Estimate:
+    def turned(self) -> Self:
         """The difference seen from the other side: the number and its limits with opposite signs."""
         less = self.mapped(lambda amount: -amount)
         return replace(less, low=less.high, high=less.low)
 
     @property
     def is_trusted(self) -> bool:
-        """Whether there is an interval that no warning speaks against."""
-        return self.low is not None and self.warning is None
+        """Whether there is an interval, and nothing speaks against it."""
+        return self.low is not None
 
     @property
     def is_above_zero(self) -> bool:
@@ -49,3 +46,21 @@ class Estimate:
     def exceeds(self, margin: float) -> bool:
         """Whether the data settle that it is above zero, and it is more than the margin."""
         return self.is_above_zero and (self.value or 0.0) > margin
+
+
+AnyInterval = TypeVar("AnyInterval", bound=Interval)
+
+
+@dataclass(frozen=True)
+class Estimate(Interval):
+    """A number and its interval; None where it is undefined or infinite, and then `warning` says why.
+
+    Beside an interval, `warning` is a reason not to trust it.
+    """
+
+    warning: str | None = field(default=None, metadata={"optional": True})
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether there is an interval that no warning speaks against."""
+        return self.low is not None and self.warning is None

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pandora_regret.core.inputs import FloatArray, IntArray
-from pandora_regret.inference.estimate import Estimate
+from pandora_regret.inference.estimate import AnyInterval, Estimate
 from pandora_regret.inference.intervals import (
     FEWEST,
     ROUNDING,
@@ -132,7 +132,7 @@ class Figure:
         return Carriers(number, units, float(top.sum()) / total, largest)
 
 
-def rounded(estimate: Estimate, scale: float) -> Estimate:
+def rounded(estimate: AnyInterval, scale: float) -> AnyInterval:
     """The same, but 0 instead of what is below `scale` times 1e-12, which is rounding."""
     return estimate.mapped(lambda part: part if abs(part) > ROUNDING * scale else 0.0)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from pandora_regret.comparison.charge import Pricing
 from pandora_regret.comparison.request import read_interval
 from pandora_regret.comparison.result import Comparison
 from pandora_regret.core.inputs import InputError
@@ -88,7 +89,7 @@ def score_spark(
     columns = find_columns(layout, source)
     model = Predictions(name, (source,), columns, layout)
     interval = read_interval(level, bootstrap, seed)
-    settings = read_settings(model, prior, costs, interval, pairs)
+    settings = read_settings(model, Pricing(prior, costs), interval, pairs)
 
     def tally_partition(batches: Iterator[Any]) -> Iterator[Any]:
         from pyspark import TaskContext

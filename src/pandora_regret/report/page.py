@@ -16,8 +16,10 @@ import numpy as np
 
 from pandora_regret._version import __version__
 from pandora_regret.comparison import Comparison
-from pandora_regret.comparison.embedded import MOST_ERROR, Reason
-from pandora_regret.comparison.judge import FEW_CLUSTERS, KINDS, UNSEEN
+from pandora_regret.comparison.doubts import UNSEEN
+from pandora_regret.comparison.embed import MOST_ERROR
+from pandora_regret.comparison.embedded import Reason
+from pandora_regret.comparison.judge import FEW_CLUSTERS, KINDS
 from pandora_regret.comparison.result import Breakdown, BreakEven
 from pandora_regret.comparison.words import MOST_NAMES, NOT_SETTLED, VERDICT, price_between, recalibrating
 from pandora_regret.core.atomic import write_atomically

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pandora_regret.comparison.conclude import conclude
-from pandora_regret.comparison.doubts import Background
-from pandora_regret.comparison.result import Comparison, Data, ModelResult
+from pandora_regret.comparison.conclude import Numbers, conclude
+from pandora_regret.comparison.doubts import Background, Finding, Impossible
+from pandora_regret.comparison.estimate import ModelFindings
+from pandora_regret.comparison.judge import Contest, Evidence
+from pandora_regret.comparison.request import DEFAULT_WORTH, Provenance
+from pandora_regret.comparison.result import Comparison, Data
 from pandora_regret.core.inputs import FloatArray, InputError
-from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import ROUNDING, effective_of_sums, suitable_interval
 from pandora_regret.inference.joint import Carriers, Figure, effective_number
 from pandora_regret.metrics import Metric
@@ -24,11 +26,17 @@ from pandora_regret.stream.sums import StreamSums
 if TYPE_CHECKING:
     from pandora_regret.files import Predictions
 
-INFINITE = "infinite: a true class was given probability 0"
 
+def concluded(
+    predictions: Predictions,
+    settings: Settings,
+    parts: Iterable[tuple[int, StreamSums]],
+    provenance: Provenance | None = None,
+) -> Comparison:
+    """What numbered sums say of the model, merged by their numbers: no digit depends on which was done first.
 
-def concluded(predictions: Predictions, settings: Settings, parts: Iterable[tuple[int, StreamSums]]) -> Comparison:
-    """What numbered sums say of the model, merged by their numbers: no digit depends on which was done first."""
+    `provenance` says where predictions come from; what was changed as rows were read is added to it.
+    """
     sums = StreamSums(settings)
     for _, part in sorted(parts, key=itemgetter(0)):
         sums.merge(part)
@@ -37,51 +45,77 @@ def concluded(predictions: Predictions, settings: Settings, parts: Iterable[tupl
     check_each_once(predictions, sums.ids)
     if not sums.weight:
         raise InputError(f"{predictions.path}: the weight of every row is 0: give at least one a positive weight.")
+    known = provenance or Provenance()
+    provenance = replace(known, done=(*known.done, *sums.changes.done(predictions.name)))
+    return conclude(_numbers(predictions, sums, provenance))
+
+
+def _numbers(predictions: Predictions, sums: StreamSums, provenance: Provenance) -> Numbers:
+    """All that the sums say of the model, as `conclude` takes it."""
+    settings = sums.settings
+    charge = settings.charge
+    model = _model(predictions, sums)
+    data = _data(predictions, sums)
+    cost = model.cost.value or 0.0
+    contest = Contest(
+        leader=model.name,
+        cost=cost,
+        gaps={},
+        evidence=Evidence(data.rows, data.clusters, settings.interval.level),
+        margin=DEFAULT_WORTH.margin(cost),
+    )
+    return Numbers(
+        models=(model,),
+        contest=contest,
+        ranks=dict.fromkeys(model.scores, (1.0,)),
+        data=data,
+        costs=replace(charge.costs, prior=provenance.prior or charge.costs.prior),
+        interval=settings.interval,
+        metrics=charge.metrics,
+        provenance=provenance,
+    )
+
+
+def _model(predictions: Predictions, sums: StreamSums) -> ModelFindings:
+    """The model's numbers with their intervals."""
+    settings = sums.settings
     class_weights = sums.sums["counts"].value[0]
     typical = settings.charge.typical
+    unavoidable = float(class_weights @ typical) / sums.weight
     if settings.own_costs:
         typical = sums.sums["typical"].value / sums.cases
         unavoidable = float(sums.sums["own"].value) / sums.weight
-    else:
-        unavoidable = float(class_weights @ typical) / sums.weight
     spread = Spread.of(sums)
     background = Background(
-        predictions.classes,
-        class_weights,
-        typical,
-        settings.charge.costs.currency,
-        "cases" if sums.clusters is None else "clusters",
-        spread.effective,
-        settings.interval.level,
+        classes=predictions.classes,
+        class_weights=class_weights,
+        typical=typical,
+        unit="cases" if sums.clusters is None else "clusters",
+        effective=spread.effective,
+        level=settings.interval.level,
     )
-    scores = {metric.key: estimate(spread, metric, background) for metric in settings.charge.metrics}
-    model = ModelResult(
+    return ModelFindings(
         name=predictions.name,
-        scores=scores,
+        scores={metric.key: estimate(spread, metric, background) for metric in settings.charge.metrics},
         unavoidable=unavoidable,
-        predicted_cost=Estimate(None),
-        calibration=(),
-        probability_best=1.0,
-        rank=1,
-        by_class=(),
-        pair_costs=tuple(map(tuple, (sums.sums["pairs"].value / sums.weight).tolist())),
-        scenarios=(),
-        at_stated_prices=scores.get("realised_cost"),
+        predicted=Finding(None),
+        pairs=sums.sums["pairs"].value / sums.weight,
     )
+
+
+def _data(predictions: Predictions, sums: StreamSums) -> Data:
+    """The rows that the sums are of."""
     count = sums.means.count
     effective = sums.means.effective_count  # the same number where all weights are equal
+    class_weights = sums.sums["counts"].value[0]
     class_weights = class_weights * (count / sums.weight)  # as if their mean were 1, which no batch could know
-    data = Data(
-        count,
-        count - effective > ROUNDING * count,
-        predictions.classes,
-        tuple(class_weights.tolist()),
-        None if sums.clusters is None else len(sums.clusters.weights_apart),
+    return Data(
+        rows=count,
+        weighted=count - effective > ROUNDING * count,
+        classes=predictions.classes,
+        class_weights=tuple(class_weights.tolist()),
+        clusters=None if sums.clusters is None else len(sums.clusters.weights_apart),
     )
-    ranks = dict.fromkeys(scores, (1.0,))
-    charge = settings.charge
-    result = conclude((model,), data, charge.costs, settings.interval, charge.metrics, ranks=ranks)
-    return replace(result, done=sums.changes.done(predictions.name))
 
 
 @dataclass(frozen=True)
@@ -167,11 +201,11 @@ class Spread:
         return [mean.key for mean in self.sums.settings.means].index(metric.key)
 
 
-def estimate(spread: Spread, metric: Metric, background: Background) -> Estimate:
+def estimate(spread: Spread, metric: Metric, background: Background) -> Finding:
     """A metric with its interval, and what speaks against trusting that."""
     value = spread.value(metric)
     if not np.isfinite(value):
-        return Estimate(None, warning=INFINITE)
+        return Finding(None, doubt=Impossible(None, spread.sums.cases))
     figure = spread.figure(metric)
     acceleration = 0.0
     carriers: Carriers | None = None

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
+from pandora_regret.comparison.charge import Pricing
 from pandora_regret.comparison.request import read_interval
 from pandora_regret.comparison.result import Comparison
 from pandora_regret.core.priors import Prior
@@ -84,7 +85,7 @@ def score_stream(
     Estimate(value=1.1667, low=1.161, high=1.1722, warning=None)
     """
     interval = read_interval(level, bootstrap, seed)
-    settings = read_settings(predictions, prior, costs, interval, pairs, currency, source, workup)
+    settings = read_settings(predictions, Pricing(prior, costs, currency, source), interval, pairs, workup)
     predictions = replace(predictions, watched=predictions.columns.id)
     if predictions.truth is None and (predictions.grouped or not interval.replicates):
         predictions = replace(predictions, columns=replace(predictions.columns, id=None))  # nothing asks for ids

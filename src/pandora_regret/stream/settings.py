@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pandora_regret.comparison.charge import Charge, charge_for_search, charge_for_workup
+from pandora_regret.comparison.charge import Charge, Pricing, charge_for_search, charge_for_workup
 from pandora_regret.comparison.result import Costs, IntervalMethod
 from pandora_regret.core.inputs import Forecast, InputError, IntArray, read_probabilities
 from pandora_regret.core.kernels.engine import worth_compiling
-from pandora_regret.core.priors import Beta, Prior
+from pandora_regret.core.priors import Beta
 from pandora_regret.inference.intervals import MOST_CLASSES
 from pandora_regret.metrics import Metric
 from pandora_regret.metrics.fused import LANE_OF
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from pandora_regret.workup import Workup
 
 AS_LONG_AS_COMPILING = 4  # times as many numbers as for one score: what NumPy gets done while numba compiles
+
+EACH_ROWS_OWN = "each row's own"  # where costs come from
 
 PriceList: TypeAlias = ArrayLike | Mapping[str, float]  # one cost per class
 
@@ -72,28 +74,25 @@ class Settings:
 
 def read_settings(
     predictions: Predictions,
-    prior: Prior | None,
-    costs: PriceList | None,
+    pricing: Pricing,
     interval: IntervalMethod,
     pairs: bool,
-    currency: str | None = None,
-    source: str | None = None,
     workup: Workup | None = None,
 ) -> Settings:
     """What the rows are charged for, matched to the classes; the parameters are those of `score_stream`."""
     own_costs = bool(predictions.columns.costs)
     if workup is not None:
-        if costs is not None or pairs:
+        if pricing.costs is not None or pairs:
             raise InputError("costs and pairs are about the tests of a search: leave them out beside a work-up.")
-        charge = _charge_for_workup(predictions, workup, prior, currency, source)
-    elif own_costs and costs is not None:
+        charge = _charge_for_workup(predictions, workup, pricing)
+    elif own_costs and pricing.costs is not None:
         problem = f"{predictions.path} has cost columns and costs are given too"
         raise InputError(problem, fix="pass one price list, not both")
     else:
-        by_order = predictions.order_only
-        charge = charge_for_search(predictions.classes, None, prior, costs, currency, source, by_order=by_order)
+        charge = charge_for_search(predictions.classes, None, pricing, by_order=predictions.order_only)
         if own_costs:
-            charged = Costs(currency or "", charge.costs.prior, None, source or "each row's own")
+            source = pricing.source or EACH_ROWS_OWN
+            charged = Costs(pricing.currency or "", charge.costs.prior, None, source)
             charge = replace(charge, costs=charged)
     return Settings(
         charge,
@@ -106,12 +105,10 @@ def read_settings(
     )
 
 
-def _charge_for_workup(
-    predictions: Predictions, workup: Workup, prior: Prior | None, currency: str | None, source: str | None
-) -> Charge:
+def _charge_for_workup(predictions: Predictions, workup: Workup, pricing: Pricing) -> Charge:
     """The charge of a work-up, which must know the classes and needs probabilities."""
     if predictions.order_only:
         raise InputError(f"{predictions.path} lists options in order only: a work-up needs their probabilities.")
     classes: Sequence[str] = predictions.classes
     one_case_of_each = read_probabilities(np.eye(len(classes)), classes)
-    return charge_for_workup(workup, one_case_of_each, prior, currency, source)
+    return charge_for_workup(workup, one_case_of_each, pricing)

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from asked import compare_with
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,7 +34,7 @@ FUNCTIONS = {
     "decompose": lambda p, **how: decompose(TRUTH, p, folds=4, **how).uncertainty.value,
     "calibrator": lambda p, **how: TemperatureScaling(**how).fit(p, TRUTH).predict_proba(p),
     "prior_shift": lambda p, **how: PriorShift(**how).fit(p, TRUTH).predict_proba(p),
-    "compare": lambda p, **how: compare(TRUTH, {"one": p}, **how).best.scores["log_loss"].value,
+    "compare": lambda p, **how: compare_with(TRUTH, {"one": p}, **how).best.scores["log_loss"].value,
 }
 
 

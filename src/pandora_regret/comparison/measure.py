@@ -1,0 +1,285 @@
+"""Each model on the sample: its cost, and every metric, case by case, by a search or by a work-up.
+
+Every way to measure is a function from a model and the request to a `Measurement`, the one value that all later
+steps know a model by: what it holds of forecasts, and of classes, is None or empty where there are none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pandora_regret.calibrate import recalibration
+from pandora_regret.calibrate.recalibration import PredictedSavings
+from pandora_regret.comparison.request import Request
+from pandora_regret.core.entropy import costs_for_every_truth
+from pandora_regret.core.inputs import FloatArray, Forecast, IntArray
+from pandora_regret.core.kernels.engine import Rows, search_costs, wasted_pairs
+from pandora_regret.core.kernels.reference import probabilities, unavoidable_costs
+from pandora_regret.core.priors import Prior
+from pandora_regret.core.scores import mean_or_rows
+from pandora_regret.core.tally import Means, Sum
+from pandora_regret.inference.estimate import Estimate
+from pandora_regret.inference.intervals import Limits
+from pandora_regret.inference.joint import Figure
+from pandora_regret.metrics import METRICS
+from pandora_regret.workup import Workup
+from pandora_regret.workup.scores import WorkupRows
+
+FOLDS = 10
+COST = "expected_cost"  # the key of the metric that every model has
+
+
+@dataclass(frozen=True)
+class CostPrediction:
+    """What forecasts themselves say of their costs, (N,) each."""
+
+    mean: FloatArray
+    variance: FloatArray
+    least: FloatArray  # whichever class is the truth
+
+
+@dataclass(frozen=True)
+class RecalibratedCosts:
+    """What a model costs once each row is recalibrated by a map that other rows fitted."""
+
+    costs: FloatArray  # (N,)
+    saved: Limits  # what that saves on average, on new cases and by a map from another sample of the size
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One model on the N rows of the sample."""
+
+    name: str
+    rows: Mapping[str, FloatArray]  # (N,) by the key of each metric that is a mean; `COST` is always there
+    unavoidable: float  # the mean cost that nobody could save: of testing the truth itself
+    named: IntArray | None = None  # (N,) the likeliest class, of equals the first; None where no class is named
+    predicted: CostPrediction | None = None  # None where there are no probabilities to predict a cost by
+    recalibrated: RecalibratedCosts | None = None  # None where forecasts were not recalibrated
+    pairs: FloatArray | None = (
+        None  # (K, K) mean costs of testing one class in rows of another; None where not kept
+    )
+    scenarios: tuple[float, ...] = ()  # the mean cost under each scenario's prices
+    decomposition: Mapping[str, Estimate] | None = None  # of the cost, by the term's name; None if not asked for
+
+    @property
+    def cost(self) -> FloatArray:
+        """What each row costs, (N,)."""
+        return self.rows[COST]
+
+
+def measure(request: Request) -> tuple[Measurement, ...]:
+    """Every model on the sample, the cheapest first; `progress` is called after each."""
+    measurements = []
+    for name, forecast in request.forecasts.items():
+        if request.charge.workup is None:
+            measurement = measure_search(name, forecast, request)
+        else:
+            measurement = measure_workup(name, forecast, request, request.charge.workup)
+        measurements.append(measurement)
+        request.progress()
+    weights = request.sample.weights
+    measurements.sort(key=lambda measurement: float((weights * measurement.cost).sum()))
+    return tuple(measurements)
+
+
+def measure_search(name: str, forecast: Forecast, request: Request) -> Measurement:
+    """One model by a search for each case's class, one test per class.
+
+    Parameters
+    ----------
+    name
+        The model's.
+    forecast
+        Its forecasts as they were handed in, with the base costs of tests.
+    request
+        What else was asked.
+    """
+    prior = request.charge.prior
+    rows = request.sample.of(forecast).check()
+    spending = _spend(rows, prior)
+    cost = METRICS[COST].checked_rows(spending.costs, rows)
+    recalibrated = None if request.recalibration is None else recalibrate_rows(forecast, request)
+    prediction = _Prediction(None, None)
+    if not rows.order_only:
+        prediction = _predict(rows, recalibrated, request, lambda later: _costs_of_search(later, prior))
+    scenario_costs = []
+    for typical in request.charge.scenarios.values():
+        repriced = request.sample.of(forecast.with_costs(typical / prior.mean))
+        scenario_costs.append(float(mean_or_rows(repriced, search_costs(repriced, prior), per_instance=False)))
+    return Measurement(
+        name=name,
+        rows={COST: cost} | _metric_rows(rows, request, besides=COST),
+        unavoidable=spending.unavoidable,
+        named=rows.values.argmax(axis=1),
+        predicted=prediction.costs,
+        recalibrated=_recalibrated_costs(cost, forecast, recalibrated, prediction, request),
+        pairs=spending.pairs,
+        scenarios=tuple(scenario_costs),
+        decomposition=_decomposition(forecast, request),
+    )
+
+
+def measure_workup(name: str, forecast: Forecast, request: Request, workup: Workup) -> Measurement:
+    """One model by a whole work-up; the other parameters are those of `measure_search`."""
+    charge = request.charge
+    rows = request.sample.of(forecast).check()
+    by_metric = _metric_rows(rows, request)
+    recalibrated = None if request.recalibration is None else recalibrate_rows(forecast, request)
+
+    def costs_of_workup(later: Forecast) -> Rows:
+        return WorkupRows(workup, later, charge.varying).costs_for_every_truth()
+
+    prediction = _predict(rows, recalibrated, request, costs_of_workup)
+    return Measurement(
+        name=name,
+        rows=by_metric,
+        unavoidable=float(np.average(charge.typical[rows.truth], weights=rows.weights)),
+        named=rows.values.argmax(axis=1),
+        predicted=prediction.costs,
+        recalibrated=_recalibrated_costs(by_metric[COST], forecast, recalibrated, prediction, request),
+    )
+
+
+def _metric_rows(rows: Forecast, request: Request, besides: str | None = None) -> dict[str, FloatArray]:
+    """The metrics that are means of rows, (N,) each, by their keys, but for one that is known already."""
+    return {
+        metric.key: metric.of_rows(rows, request.charge.prior)
+        for metric in request.charge.metrics
+        if metric.is_mean and metric.key != besides
+    }
+
+
+@dataclass(frozen=True)
+class Spending:
+    """What searches spend, and on what."""
+
+    costs: FloatArray  # (N,)
+    unavoidable: float  # on average, on testing the truth itself
+    pairs: FloatArray  # (K, K) on average, on testing one class in rows of another
+
+
+def _spend(rows: Forecast, prior: Prior) -> Spending:
+    """What the search of each row spends, and on which tests."""
+    pairs = Sum((rows.n_classes, rows.n_classes))
+    own_parts = []
+    wasted_parts = []
+    for block, wasted, classes, sums in wasted_pairs(rows, prior):
+        own_parts.append(unavoidable_costs(block, prior))
+        wasted_parts.append(wasted)
+        pairs.add(sums, index=classes)
+    own = np.concatenate(own_parts)
+    costs = own + np.concatenate(wasted_parts)
+    unavoidable = Means.of(own, rows.weights).mean
+    return Spending(costs, unavoidable, pairs.value / rows.each_weight.sum())
+
+
+def _costs_of_search(rows: Forecast, prior: Prior) -> Rows:
+    """Rows, and what the search of each costs if each class is the truth, (n, K)."""
+    for block in rows.blocks():
+        yield block, costs_for_every_truth(block, prior)
+
+
+@dataclass(frozen=True)
+class Recalibrated:
+    """The rows of the sample, each recalibrated by a map that other rows fitted."""
+
+    rows: Forecast
+    fold: IntArray  # (n_cases,) which of the maps each case had
+
+
+def recalibrate_rows(forecast: Forecast, request: Request) -> Recalibrated:
+    """A model's forecasts, recalibrated as was asked."""
+    assert request.recalibration is not None
+    sample = request.sample
+    cases = forecast.cases(sample.cases)
+    seed = request.interval.seed
+    rows, fold = recalibration.out_of_fold(cases, request.recalibration, None, FOLDS, seed, sample.groups)
+    return Recalibrated(replace(rows, cluster=None, shares=None), fold)
+
+
+@dataclass(frozen=True)
+class _Prediction:
+    """What forecasts say of themselves."""
+
+    costs: CostPrediction | None
+    savings: PredictedSavings | None  # by recalibrating; None where it is not predicted
+
+
+def _predict(
+    rows: Forecast,
+    recalibrated: Recalibrated | None,
+    request: Request,
+    costs_for_truths: Callable[[Forecast], Rows],
+) -> _Prediction:
+    """Predicted costs, and savings where there are so few units that these do not show how they vary.
+
+    `costs_for_truths` gives, for some rows, what each costs if each class is the truth, (n, K), block by block.
+    """
+    predicts_savings = len(request.sample.keys) <= recalibration.ENOUGH_UNITS
+    later: Rows | None = None
+    if recalibrated is not None and predicts_savings:
+        later = costs_for_truths(recalibrated.rows)
+    means = []
+    variances = []
+    least = []
+    savings = []
+    for block, costs in costs_for_truths(rows):
+        p = probabilities(block)
+        mean = (p * costs).sum(axis=1)
+        means.append(mean)
+        variances.append((p * (costs - mean[:, None]) ** 2).sum(axis=1))
+        least.append(costs.min(axis=1))
+        if later is not None:
+            later_block, later_costs = next(later)
+            savings.append(PredictedSavings.of_block(later_block, costs, later_costs))
+    predicted = CostPrediction(np.concatenate(means), np.concatenate(variances), np.concatenate(least))
+    return _Prediction(predicted, PredictedSavings.joined(savings) if savings else None)
+
+
+def _recalibrated_costs(
+    cost: FloatArray,
+    forecast: Forecast,
+    recalibrated: Recalibrated | None,
+    prediction: _Prediction,
+    request: Request,
+) -> RecalibratedCosts | None:
+    """What each row costs once it is recalibrated, (N,); None where that was not asked for."""
+    if recalibrated is None:
+        return None
+    sample = request.sample
+    metric = next(metric for metric in request.charge.metrics if metric.key == COST)
+    costs = metric.of_rows(recalibrated.rows, request.charge.prior)
+    saved = cost - costs
+    limits = recalibration.limits_of_saving(
+        Figure.of_mean(saved, sample.weights, sample.cluster_of),
+        Figure.of_mean(saved, sample.weights, recalibrated.fold[sample.case_of]),
+        forecast.cases(sample.cases),
+        prediction.savings,
+        sample.groups,
+        request.interval.level,
+    )
+    return RecalibratedCosts(costs, limits)
+
+
+def _decomposition(forecast: Forecast, request: Request) -> dict[str, Estimate] | None:
+    """The terms that a model's cost is made of, by their names; None where they were not asked for."""
+    if not request.decomposes:
+        return None
+    parts = recalibration.decompose(
+        None,
+        forecast.cases(request.sample.cases),
+        prior=request.charge.prior,
+        groups=request.sample.groups,
+        folds=FOLDS,
+        seed=request.interval.seed,
+        level=request.interval.level,
+    )
+    return {
+        "miscalibration": parts.miscalibration,
+        "discrimination": parts.discrimination,
+        "uncertainty": parts.uncertainty,
+    }
