@@ -335,7 +335,8 @@ def saving(rng: np.random.Generator, bootstrap: int, how: Saving, truth: float) 
     """Of recalibrating: its interval is that of the procedure."""
     truths, table = bold(rng, how.n)
     if how.by_compare:
-        best = compare(truths, {"one": table}, recalibrate=how.method, costs=how.costs, bootstrap=bootstrap).best
+        options = ComparisonOptions(bootstrap=bootstrap, recalibrate=how.method)
+        best = compare(truths, {"one": table}, costs=how.costs, options=options).best
         saved = best.recalibrated.saved
     else:
         saved = recalibrate(truths, table, method=how.method, costs=how.costs).saved

@@ -131,7 +131,7 @@ def compare(
         y_true, models, labels, sample_weight=sample_weight, logits=logits, normalise=normalise
     )
     columns = CaseColumns(ids, groups, by)
-    check_same_order(models, columns, y_true, sample_weight)
+    check_same_order(models, columns, y_true=y_true, sample_weight=sample_weight)
     pricing = Pricing(prior, costs, currency, source, scenarios)
     return compared(read_request(forecasts, pricing, workup, columns, worth, options))
 

@@ -304,14 +304,10 @@ def _check_models(models: object, labels: object) -> list[str]:
     return names
 
 
-def check_same_order(
-    models: Mapping[str, object], columns: CaseColumns, y_true: object, sample_weight: object
-) -> None:
+def check_same_order(models: Mapping[str, object], columns: CaseColumns, **arguments: object) -> None:
     """An error if pandas indices say that two of them have the same rows in different orders."""
     tables = {f"models[{name!r}]": table for name, table in models.items()}
     by: dict[str, object] = {"by": columns.by}
     if isinstance(columns.by, Mapping):
         by = {f"by[{name!r}]": values for name, values in columns.by.items()}
-    check_row_order(
-        y_true=y_true, sample_weight=sample_weight, groups=columns.groups, ids=columns.ids, **tables, **by
-    )
+    check_row_order(**arguments, groups=columns.groups, ids=columns.ids, **tables, **by)
