@@ -245,10 +245,10 @@ DIRECT = {
     "metrics": lambda weights: [
         metric(TRUTH, FORECASTS, sample_weight=weights, costs=COSTS) for metric in default_metrics(3, priced=True)
     ],
-    "compare.build.compare": lambda weights: compared(weights, recalibrate=None),
-    "compare.build.compare by bootstrap": lambda weights: compared(weights, recalibrate=None, bootstrap=100),
-    "compare.build.compare_frames": compared_frames,
-    "compare.build.read_models": lambda weights: (
+    "comparison.build.compare": lambda weights: compared(weights, recalibrate=None),
+    "comparison.build.compare by bootstrap": lambda weights: compared(weights, recalibrate=None, bootstrap=100),
+    "comparison.build.compare_frames": compared_frames,
+    "comparison.request.read_models": lambda weights: (
         read_models(TRUTH, {"one": FORECASTS}, sample_weight=weights)["one"].each_weight
     ),
     "plots.compared_models.plot_score_histograms": histogram,
@@ -259,7 +259,7 @@ DIRECT = {
     "integrations.torch.linear.linear_pandora_loss": linear_loss,
 }
 ITERATED = {
-    "compare.build.compare recalibrated": lambda weights: compared(weights, decompose=True),
+    "comparison.build.compare recalibrated": lambda weights: compared(weights, decompose=True),
     "calibrate.recalibration.recalibrate": recalibrated("temperature"),
     "calibrate.recalibration.recalibrate, search": recalibrated("temperature", objective="search"),
     "calibrate.recalibration.recalibrate, vector, groups": recalibrated("vector", groups=GROUPS),
