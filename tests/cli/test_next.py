@@ -7,7 +7,7 @@ import pytest
 from cli_files import refused, run, run_json, write_csv
 
 from pandora_regret.core.inputs.tests import Tests
-from pandora_regret.files.source import FileError
+from pandora_regret.files import FileError
 from pandora_regret.workup import plan_search
 
 CASE, DOLLARS = "melanoma=0.2,nevus=0.7,keratosis=0.1", "melanoma=384,nevus=75,keratosis=75"

@@ -23,7 +23,7 @@ from pandora_regret.files import (
     read_models_argument,
     read_together,
 )
-from pandora_regret.files.layout import Dialect
+from pandora_regret.files.dialect import Dialect
 from pandora_regret.metrics import METRICS
 
 ROWS = [

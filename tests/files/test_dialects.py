@@ -10,8 +10,8 @@ from prediction_files import CLASSES, inspect_file, opened, refused, table, text
 
 from pandora_regret.core.inputs import InputError
 from pandora_regret.files import Layout, open_predictions
+from pandora_regret.files.dialect import Dialect
 from pandora_regret.files.formats import open_source
-from pandora_regret.files.layout import Dialect
 
 ROWS = [("id", "y_true", "Grippe", "Erkältung"), (1, "Grippe", 0.25, 0.75), (2, "Erkältung", 0.125, 0.875)]
 

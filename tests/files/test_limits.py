@@ -21,14 +21,14 @@ from pandora_regret.files import (
     Layout,
     ModelFiles,
     inspect_models,
+    limits,
     open_predictions,
     read_all,
     read_table,
 )
-from pandora_regret.files import source as limits
 from pandora_regret.files.arrow_sizes import batch_sizes
+from pandora_regret.files.file_errors import FileError
 from pandora_regret.files.limits import read_bytes, size_in_words, suggested
-from pandora_regret.files.source import FileError
 from pandora_regret.stream import score_stream
 
 ROWS = 20_000

@@ -59,7 +59,7 @@ def test_options_are_defaults_that_a_model_may_change(tmp_path):
     first, second = described(tmp_path, text, label="truth", proba_prefix="p_", normalise=True)
     assert (first.layout.label, first.layout.logits, first.layout.proba_prefix) == ("truth", False, "p_")
     assert (second.layout.label, second.layout.logits, second.layout.proba_prefix) == ("other", True, "p_")
-    assert (first.layout.dialect.separator, second.layout.dialect.separator) == (None, ";")
+    assert (first.layout.dialect.separator_mark, second.layout.dialect.separator_mark) == (None, ";")
     assert second.layout.normalise
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from prediction_files import CLASSES, opened, pa, pq, refused, table, text_file, whole
 
 from pandora_regret.files import open_predictions, read_models
-from pandora_regret.files.columns import numbers_of
-from pandora_regret.files.source import FileError
+from pandora_regret.files.file_errors import FileError
+from pandora_regret.files.labels import numbers_of
 from pandora_regret.stream import score_stream
 
 

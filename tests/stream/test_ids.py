@@ -9,8 +9,8 @@ from prediction_files import CLASSES, opened, table, write
 from refusals import refused
 
 from pandora_regret.files import ModelFiles, open_models
+from pandora_regret.files.file_errors import FileError
 from pandora_regret.files.layout import Layout
-from pandora_regret.files.source import FileError
 from pandora_regret.stream import ids, score_stream
 from pandora_regret.stream.ids import TextBytes
 

@@ -160,15 +160,15 @@ def _compared(options: CompareOptions) -> comparing.Comparison:
         models = files.read_together(opened, bool(options.rows.common_rows), progress.advance)
         progress.start("comparing", total=len(opened) + 1)  # which takes its time when all are measured, too
         classes = models.batches[0].classes
-        costs = prices.for_classes(classes, models.of_rows("costs"))
+        costs = prices.for_classes(classes, models.costs)
         scenarios, unused_by_scenarios = _read_scenarios(options.scenario, classes, costs.currency or "")
         request = requests.read_request(
             requests.read_models(None, models.forecasts()),
             Pricing(prices.prior, costs.costs, costs.currency, costs.source, scenarios or None),
             prices.workup,
             requests.CaseColumns(
-                ids=models.of_rows("ids"),
-                groups=models.of_rows("groups"),
+                ids=models.ids,
+                groups=models.groups,
                 by=values_of(breakdowns, models.by) or None,
             ),
             options.worth,

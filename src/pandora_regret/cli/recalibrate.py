@@ -187,12 +187,10 @@ def _check_outputs(options: RecalibrateOptions) -> None:
 
 
 def _only_model(opened: Sequence[files.Predictions]) -> files.Predictions:
-    from pandora_regret.files.candidates import ListedRows
-
     if len(opened) > 1:
         problem = f"{opened[0].path} holds several models, {listed((model.name for model in opened), 3)}"
         raise InputError(problem, fix="recalibrate one at a time: keep its rows only")
-    if any(isinstance(source, ListedRows) for source in opened[0].sources):
+    if opened[0].is_list:
         raise InputError(f"{opened[0].path} holds lists of candidates", fix="recalibrating needs probabilities")
     return opened[0]
 

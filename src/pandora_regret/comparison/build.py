@@ -273,8 +273,8 @@ def compare_frames(
     files = [ModelFiles((source_of(frame, str(name)),), layout, str(name)) for name, frame in models.items()]
     joined = read_together(open_models(files))
     columns = CaseColumns(
-        ids=joined.of_rows("ids"),
-        groups=joined.of_rows("groups"),
+        ids=joined.ids,
+        groups=joined.groups,
         by=values_of(breakdowns, joined.by) or None,
     )
     forecasts = read_models(None, joined.forecasts())

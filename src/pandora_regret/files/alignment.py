@@ -1,28 +1,49 @@
 """Several models on the same rows: matched by id, or by row order with equal labels if none has ids."""
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.core.inputs import Fields, IntArray, noted, quoted
-from pandora_regret.files.batch import Batch, ids_written_otherwise
-from pandora_regret.files.roles import BY, ID, KEPT, LABEL
-from pandora_regret.files.source import RAISED, AllDone, FileError, Problems
+from pandora_regret.core.inputs import IntArray, noted, quoted
+from pandora_regret.files.batch import Batch, fix_of_ids_written_otherwise
+from pandora_regret.files.file_errors import Complaint, FileError
+from pandora_regret.files.problems import RAISED, Problems
+from pandora_regret.files.recognise import AllDone
+from pandora_regret.files.roles import BY, COSTS, GROUP, LABEL, VOTES, WEIGHT
 from pandora_regret.text import count, counted
 
 SINGLE_PRECISION = 1e-6  # in which weights and costs of one file may have been written
-SAME_CLASSES = {
+SAME_CLASSES: Complaint = {
     "fix": "compare models of the same classes",
     "command_fix": "--missing-class-zero takes a class that a file lacks as probability 0",
 }
 SAME_ROWS = "files that are compared need the same rows"
-ONLY_ONE_HAS = {"fix": SAME_ROWS, "command_fix": f"{SAME_ROWS}; --common-rows keeps those that all have"}
-OTHER_CASES = {"fix": "each file is a model of its own; parts of one model come one after the other, run by run"}
-Tell = Callable[..., None]
+ONLY_ONE_HAS: Complaint = {
+    "fix": SAME_ROWS,
+    "command_fix": f"{SAME_ROWS}; --common-rows keeps those that all have",
+}
+OTHER_CASES: Complaint = {
+    "fix": "each file is a model of its own; parts of one model come one after the other, run by run"
+}
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Two models that are to go together, and who is told what keeps them from that."""
+
+    first: Batch
+    other: Batch
+    problems: Problems
+
+    def tell(self, kind: str, complaint: Complaint, n: int = 1, where: str = "", path: str | None = None) -> None:
+        """Tell of a problem that n things have; it is the other file's unless `path` says."""
+        error = FileError(path=path or self.other.path, where=where, **complaint)
+        self.problems.in_file(kind, error, n, (self.first.path, self.other.path))
 
 
 def align(batches: Sequence[Batch], names: Sequence[str], problems: Problems = RAISED) -> list[Batch]:
@@ -48,101 +69,140 @@ def align(batches: Sequence[Batch], names: Sequence[str], problems: Problems = R
     first = batches[0]
     aligned = [first]
     for name, other in zip(names[1:], batches[1:], strict=True):
-        tell = partial(_tell, problems, (first.path, other.path))
-        lacking = sorted(set(first.classes) - set(other.classes))
-        more = sorted(set(other.classes) - set(first.classes))
-        rows = _same_rows(first, other, tell)
-        if lacking or more:
-            differences = []
-            if lacking:
-                differences.append(f"lacks {quoted(lacking)}")
-            if more:
-                differences.append(f"has {quoted(more)}")
-            models = f"unlike {first.path} (model {names[0]!r})"
-            problem = f"(model {name!r}) {' and '.join(differences)}, {models}"
-            tell("classes", problem, len(lacking) + len(more), **SAME_CLASSES)
+        pair = _Pair(first, other, problems)
+        rows = _same_rows(pair)
+        if set(first.classes) != set(other.classes):
+            _tell_other_classes(pair, names[0], name)
         elif rows is not None:
             in_both = np.flatnonzero(rows >= 0)
-            aligned.append(other.with_classes(first.classes).take(rows[in_both]))
-            _check_equal(first if len(in_both) == len(first) else first.take(in_both), aligned[-1], tell)
+            same_rows = other.with_classes(first.classes).take(rows[in_both])
+            first_rows = first if len(in_both) == len(first) else first.take(in_both)
+            _check_equal(_Pair(first_rows, same_rows, problems))
+            aligned.append(same_rows)
     return aligned
 
 
-def _tell(
-    problems: Problems, paths: tuple[str, str], kind: str, problem: str, n: int = 1, path: str = "", **details: Any
-) -> None:
-    """Tell what keeps two files from going together, the second of which has the problem unless `path` says."""
-    problems.in_file(kind, FileError(problem, path or paths[1], **details), n, paths)
+def _tell_other_classes(pair: _Pair, first_name: str, name: str) -> None:
+    """Tell which classes only one of two models has."""
+    lacking = sorted(set(pair.first.classes) - set(pair.other.classes))
+    more = sorted(set(pair.other.classes) - set(pair.first.classes))
+    differences = []
+    if lacking:
+        differences.append(f"lacks {quoted(lacking)}")
+    if more:
+        differences.append(f"has {quoted(more)}")
+    unlike = f"unlike {pair.first.path} (model {first_name!r})"
+    problem = f"(model {name!r}) {' and '.join(differences)}, {unlike}"
+    pair.tell("classes", SAME_CLASSES | {"problem": problem}, len(lacking) + len(more))
 
 
-def _same_rows(first: Batch, other: Batch, tell: Tell) -> IntArray | None:
+def _same_rows(pair: _Pair) -> IntArray | None:
     """The row of the other for each of the first, -1 where only one has it; None where that cannot be told."""
-    without, having = (first, other) if first.ids is None else (other, first)
-    if without.ids is not None:
+    first = pair.first
+    other = pair.other
+    if first.ids is not None and other.ids is not None:
         rows = other.rows_of(first.ids)
-        advice: Fields = ONLY_ONE_HAS
+        advice = ONLY_ONE_HAS
         if rows.max(initial=-1) < 0:  # no id is in both
-            advice = ids_written_otherwise(other.ids, first.ids, other.path) or OTHER_CASES
-        for having_row, lacking, found in ((first, other, rows), (other, first, first.rows_of(other.ids))):
-            only = np.flatnonzero(found < 0).tolist()
-            n = len(only)
-            if n:
-                name = np.asarray(having_row.ids).tolist()[only[0]]
-                nor = f", nor of {n - 1} others" if n > 1 else ""
-                problem = f"has no row of id {name!r} ({having_row.place(only[0])}){nor}"
-                tell("ids", problem, n, lacking.path, **advice)
+            advice = fix_of_ids_written_otherwise(other.ids, first.ids, other.path) or OTHER_CASES
+        _tell_lacking_ids(pair, first, other, advice)
+        _tell_lacking_ids(pair, other, first, advice)
         return rows
-    if having.ids is not None:
-        problem = f"has no ids but {having.path} has, so that rows cannot be matched"
-        fix = f"say which column holds them (--id, or id in models.toml), or drop those of {having.path}"
-        tell("ids", problem, path=without.path, argument="id", fix=fix)
-    elif n := abs(len(first) - len(other)):
-        problem = f"has {len(other)} rows but {first.path} has {len(first)}"
-        tell("ids", problem, n, fix=f"{SAME_ROWS}; an id column in each would match them")
+    if first.ids is not None or other.ids is not None:
+        without, having = (first, other) if first.ids is None else (other, first)
+        complaint: Complaint = {
+            "problem": f"has no ids but {having.path} has, so that rows cannot be matched",
+            "argument": "id",
+            "fix": f"say which column holds them (--id, or id in models.toml), or drop those of {having.path}",
+        }
+        pair.tell("ids", complaint, path=without.path)
+        return None
+    if len(first) != len(other):
+        complaint = {
+            "problem": f"has {len(other)} rows but {first.path} has {len(first)}",
+            "fix": f"{SAME_ROWS}; an id column in each would match them",
+        }
+        pair.tell("ids", complaint, abs(len(first) - len(other)))
+        return None
+    return np.arange(len(first))
+
+
+def _tell_lacking_ids(pair: _Pair, having: Batch, lacking: Batch, advice: Complaint) -> None:
+    """Tell which ids of one model another lacks, if any."""
+    ids = np.asarray(having.ids)
+    only = np.flatnonzero(lacking.rows_of(ids) < 0).tolist()
+    n = len(only)
+    if n:
+        name = ids.tolist()[only[0]]
+        nor = f", nor of {n - 1} others" if n > 1 else ""
+        problem = f"has no row of id {name!r} ({having.place(only[0])}){nor}"
+        pair.tell("ids", advice | {"problem": problem}, n, path=lacking.path)
+
+
+def _check_equal(pair: _Pair) -> None:
+    """Tell where two models say something else about a row, which both have in the same place."""
+    first = pair.first
+    other = pair.other
+    _check_labels(pair)
+    _check_same(pair, WEIGHT.option, WEIGHT.singular, first.weights, other.weights)
+    _check_same(pair, GROUP.option, GROUP.singular, first.groups, other.groups)
+    _check_same(pair, VOTES.option, VOTES.singular, first.votes, other.votes)
+    _check_same(pair, COSTS.option, COSTS.singular, first.costs, other.costs)
+    other_by = other.by or {}
+    for name, values in (first.by or {}).items():
+        _check_same(pair, BY.option, name, values, other_by.get(name))
+
+
+def _check_labels(pair: _Pair) -> None:
+    """Tell which rows have other true classes; where there are votes, these say more."""
+    first = pair.first
+    other = pair.other
+    if first.votes is not None:
+        return
+    # a truth may be missing yet, or outside the list of one model
+    known = ~(first.outside | other.outside) & (first.truth >= 0) & (other.truth >= 0)
+    rows = np.flatnonzero((first.truth != other.truth) & known)
+    if len(rows):
+        label = first.classes[first.truth[rows[0]]]
+        other_label = first.classes[other.truth[rows[0]]]
+        _tell_differing(pair, "truth", LABEL.option, LABEL.singular, rows, label, other_label)
+
+
+def _check_same(
+    pair: _Pair,
+    option: str,
+    title: str,
+    values: NDArray[np.generic] | None,
+    other_values: NDArray[np.generic] | None,
+) -> None:
+    """Tell which rows have other values, (n,) or (n, K), if both models have them."""
+    if values is None or other_values is None:
+        return
+    if values.dtype.kind == "f":
+        differ = ~np.isclose(values.astype(float), other_values.astype(float), rtol=SINGLE_PRECISION, atol=0)
     else:
-        return np.arange(len(first))
-    return None
-
-
-def _check_equal(first: Batch, other: Batch, tell: Tell) -> None:
-    """What both say about a row must be the same."""
-    other_facts = _facts(other)
-    for (option, title), values in _facts(first).items():
-        is_label = option == LABEL.option
-        other_values = other_facts.get((option, title))
-        if values is None or other_values is None or (is_label and first.votes is not None):  # votes say more
-            continue
-        differ = values != other_values
-        if values.dtype.kind == "f":
-            differ = ~np.isclose(values, other_values, rtol=SINGLE_PRECISION, atol=0)
-        if is_label:  # a truth may be missing yet, or outside the list of one model
-            differ &= ~(first.outside | other.outside) & (values >= 0) & (other_values >= 0)
-        rows = np.flatnonzero(differ.any(axis=tuple(range(1, differ.ndim))))
-        if not len(rows):
-            continue
+        differ = np.asarray(values != other_values)
+    rows = np.flatnonzero(differ.any(axis=tuple(range(1, differ.ndim))))
+    if len(rows):
         value = values[rows[:1]].tolist()[0]
         other_value = other_values[rows[:1]].tolist()[0]
-        if is_label:
-            value = first.classes[value]
-            other_value = first.classes[other_value]
-        more = f" ({counted(len(rows), 'row')} differ)" if len(rows) > 1 else ""
-        problem = (
-            f"has the {title} {other_value!r} but {first.place(rows[0])} has {value!r} for the same row{more}"
-        )
-        fix = f"correct one of them{' or match rows by an id column' if other.ids is None else ''}"
-        kind = "truth" if is_label else option
-        tell(kind, problem, len(rows), other.place(rows[0]), argument=option, fix=fix)
+        _tell_differing(pair, option, option, title, rows, value, other_value)
 
 
-def _facts(batch: Batch) -> dict[tuple[str, str], NDArray[Any] | None]:
-    """What a file says of each row besides its forecast, by the option that names the column, and by a title."""
-    facts: dict[tuple[str, str], NDArray[Any] | None] = {}
-    for role in KEPT:
-        if role not in (ID, BY):
-            facts[role.option, role.singular] = batch.kept(role)
-    for name, values in (batch.by or {}).items():
-        facts[BY.option, name] = values
-    return facts
+def _tell_differing(
+    pair: _Pair, kind: str, option: str, title: str, rows: IntArray, value: object, other_value: object
+) -> None:
+    """Tell which rows differ; the values are those of the first of them."""
+    row = int(rows[0])
+    more = f" ({counted(len(rows), 'row')} differ)" if len(rows) > 1 else ""
+    by_id = " or match rows by an id column" if pair.other.ids is None else ""
+    complaint: Complaint = {
+        "problem": f"has the {title} {other_value!r} but {pair.first.place(row)} has {value!r} "
+        f"for the same row{more}",
+        "argument": option,
+        "fix": f"correct one of them{by_id}",
+    }
+    pair.tell(kind, complaint, len(rows), path=pair.other.place(row))
 
 
 def common_rows(batches: Sequence[Batch], names: Sequence[str]) -> tuple[list[Batch], AllDone]:

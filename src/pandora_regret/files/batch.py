@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.core.inputs import (
     NOTHING_RESCALED,
-    Fields,
     FloatArray,
     Forecast,
     InputError,
@@ -27,15 +26,23 @@ from pandora_regret.core.inputs import (
     rescale_rows,
     row_sum_tolerance,
 )
-from pandora_regret.files.roles import BY, COSTS, GROUP, ID, LABEL, VOTES, WEIGHT, Role
-from pandora_regret.files.source import AllDone, FileError, Problems, Source
-from pandora_regret.text import counted, listed
+from pandora_regret.files.file_errors import Complaint, FileError
+from pandora_regret.files.problems import Problems
+from pandora_regret.files.recognise import AllDone, names_matched
+from pandora_regret.files.source import Source
+from pandora_regret.text import counted
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,17}))")
 PADDED = re.compile(r"(-?0*[0-9]{1,18})(?:\.0+)?")  # a whole number with zeros that say nothing
 OBJECT_BYTES = 60  # of a short text
-MOST_NAMED = 5  # of what was done to a file
 FILE = 1 << 44  # more rows than any file has
+
+NameArray: TypeAlias = NDArray[np.object_ | np.integer]  # (n,) texts or whole numbers, None where there is none
+Forecasts: TypeAlias = "NDArray[np.floating] | Sequence[NDArray[np.floating]]"  # K of (n,), of one float type
+ScalarT = TypeVar("ScalarT", bound=np.generic)
 
 
 @dataclass(frozen=True)
@@ -55,16 +62,10 @@ class Changes:
         """The same in words."""
         counted_as = f"{counted(self.outside, 'truth')} of {model} outside their lists counted as {self.other!r}"
         outside = noted("truths to other", self.outside, counted_as, model)
-        return (*outside, *spelled_otherwise(sorted(self.spelled), "label", model), *self.rescaled.done(model))
+        return (*outside, *names_matched(sorted(self.spelled), "label", model), *self.rescaled.done(model))
 
 
 NO_CHANGES = Changes()
-
-
-def spelled_otherwise(pairs: Sequence[tuple[str, str]], what: str, where: str) -> AllDone:
-    """Names, and what they were taken for."""
-    words = listed([f"{written!r} as {meant!r}" for written, meant in pairs], MOST_NAMED)
-    return noted(f"{what}s matched", len(pairs), f"{what}s of {where} read {words}", where)
 
 
 @dataclass(frozen=True)
@@ -92,33 +93,20 @@ class Batch:
     model: ModelFacts
     classes: Names
     truth: IntArray  # (n,) column numbers; the class of most votes where there are votes
-    columns: Any  # K arrays (n,), all float16, float32 or float64, numbers equally far apart
+    columns: Forecasts  # K arrays (n,), all float16, float32 or float64, numbers equally far apart
     first_row: int  # the number of the first row among those of the model
     places: IntArray  # (n,) the number of a row's file times `FILE`, and its number there, both counted from 0
-    ids: NDArray[Any] | None = None  # (n,)
+    ids: NameArray | None = None  # (n,)
     weights: FloatArray | None = None  # (n,)
-    groups: NDArray[Any] | None = None  # (n,)
+    groups: NameArray | None = None  # (n,)
     votes: FloatArray | None = None  # (n, K) each class's share of a row's votes
     costs: FloatArray | None = None  # (n, K) typical costs of each row's tests
-    by: Mapping[str, NDArray[Any]] | None = None  # (n,) each: columns that results are broken down by
+    by: Mapping[str, NDArray[np.object_]] | None = None  # (n,) each: columns that results are broken down by
     changes: Changes = NO_CHANGES
-    id_texts: Any = None  # ids as an Arrow column of text, where they are only to be told apart
+    id_texts: pa.Array | None = None  # ids as an Arrow column of text, where they are only to be told apart
 
     def __len__(self) -> int:
         return len(self.truth)
-
-    def kept(self, role: Role) -> Any:
-        """What the file says of each row in this role, an array (n, ...); None where it says nothing."""
-        values = {
-            LABEL: self.truth,
-            ID: self.ids,
-            WEIGHT: self.weights,
-            GROUP: self.groups,
-            VOTES: self.votes,
-            COSTS: self.costs,
-            BY: self.by,
-        }
-        return values[role]
 
     @property
     def nbytes(self) -> int:
@@ -138,7 +126,7 @@ class Batch:
         return row_sum_tolerance(self.columns[0].dtype.itemsize)
 
     @cached_property
-    def values(self) -> NDArray[Any]:
+    def values(self) -> NDArray[np.floating]:
         """Forecasts, (n, K)."""
         return np.asarray(self.columns).reshape(-1, len(self)).T
 
@@ -164,11 +152,12 @@ class Batch:
         return f"{source.path}{source.place(row)}"
 
     @cached_property
-    def _row_of(self) -> dict[Any, int]:
+    def _row_of(self) -> dict[object, int]:
+        """The (first) row of each id."""
         names = () if self.ids is None else self.ids.tolist()
         return {name: row for row, name in reversed([*enumerate(names)]) if name not in (None, "")}
 
-    def rows_of(self, ids: Any) -> IntArray:
+    def rows_of(self, ids: NameArray) -> IntArray:
         """The (first) rows of these ids, -1 where there is none."""
         return np.array([self._row_of.get(name, -1) for name in ids.tolist()], dtype=np.intp)
 
@@ -192,10 +181,21 @@ class Batch:
         """Some of the rows, in this order."""
         if np.array_equal(rows, np.arange(len(self))):
             return self
-        return _combined([self], self.values[rows].T, lambda parts: parts[0][rows])
+        return replace(
+            self,
+            columns=self.values[rows].T,
+            places=self.places[rows],
+            truth=self.truth[rows],
+            ids=_chosen(self.ids, rows),
+            weights=_chosen(self.weights, rows),
+            groups=_chosen(self.groups, rows),
+            votes=_chosen(self.votes, rows),
+            costs=_chosen(self.costs, rows),
+            by=None if self.by is None else {name: values[rows] for name, values in self.by.items()},
+        )
 
     def normalised(self) -> Batch:
-        """The same with rows divided by their sums where these are off 1 by at most 1 %, and counted."""
+        """The batch with rows divided by their sums where these are off 1 by at most 1 %, and counted."""
         values, rescaled = rescale_rows(self.values, self.tolerance)
         return replace(self, columns=values.T, changes=replace(self.changes, rescaled=rescaled))
 
@@ -204,7 +204,7 @@ class Batch:
         return self if self.weights is None else replace(self, weights=relative_weights(self.weights))
 
     def with_classes(self, classes: Names) -> Batch:
-        """The same with its classes in another order."""
+        """The batch with its classes in another order."""
         if classes == self.classes:
             return self
         place = {label: k for k, label in enumerate(self.classes)}
@@ -219,13 +219,14 @@ class Batch:
         )
 
     def check(self) -> Batch:
-        """The same; ids that occur twice, forecasts that cannot be scored, no weight at all are told."""
+        """The batch; ids that occur twice, forecasts that cannot be scored, no weight at all are told."""
         if self.ids is not None and len(self._row_of) < len(self):
             first = self.rows_of(self.ids)
             again = np.flatnonzero((first >= 0) & (first != np.arange(len(self))))
             if len(again):
                 name = self.ids[again[:1]].tolist()[0]
-                self._tell("id", again, twice(name, *self.origin(first[again[0]])))
+                source, row = self.origin(first[again[0]])
+                self._tell("id", again, complaint_of_repeated_id(name, source, row))
         try:
             if len(self.columns):
                 self.forecast().check()
@@ -257,53 +258,54 @@ class Batch:
         for kind in filter(None, dict.fromkeys(kinds.tolist())):
             rows = np.flatnonzero(kinds == kind)
             error = refusal(values[rows[0]], self.tolerance, logits)
-            details = {
+            complaint: Complaint = {
                 "problem": error.problem,
                 "value": error.value,
                 "fix": error.fix,
                 "command_fix": error.command_fix,
             }
-            self._tell(kind, rows, details)
+            self._tell(kind, rows, complaint)
 
-    def _tell(self, kind: str, rows: IntArray, details: Fields) -> None:
+    def _tell(self, kind: str, rows: IntArray, complaint: Complaint) -> None:
         """Tell of a problem that some rows have, file by file."""
         files, numbers = np.divmod(self.places[rows], FILE)
         for file in dict.fromkeys(files.tolist()):
             of_file = numbers[files == file].tolist()
-            self.model.problems.in_rows(kind, self.model.sources[file], of_file, **details)
+            self.model.problems.in_rows(kind, self.model.sources[file], of_file, complaint)
 
 
-def _combined(batches: Sequence[Batch], columns: Any, make: Callable[[Sequence[Any]], Any]) -> Batch:
-    """The batch of these columns, whose other arrays are made of those of some batches."""
-
-    def made(parts: Sequence[Any]) -> Any:
-        return None if parts[0] is None else make(parts)
-
-    by = None
-    if batches[0].by is not None:
-        by = {}
-        for name in batches[0].by:
-            by[name] = make([batch.by[name] for batch in batches if batch.by is not None])
-    return replace(
-        batches[0],
-        columns=columns,
-        places=made([batch.places for batch in batches]),
-        truth=made([batch.truth for batch in batches]),
-        ids=made([batch.ids for batch in batches]),
-        weights=made([batch.weights for batch in batches]),
-        groups=made([batch.groups for batch in batches]),
-        votes=made([batch.votes for batch in batches]),
-        costs=made([batch.costs for batch in batches]),
-        by=by,
-    )
+def _chosen(array: NDArray[ScalarT] | None, rows: IntArray) -> NDArray[ScalarT] | None:
+    """Some rows of an array, if there is one."""
+    return None if array is None else array[rows]
 
 
 def concatenated(batches: Sequence[Batch]) -> Batch:
     """Batches of one model, one after the other, as one."""
+    first = batches[0]
     if len(batches) == 1:
-        return batches[0]
-    whole = _combined(batches, np.concatenate([batch.values for batch in batches]).T, np.concatenate)
-    return replace(whole, changes=sum((batch.changes for batch in batches), NO_CHANGES))
+        return first
+    by = None
+    if first.by is not None:
+        by = {name: np.concatenate([batch.by[name] for batch in batches if batch.by]) for name in first.by}
+    return replace(
+        first,
+        columns=np.concatenate([batch.values for batch in batches]).T,
+        places=np.concatenate([batch.places for batch in batches]),
+        truth=np.concatenate([batch.truth for batch in batches]),
+        ids=_joined([batch.ids for batch in batches]),
+        weights=_joined([batch.weights for batch in batches]),
+        groups=_joined([batch.groups for batch in batches]),
+        votes=_joined([batch.votes for batch in batches]),
+        costs=_joined([batch.costs for batch in batches]),
+        by=by,
+        changes=sum((batch.changes for batch in batches), NO_CHANGES),
+    )
+
+
+def _joined(arrays: Iterable[NDArray[ScalarT] | None]) -> NDArray[ScalarT] | None:
+    """Arrays one after the other, if there are any."""
+    present = [array for array in arrays if array is not None]
+    return np.concatenate(present) if present else None
 
 
 @contextmanager
@@ -317,14 +319,14 @@ def blamed(place: Callable[[int], str]) -> Iterator[None]:
         raise error.replace(place=place(error.row)) from None
 
 
-def twice(name: Any, source: Source, row: int) -> Fields:
-    """What is said of an id that a row has although one before, in this place, has it."""
+def complaint_of_repeated_id(name: object, source: Source, row: int) -> Complaint:
+    """What is wrong with a row that has the id of a row before, which stands in this place."""
     fix = "each row needs its own id; say which column it is (--id), or drop the second row"
     problem = f"has the id {name!r}, which occurred before ({source.path}{source.place(row)})"
     return {"problem": problem, "argument": "id", "value": name, "fix": fix}
 
 
-def with_numbers(names: Iterable[Any], pattern: re.Pattern[str]) -> NDArray[Any]:
+def with_numbers(names: Iterable[object], pattern: re.Pattern[str]) -> NameArray:
     """Names, those that a pattern knows as whole numbers as such; an array of numbers where all of them are.
 
     Examples
@@ -337,7 +339,7 @@ def with_numbers(names: Iterable[Any], pattern: re.Pattern[str]) -> NDArray[Any]
     return array.astype(np.int64) if matches and all(match for _, match in matches) else array
 
 
-def ids_written_otherwise(ids: Any, others: Any, path: str) -> Fields:
+def fix_of_ids_written_otherwise(ids: NameArray, others: NameArray, path: str) -> Complaint:
     """What to do about ids of a file that another writes with leading zeros, or as other numbers; or nothing."""
     as_numbers = set(with_numbers(ids.tolist(), PADDED).tolist())
     others_as_numbers = set(with_numbers(others.tolist(), PADDED).tolist())

@@ -1,9 +1,13 @@
 """How much memory a file may take, in numbers and in words."""
 
+from __future__ import annotations
+
 import math
 import re
+from dataclasses import dataclass
 
 from pandora_regret.core.inputs import InputError
+from pandora_regret.files.file_errors import FileError
 
 LEAST = 2_000_000_000  # bytes that every file may unfold to
 TIMES_SIZE = 100  # of the file: it may unfold to so many times as much
@@ -45,3 +49,33 @@ def suggested(held: float) -> str:
     """An amount of memory, as people write it, that is somewhat more than so many bytes."""
     unit = "MB" if held < UNITS["GB"] else "GB"
     return f"{math.ceil(1.25 * held / UNITS[unit])}{unit}"
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What a file may unfold to: small files can take more memory than any machine has.
+
+    A stream holds a batch at a time and may go on for ever; the limit is about what is held at once.
+    """
+
+    path: str
+    file_bytes: int
+    max_memory: int | None = None  # bytes, where somebody says how many
+
+    @property
+    def most_bytes(self) -> int:
+        """How many bytes may be held of the file at once."""
+        if self.max_memory is not None:
+            return self.max_memory
+        return max(LEAST, TIMES_SIZE * self.file_bytes)
+
+    def check(self, held: float) -> None:
+        """Raise a FileError if so many bytes are more than may be held."""
+        if held <= self.most_bytes:
+            return
+        problem = (
+            f"has {size_in_words(self.file_bytes)} but takes {size_in_words(held)} or more in memory, "
+            f"of which {size_in_words(self.most_bytes)} may be used"
+        )
+        fix = f"if the file is what you expect, allow more (--max-memory {suggested(held)})"
+        raise FileError(problem, self.path, fix, argument="max_memory", value=int(held))

@@ -8,34 +8,41 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any
 
 import numpy as np
 
 from pandora_regret.core.inputs import matched, quoted
-from pandora_regret.files.candidates import ListedRows
-from pandora_regret.files.classes import check_several
-from pandora_regret.files.columns import Rows, any_number, coded, numbers_of, texts_of, with_labels
+from pandora_regret.files.arrow_columns import coded, texts_of
+from pandora_regret.files.columns import check_several
+from pandora_regret.files.file_errors import FileError
+from pandora_regret.files.labels import any_number, numbers_of, with_labels
 from pandora_regret.files.predictions import Predictions
-from pandora_regret.files.source import Collected, FileError
+from pandora_regret.files.problems import Collected
+from pandora_regret.files.rows import Reading, read_forecasts
+from pandora_regret.files.table import Block
 
 SAMPLE_VALUES = 1 << 12
 ROUGHLY = 1e-2  # how far off 1 a sum may be, and still say which columns are meant
 
 
-def _first_rows(model: Predictions) -> Rows | None:
-    """What tells of the classes of a model, if it has rows; what is wrong with them is told later."""
+def _first_rows(model: Predictions) -> Block | None:
+    """What tells of the classes of a model, if it has rows."""
     columns = model.columns
     some_rows = 1 + SAMPLE_VALUES // (1 + len(columns.forecasts))
-    return next(replace(model, problems=Collected()).walk([columns.label, *columns.forecasts], some_rows), None)
+    return next(model.blocks([columns.label, *columns.forecasts], some_rows), None)
 
 
-def _sum_to(rows: Rows | None, columns: Iterable[str], totals: Sequence[int] = (1, 100)) -> bool:
-    """Whether most rows sum to one of these over some columns, none of them negative."""
-    names = list(filter(None, columns))
-    if rows is None or not names:
+def _sum_to(
+    block: Block | None, columns: Iterable[str], reading: Reading, totals: Sequence[int] = (1, 100)
+) -> bool:
+    """Whether most rows sum to one of these over some columns, none of them negative.
+
+    What is wrong with the rows is told later, by who reads all of them.
+    """
+    names = [column for column in columns if column]
+    if block is None or not names:
         return False
-    numbers = rows.forecasts(names)
+    numbers = read_forecasts(block, names, replace(reading, problems=Collected()))
     sums = np.sum(numbers, axis=0, dtype=np.float64)
     possible = np.min(numbers, axis=0) >= 0
     return any((possible & (np.abs(sums / total - 1) < ROUGHLY)).mean() > 0.5 for total in totals)
@@ -53,16 +60,19 @@ def with_known_classes(models: Sequence[Predictions], priced: Collection[str] | 
     for number, model in enumerate(models):
         if model.columns.certain or not (priced or len(shared) > 1):
             continue
-        rows = _first_rows(model)
+        block = _first_rows(model)
         columns = model.columns
-        first = texts_of(rows.column(columns.label)) if rows and columns.label else ()
+        first = texts_of(block.column(columns.label)) if block is not None and columns.label else ()
         labels = {*model.labels_apart, *first} - {None}
         # a label without a price is a class, too: whoever reads prices says that it has none
         meant = {*matched([*(priced or shared), *labels], model.classes).values()}
         column_of = {name: column for name, column in columns.column_of.items() if name in meant}
-        fits = _sum_to(rows, column_of.values()) or (priced and not _sum_to(rows, columns.forecasts))
+        fits = _sum_to(block, column_of.values(), model.reading)
+        if priced and not fits:
+            fits = not _sum_to(block, columns.forecasts, model.reading)
         if fits and len(column_of) > 1:
-            models[number] = _with_classes(model, column_of, certain=True, listed=True)
+            known = replace(columns, certain=True, listed=True)
+            models[number] = _with_classes(replace(model, columns=known), column_of)
     return models
 
 
@@ -76,7 +86,8 @@ def _spelled_alike(models: Sequence[Predictions]) -> list[Predictions]:
         new_names = [meant.get(name, name) for name in model.classes]
         if meant and len(set(new_names)) == len(new_names):  # two columns for one class are two classes
             column_of = dict(zip(new_names, model.columns.forecasts, strict=True))
-            model = _with_classes(model, column_of, spelled=(*model.columns.spelled, *meant.items()))
+            spelled = (*model.columns.spelled, *meant.items())
+            model = _with_classes(replace(model, columns=replace(model.columns, spelled=spelled)), column_of)
         names |= dict.fromkeys(model.classes)
         alike.append(model)
     return alike
@@ -103,25 +114,26 @@ def over_all_options(models: Sequence[Predictions]) -> list[Predictions]:
     return whole
 
 
-def _with_classes(model: Predictions, column_of: Mapping[str, str], **changes: Any) -> Predictions:
-    """The model with other classes, or other names of them, and further changes of its columns."""
+def _with_classes(model: Predictions, column_of: Mapping[str, str]) -> Predictions:
+    """The model with other classes, or other names of them: the column of each."""
     classes = tuple(column_of)
     forecasts = tuple(column_of.values())
-    return replace(model, columns=replace(model.columns, classes=classes, forecasts=forecasts, **changes))
+    return replace(model, columns=replace(model.columns, classes=classes, forecasts=forecasts))
 
 
 def _check_lists(model: Predictions, other_classes: Collection[str]) -> None:
     """What stands for all that lists do not name is a class of nobody, and lists name some of what is true."""
-    lists = [source for source in model.sources if isinstance(source, ListedRows)]
+    lists = [source for source in model.sources if source.named is not None]
     if not lists:
         return
     other = lists[0].other
-    named = tuple(name for source in lists for name in source.named)
+    named = tuple(chain.from_iterable(source.named or () for source in lists))
     labels = [str(label) for label in labels_of(model) if label is not None]
-    if other is not None and (clash := matched([other], [*labels, *other_classes])):
-        whose = "is the truth of some cases" if matched([other], labels) else "is a class of another model"
+    clash = {} if other is None else matched([other], [*labels, *other_classes])
+    if clash:
+        whose = "is the truth of some cases" if matched([other or ""], labels) else "is a class of another model"
         fix = "name something that is no class, or leave it out: what lists leave is then spread evenly"
-        raise FileError(f"is read with --other {clash[other]!r}, which {whose}", model.path, fix)
+        raise FileError(f"is read with --other {clash[other or '']!r}, which {whose}", model.path, fix)
     if labels and numbers_of(labels, named).max() < 0:
         problem = f"lists {quoted(named)}, none of which is ever true ({quoted(labels)})"
         raise FileError(problem, model.path, "write the classes' names in the same way")
@@ -139,7 +151,7 @@ def settled(model: Predictions) -> Predictions:
 
 def scaled(model: Predictions) -> Predictions:
     """The model, which knows whether its forecasts are percentages: most rows sum to 100, the others are wrong."""
-    percent = not model.is_list and _sum_to(_first_rows(model), model.columns.forecasts, [100])
+    percent = not model.is_list and _sum_to(_first_rows(model), model.columns.forecasts, model.reading, [100])
     if percent and model.logits:
         problem = "is read as logits, but holds numbers from 0 to 100 that sum to 100 in each row"
         raise FileError(problem, model.path, "are these percentages? Then leave --logits out", argument="logits")
@@ -180,13 +192,13 @@ def _by_labels(model: Predictions) -> Predictions:
     return _with_classes(model, {class_of[column]: column for column in source.kinds if column in class_of})
 
 
-def labels_of(model: Predictions, until_all: bool = False) -> dict[Any, None]:
+def labels_of(model: Predictions, until_all: bool = False) -> dict[str | None, None]:
     """The labels that occur, None for missing ones; perhaps read only until all classes are among them."""
-    labels: dict[Any, None] = dict.fromkeys(model.labels_apart)
+    labels: dict[str | None, None] = dict.fromkeys(model.labels_apart)
     column = model.columns.label
     k = len(model.classes)
-    for rows in model.walk([column]) if column else ():
-        distinct, codes = coded(rows.column(column))
+    for block in model.blocks([column]) if column else ():
+        distinct, codes = coded(block.column(column))
         labels |= dict.fromkeys(distinct[code] for code in np.flatnonzero(np.bincount(codes)).tolist())
         if until_all and 1 < k <= len(labels) and len({*numbers_of(labels, model.classes)} - {-1}) == k:
             break

@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, chain, groupby
 
 import numpy as np
 
-from pandora_regret.core.inputs import Fields, Names, noted
-from pandora_regret.files.batch import (
-    FILE,
-    MOST_NAMED,
-    Batch,
-    Changes,
-    ModelFacts,
-    concatenated,
-    spelled_otherwise,
-)
-from pandora_regret.files.candidates import ListedRows
-from pandora_regret.files.classes import Columns
-from pandora_regret.files.columns import Reading, Rows, coded, regrouped
+from pandora_regret.core.inputs import Names, noted
+from pandora_regret.files.arrow_columns import coded
+from pandora_regret.files.batch import FILE, Batch, Changes, ModelFacts, concatenated
+from pandora_regret.files.columns import Columns
+from pandora_regret.files.file_errors import NoRowsError
 from pandora_regret.files.layout import Layout
-from pandora_regret.files.source import RAISED, AllDone, NoRowsError, Problems, Source
+from pandora_regret.files.problems import RAISED, Problems
+from pandora_regret.files.recognise import MOST_NAMED, AllDone, names_matched
+from pandora_regret.files.rows import (
+    Reading,
+    complete_lists,
+    read_facts,
+    read_forecasts,
+    read_id_texts,
+    with_facts_of_truth,
+)
+from pandora_regret.files.source import Source
+from pandora_regret.files.table import Block, blocks_of
 from pandora_regret.text import listed
 
 FLOAT_BYTES = 8
 WHOLE_BATCHES = 2  # batches, and all of them as one
-ROWS = 1 << 19  # half a usual row group of Parquet: whole ones take 80 MB more
-ELEMENTS = 12 << 19
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,6 @@ class Predictions:
             unlabelled=self.layout.unlabelled,
             ids_as_numbers=self.layout.ids_as_numbers,
             common_rows=self.layout.common_rows,
-            truth_path="" if self.truth is None else self.truth.path,
             problems=self.problems,
         )
 
@@ -103,7 +103,7 @@ class Predictions:
     def recognised(self) -> AllDone:
         """How the files are written, and names of columns that are spelled otherwise."""
         done = chain.from_iterable(source.done for source in self.sources)
-        return (*done, *spelled_otherwise(self.columns.spelled, "name", self.path))
+        return (*done, *names_matched(self.columns.spelled, "name", self.path))
 
     @property
     def done(self) -> AllDone:
@@ -128,7 +128,7 @@ class Predictions:
     @property
     def is_list(self) -> bool:
         """Whether rows have lists of their own, which may leave a rest."""
-        return isinstance(self.sources[0], ListedRows)
+        return self.sources[0].has_lists
 
     @property
     def order_only(self) -> bool:
@@ -156,68 +156,48 @@ class Predictions:
     def batches(self, rows: int | None = None) -> Iterator[Batch]:
         """The rows in order, at most so many at a time; some tens of megabytes of them unless said."""
         number = self.first_row
-        for _, some_rows in own_rows([self], [*self.columns.wanted, self.watched or ""], rows):
-            yield self.batch(some_rows, number)
-            number += len(some_rows.numbers)
+        for _, block in own_rows([self], [*self.columns.wanted, self.watched or ""], rows):
+            yield self.batch(block, number)
+            number += len(block)
 
-    def batch(self, rows: Rows, first_row: int = 0) -> Batch:
+    def batch(self, block: Block, first_row: int = 0) -> Batch:
         """Rows of a table as arrays, rescaled where that was asked for; what is missing or no label is told."""
-        columns = self.columns
-        source = rows.source
-        fields = self._fields(rows)
-        truth = fields.pop("truth") if "truth" in fields else np.full(len(rows.numbers), -1)
+        source = block.source
+        reading = self.reading
+        facts = read_facts(block, self.columns, reading)
+        if self.truth is not None:
+            facts = with_facts_of_truth(facts, self.truth, block, reading)
+        truth = facts.truth
         absent = -np.inf if self.logits else 0.0
-        forecasts = rows.forecasts(columns.forecasts, np.nan if self.is_list else absent)
-        if isinstance(source, ListedRows):
-            truth, forecasts = source.completed(truth, np.array(forecasts).T, rows)
+        forecasts = read_forecasts(block, self.columns.forecasts, reading, np.nan if self.is_list else absent)
+        if self.is_list:
+            truth, values = complete_lists(truth, np.array(forecasts).T, block, reading)
+            forecasts = values.T
         if self.percent:
             forecasts = np.asarray(forecasts) / 100
-        fields["id_texts"] = rows.id_texts(self.watched) if self.watched else None
-        places = rows.numbers + FILE * self.sources.index(source)
-        batch = Batch(self.facts, self.classes, truth, forecasts, first_row, places, **fields)
+        batch = Batch(
+            self.facts,
+            self.classes,
+            truth,
+            forecasts,
+            first_row,
+            places=block.numbers + FILE * self.sources.index(source),
+            ids=facts.ids,
+            weights=facts.weights,
+            groups=facts.groups,
+            votes=facts.votes,
+            costs=facts.costs,
+            by=facts.by,
+            id_texts=read_id_texts(block, self.watched, reading) if self.watched else None,
+        )
         outside = 0 if source.other is None else int(batch.outside.sum())
-        changes = Changes(frozenset(rows.spelled.items()), outside, source.other or "")
-        batch = replace(batch, changes=changes)
-        rescaled = (self.layout.normalise or self.percent) and not self.logits and columns.forecasts
+        batch = replace(batch, changes=Changes(facts.spelled, outside, source.other or ""))
+        rescaled = (self.layout.normalise or self.percent) and not self.logits and self.columns.forecasts
         return batch.normalised() if rescaled else batch
 
-    def _fields(self, rows: Rows) -> Fields:
-        """What rows say besides their forecasts, by the fields of `Batch`."""
-        columns = self.columns
-        fields: Fields = {}
-        if columns.label:
-            fields["truth"] = rows.labels(columns.label)
-        if columns.id is not None:
-            fields["ids"] = rows.ids(columns.id)
-        if columns.weight is not None:
-            fields["weights"] = rows.weights(columns.weight)
-        if columns.group is not None:
-            fields["groups"] = rows.groups(columns.group)
-        if columns.votes:
-            fields["votes"] = rows.votes(*columns.votes)
-        if columns.costs:
-            fields["costs"] = rows.costs(*columns.costs)
-        if columns.by:
-            fields["by"] = rows.values(*columns.by)
-        if self.truth is not None:
-            fields |= rows.known_apart(self.truth, fields["ids"])
-        elif columns.votes:
-            fields["truth"] = fields["votes"].argmax(axis=1)
-        return fields
-
-    def walk(self, columns: Sequence[str], rows: int | None = None) -> Iterator[Rows]:
-        """Some columns, each once, in the file's order."""
-        names = {*columns} - {""}
-        needed = self.columns.numbers
-        reading = self.reading
-        rows = rows or min(ROWS, ELEMENTS // (1 + len(names)))
-        for source in self.sources:
-            start = source.first
-            present = [name for name in source.kinds if name in names]
-            numbers = needed - {name for name, kind in source.kinds.items() if kind == "percent"}
-            for records in regrouped(source.read(present, numbers, rows), rows):
-                yield Rows(reading, source, np.arange(start, start + len(records)), records)
-                start += len(records)
+    def blocks(self, columns: Iterable[str], rows: int | None = None) -> Iterator[Block]:
+        """The rows of the files in order, of all models in them: some columns, each once, in the file's order."""
+        return blocks_of(self.sources, columns, self.columns.numbers, rows)
 
     def fragments(self) -> list[Predictions]:
         """Pieces that can be tallied apart, in other processes too; each knows its first row's number."""
@@ -229,17 +209,17 @@ class Predictions:
         """How many rows there are."""
         if self.only is None:
             return sum(source.count() for source in self.sources)
-        return sum(len(rows.numbers) for _, rows in own_rows([self], []))
+        return sum(len(block) for _, block in own_rows([self], []))
 
 
 def own_rows(
     models: Sequence[Predictions], columns: Sequence[str], rows: int | None = None
-) -> Iterator[tuple[Predictions, Rows]]:
-    """The rows of models that share their files, which are read once, with the model of each block."""
+) -> Iterator[tuple[Predictions, Block]]:
+    """The rows of models that share their files, which are read once: blocks, each after the model it is of."""
     first = models[0]
     by_name = {model.only: model for model in models}
     shared = "" if first.only is None else first.columns.model or ""
-    for block in first.walk([*columns, shared], rows):
+    for block in first.blocks([*columns, shared], rows):
         if not shared:
             yield first, block
             continue
@@ -247,8 +227,7 @@ def own_rows(
         for code, name in enumerate(names):
             own = np.flatnonzero(codes == code)
             if name in by_name and len(own):
-                model = by_name[name]
-                yield model, Rows(model.reading, block.source, block.numbers[own], block.records.take(own))
+                yield by_name[name], block.take(own)
 
 
 def read_all(predictions: Predictions) -> Batch:
@@ -290,8 +269,8 @@ def read_models(opened: Sequence[Predictions]) -> Iterator[Batch]:
         first = models[0]
         held = 0.0
         first.check_held(WHOLE_BATCHES * FLOAT_BYTES * len(first.columns.wanted) * first.known_rows)
-        for model, rows in own_rows(models, first.columns.wanted):
-            batch = model.batch(rows)
+        for model, block in own_rows(models, first.columns.wanted):
+            batch = model.batch(block)
             held += WHOLE_BATCHES * batch.nbytes
             first.check_held(held)
             parts[model.only].append(batch)

@@ -21,9 +21,10 @@ from pandora_regret.core.inputs import (
 )
 from pandora_regret.core.priors import Prior
 from pandora_regret.core.priors.names import FILE, PRIORS, spelled_priors
-from pandora_regret.files.batch import MOST_NAMED, spelled_otherwise
-from pandora_regret.files.layout import Dialect
-from pandora_regret.files.source import ROWS_AT_ONCE, AllDone, FileError, Source
+from pandora_regret.files.dialect import Dialect
+from pandora_regret.files.file_errors import FileError
+from pandora_regret.files.recognise import MOST_NAMED, AllDone, names_matched
+from pandora_regret.files.source import ROWS_AT_ONCE, Source
 from pandora_regret.files.written import named_twice, read_texts, read_written_number
 from pandora_regret.optional import import_optional
 from pandora_regret.text import SYMBOLS, counted, listed, typed, unit_named
@@ -90,7 +91,7 @@ class PriceList:
         """Prices by class; what was done: names that are spelled otherwise, prices not used; and their names."""
         written = matched(map(str, classes), self.costs)
         used = set(written.values())
-        done = self.done + spelled_otherwise([(a, b) for b, a in written.items() if a != b], "price", self.place)
+        done = self.done + names_matched([(a, b) for b, a in written.items() if a != b], "price", self.place)
         unused = [name for name in self.costs if name not in used]
         sentence = f"price{'s' * (len(unused) > 1)} of {listed(unused, MOST_NAMED)} not used"
         done += noted("prices not used", len(unused), sentence, self.source)
@@ -190,7 +191,7 @@ def _read_price_table(
 ) -> PriceList:
     """The cost of each class, from columns that are named, or called as such columns are."""
     import_optional("pyarrow", extra="cli")
-    from pandora_regret.files.columns import texts_of
+    from pandora_regret.files.arrow_columns import texts_of
     from pandora_regret.files.formats import open_source
 
     dialect = Dialect(decimal=".", sheet=sheet)  # commas stay: `read_amounts` tells what they mean
@@ -237,7 +238,7 @@ def _column(source: Source, usual: Sequence[str], name: str | None) -> str:
 def _read_observed_costs(path: str) -> tuple[FloatArray, list[str]]:
     """Observed cost vectors, (n, K), and the classes: every column of numbers is a class."""
     import_optional("pyarrow", extra="cli")
-    from pandora_regret.files.classes import Columns
+    from pandora_regret.files.columns import Columns
     from pandora_regret.files.formats import open_source
     from pandora_regret.files.predictions import Predictions
 

@@ -1,4 +1,4 @@
-"""One file of predictions, whatever its format: columns, rows in batches, errors that name the place."""
+"""One file of predictions, whatever its format: what its columns are called and hold, and its rows in batches."""
 
 from __future__ import annotations
 
@@ -6,170 +6,24 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from pandora_regret.core.inputs import Done, Fields, InputError, Names
-from pandora_regret.files.limits import LEAST, TIMES_SIZE, size_in_words, suggested
+from pandora_regret.core.inputs import Fields, InputError, Names
+from pandora_regret.files.file_errors import Complaint, FileError
+from pandora_regret.files.limits import Limit
+from pandora_regret.files.recognise import AllDone
 
-Kind: TypeAlias = Literal["number", "percent", "text", "nested", "other"]
-Records: TypeAlias = Any  # a pyarrow.RecordBatch or Table
-Tables: TypeAlias = Iterator[Records]
-AllDone: TypeAlias = tuple[Done, ...]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from pandora_regret.files.arrow_columns import Kind
+
+Records: TypeAlias = "pa.RecordBatch | pa.Table"
 AnyPath: TypeAlias = str | os.PathLike[str]
 
 ROWS_AT_ONCE = 1 << 16  # of a few columns
 HEAD_BYTES = 1 << 20  # of a file, from which its format and the kinds of its columns are told
-NAMED_ROWS = 3  # of each problem
-NAMED_COLUMNS = 20  # of each kind of problem
-
-
-class FileError(InputError):
-    """What is wrong with a file.
-
-    Parameters
-    ----------
-    problem
-        What is wrong: the sentence that follows the place.
-    path
-        The file.
-    fix
-        What to do about it.
-    where
-        The place in it, as it follows the path: ``" line 3, column 'a'"``; empty for the file as a whole.
-
-    Examples
-    --------
-    >>> error = FileError("holds 'x'", "p.csv", "write a number", " line 3, column 'a'", column="a")
-    >>> print(error)
-    p.csv line 3, column 'a' holds 'x': write a number.
-    >>> error.within_file
-    "line 3, column 'a' holds 'x': write a number."
-    """
-
-    def __init__(
-        self,
-        problem: str = "",
-        path: str = "",
-        fix: str | None = None,
-        where: str = "",
-        **attributes: Any,
-    ) -> None:
-        super().__init__(problem, place=f"{path}{where}", fix=fix, **attributes)
-        self.path = path
-        self.where = where
-
-    def _unfilled(self) -> Self:
-        """A new error about the same place of the same file."""
-        error = super()._unfilled()
-        error.path = self.path
-        error.where = self.where
-        return error
-
-    @property
-    def within_file(self) -> str:
-        """The sentence for someone who knows which file it is about."""
-        return self.replace(place=self.where.lstrip(" :") or None, argument=None).sentence({})
-
-
-@dataclass(frozen=True)
-class Limit:
-    """What a file may unfold to: small files can take more memory than any machine has.
-
-    A stream holds a batch at a time and may go on for ever; the limit is about what is held at once.
-    """
-
-    path: str
-    file_bytes: int
-    max_memory: int | None = None  # bytes, where somebody says how many
-
-    @property
-    def most_bytes(self) -> int:
-        """So many bytes may be held of it at once."""
-        if self.max_memory is not None:
-            return self.max_memory
-        return max(LEAST, TIMES_SIZE * self.file_bytes)
-
-    def check(self, held: float) -> None:
-        """An error if so many bytes are more than may be held."""
-        if held <= self.most_bytes:
-            return
-        problem = (
-            f"has {size_in_words(self.file_bytes)} but takes {size_in_words(held)} or more in memory, "
-            f"of which {size_in_words(self.most_bytes)} may be used"
-        )
-        fix = f"if the file is what you expect, allow more (--max-memory {suggested(held)})"
-        raise FileError(problem, self.path, fix, argument="max_memory", value=int(held))
-
-
-class NoRowsError(FileError):
-    """A file that has names of columns at most."""
-
-
-class Problems:
-    """Who is told what is wrong with a file while it is read. This one raises the first problem."""
-
-    def in_rows(self, kind: str, source: Source, rows: Sequence[int], **details: Any) -> None:
-        """Rows of a file, numbered from 0, have a problem; `details` of the error are about the first of them."""
-        raise source.error(int(rows[0]), **details)
-
-    def in_file(self, kind: str, error: InputError, count: int = 1, paths: Names = ()) -> None:
-        """A file has a problem as a whole, or several files do; `count` says how many things have it."""
-        raise error
-
-    @contextmanager
-    def noting(self, kind: str = "file", paths: Names = ()) -> Iterator[None]:
-        """Whatever is raised is a problem of the file, after those that were told."""
-        try:
-            yield
-        except InputError as error:
-            self.in_file(kind, error, paths=paths)
-
-
-RAISED = Problems()
-
-
-@dataclass
-class Problem:
-    """One kind of thing that is wrong, in all rows that have it."""
-
-    kind: str
-    message: str
-    count: int = 1
-    rows: list[int] = field(default_factory=list)  # the first few, counted from 0
-    places: list[str] = field(default_factory=list)  # the same in words: "line 12"
-    paths: Names = ()  # of several files that do not go together
-    column: str | None = None
-
-
-class Collected(Problems):
-    """All problems in the order in which they are met, each kind once for each column."""
-
-    def __init__(self) -> None:
-        self.problems = list[Problem]()
-
-    def in_rows(self, kind: str, source: Source, rows: Sequence[int], **details: Any) -> None:
-        """Add rows to the problem of this kind in this column, or begin one."""
-        alike = {problem.column: problem for problem in self.problems if problem.kind == kind}
-        column = details.get("column")
-        if column not in alike and len(alike) >= NAMED_COLUMNS:
-            column = None
-            details = {"problem": "further columns have the same problem"}
-        if column not in alike:
-            message = FileError(where="" if column is None else f"column {column!r}", **details).within_file
-            alike[column] = Problem(kind, message, count=0, column=column)
-            self.problems.append(alike[column])
-        problem = alike[column]
-        first = rows[: NAMED_ROWS - len(problem.rows)]
-        places = source.places(first) if first else {}
-        problem.count += len(rows)
-        problem.rows += first
-        problem.places += [places[row].strip() for row in first]
-
-    def in_file(self, kind: str, error: InputError, count: int = 1, paths: Names = ()) -> None:
-        message = error.within_file if isinstance(error, FileError) and not paths else error.sentence({})
-        self.problems.append(Problem(kind, message, count, paths=paths))
 
 
 @dataclass(frozen=True)
@@ -186,14 +40,20 @@ class Source:
     order_only: bool = False  # whether forecasts say in which order to look, not how likely anything is
     decimal: str = "."  # of numbers that are read as text
     other: str | None = None  # the class of truths that a row's own list does not name
+    named: Names | None = None  # the options that rows list, where they have lists of their own
     limit: Limit | None = field(default=None, compare=False, repr=False)  # None: it is in memory already
 
+    @property
+    def has_lists(self) -> bool:
+        """Whether rows have lists of their own, as a table of all options: NaN where a row does not list one."""
+        return self.named is not None
+
     def check_held(self, size: float) -> None:
-        """An error if so many bytes are more than may be held of the file at once."""
+        """Raise a FileError if so many bytes are more than may be held of the file at once."""
         if self.limit is not None:
             self.limit.check(size)
 
-    def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Tables:
+    def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
         """The rows in order, about so many at a time, these columns only; `numbers` must hold numbers."""
         raise NotImplementedError
 
@@ -219,20 +79,22 @@ class Source:
         """Where one row stands."""
         return self.places([row])[row]
 
-    def error(self, row: int, problem: str, column: str | None = None, **attributes: Any) -> FileError:
+    def error(self, row: int, complaint: Complaint, column: str | None = None) -> FileError:
         """What is wrong with a row (counted from 0), or with its value in a column."""
-        where = self.place(row) + ("" if column is None else f", column {column!r}")
-        return FileError(problem, self.path, where=where, row=row, column=column, **attributes)
+        where = self.place(row)
+        if column is not None:
+            where += f", column {column!r}"
+        return FileError(path=self.path, where=where, row=row, column=column, **complaint)
 
 
 @dataclass(frozen=True)
-class TableInMemory(Source):
-    """Rows of a file that had to be read whole to be understood, as an Arrow table."""
+class SourceInMemory(Source):
+    """Rows that had to be read whole to be understood, or a frame, as an Arrow table."""
 
-    table: Any = field(default=None, compare=False, repr=False)  # pyarrow.Table
+    table: pa.Table = field(default=None, compare=False, repr=False)
     row_places: Sequence[str] = field(default=(), compare=False, repr=False)  # of each row of the file: " line 3"
 
-    def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Tables:
+    def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
         """All at once; text where numbers must be is found by who reads it."""
         yield self.table.select(list(columns))
 
@@ -242,9 +104,13 @@ class TableInMemory(Source):
 
 
 def check_names(names: Sequence[str], path: str) -> None:
-    """Every column has a name of its own, but that the first may have none: the row numbers that pandas writes."""
-    if blank := next((number for number, name in enumerate(names[1:], 2) if not name.strip()), None):
-        raise FileError("has no name", path, "name every column", f": column {blank}")
+    """Raise a FileError unless every column has a name of its own.
+
+    The first may have none: it holds the row numbers that pandas writes.
+    """
+    for number, name in enumerate(names[1:], 2):
+        if not name.strip():
+            raise FileError("has no name", path, "name every column", f": column {number}")
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]
         fix = "each column needs its own name"
@@ -261,8 +127,10 @@ def head_of(path: str, size: int = HEAD_BYTES) -> bytes:
                 head = file.read(size)
     except UnicodeEncodeError:  # libraries that read files know names in UTF-8 only
         raise InputError(f"the file name {path!r} is not UTF-8 text", fix="rename the file") from None
-    except (OSError, ValueError) as error:  # ValueError: a null character in the path
-        raise FileError(f"cannot be read: {getattr(error, 'strerror', None) or error}", path) from None
+    except OSError as error:
+        raise FileError(f"cannot be read: {error.strerror or error}", path) from None
+    except ValueError as error:  # a null character in the path
+        raise FileError(f"cannot be read: {error}", path) from None
     if stat.S_ISDIR(mode):
         raise FileError("is a directory", path, "pass a file of predictions")
     if not stat.S_ISREG(mode):
@@ -274,5 +142,5 @@ def head_of(path: str, size: int = HEAD_BYTES) -> bytes:
 
 
 def check_readable(path: str) -> None:
-    """A file that is there, may be read, and holds something."""
+    """Raise an InputError unless the file is there, may be read, and holds something."""
     head_of(path, 1)

@@ -1,34 +1,34 @@
 """Text files, read a block at a time: CSV, TSV and JSON lines, in any dialect and encoding."""
 
-import codecs
+from __future__ import annotations
+
 import csv
 import io
 import json
 import os
-import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, islice
-from typing import Any, ClassVar, Self
+from typing import BinaryIO, ClassVar, Generic, Self, TypeVar
 
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
-from pandora_regret.core.inputs import Fields, InputError, noted
-from pandora_regret.files.columns import explained, kind_of_texts, valid_rows
-from pandora_regret.files.layout import SEPARATORS, Dialect
+from pandora_regret.core.inputs import Fields, InputError
+from pandora_regret.files.arrow_columns import Kind, arrow_table, kind_of_texts, valid_rows
+from pandora_regret.files.dialect import UTF_8, Dialect
+from pandora_regret.files.file_errors import FileError, explained
 from pandora_regret.files.limits import size_in_words
-from pandora_regret.files.source import (
-    HEAD_BYTES,
-    ROWS_AT_ONCE,
-    AllDone,
-    FileError,
-    Kind,
-    Source,
-    Tables,
-    check_names,
+from pandora_regret.files.recognise import (
+    CELLS_LOOKED_AT,
+    NAME_ENCODING,
+    NOT_UTF_8,
+    dialect_recognised,
+    recognise_encoding,
+    recognise_marks,
 )
+from pandora_regret.files.source import HEAD_BYTES, ROWS_AT_ONCE, Records, Source, check_names
 
 SAMPLE_BYTES = 1 << 20  # from which the kinds of the columns are told
 LONGEST_LINE = 1 << 28
@@ -36,30 +36,18 @@ BLOCK_BYTES = 1 << 20
 WIDE_BLOCK_BYTES = 1 << 24  # of lines with so many values that a block of the usual size holds few of them
 BLOCK_OF_OBJECTS = 1 << 25  # bytes of JSON lines that are held as objects at a time
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-UTF_8 = "utf-8"
-NOT_UTF_8 = ("is not UTF-8 text", "save the file with encoding UTF-8, or name its encoding (--encoding)")
 COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd", b"\x04\x22\x4d\x18": "lz4"}
-MARKS = {  # what a file begins with that says its encoding; longer ones first
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
-TITLES = {"iso8859-1": "Latin-1", "cp1252": "Windows-1252"}  # what people call encodings
-LINES_LOOKED_AT = 1000  # to recognise separator and decimal sign
-CELLS_LOOKED_AT = 1 << 13  # to recognise kinds of columns
-UTF_8_LETTER = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
-NUMBER = r"[+-]?\d*{}\d+(?:[eE][+-]?\d+)?\s*%?"
-WITH_COMMA, WITH_POINT = (re.compile(NUMBER.format(mark)) for mark in (",", r"\."))
 NO_ROWS: tuple[list[str], ...] = ([], ["sep=", ""])
 ONE_PER_LINE = "write one object per line"
 LINE_ENDS = b"\r\n"
+
+RowT = TypeVar("RowT", list[str], bytes)  # the values of a row, or the line that holds an object
 
 csv.field_size_limit(LONGEST_LINE)
 
 
 @dataclass(frozen=True)
-class TextFile(Source):
+class TextFile(Source, Generic[RowT]):
     """Rows of text; all that is read of it is UTF-8."""
 
     location: str = ""  # where the bytes lie, if not at `path`, as it is called
@@ -71,36 +59,54 @@ class TextFile(Source):
 
     @classmethod
     def begun(cls, path: str, head: bytes, dialect: Dialect, location: str) -> tuple[Self, bytes, bool]:
-        """The file as far as its encoding tells, said or recognised.
+        """The file as far as its encoding tells, which `dialect` says or its `head` shows.
 
-        And whole lines from the beginning, a header and a row at least, and whether they are all there are.
+        Parameters
+        ----------
+        path
+            What to call the file.
+        head
+            Its first bytes.
+        dialect
+            What callers say of how it is written.
+        location
+            Where its bytes lie.
+
+        Returns
+        -------
+        tuple
+            The file; whole lines from its beginning, a header and a row at least; whether they are all there are.
         """
         content = head if len(head) < HEAD_BYTES else None
-        codec = next((COMPRESSED[mark] for mark in COMPRESSED if head.startswith(mark)), None)
-        file = cls(path, {}, location=location, compression=codec, content=content)
+        compression = next((name for mark, name in COMPRESSED.items() if head.startswith(mark)), None)
+        file = cls(path, {}, location=location, compression=compression, content=content)
         with explained(path, "text"):
             with file.stream() as stream:
-                encoding = dialect.encoding or recognise_encoding(stream.read(SAMPLE_BYTES), path)
+                encoding = dialect.codec or recognise_encoding(stream.read(SAMPLE_BYTES), path)
             file = replace(file, encoding=encoding)
             with file.lines() as lines:
                 sample = lines.read(SAMPLE_BYTES) + lines.readline(LONGEST_LINE) + lines.readline(LONGEST_LINE)
                 complete = not lines.peek(1)
         return file, sample.removeprefix(BYTE_ORDER_MARK), complete
 
-    def stream(self, raw: Any = None) -> Any:
-        """The whole file, decompressed and in UTF-8."""
-        source = raw or (self.location if self.content is None else pa.BufferReader(self.content))
+    def stream(self, raw: BinaryIO | None = None) -> pa.NativeFile:
+        """The whole file, decompressed and in UTF-8; from its beginning, or read from `raw`."""
+        source: BinaryIO | str | pa.BufferReader = self.location
+        if raw is not None:
+            source = raw
+        elif self.content is not None:
+            source = pa.BufferReader(self.content)
         stream = pa.input_stream(source, compression=self.compression)
         return stream if self.encoding == UTF_8 else pa.transcoding_input_stream(stream, self.encoding, UTF_8)
 
     def lines(self) -> io.BufferedReader:
-        """The same, line by line."""
+        """The whole file in UTF-8, as something to read lines from."""
         return io.BufferedReader(self.stream(), SAMPLE_BYTES)
 
     def expected_rows(self) -> int:
         """By the size of the file: as if all rows were like the first, and all compressed as well."""
         with (
-            io.BytesIO(self.content) if self.content else open(self.location, "rb") as raw,
+            open(self.location, "rb") if self.content is None else io.BytesIO(self.content) as raw,
             self.stream(raw) as text,
         ):
             lines = int(text.read(SAMPLE_BYTES).count(b"\n"))
@@ -108,12 +114,12 @@ class TextFile(Source):
             size = raw.seek(0, os.SEEK_END)
             return round(lines * size / bytes_read) - self.header_rows
 
-    def records(self, lines: Iterable[bytes], whole: bool = True) -> Iterator[tuple[int, Any]]:
-        """The rows of lines: number of the first line, and content; `whole`: there are no lines after these."""
+    def records(self, lines: Iterable[bytes], whole: bool = True) -> Iterator[tuple[int, RowT]]:
+        """The rows of lines, each with the number of its first line; `whole`: there are no lines after these."""
         raise NotImplementedError
 
-    def rows(self) -> Iterator[tuple[int, tuple[int, Any]]]:
-        """The same of the file, each with the number of the row before it; the header's is -1."""
+    def rows(self) -> Iterator[tuple[int, tuple[int, RowT]]]:
+        """The number of each row (the header's is -1), the number of its first line, and what it holds."""
         with explained(self.path, "text"), self.lines() as lines:
             yield from enumerate(self.records(self._whole_lines(lines)), -self.header_rows)
 
@@ -136,7 +142,7 @@ class TextFile(Source):
 
 
 @dataclass(frozen=True)
-class DelimitedFile(TextFile):
+class DelimitedFile(TextFile[list[str]]):
     """A header and a row per line; values that hold line ends are quoted."""
 
     delimiter: str = ","
@@ -176,11 +182,11 @@ class DelimitedFile(TextFile):
             header_lines=line + "".join(names).count("\n"),
             longest_line=max(map(len, sample.split(b"\n"))),
             n_rows=None if rows or not complete else 0,
-            done=written_otherwise(path, file.encoding, separator if separator != usual else "", decimal),
+            done=dialect_recognised(path, file.encoding, separator if separator != usual else "", decimal),
         )
 
-    def records(self, lines: Iterable[bytes], whole: bool = True) -> Iterator[tuple[int, Any]]:
-        """Values; empty lines are no rows, nor is the one that tells Excel the separator."""
+    def records(self, lines: Iterable[bytes], whole: bool = True) -> Iterator[tuple[int, list[str]]]:
+        """The values of each row; empty lines are no rows, nor is the one that tells Excel the separator."""
         reader = csv.reader(self._decoded(lines), delimiter=self.delimiter, strict=True)
         number = 1
         try:
@@ -205,9 +211,11 @@ class DelimitedFile(TextFile):
             try:
                 yield line.removeprefix(BYTE_ORDER_MARK).decode()
             except UnicodeError:
-                raise FileError(NOT_UTF_8[0], self.path, NOT_UTF_8[1], f" line {number}") from None
+                raise FileError(NOT_UTF_8, self.path, NAME_ENCODING, f" line {number}") from None
 
-    def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int, skipped: int = 0) -> Tables:
+    def read(
+        self, columns: Sequence[str], numbers: frozenset[str], rows: int, skipped: int = 0
+    ) -> Iterator[Records]:
         """Numbers as numbers, all else as it is written.
 
         From the first block on in which some are no numbers, they come as text: whoever reads it says where.
@@ -223,25 +231,24 @@ class DelimitedFile(TextFile):
                     raise
                 yield from self.read(columns, frozenset(), rows, skipped)
 
-    def _parsed(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Tables:
+    def _parsed(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[pa.RecordBatch]:
+        """The columns as Arrow reads them; an error of Arrow's own where it cannot."""
         if self.n_rows == 0:
             return
         names = list(self.kinds)
         block_bytes = min(BLOCK_BYTES, rows * self.longest_line)
         types = {name: pa.float64() if name in numbers else pa.string() for name in columns}
         types.setdefault(names[-1], pa.string())
-        options: Any = (
-            arrow_csv.ReadOptions(
-                column_names=names,
-                block_size=max(block_bytes, 4 * self.longest_line, min(64 * self.longest_line, WIDE_BLOCK_BYTES)),
-            ),
-            arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
-            arrow_csv.ConvertOptions(column_types=types, include_columns=list(types), decimal_point=self.decimal),
+        block_size = max(block_bytes, 4 * self.longest_line, min(64 * self.longest_line, WIDE_BLOCK_BYTES))
+        how_to_read = arrow_csv.ReadOptions(column_names=names, block_size=block_size)
+        how_to_parse = arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True)
+        how_to_convert = arrow_csv.ConvertOptions(
+            column_types=types, include_columns=list(types), decimal_point=self.decimal
         )
         tail = [""]
         with self.stream() as stream:  # Arrow's own: its threads read ahead, also when Python has ended
             skip(stream, self._first_row())
-            for records in arrow_csv.open_csv(stream, *options):
+            for records in arrow_csv.open_csv(stream, how_to_read, how_to_parse, how_to_convert):
                 yield records.select(list(columns))
                 tail = records.column(names[-1])[-1:].to_pylist()
         if any("\n" in str(value) for value in tail):
@@ -272,16 +279,16 @@ class DelimitedFile(TextFile):
 
 
 @dataclass(frozen=True)
-class JsonLines(TextFile):
+class JsonLines(TextFile[bytes]):
     """One JSON object per line; a column is what its values are, or text where they are now this, now that."""
 
-    def records(self, lines: Iterable[bytes], whole: bool = True) -> Iterator[tuple[int, Any]]:
-        """Lines; empty ones are no rows, nor are those of spaces."""
+    def records(self, lines: Iterable[bytes], whole: bool = True) -> Iterator[tuple[int, bytes]]:
+        """The line of each row; empty ones are no rows, nor are those of spaces."""
         for number, line in enumerate(lines, 1):
             if content := line.removeprefix(BYTE_ORDER_MARK).strip():
                 yield number, content
 
-    def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Tables:
+    def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
         """Text where numbers must be is found by who reads it."""
         for lines in self._blocks(min(rows, ROWS_AT_ONCE)):
             yield arrow_table([values for _, values in self.objects(lines)], columns)
@@ -300,133 +307,38 @@ class JsonLines(TextFile):
         if block:
             yield block
 
-    def objects(self, records: Iterable[tuple[int, bytes]], each_once: bool = False) -> Iterator[tuple[int, Any]]:
-        """Rows with the numbers of their lines as objects, which perhaps name nothing twice."""
+    def objects(self, lines: Iterable[tuple[int, bytes]], each_once: bool = False) -> Iterator[tuple[int, Fields]]:
+        """The objects on numbered lines, with these numbers; with `each_once`, none names anything twice."""
         from msgspec.json import decode
 
-        for number, line in records:
-            values = None
-            problem = "is no JSON object"
-            fix = ONE_PER_LINE
+        for number, line in lines:
+            where = f" line {number}"
             try:
                 values = json.loads(line, object_pairs_hook=_each_once) if each_once else decode(line)
             except InputError as error:
-                problem = error.problem
-                fix = "name each once"
+                raise FileError(error.problem, self.path, "name each once", where) from None
             except UnicodeDecodeError:
-                problem, fix = NOT_UTF_8
+                raise FileError(NOT_UTF_8, self.path, NAME_ENCODING, where) from None
             except (ValueError, RecursionError):
                 problem = f"is no JSON object ({line.decode('utf-8', 'replace')[:40]!r})"
+                raise FileError(problem, self.path, ONE_PER_LINE, where) from None
             if not isinstance(values, dict):
-                raise FileError(problem, self.path, fix, f" line {number}")
+                raise FileError("is no JSON object", self.path, ONE_PER_LINE, where)
             yield number, values
 
 
-def _each_once(pairs: list[tuple[str, Any]]) -> Fields:
+def _each_once(pairs: list[tuple[str, object]]) -> Fields:
+    """An object of JSON from its names and values; an InputError if a name occurs twice."""
     names = [name for name, _ in pairs]
     if len(set(names)) < len(names):
         raise InputError(f"names {max(names, key=names.count)!r:.80} twice")
     return dict(pairs)
 
 
-def arrow_table(rows: Sequence[Fields], names: Iterable[str]) -> Any:
-    """Values by name as an Arrow table: of one type in each column, or else as text."""
-    columns = {}
-    for name in names:
-        values = [row.get(name) for row in rows]
-        try:
-            columns[name] = pa.array(values)
-        except (pa.ArrowException, OverflowError, UnicodeError):
-            columns[name] = pa.array([None if value is None else str(value) for value in values], pa.string())
-    return pa.table(columns)
-
-
-def skip(stream: Any, size: int) -> None:
+def skip(stream: pa.NativeFile, size: int) -> None:
     """Read on by so many bytes, of which no more than a block is held."""
     while size > 0:
         block = stream.read(min(size, BLOCK_BYTES))
         if not block:
             return
         size -= len(block)
-
-
-def recognise_encoding(beginning: bytes, path: str) -> str:
-    """The encoding of text that begins like this: by its mark, else UTF-8, else Latin-1 or Windows-1252."""
-    if marked := next((MARKS[mark] for mark in MARKS if beginning.startswith(mark)), None):
-        return marked
-    if b"\0" in beginning[:64]:
-        fix = "if it is text, name its encoding (--encoding); else name the file after its format"
-        raise FileError("begins with null bytes, as no text does", path, fix)
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(beginning)  # which may end within a letter
-    except UnicodeDecodeError as error:
-        if UTF_8_LETTER.search(beginning):
-            line = beginning.count(b"\n", 0, error.start) + 1
-            problem = f"{NOT_UTF_8[0]} but other letters are"
-            raise FileError(problem, path, NOT_UTF_8[1], f" line {line}") from None
-        return "cp1252" if re.search(rb"[\x80-\x9f]", beginning) else "iso8859-1"
-    return UTF_8
-
-
-def written_otherwise(path: str, encoding: str, separator: str = "", decimal: str = ".") -> AllDone:
-    """What is to be said of a file that is not plain text; nothing of UTF-8, the usual separator and points."""
-    words = []
-    if separator:
-        words.append(f"{SEPARATORS.get(separator, repr(separator))}s between values")
-    if decimal == ",":
-        words.append("decimal commas")
-    if encoding != UTF_8:
-        words.append(f"the encoding {TITLES.get(encoding, encoding.upper())}")
-    return noted("dialect", int(bool(words)), f"{path} read with {' and '.join(words)}", path)
-
-
-def recognise_marks(sample: bytes, dialect: Dialect, usual: str, path: str) -> tuple[str, str]:
-    """Separator and decimal sign of whole lines of UTF-8 text, as said or as recognised; `usual` for the name.
-
-    The separator is one that the header holds; of several, the one by which most rows are as long as the header.
-    """
-    n_lines = min(LINES_LOOKED_AT, 2 + CELLS_LOOKED_AT // (2 + sample.find(b"\n")))
-    text = b"\n".join(sample.split(b"\n", n_lines)[:n_lines]).decode("utf-8", "replace")
-    separator, rows = recognise_separator(text, dialect, usual, path)
-    return separator, recognise_decimal(rows, separator, dialect, path)
-
-
-def recognise_separator(text: str, dialect: Dialect, usual: str, path: str) -> tuple[str, list[list[str]]]:
-    """The separator of lines of text, and their values."""
-    candidates = [dialect.separator] if dialect.separator else list(SEPARATORS)
-    tables = {mark: _values(text, mark) for mark in candidates}
-    fitting: dict[str, int] = {}  # rows that are as long as the header, by the mark that it holds
-    has_rows = False
-    for mark, rows in tables.items():
-        if rows and len(rows[0]) > 1:
-            fitting[mark] = sum(len(row) == len(rows[0]) for row in rows[1:])
-            has_rows = has_rows or len(rows) > 1
-    best = [mark for mark in fitting if fitting[mark] == max(fitting.values())] or [dialect.separator or usual]
-    if len(best) > 1 and has_rows:
-        problem = f"fits {' and '.join(map(repr, best))} as separators equally well"
-        fix = f"say which (--separator {' or '.join(SEPARATORS[mark] for mark in best)})"
-        raise FileError(problem, path, fix, argument="separator")
-    separator = usual if usual in best else best[0]
-    return separator, tables[separator]
-
-
-def recognise_decimal(rows: list[list[str]], separator: str, dialect: Dialect, path: str) -> str:
-    """The decimal sign of the values below a header."""
-    if dialect.decimal is not None:
-        return dialect.decimal
-    values = [value.strip() for row in rows[1:] for value in row]
-    with_comma = next(filter(WITH_COMMA.fullmatch, values), None)
-    with_point = next(filter(WITH_POINT.fullmatch, values), None)
-    if with_comma is None or (with_point is not None and separator == ","):
-        return "."
-    if with_point is not None:  # commas between values would settle it
-        problem = f"has numbers such as {with_comma} and {with_point}"
-        raise FileError(problem, path, "say which is meant (--decimal comma or point)", argument="decimal")
-    return ","
-
-
-def _values(text: str, separator: str) -> list[list[str]]:
-    try:
-        return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if row]
-    except csv.Error:  # what is wrong is said by who reads the file
-        return []

@@ -1,12 +1,14 @@
 """A prediction file again with other forecasts: the same rows and columns, in the format that its name says."""
 
+from __future__ import annotations
+
 import gzip
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from functools import partial
-from typing import Any, TypeAlias
+from typing import IO, TypeAlias
 
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
@@ -17,9 +19,10 @@ from pandora_regret.core.atomic import write_atomically
 from pandora_regret.core.inputs import FloatArray, InputError
 from pandora_regret.files.batch import Batch, blamed
 from pandora_regret.files.predictions import Predictions
-from pandora_regret.files.source import AnyPath, Tables
+from pandora_regret.files.source import AnyPath
 
 Rewrite: TypeAlias = Callable[[Batch], FloatArray]  # from some rows to their new forecasts, (n, K)
+Writer: TypeAlias = Callable[[pa.Table, IO[bytes] | gzip.GzipFile], None]
 
 
 def write_again(predictions: Predictions, path: AnyPath, new_forecasts: Rewrite) -> int:
@@ -32,7 +35,7 @@ def write_again(predictions: Predictions, path: AnyPath, new_forecasts: Rewrite)
         table = pa.concat_tables(_rewritten(predictions, new_forecasts))
         packed = os.fspath(path).lower().endswith(".gz")
 
-        def written(file: Any) -> None:
+        def written(file: IO[bytes]) -> None:
             with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) if packed else nullcontext(file) as out:
                 write(table, out)
 
@@ -42,11 +45,11 @@ def write_again(predictions: Predictions, path: AnyPath, new_forecasts: Rewrite)
     return len(table)
 
 
-def _rewritten(predictions: Predictions, new_forecasts: Rewrite) -> Tables:
+def _rewritten(predictions: Predictions, new_forecasts: Rewrite) -> Iterator[pa.Table]:
     """All columns, some rows at a time."""
-    for rows in predictions.walk(list(predictions.sources[0].kinds)):
-        batch = predictions.batch(rows)
-        records = rows.records
+    for block in predictions.blocks(predictions.sources[0].kinds):
+        batch = predictions.batch(block)
+        records = block.records
         with blamed(batch.place):
             new = dict(zip(predictions.columns.forecasts, new_forecasts(batch).T, strict=True))
         for index, field in enumerate(records.schema):
@@ -60,7 +63,7 @@ def _rewritten(predictions: Predictions, new_forecasts: Rewrite) -> Tables:
         yield records
 
 
-def writer_of(path: AnyPath) -> Callable[[Any, Any], None]:
+def writer_of(path: AnyPath) -> Writer:
     """How a file of such a name is written; an error names those that can be."""
     for ending, writer in WRITERS.items():
         if os.fspath(path).lower().removesuffix(".gz").endswith(ending):
@@ -69,12 +72,13 @@ def writer_of(path: AnyPath) -> Callable[[Any, Any], None]:
     raise InputError("cannot be written in a format of that name", place=os.fspath(path), fix=fix)
 
 
-def _write_json_lines(table: Any, file: Any) -> None:
+def _write_json_lines(table: pa.Table, file: IO[bytes] | gzip.GzipFile) -> None:
+    """One object per line."""
     for row in table.to_pylist():
         file.write(json.dumps(row, ensure_ascii=False, default=str).encode() + b"\n")
 
 
-WRITERS: dict[str, Callable[[Any, Any], None]] = {
+WRITERS: dict[str, Writer] = {
     ".csv": arrow_csv.write_csv,
     ".tsv": partial(arrow_csv.write_csv, write_options=arrow_csv.WriteOptions(delimiter="\t")),
     **dict.fromkeys((".jsonl", ".ndjson"), _write_json_lines),

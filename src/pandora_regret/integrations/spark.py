@@ -18,8 +18,8 @@ from pandora_regret.comparison.result import Comparison
 from pandora_regret.core.inputs import InputError
 from pandora_regret.core.priors import Prior
 from pandora_regret.files import Layout, Predictions
-from pandora_regret.files.classes import find_columns
-from pandora_regret.files.columns import kinds_of
+from pandora_regret.files.arrow_columns import kinds_of_schema
+from pandora_regret.files.columns import find_columns
 from pandora_regret.files.source import Records, Source
 from pandora_regret.optional import import_optional
 from pandora_regret.stream.conclude import concluded
@@ -85,7 +85,7 @@ def score_spark(
     if bootstrap and layout.id is None and layout.group is None:
         fix = "say id or group: a bootstrap tells rows apart by them"
         raise InputError("names no column of ids", argument="layout", fix=fix)
-    source = Partition(name, kinds_of(schema))
+    source = Partition(name, kinds_of_schema(schema))
     columns = find_columns(layout, source)
     model = Predictions(name, (source,), columns, layout)
     interval = read_interval(level, bootstrap, seed)

@@ -44,7 +44,7 @@ class FusedScores(NamedTuple):
 
 def score_columns(
     keys: Sequence[str],
-    columns: Sequence[NDArray[Any]],
+    columns: Sequence[NDArray[Any]] | NDArray[Any],
     truth: IntArray,
     weights: FloatArray | None,
     costs: FloatArray | None,

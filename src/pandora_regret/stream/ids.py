@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from pandora_regret.files import Predictions
-    from pandora_regret.files.source import FileError, Source
+    from pandora_regret.files.file_errors import FileError
+    from pandora_regret.files.source import Source
 
 RANGES = 16  # of hashes that are sorted one after the other, so that what is sorted stays small
 ROWS_AT_ONCE = 1 << 14
@@ -123,23 +124,24 @@ def check_each_once(predictions: Predictions, ids: SeenIds) -> None:
     suspected = ids.repeated()
     if not len(suspected):
         return
+    from pandora_regret.files.file_errors import FileError
     from pandora_regret.files.predictions import own_rows
-    from pandora_regret.files.source import FileError
+    from pandora_regret.files.rows import read_id_texts
 
     column = predictions.watched or ""
     first_place: dict[str, tuple[Source, int]] = {}
     can_be_read_again = False
-    for _, rows in own_rows([predictions], [column]):
+    for model, block in own_rows([predictions], [column]):
         can_be_read_again = True
-        texts = rows.id_texts(column)
+        texts = read_id_texts(block, column, model.reading)
         hashes = TextBytes.of(texts).hashes()
         found = np.searchsorted(suspected, hashes).clip(max=len(suspected) - 1)
         for index in np.flatnonzero(suspected[found] == hashes).tolist():
             name = str(texts[index])
-            row = int(rows.numbers[index])
+            row = int(block.numbers[index])
             if name in first_place:
-                raise came_before(name, rows.source, row, *first_place[name])
-            first_place[name] = rows.source, row
+                raise came_before(name, block.source, row, *first_place[name])
+            first_place[name] = (block.source, row)
     if not can_be_read_again:  # as rows of a Spark frame, which came once
         problem = f"has {counted(len(suspected), 'id')} in more than one row"
         raise FileError(
@@ -149,9 +151,9 @@ def check_each_once(predictions: Predictions, ids: SeenIds) -> None:
 
 def came_before(name: str, source: Source, row: int, earlier: Source, earlier_row: int) -> FileError:
     """The error for a row whose id an earlier row has, perhaps in another file."""
-    from pandora_regret.files.batch import twice
+    from pandora_regret.files.batch import complaint_of_repeated_id
 
-    complaint = twice(name, earlier, earlier_row)
+    complaint = complaint_of_repeated_id(name, earlier, earlier_row)
     if source.path != earlier.path:
         complaint["fix"] = OTHER_FILE
-    return source.error(row, **complaint)
+    return source.error(row, complaint)

@@ -12,6 +12,7 @@ from pandora_regret.core.kernels.engine import wasted_pairs
 from pandora_regret.core.kernels.reference import unavoidable_costs
 from pandora_regret.core.tally import Means, Sum
 from pandora_regret.files.batch import NO_CHANGES, Batch, blamed
+from pandora_regret.files.file_errors import Complaint
 from pandora_regret.inference.joint import MANY
 from pandora_regret.inference.keyed import Keys, keys_of
 from pandora_regret.inference.resampling import weighted_sums, weights_in_parts
@@ -128,7 +129,12 @@ class StreamSums:
         blank = texts.first_blank(batch.id_texts)
         if blank is not None:
             source, row = batch.origin(blank)
-            raise source.error(row, "has no id", fix="fill it in, or drop the row", argument="ids")
+            complaint: Complaint = {
+                "problem": "has no id",
+                "fix": "fill it in, or drop the row",
+                "argument": "ids",
+            }
+            raise source.error(row, complaint)
         self.ids.add(texts.hashes())
 
     def _add_classes(self, batch: Batch, scores: FusedScores, forecast: Forecast | None) -> None:

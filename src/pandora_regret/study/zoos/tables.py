@@ -32,8 +32,8 @@ from pandora_regret.core.inputs import (
     read_probabilities,
 )
 from pandora_regret.files import read_table
-from pandora_regret.files.layout import RECOGNISED
-from pandora_regret.files.text import recognise_encoding, recognise_marks
+from pandora_regret.files.dialect import RECOGNISED
+from pandora_regret.files.recognise import recognise_encoding, recognise_marks
 from pandora_regret.optional import import_optional
 from pandora_regret.study.conditions import tempered
 from pandora_regret.study.predicting import Outcome, matches

@@ -1,0 +1,96 @@
+"""What is in the files of models, and all that is wrong with them, for `pandora validate`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import chain
+
+from pandora_regret.files.alignment import align, common_rows
+from pandora_regret.files.batch import Batch
+from pandora_regret.files.columns import Columns
+from pandora_regret.files.layout import ModelFiles
+from pandora_regret.files.opening import models_of, understood_tables
+from pandora_regret.files.predictions import Predictions, read_models
+from pandora_regret.files.prices import PriceList
+from pandora_regret.files.problems import Collected, Problem
+from pandora_regret.files.recognise import AllDone
+from pandora_regret.files.together import unique_names
+
+
+class Inspected(Collected):
+    """What was understood of a table, and what is wrong with it."""
+
+    columns: Columns | None = None
+    rows = 0
+    unused: Sequence[str] = ()
+    done: AllDone = ()  # what was recognised in the file, or left out of it
+
+    def __init__(self, path: str, name: str) -> None:
+        super().__init__()
+        self.path = path
+        self.name = name
+        self.read = list[Batch]()  # all rows of each model
+        self.models = Counter[str]()  # rows of each model
+        self.labels = Counter[str]()  # rows of each class
+
+    @property
+    def fine(self) -> bool:
+        """Whether it can be scored."""
+        return not self.problems
+
+    def add(self, table: Predictions) -> None:
+        """Read a table as for a score."""
+        wanted = set(table.columns.wanted)
+        self.columns = table.columns
+        self.done = table.done
+        self.unused = [name for name in table.sources[0].kinds if name not in wanted]
+        for batch in read_models(models_of(table)):
+            self.read.append(batch)
+            self.rows += len(batch)
+            if batch.model.only is not None:
+                self.models[batch.model.only] = len(batch)
+            if batch.votes is None:
+                self.labels.update(batch.classes[k] for k in batch.truth[batch.truth >= 0].tolist())
+            self.done += batch.changes.done(batch.model.name)
+
+
+def inspect_models(
+    files: Sequence[ModelFiles], prices: PriceList | None = None, progress: Callable[[], object] = lambda: None
+) -> tuple[list[Inspected], list[Problem]]:
+    """What is in the files of models, table by table, and what keeps those that are fine from going together.
+
+    Parameters
+    ----------
+    files
+        From `read_models_argument`.
+    prices
+        What the classes cost, to be checked against theirs.
+    progress
+        Called after each file.
+
+    Returns
+    -------
+    tuple
+        What is in each table, and what keeps tables from going together.
+    """
+    results = [Inspected(str(model.paths[0]), model.name or str(model.paths[0])) for model in files]
+    together = Collected()
+    layout = files[0].layout
+    with together.noting():
+        for table in understood_tables(files, None if prices is None else prices.costs.keys(), results):
+            assert isinstance(table.problems, Inspected)
+            with table.problems.noting():
+                table.problems.add(table)
+            progress()
+    batches = [batch for result in results if result.fine for batch in result.read]
+    with together.noting("prices", () if prices is None else (prices.source,)):
+        if prices is not None and batches:
+            prices.for_classes(list(dict.fromkeys(chain.from_iterable(batch.classes for batch in batches))))
+    with together.noting():
+        names = unique_names([batch.model for batch in batches])
+        if layout.common_rows:
+            batches, _ = common_rows(batches, names)
+        if batches:
+            align(batches, names, together)
+    return results, together.problems

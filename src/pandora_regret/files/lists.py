@@ -1,0 +1,174 @@
+"""Rows that have lists of their own, of candidates with their probabilities or in order only, as whole tables.
+
+Lists become whole forecasts where rows are read (rows.py). What the probabilities of a list leave goes evenly to
+the classes that it does not name. Where they leave nothing, the row does not have the others as options: they have
+probability 0, and an option that is listed with probability 0 becomes the smallest positive number, so that it
+stays ahead of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import chain
+from typing import NamedTuple, TypeAlias
+
+from pandora_regret.core.inputs import LARGEST, TOLERANCE, Fields, InputError, noted, quoted
+from pandora_regret.files.arrow_columns import arrow_table, kinds_of_schema
+from pandora_regret.files.file_errors import FileError
+from pandora_regret.files.labels import with_labels
+from pandora_regret.files.recognise import AllDone
+from pandora_regret.files.roles import LABEL
+from pandora_regret.files.source import Source, SourceInMemory
+from pandora_regret.text import counted
+
+FORECAST = "forecast"
+TRUTH = "truth"
+SCORED = frozenset({"label", "score"})
+PREFIX = f"{FORECAST}:"
+TRUTHS = (TRUTH, *LABEL.usual)  # what the field of the true option may be called
+STEP = 10_000.0  # between the logits of neighbours in an order: more than any two prices differ, in logarithms
+
+Records: TypeAlias = Mapping[str, Fields]  # values by name, by the place of a row, such as " line 3"
+
+
+class Row(NamedTuple):
+    """One line."""
+
+    truth: str | None  # the name of an option; of a sample, the target
+    options: dict[str, float]  # probabilities or logits of those that it lists
+    facts: Fields  # other fields: ids, weights, groups
+    readings: tuple[int | None, ...] = ()  # the number of a sample's true option: by number, text or outcome
+
+
+def field_of_lists(values: Fields) -> str | None:
+    """The field that holds a row's candidates: `forecast`, or labels with scores, as text classifiers write."""
+    if isinstance(values.get(FORECAST), (dict, list)):
+        return FORECAST
+    return next((name for name, value in values.items() if isinstance(value, list) and _pairs(value)), None)
+
+
+def _pairs(value: object) -> list[tuple[object, object]] | None:
+    """Names with their values, of a mapping or of ``[{"label": ..., "score": ...}, ...]``; None if it is neither.
+
+    A list of scores may stand in a list of its own.
+    """
+    if isinstance(value, dict):
+        return list(value.items())
+    if not isinstance(value, list):
+        return None
+    entries = value[0] if len(value) == 1 and isinstance(value[0], list) else value
+    if not entries:
+        return None
+    for entry in entries:
+        if not isinstance(entry, dict) or not entry.keys() >= SCORED:
+            return None
+    return [(entry["label"], entry["score"]) for entry in entries]
+
+
+def rows_of_records(path: str, records: Records, read: Callable[[Fields], Row]) -> dict[str, Row]:
+    """What is read of each record; whatever is wrong is said with its place."""
+    rows = dict[str, Row]()
+    for place, values in records.items():
+        try:
+            rows[place] = read(values)
+        except InputError as error:
+            raise FileError(error.problem, path, error.fix, place) from None
+    return rows
+
+
+def over_all_options(
+    file: Source,
+    rows: dict[str, Row],
+    first: Sequence[str],
+    done: AllDone,
+    logits: bool,
+    order_only: bool = False,
+    other: str | None = None,
+) -> SourceInMemory:
+    """The rows of a file as a table of all options, those in `first` before the others.
+
+    Truths that no row lists are options, too, unless the class `other` stands for them.
+    """
+    lines = rows.values()
+    named = tuple(dict.fromkeys(chain.from_iterable(row.options for row in lines)))
+    options = tuple(dict.fromkeys((*first, *named)))
+    if other is None:
+        options = with_labels(options, dict.fromkeys(row.truth for row in lines))
+    if len(options) < 2:
+        raise FileError(f"names the options {quoted(options)}", file.path, "list at least two options")
+    records = []
+    for row in lines:
+        forecast = {f"{PREFIX}{name}": value for name, value in row.options.items()}
+        records.append(row.facts | {TRUTH: row.truth} | forecast)
+    facts = chain.from_iterable(row.facts for row in lines)
+    columns = dict.fromkeys((*facts, TRUTH, *(f"{PREFIX}{name}" for name in options)))
+    table = arrow_table(records, columns)
+    return SourceInMemory(
+        file.path,
+        kinds_of_schema(table.schema),
+        done=(*file.done, *done),
+        layout={"proba_prefix": PREFIX, "classes": None, "label": TRUTH, "logits": logits},
+        order_only=order_only,
+        other=other,
+        table=table,
+        row_places=list(rows),
+        named=named,
+    )
+
+
+def read_lists(file: Source, records: Records, other: str | None, classes: Sequence[str]) -> SourceInMemory:
+    """Rows such as ``{"id": 7, "truth": "flu", "forecast": {"flu": 0.7, "cold": 0.3}}``, or in order only.
+
+    `other` is the class of everything that a list does not name.
+    """
+    path = file.path
+    first = next(iter(records.values()))
+    key = field_of_lists(first) or FORECAST
+    order_only = _pairs(first[key]) is None
+    rows = rows_of_records(path, records, partial(_row, key=key, order_only=order_only))
+    lists = [row.options for row in rows.values()]
+    if order_only:
+        sentence = f"{path} lists options in order only: scored by that order, as at known costs (alpha = inf)"
+        done = noted("order only", len(rows), sentence, path)
+    else:
+        n = sum(math.fsum(options.values()) < 1 - TOLERANCE for options in lists)
+        to = "spread evenly over the classes that they do not name" if other is None else f"given to {other!r}"
+        done = noted("rest of lists", n, f"what {counted(n, 'list')} of {path} leave is {to}", path)
+    if other is not None:  # it has the probability that is left, or comes last
+        classes = (*classes, other)
+        for options in lists:
+            rest = max(0.0, 1 - math.fsum(options.values())) + options.get(other, 0.0)
+            options[other] = options.get(other, -STEP * len(options)) if order_only else rest
+    return over_all_options(file, rows, classes, done, order_only, order_only, other)
+
+
+def _row(values: Fields, key: str, order_only: bool) -> Row:
+    """Probabilities; or logits that fall along a list, so steeply that no prices change the order."""
+    truth = next((values[name] for name in TRUTHS if values.get(name) is not None), None)
+    if not isinstance(truth, (str, int, type(None))):
+        raise InputError(f"has the {TRUTH} {truth!r:.40}", fix="write the name of the true option")
+    forecast = values.get(key)
+    if not forecast or not isinstance(forecast, (dict, list)):
+        raise InputError(f"has no {key}", fix="write names with their probabilities, or names in order")
+    pairs = _pairs(forecast)
+    if (pairs is None) != order_only:
+        problem = "holds an order where other lines hold probabilities"
+        if order_only:
+            problem = "holds probabilities where other lines hold an order"
+        raise InputError(problem, fix="write the same on every line")
+    if pairs is None:
+        pairs = [(name, -STEP * rank) for rank, name in enumerate(forecast)]
+    options = dict[str, float]()
+    for name, value in pairs:
+        if not isinstance(name, (str, int)) or str(name) in options:
+            raise InputError(f"holds the list {forecast!r:.80}", fix="list names, each once")
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < LARGEST:
+            raise InputError(f"gives {name!r} the value {value!r:.40}", fix="write a number")
+        options[str(name)] = float(value)
+    facts = Fields()
+    for name, value in values.items():
+        if name != TRUTH and not isinstance(value, (dict, list)):
+            facts[name] = value
+    return Row(None if truth is None else str(truth), options, facts)

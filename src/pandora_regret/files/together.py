@@ -1,0 +1,145 @@
+"""Several models read together: all of their rows, the same cases in the same order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pandora_regret.core.inputs import FloatArray, Forecast, InputError, noted
+from pandora_regret.files.alignment import align, common_rows
+from pandora_regret.files.batch import Batch, ModelFacts, NameArray
+from pandora_regret.files.predictions import Predictions, read_models
+from pandora_regret.files.recognise import AllDone
+from pandora_regret.text import counted, listed
+
+ArrayT = TypeVar("ArrayT", bound=NDArray[np.generic])
+
+
+@dataclass(frozen=True)
+class AlignedModels:
+    """Models on the same n rows and K classes. What any of their files says of the rows is said of all."""
+
+    names: list[str]
+    batches: list[Batch]
+    done: AllDone  # what was done to the files
+
+    @property
+    def ids(self) -> NameArray | None:
+        """The rows' ids, (n,)."""
+        return _first_stated([batch.ids for batch in self.batches])
+
+    @property
+    def groups(self) -> NameArray | None:
+        """What rows belong to, (n,)."""
+        return _first_stated([batch.groups for batch in self.batches])
+
+    @property
+    def weights(self) -> FloatArray | None:
+        """The rows' weights, (n,)."""
+        return _first_stated([batch.weights for batch in self.batches])
+
+    @property
+    def costs(self) -> FloatArray | None:
+        """What each row's own tests cost, (n, K)."""
+        return _first_stated([batch.costs for batch in self.batches])
+
+    @property
+    def by(self) -> dict[str, NDArray[np.object_]]:
+        """The values to break results down by, (n,) each; a column may stand in any of the files."""
+        columns: dict[str, NDArray[np.object_]] = {}
+        for batch in reversed(self.batches):
+            columns |= batch.by or {}
+        return columns
+
+    def forecasts(self) -> dict[str, Forecast]:
+        """The models' forecasts, all with the weights of the rows."""
+        forecasts = {}
+        for name, batch in zip(self.names, self.batches, strict=True):
+            forecasts[name] = replace(batch, weights=self.weights).with_relative_weights().forecast()
+        return forecasts
+
+
+def _first_stated(arrays: Sequence[ArrayT | None]) -> ArrayT | None:
+    """The first array that is there; where several are, they say the same."""
+    return next((array for array in arrays if array is not None), None)
+
+
+def read_together(
+    opened: Sequence[Predictions], common: bool = False, progress: Callable[[], object] = lambda: None
+) -> AlignedModels:
+    """All rows of models on the same rows and classes, and what was done to get there.
+
+    Parameters
+    ----------
+    opened
+        From `open_models`.
+    common
+        Whether rows that not all have are left out.
+    progress
+        Called after each model.
+
+    Returns
+    -------
+    AlignedModels
+        The models by their names, and their rows.
+    """
+    names = unique_names(opened)
+    batches = list[Batch]()
+    truth = opened[0].truth
+    for batch in read_models(opened):
+        batches.append(batch)
+        progress()
+    done = () if truth is None else _truths_left_out(truth, batches)
+    if common:
+        batches, left_out = common_rows(batches, names)
+        done += left_out
+    batches = align(batches, names)
+    orders = [name for name, model in zip(names, opened, strict=True) if model.order_only]
+    with_probabilities = [name for name in names if name not in orders]
+    if orders and with_probabilities:
+        why = f"because {listed(orders)} {'has' if len(orders) == 1 else 'have'} no probabilities"
+        sentence = f"{listed(with_probabilities)} scored by order alone, too, {why}"
+        done += noted("order only", len(with_probabilities), sentence)
+    done += tuple(dict.fromkeys(chain.from_iterable(model.done for model in opened)))
+    for name, model, batch in zip(names, opened, batches, strict=True):
+        done += (*batch.changes.done(name), *_zeros(name, model, batch))
+    return AlignedModels(names, batches, done)
+
+
+def _truths_left_out(truth: Batch, batches: Sequence[Batch]) -> AllDone:
+    """How many cases of the truth's own file no model forecasts."""
+    forecast = {name for batch in batches for name in np.asarray(batch.ids).tolist()}
+    n = len(set(np.asarray(truth.ids).tolist()) - forecast)
+    sentence = f"{counted(n, 'case')} of {truth.path} that no model forecasts left out"
+    return noted("truths left out", n, sentence, truth.path)
+
+
+def unique_names(opened: Sequence[Predictions | ModelFacts]) -> list[str]:
+    """Each model's own name; those that two files share are told apart by their files."""
+    times = Counter(model.name for model in opened)
+    names = []
+    for model in opened:
+        if times[model.name] == 1:
+            names.append(model.name)
+        elif model.only is None:
+            names.append(model.path)
+        else:
+            names.append(f"{model.name} ({model.path})")
+    for name, n in Counter(names).items():
+        if n > 1:
+            raise InputError(f"{name} is given twice: give each file once.")
+    return names
+
+
+def _zeros(name: str, model: Predictions, batch: Batch) -> AllDone:
+    """The classes that were taken as probability 0 because a file lacks them, and how often they are true."""
+    absent = [name for name, column in model.columns.column_of.items() if not column and not model.is_list]
+    n = int(np.isin(batch.truth, [batch.classes.index(label) for label in absent]).sum())
+    sentence = f"{name} has no {listed(absent)}: taken as probability 0, the truth of {counted(n, 'case')}"
+    return noted("classes taken as 0", len(absent), sentence, name)
