@@ -9,7 +9,7 @@ import pytest
 from prediction_files import CLASSES, inspect_file, opened, refused, table, text_file, whole, write_xlsx
 
 from pandora_regret.core.inputs import InputError
-from pandora_regret.files import Layout, open_predictions
+from pandora_regret.files import FileError, Layout, open_predictions
 from pandora_regret.files.dialect import Dialect
 from pandora_regret.files.formats import open_source
 
@@ -82,6 +82,18 @@ def test_options_overrule_what_would_be_recognised(tmp_path):
 )
 def test_marks_that_do_not_fit_are_named(tmp_path, text, dialect, says):
     assert says in refused(text_file(tmp_path, text), dialect=Dialect(**dialect))
+
+
+def test_numbers_that_can_be_read_in_two_ways_are_refused_unless_another_settles_it(tmp_path):
+    text = "y_true;a;b;weight\na;1;0;1,250\nb;0;1;2,500\n"
+    with pytest.raises(FileError) as caught:
+        whole(text_file(tmp_path, text))
+    assert (caught.value.argument, caught.value.value) == ("decimal", "1,250")
+    said_so = whole(text_file(tmp_path, text), dialect=Dialect(decimal="comma"))
+    assert said_so.weights.tolist() == [1.25, 2.5]
+    for settling in ("0,750", "12,50", "1,2505", ",5"):
+        read = whole(text_file(tmp_path, text.replace("2,500", settling)))
+        assert read.weights.tolist() == [1.25, float(settling.replace(",", "."))]
 
 
 @pytest.mark.parametrize(

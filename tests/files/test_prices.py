@@ -95,7 +95,10 @@ WRITTEN = [
     (["US$ 5", "$5", "5 usd"], [5.0, 5.0, 5.0], "USD"),
     (["₹1,25,000", "₹95,500.50", "₹12"], [125000.0, 95500.5, 12.0], "INR"),
     (["1e3", "2.5E-1", ".5"], [1000.0, 0.25, 0.5], ""),
-    (["1.125", "2.250", "3"], [1.125, 2.25, 3.0], ""),  # as computers write numbers
+    (["1.125", "2.25", "3"], [1.125, 2.25, 3.0], ""),
+    (["1,250", "12,50"], [1.25, 12.5], ""),
+    (["$1,250", "$1,250.00"], [1250.0, 1250.0], "USD"),
+    (["1250", "1.2500"], [1250.0, 1.25], ""),  # as the error says to write the two readings of 1,250
     (["12,5", "1.250", "3"], [12.5, 1250.0, 3.0], ""),
     (["0,125", "1,250", "3"], [0.125, 1.25, 3.0], ""),
     (["1,250,000", "1,250", "3.5"], [1250000.0, 1250.0, 3.5], ""),
@@ -104,25 +107,49 @@ WRITTEN = [
 
 @pytest.mark.parametrize(("texts", "values", "unit"), WRITTEN)
 def test_prices_are_read_as_people_write_them(tmp_path, texts, values, unit):
-    rows = [f'{name},"{text}"' for name, text in zip("abc", texts, strict=True)]
-    prices = prices_of(listed_in(tmp_path, ["class,cost", *rows]), list("abc"))
+    names = list("abc")[: len(texts)]
+    rows = [f'{name},"{text}"' for name, text in zip(names, texts, strict=True)]
+    prices = prices_of(listed_in(tmp_path, ["class,cost", *rows]), names)
     assert prices.costs.tolist() == values
     assert prices.currency == unit
     assert prices.done == ()
 
 
-def test_a_comma_beside_whole_hundreds_stands_for_thousands_and_that_is_said(tmp_path):
-    path = listed_in(tmp_path, ["class,cost", 'a,"$1,250"', "b,$300", "c,$95"])
-    prices = prices_of(path, list("abc"))
-    assert prices.costs.tolist() == [1250.0, 300.0, 95.0]
-    [done] = prices.done
-    assert (done.what, done.count, done.model) == ("prices in thousands", 1, path)
-    assert done.sentence == "1 price such as 1,250 read as thousands"
+TWO_WAYS = [
+    (["1,250", "2,400"], 0, "1,250", (1250.0, 1.25)),
+    (["$300", "$1,250", "$95"], 1, "$1,250", (1250.0, 1.25)),  # whole hundreds settle nothing
+    (["1.250 €", "95 €"], 0, "1.250 €", (1250.0, 1.25)),
+    (["1.125", "2.250", "3"], 0, "1.125", (1125.0, 1.125)),
+    (["12", "125,000"], 1, "125,000", (125000.0, 125.0)),
+]
+
+
+@pytest.mark.parametrize(("texts", "row", "value", "readings"), TWO_WAYS)
+def test_an_amount_that_can_be_read_in_two_ways_is_refused_with_both(tmp_path, texts, row, value, readings):
+    rows = [f'{name},"{text}"' for name, text in zip("abc", texts, strict=False)]
+    path = listed_in(tmp_path, ["class,cost", *rows])
+    with pytest.raises(InputError) as caught:
+        read_price_list(path)
+    error = caught.value
+    assert (error.column, error.value) == ("abc"[row], value)
+    assert error.place.startswith(f"{path} line {2 + row}")
+    for way, reading in zip(_ways_offered(error), readings, strict=True):  # each is read in this way only
+        assert read_amounts({"a": way, "b": "3"}, "prices.csv").costs["a"] == reading
+
+
+def _ways_offered(error):
+    """How an error says that a price can be written, the larger reading first."""
+    return error.fix.split("write ")[1].split(",")[0].split(" or ")
+
+
+def test_numbers_that_are_no_text_have_one_reading(tmp_path):
+    pq.write_table(pa.table({"class": ["a", "b"], "cost": [1.125, 2.375]}), tmp_path / "prices.parquet")
+    assert read_price_list(str(tmp_path / "prices.parquet")).costs == {"a": 1.125, "b": 2.375}
+    (tmp_path / "prices.jsonl").write_text('{"class": "a", "cost": 1.125}\n{"class": "b", "cost": 3}\n')
+    assert read_price_list(str(tmp_path / "prices.jsonl")).costs == {"a": 1.125, "b": 3.0}
 
 
 UNREADABLE = [
-    (["1,250", "2,400"], "the cost of 'a' is '1,250', which may be 1250 or 1.25"),
-    (["1.250 €", "95 €"], "which may be 1250 or 1.25"),
     (["1,250.00", "1.250,00"], "line 3: the cost of 'b' has another decimal mark than that of 'a'"),
     (["$5", "5 €"], "line 3: the cost of 'b' is in EUR but that of 'a' is in USD"),
     (["1,25.5", "2"], "the cost of 'a' is '1,25.5'"),

@@ -27,7 +27,7 @@ from pandora_regret.files.recognise import MOST_NAMED, AllDone, names_matched
 from pandora_regret.files.source import ROWS_AT_ONCE, Source
 from pandora_regret.files.written import named_twice, read_texts, read_written_number
 from pandora_regret.optional import import_optional
-from pandora_regret.text import SYMBOLS, counted, listed, typed, unit_named
+from pandora_regret.text import SYMBOLS, listed, typed, unit_named
 
 SEPARATED = "commas separate entries, so write such as flu=$1250.00,cold=$95, or use a file"
 NAMES = ("class", "name", "test", "label")  # what the columns of a price list are usually called
@@ -191,7 +191,7 @@ def _read_price_table(
 ) -> PriceList:
     """The cost of each class, from columns that are named, or called as such columns are."""
     import_optional("pyarrow", extra="cli")
-    from pandora_regret.files.arrow_columns import texts_of
+    from pandora_regret.files.arrow_columns import kinds_of_schema, texts_of
     from pandora_regret.files.formats import open_source
 
     dialect = Dialect(decimal=".", sheet=sheet)  # commas stay: `read_amounts` tells what they mean
@@ -199,7 +199,10 @@ def _read_price_table(
     columns = [_column(source, NAMES, name_column), _column(source, COSTS, cost_column)]
     columns += [name for name in matched(UNITS, source.kinds).values() if name not in columns][:1]
     texts = dict[str, str]()
+    decimal: str | None = "."  # of costs that are numbers, and no text
     for part in source.read(columns, frozenset(), ROWS_AT_ONCE):
+        if kinds_of_schema(part.schema)[columns[1]] != "number":
+            decimal = None
         names, costs, *units = (texts_of(part.column(column)).tolist() for column in columns)
         units_of_rows = units[0] if units else [""] * len(names)
         for name, cost, unit in zip(names, costs, units_of_rows, strict=True):
@@ -209,7 +212,7 @@ def _read_price_table(
     def place(name: str) -> str:
         return f"{path}{source.place(names_in_order.index(name))}: the cost of {name!r}"
 
-    prices = read_amounts(texts, path, place)
+    prices = read_amounts(texts, path, place, decimal)
     usual = "min" if folded(columns[1]) == "minutes" else ""
     return replace(prices, unit=prices.unit or usual, done=source.done + prices.done)
 
@@ -257,45 +260,65 @@ class _Price(NamedTuple):
 
     readings: dict[str, float]  # by the mark that may stand before decimals
     unit: str
-    digits: str
+    text: str
 
 
 def read_amounts(
     texts: Mapping[str, str],
     source: str,
     place: Callable[[str], str | None] = lambda name: None,
+    decimal: str | None = None,
 ) -> PriceList:
-    """What is written for each name as prices in one unit.
+    """Amounts of money or of time, as people write them, in one unit.
 
     Whether ``1,250`` is a thousand and more, or one and a quarter, is decided by all of them together: by those
-    that can be read in one way only, else by whole hundreds without a mark. Where neither tells, that is an error.
-    An error says the `place` of the name whose amount is wrong.
+    that can be read in one way only. Where none tells, that is an error.
+
+    Parameters
+    ----------
+    texts
+        What is written for each name.
+    source
+        Where they come from.
+    place
+        From a name to where its amount stands, for an error.
+    decimal
+        The mark before decimals, where that is known: of numbers that a computer wrote.
+
+    Returns
+    -------
+    PriceList
+        Prices by name, and their unit.
 
     Examples
     --------
-    >>> prices = read_amounts({"CT": "1.250 €", "X-ray": "300 EUR"}, "prices.csv")
-    >>> prices.costs, prices.unit, prices.done[0].sentence
-    ({'CT': 1250.0, 'X-ray': 300.0}, 'EUR', '1 price such as 1.250 read as thousands')
+    >>> prices = read_amounts({"CT": "1.250 €", "X-ray": "87,50 EUR"}, "prices.csv")
+    >>> prices.costs, prices.unit
+    ({'CT': 1250.0, 'X-ray': 87.5}, 'EUR')
     >>> read_amounts({"CT": "1,250"}, "prices.csv")
     Traceback (most recent call last):
-    pandora_regret.core.inputs.errors.InputError: is '1,250', which may be 1250 or 1.25: write it so.
+    pandora_regret.core.inputs.errors.InputError: is '1,250', which can be read as 1250 or as 1.25: write 1250 or
+    1.25, or the decimals of another amount (12.50 or 12,50).
     """
     try:
         prices = {name: _read_amount(text, name) for name, text in texts.items()}
-        units = {name: price.unit for name, price in prices.items() if price.unit}
-        first = next(iter(units), "")
-        for name, unit in units.items():
-            if unit.casefold() != units[first].casefold():
-                problem = f"is in {unit} but that of {first!r} is in {units[first]}"
-                raise InputError(problem, column=name, fix="write all of them in one unit")
-        mark, thousands = _decimal_mark(prices)
+        unit = _common_unit(prices)
+        mark = decimal or _decimal_mark(prices)
     except InputError as error:
         name = str(error.column)
         raise error.replace(place=place(name), value=texts[name]) from None
-    n = len(thousands)
-    costs = {name: price.readings[mark] for name, price in prices.items()}
-    sentence = f"{counted(n, 'price')} such as {''.join(thousands[:1])} read as thousands"
-    return PriceList(costs, units.get(first, ""), source, done=noted("prices in thousands", n, sentence, source))
+    return PriceList({name: price.readings[mark] for name, price in prices.items()}, unit, source)
+
+
+def _common_unit(prices: Mapping[str, _Price]) -> str:
+    """The unit of all prices, "" where none has one."""
+    units = {name: price.unit for name, price in prices.items() if price.unit}
+    first = next(iter(units), "")
+    for name, unit in units.items():
+        if unit.casefold() != units[first].casefold():
+            problem = f"is in {unit} but that of {first!r} is in {units[first]}"
+            raise InputError(problem, column=name, fix="write all of them in one unit")
+    return units.get(first, "")
 
 
 def _read_amount(text: str, name: str) -> _Price:
@@ -303,7 +326,6 @@ def _read_amount(text: str, name: str) -> _Price:
     match = PRICE.fullmatch(text.strip())
     readings = dict[str, float]()
     units = set[str]()
-    digits = ""
     if match is not None:
         before, digits, exponent, after = match.groups("")
         units = {unit_named(unit) for unit in (before, after.strip(".-–— ")) if unit.strip()}
@@ -317,31 +339,33 @@ def _read_amount(text: str, name: str) -> _Price:
     if not readings or len(units) > 1 or not named or unit.strip("$€£¥").casefold() in MULTIPLES:
         fix = "write a number, such as 1250 or 1250.00, with or without its unit"
         raise InputError(f"is {text!r}", column=name, fix=fix)
-    return _Price(readings, unit, digits)
+    return _Price(readings, unit, text.strip())
 
 
-def _decimal_mark(prices: Mapping[str, _Price]) -> tuple[str, tuple[str, ...]]:
-    """The mark before decimals; and what is only likely to be thousands."""
+def _decimal_mark(prices: Mapping[str, _Price]) -> str:
+    """The mark before decimals, as those prices tell that can be read in one way only."""
     not_with_point = [name for name, price in prices.items() if "." not in price.readings]
     not_with_comma = [name for name, price in prices.items() if "," not in price.readings]
     if not_with_point and not_with_comma:
         problem = f"has another decimal mark than that of {not_with_comma[0]!r}"
         raise InputError(problem, column=not_with_point[0], fix="write all of them in one way")
-    possible = []
-    if not not_with_point:
-        possible.append(".")
+    if not_with_point:
+        return ","
     if not not_with_comma:
-        possible.append(",")
-    doubtful = {name: price for name, price in prices.items() if len(set(price.readings.values())) > 1}
-    if len(possible) == 1 or not doubtful:
-        return possible[0], ()
-    marks = {mark for price in doubtful.values() for mark in ".," if mark in price.digits}
-    if marks == {"."} and not any(price.unit for price in prices.values()):
-        return ".", ()  # as computers write numbers
-    hundreds = (price for price in prices.values() if price.digits.isdecimal() and price.readings["."] >= 100)
-    if len(marks) == 1 and any(hundreds):
-        return ({".", ","} - marks).pop(), tuple(price.digits for price in doubtful.values())
-    name, price = next(iter(doubtful.items()))
-    large, small = sorted(price.readings.values(), reverse=True)
-    problem = f"is {price.digits!r}, which may be {typed(large)} or {typed(small)}"
-    raise InputError(problem, column=name, fix="write it so")
+        for name, price in prices.items():
+            readings = sorted(set(price.readings.values()), reverse=True)
+            if len(readings) > 1:
+                raise _of_two_readings(name, price.text, *readings)
+    return "."
+
+
+def _of_two_readings(name: str, text: str, large: float, small: float) -> InputError:
+    """The error for an amount that can be read in two ways, neither of which another amount rules out."""
+    small_in_one_way = typed(small)
+    if len(small_in_one_way.partition(".")[2]) == 3:  # 1.125 may be thousands, 1.1250 may not
+        small_in_one_way += "0"
+    return InputError(
+        f"is {text!r}, which can be read as {typed(large)} or as {typed(small)}",
+        column=name,
+        fix=f"write {typed(large)} or {small_in_one_way}, or the decimals of another amount (12.50 or 12,50)",
+    )

@@ -33,6 +33,7 @@ CELLS_LOOKED_AT = 1 << 13  # to recognise kinds of columns
 UTF_8_LETTER = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 ONLY_WINDOWS = re.compile(rb"[\x80-\x9f]")  # letters and signs in Windows-1252, controls in Latin-1
 WITH_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?\s*%?")
+AS_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # which a decimal comma does not rule out
 WITH_POINT = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?\s*%?")
 MOST_NAMED = 5  # of what was done to a file
 
@@ -116,13 +117,21 @@ def _recognise_decimal(rows: list[list[str]], separator: str, dialect: Dialect, 
     if dialect.decimal_mark is not None:
         return dialect.decimal_mark
     values = [value.strip() for row in rows[1:] for value in row]
-    with_comma = next(filter(WITH_COMMA.fullmatch, values), None)
+    with_comma = [value for value in values if WITH_COMMA.fullmatch(value)]
     with_point = next(filter(WITH_POINT.fullmatch, values), None)
-    if with_comma is None or (with_point is not None and separator == ","):
+    if not with_comma or (with_point is not None and separator == ","):
         return "."
     if with_point is not None:  # commas between values would settle it
-        problem = f"has numbers such as {with_comma} and {with_point}"
+        problem = f"has numbers such as {with_comma[0]} and {with_point}"
         raise FileError(problem, path, "say which is meant (--decimal comma or point)", argument="decimal")
+    if all(map(AS_THOUSANDS.fullmatch, with_comma)):
+        number = with_comma[0]
+        thousands = number.replace(",", "")
+        problem = (
+            f"has numbers such as {number}, which can be read as {thousands} or as {number.replace(',', '.')}"
+        )
+        fix = f"say --decimal comma, or write {thousands}"
+        raise FileError(problem, path, fix, argument="decimal", value=number)
     return ","
 
 
