@@ -55,6 +55,7 @@ PARQUET = re.compile(rb"PAR1")
 ARROW = re.compile(rb"ARROW1|\xff\xff\xff\xff")
 WORKBOOK = re.compile(rb"PK\x03\x04.*(xl/work|\[Content_Types\])", re.DOTALL)
 ARCHIVE = re.compile(rb"PK(\x03\x04|\x05\x06)")
+BINARY = re.compile(b"|".join([PARQUET.pattern, ARROW.pattern, ARCHIVE.pattern]))
 OBJECTS_PER_BYTE = 10  # bytes of Python's objects for one of an Arrow table
 
 
@@ -86,9 +87,9 @@ def open_source(
         location = _spooled(sys.stdin)
     head = head_of(location)
     limit = Limit(name, os.path.getsize(location), dialect.most_bytes)
-    source = _of_binary_format(name, head, classes, dialect, limit)
-    if source is not None and name == NAME:
+    if name == NAME and BINARY.match(head):
         raise FileError("is no text", NAME, "save it as a file, and pass that")
+    source = _of_binary_format(name, head, classes, dialect, limit)
     if source is None:
         source = _of_text(name, location, head, classes, dialect, limit)
     source = replace(source, limit=limit)
