@@ -12,7 +12,7 @@ import pyarrow.csv as arrow_csv
 import pyarrow.types as types
 from numpy.typing import NDArray
 
-from pandora_regret.core.inputs import Fields
+from pandora_regret.core.inputs import Fields, IntArray
 
 Kind: TypeAlias = Literal["number", "percent", "text", "nested", "other"]
 Numbers: TypeAlias = NDArray[np.floating | np.integer]
@@ -103,7 +103,7 @@ def texts_of(column: pa.Array | pa.ChunkedArray) -> Texts:
     return np.array([None if text in missing or text.isspace() else text for text in texts], dtype=object)
 
 
-def coded(column: pa.Array) -> tuple[list[str | None], NDArray[np.integer]]:
+def coded(column: pa.Array) -> tuple[list[str | None], IntArray]:
     """The distinct values of a column as text, None if one is missing; and which of them each row has, (n,).
 
     Few are counted here: Arrow's functions take longer to import.
@@ -113,7 +113,7 @@ def coded(column: pa.Array) -> tuple[list[str | None], NDArray[np.integer]]:
         numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
         return list(numbers), np.array([numbers[text] for text in texts], dtype=np.intp)
     if types.is_integer(column.type) and not column.null_count:
-        array = whole_numbers_in(column).astype(np.int64, copy=False)
+        array = whole_numbers_in(column).astype(np.intp, copy=False)
         low = int(array.min())
         high = int(array.max())
         if high - low < FEW_ROWS:  # several times as fast as a dictionary
@@ -124,7 +124,7 @@ def coded(column: pa.Array) -> tuple[list[str | None], NDArray[np.integer]]:
     if codes.null_count:
         codes = codes.fill_null(len(texts))
         texts.append(None)
-    return texts, whole_numbers_in(codes)
+    return texts, whole_numbers_in(codes).astype(np.intp, copy=False)
 
 
 def valid_rows(batches: Iterable[RecordsT], skipped: int = 0) -> Iterator[RecordsT]:

@@ -37,9 +37,11 @@ from pandora_regret.core.inputs import (
     noted,
     quoted,
 )
-from pandora_regret.files.columns import coded, texts_of
+from pandora_regret.files.arrow_columns import coded, texts_of
+from pandora_regret.files.dialect import RECOGNISED, Dialect
+from pandora_regret.files.file_errors import FileError
 from pandora_regret.files.formats import open_source, stem_of
-from pandora_regret.files.layout import RECOGNISED, Dialect, ModelFiles
+from pandora_regret.files.layout import ModelFiles
 from pandora_regret.files.ranked_formats import (
     TRUTH_KEYS,
     ListRecord,
@@ -49,7 +51,7 @@ from pandora_regret.files.ranked_formats import (
     read_trec,
     without_comments,
 )
-from pandora_regret.files.source import ROWS_AT_ONCE, FileError, Source
+from pandora_regret.files.source import ROWS_AT_ONCE, Source
 from pandora_regret.text import counted
 
 Format: TypeAlias = Literal["trec"]

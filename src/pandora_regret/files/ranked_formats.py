@@ -16,7 +16,8 @@ from typing import Literal, TypeAlias
 
 from pandora_regret.candidates.reading import Truth
 from pandora_regret.core.inputs import Done, Fields, noted
-from pandora_regret.files.source import FileError, head_of
+from pandora_regret.files.file_errors import FileError
+from pandora_regret.files.source import head_of
 from pandora_regret.text import counted
 
 Kind: TypeAlias = Literal["order", "probability", "score"]

@@ -113,7 +113,7 @@ def read_labels(block: Block, column: str, reading: Reading) -> tuple[IntArray, 
     texts, codes = coded(block.column(column))
     numbers, spelled = _class_numbers(texts, block, reading)
     if np.array_equal(numbers, np.arange(len(texts))):
-        return codes.astype(np.intp, copy=False), spelled  # as they are
+        return codes, spelled  # as they are
     truth = numbers[codes]
     if truth.min(initial=0) < 0:
         labels = np.array(texts, dtype=object)[codes]
