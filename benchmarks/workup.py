@@ -1,11 +1,15 @@
 """What work-ups cost, public calls with all their checks, against yardsticks of the same run.
 
-Run with ``python benchmarks/workup.py [ddxplus_rates.csv] [pathfinder.bif.gz]`` on a quiet machine: DDXPlus' rates
-of findings by disease (a column of cases, then one per finding), and pathfinder as the package pgmpy brings it.
+Run with ``python benchmarks/workup.py`` on a quiet machine. ``python benchmarks/workup.py --plans [FOLDER]
+[pathfinder.bif.gz]`` compares the plan of one second with simple rules, each evaluated without a limit of time: on
+an incident, on 20 random mixed work-ups and, of FOLDER, on DDXPlus (ddxplus_rates.csv: rates of findings by disease,
+a column of cases, then one per finding) and thyroid (thyroid_train.csv, thyroid_costs.csv); pathfinder comes with
+the package pgmpy. ``--seconds`` gives the plan another time.
 """
 
 from __future__ import annotations
 
+import argparse
 import csv
 import gzip
 import re
@@ -13,9 +17,12 @@ import sys
 import tracemalloc
 from pathlib import Path
 from statistics import NormalDist
+from time import perf_counter
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from incident import RESTART, Incident
 from numba import njit
 from yardstick import best, claim, finish, record
 
@@ -23,7 +30,7 @@ import pandora_regret as pr
 from pandora_regret.core.kernels import engine
 from pandora_regret.core.kernels.engine import in_threads
 from pandora_regret.workup.bounds import Outlook
-from pandora_regret.workup.planner import Node, Planner
+from pandora_regret.workup.planner import PRICES, Node, Planner
 from pandora_regret.workup.policies import exact_policy
 
 ROWS = 10_000
@@ -158,7 +165,7 @@ def forest() -> None:
     claim("forest, 100,000 x 10", best(lambda: pr.workup_cost(truth, p, workup)), "search_order", unit, 5)
 
 
-def incident(n: int) -> pr.Workup:
+def unit_incident(n: int) -> pr.Workup:
     """Components behind three windows, some behind two at once; or the unit is replaced."""
     names = [f"component {k}" for k in range(n)]
     steps: dict[str, Any] = {f"window {w}": {"cost": cost} for w, cost in enumerate((30, 45, 20))}
@@ -170,7 +177,7 @@ def incident(n: int) -> pr.Workup:
 
 def incidents(n: int) -> None:
     """Scores against those of a search over as many classes, and one plan."""
-    workup, (truth, p) = incident(n), forecasts(ROWS, n)
+    workup, (truth, p) = unit_incident(n), forecasts(ROWS, n)
     unit = best(lambda: pr.search_cost(truth, p, np.linspace(1, 9, n)))
     seconds = best(lambda: pr.workup_cost(truth, p, workup), 3)
     what = f"{n} components, 3 windows, giving up, {ROWS:,} forecasts"
@@ -199,21 +206,100 @@ def by_rule(workup: pr.Workup, p: np.ndarray, rule: str, likely: float) -> float
     return planner.plan_by_rule(0.0, likely)
 
 
-def gaps(what: str, tables: dict[str, Any], p: np.ndarray, names: list[str]) -> None:
-    """How far the plan and the bound are apart after a while, and what rules of thumb cost."""
-    for loss in (10, 50):
-        workup = pr.Workup(names, tables, stops={"name": {"wrong": loss}})
-        plans = {seconds: pr.plan_workup(p, workup, seconds=seconds) for seconds in (0.1, 1, 10)}
-        found = ", ".join(
-            f"{seconds} s: {plan.expected_cost:.2f}, at least {plan.lower_bound:.2f}"
-            for seconds, plan in plans.items()
-        )
-        rules = ", ".join(f"{rule} {by_rule(workup, p, rule, 1e-4):.2f}" for rule in ("information", "value"))
-        record(f"{what}, {len(tables)} tests, a wrong name loses {loss}", found, f"by one-step {rules}", None)
+RULES = ("information", "price", "value", "always", "base")  # what the plan is compared with
+FULLY = 1e-6  # states less likely than this end a rule
 
 
-def ddxplus(path: str) -> None:
-    with open(path, newline="", encoding="utf-8") as file:
+def rule_costs(workup: pr.Workup, p: np.ndarray) -> dict[str, tuple[float, float]]:
+    """What each rule costs, and the seconds that it takes to say so, without a limit of time.
+
+    information: the most nats per cost. price: the best of four prices of a nat. value: the most that one step
+    saves per cost, as long as it pays. always: all diagnostics that pay on average, made in every case. base: the step,
+    or the first of two, after which the cheapest ending costs least. All end by stopping or by the best search.
+    """
+    planner = Planner(workup, p, {}, np.inf, limit=1)
+    rollouts = planner.rollouts
+    start = planner.beliefs(planner.root)
+    prices = [rollouts.by_price(planner.root.price * price) for price in PRICES]
+    battery = rollouts.battery(start) if planner.searches.can_search else []
+    rules = {
+        "information": [rollouts.by_information],
+        "price": prices,
+        "value": [rollouts.by_value],
+        "always": [rollouts.by_list(battery)],
+        "base": [rollouts.by_ending],
+    }
+    costs = {}
+    for name, versions in rules.items():
+        begin = perf_counter()
+        values = [rollouts.evaluate(rule, start, FULLY * planner.root.mass)[0].values[0] for rule in versions]
+        costs[name] = (min(values) / planner.root.mass, perf_counter() - begin)
+    return costs
+
+
+def compare_plan(what: str, workup: pr.Workup, p: np.ndarray, seconds: float) -> dict[str, float]:
+    """One row: the plan and its bound, and what rules cost; how far the best of these is above the plan."""
+    begin = perf_counter()
+    plan = pr.plan_workup(p, workup, method="planner", seconds=seconds)
+    took = perf_counter() - begin
+    costs = rule_costs(workup, p)
+    found = f"{plan.expected_cost:.2f} in {took:.1f} s, at least {plan.lower_bound:.2f}"
+    rules = ", ".join(f"{name} {cost:.2f} ({spent:.1f} s)" for name, (cost, spent) in costs.items())
+    least = min(cost for cost, _ in costs.values())
+    record(what, found, rules, plan.expected_cost <= least * (1 + 1e-9))
+    return {"plan": plan.expected_cost, "bound": plan.lower_bound, "best rule": least}
+
+
+def simulated(workup: pr.Workup, seconds: float, n_cases: int = 4_000) -> None:
+    """Cases drawn from the rates that a work-up knows pay what its plan promises, but for chance."""
+    rng = np.random.default_rng(0)
+    plan = pr.plan_workup(None, workup, seconds=seconds)
+    shares = np.array(list(workup.shares.values()))
+    truths = rng.choice(len(shares), n_cases, p=shares / shares.sum())
+    paid = np.array([one_case(plan.tree, workup, truth, rng) for truth in truths])
+    error = paid.std() / n_cases**0.5
+    found = f"promised {plan.expected_cost:.1f}, paid {paid.mean():.1f} (standard error {error:.1f})"
+    holds = abs(paid.mean() - plan.expected_cost) <= 3 * error
+    record(f"the incident, {n_cases:,} simulated cases", found, "at most 3 errors apart", bool(holds))
+
+
+def one_case(node: Any, workup: pr.Workup, truth: int, rng: np.random.Generator) -> float:
+    """What one case pays that follows a tree, its outcomes drawn."""
+    paid = 0.0
+    while node.kind == "step":
+        paid += node.cost
+        step = workup.steps[workup.step_index[node.name]]
+        chances = np.array(step.chances)[:, truth]
+        node = node.branches[step.outcomes[rng.choice(len(chances), p=chances / chances.sum())]]
+    return paid + (RESTART if node.kind == "stop" else 0.0)
+
+
+def random_mixed(number: int) -> pr.Workup:
+    """An incident of 8 to 25 components and 2 to 8 diagnostics."""
+    rng = np.random.default_rng(number)
+    return Incident.drawn(number, int(rng.integers(8, 26)), int(rng.integers(2, 9))).workup(seed=number)
+
+
+def mixed(seconds: float) -> None:
+    """The incident, and 20 random ones: how much dearer the best rule is."""
+    workup = Incident.drawn().workup()
+    compare_plan(
+        "the incident: 25 components, 8 diagnostics", workup, np.array(list(workup.shares.values())), seconds
+    )
+    simulated(workup, seconds)
+    saved = []
+    for number in range(20):
+        workup = random_mixed(number)
+        what = f"mixed {number}: {len(workup.classes)} components"
+        row = compare_plan(what, workup, np.array(list(workup.shares.values())), seconds)
+        saved.append(row["best rule"] / row["plan"] - 1)
+    found = f"{100 * np.mean(saved):.2f} % dearer on average, {100 * min(saved):.2f} to {100 * max(saved):.2f} %"
+    record("20 random mixed work-ups: the best rule", found, "never cheaper", min(saved) >= -1e-9)
+
+
+def ddxplus(folder: Path, seconds: float) -> None:
+    """Two forecasts: the diseases' frequencies, and one of which five diseases hold 90 %."""
+    with open(folder / "ddxplus_rates.csv", newline="", encoding="utf-8") as file:
         header, *rows = csv.reader(file)
     names, table = [row[0] for row in rows], np.array([row[1:] for row in rows], np.float64)
     tables = {
@@ -225,15 +311,27 @@ def ddxplus(path: str) -> None:
         for finding, rates in zip(header[2:], table.T[1:], strict=True)
     }
     prior = table[:, 0] / table[:, 0].sum()
-    gaps(f"DDXPlus, {len(names)} diseases, their frequencies", tables, prior, names)
     peaked = np.full(len(names), 0.1 / (len(names) - 5))
     peaked[np.random.default_rng(0).choice(len(names), 5, replace=False)] = 0.18
-    gaps(f"DDXPlus, {len(names)} diseases, five hold 90 %", tables, peaked, names)
+    for loss in (10, 50):
+        workup = pr.Workup(names, tables, stops={"name": {"wrong": loss}})
+        compare_plan(f"DDXPlus, {len(names)} diseases, loss {loss}", workup, prior, seconds)
+        compare_plan(f"DDXPlus, five diseases hold 90 %, loss {loss}", workup, peaked, seconds)
 
 
-def pathfinder(path: str) -> None:
+def thyroid(folder: Path, seconds: float) -> None:
+    """A wrong name loses 10 and 50 times what the dearest test costs."""
+    train = pd.read_csv(folder / "thyroid_train.csv")
+    fees = dict(pd.read_csv(folder / "thyroid_costs.csv").itertuples(index=False))
+    for times in (10, 50):
+        workup = pr.learn_workup(train, "class", fees, wrong=times * max(fees.values()))
+        p = np.array(list(workup.shares.values()))
+        compare_plan(f"thyroid, loss {times} x TSH", workup, p, seconds)
+
+
+def pathfinder(path: Path, seconds: float) -> None:
     """The findings that depend on the disease alone."""
-    text = gzip.decompress(Path(path).read_bytes()).decode()
+    text = gzip.decompress(path.read_bytes()).decode()
     values = dict(re.findall(r"variable (\S+) \{\s*type discrete \[ \d+ \] \{ ([^}]*) \}", text))
     names = values["Fault"].split(", ")
     [prior] = re.findall(r"probability \( Fault \) \{\s*table ([^;]*);", text)
@@ -246,7 +344,19 @@ def pathfinder(path: str) -> None:
             for o, name in enumerate(values[finding].split(", "))
         }
         tables[finding] = {"cost": 1, "outcomes": outcomes | {list(outcomes)[-1]: "otherwise"}, "confirming": []}
-    gaps(f"pathfinder, {len(names)} diseases", tables, p / p.sum(), names)
+    for loss in (10, 50):
+        workup = pr.Workup(names, tables, stops={"name": {"wrong": loss}})
+        compare_plan(f"pathfinder, {len(names)} diseases, loss {loss}", workup, p / p.sum(), seconds)
+
+
+def plans(arguments: argparse.Namespace) -> None:
+    """The plan against simple rules."""
+    mixed(arguments.seconds)
+    if arguments.folder is not None:
+        ddxplus(arguments.folder, arguments.seconds)
+        thyroid(arguments.folder, arguments.seconds)
+    if arguments.pathfinder is not None:
+        pathfinder(arguments.pathfinder, arguments.seconds)
 
 
 def cube(sigma: float) -> None:
@@ -314,7 +424,8 @@ def memory() -> None:
     record("memory, 6,561 states", f"{small} at 30,000, {large} at 300,000 rows", "no N x states", holds)
 
 
-if __name__ == "__main__":
+def timings() -> None:
+    """What scores and single plans take, and what rules of thumb name right."""
     state_graph("10 classes, 15 deterministic tests", panels(10, 5), ROWS)
     state_graph("10 classes, 8 noisy tests", noisy(10, 8), ROWS // 4)
     hierarchy()
@@ -325,6 +436,17 @@ if __name__ == "__main__":
     memory()
     for sigma in (0.1, 0.3):
         cube(sigma)
-    for path in sys.argv[1:]:
-        (pathfinder if path.endswith(".gz") else ddxplus)(path)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--plans", action="store_true")
+    parser.add_argument("--seconds", type=float, default=1.0)
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("pathfinder", type=Path, nargs="?")
+    options = parser.parse_args()
+    if options.plans:
+        plans(options)
+    else:
+        timings()
     sys.exit(finish())

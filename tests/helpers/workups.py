@@ -243,3 +243,23 @@ def random_naming(rng):
     }
     panel = {"panel": {"cost": 30, "tells_apart": "all"}} if rng.random() < 0.5 else {}
     return Workup(classes, steps | panel, stops={"name": {"wrong": float(rng.choice([5.0, 50.0]))}})
+
+
+def random_mixed(rng):
+    """Noisy diagnostics before definitive tests, some of these behind a window or two, and ways to end."""
+    classes, steps = names(int(rng.integers(2, 6))), {}
+    for i in range(int(rng.integers(1, 4))):
+        rates = np.where(rng.random(len(classes)) < 0.4, rng.uniform(0.6, 0.98), rng.uniform(0.02, 0.3))
+        steps[f"ask {i}"] = noisy_test(classes, rates.round(3), round(float(rng.uniform(0.3, 2)), 2))
+    windows = [f"window {i}" for i in range(int(rng.integers(3)))]
+    steps |= {window: {"cost": float(rng.integers(1, 5))} for window in windows}
+    for name in classes[: len(classes) - int(rng.integers(2))]:
+        before = [window for window in windows if rng.random() < 0.5]
+        steps[f"look at {name}"] = {"cost": float(rng.integers(1, 9)), "confirms": name, "requires": before}
+    if rng.random() < 0.3:
+        before = "ask 0=yes" if rng.random() < 0.5 else "ask 0"
+        steps["look at all"] = {"cost": float(rng.integers(4, 20)), "tells_apart": "all", "requires": before}
+    up = {"restart": {"loss": float(rng.uniform(3, 25))}}
+    naming = {"name": {"wrong": float(rng.choice([5, 20]))}}
+    by_class = {"restart": {"loss": {name: float(rng.integers(20)) for name in classes}}}
+    return Workup(classes, steps, stops=(up, up, naming | up, by_class)[rng.integers(4)])

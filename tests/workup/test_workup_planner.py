@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from refusals import refused
-from workups import names, noisy_test, random_workup
+from workups import names, noisy_test, random_mixed, random_workup
 
 from pandora_regret.workup import PlanNode, Workup, plan_workup, summarise
 
@@ -54,7 +54,7 @@ def random_search(rng):
 
 def random_case(seed):
     rng = np.random.default_rng(seed)
-    workup = (random_tables, random_search, random_workup, random_tables)[seed % 4](rng)
+    workup = (random_tables, random_search, random_workup, random_mixed, random_mixed)[seed % 5](rng)
     p = rng.dirichlet(np.ones(len(workup.classes))) * (rng.random(len(workup.classes)) < 0.9)
     p = np.ones(len(p)) if rng.random() < 0.2 or not p.any() else p  # ties
     return workup, p / p.sum()

@@ -1,36 +1,48 @@
 """One case, however many tests: a plan of known cost, and a proof of what no plan can beat.
 
-States are opened one by one (AO*; a state is what was found, in whatever order). Each has a lower bound, and the
-cost of a concrete plan; both get better as states behind it are opened. Where they meet, the plan is optimal.
+Plans come from rules of thumb, whose cost is exact (see `Rollouts`), and from trying other first steps before
+them, at the start and wherever cases come often: the plan is the cheapest of all. The proof opens states one
+by one (AO*; a state is what was found, in whatever order). Each state has a lower bound, and the cost of a
+concrete plan; both get better as states behind it are opened. Where they meet, the plan is optimal.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from heapq import heappop, heappush
 from math import inf
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.core.inputs import FloatArray
+from pandora_regret.core.inputs import FloatArray, IntArray
 from pandora_regret.core.kernels.horn import BETTER
 from pandora_regret.workup.bounds import Bounds, Outlook
+from pandora_regret.workup.rollouts import ENDS, Beliefs, Level, Rollouts, Rule, Written
+from pandora_regret.workup.searches import Search, Searches
 from pandora_regret.workup.solver import Solver
-from pandora_regret.workup.states import State
+from pandora_regret.workup.states import State, bits_of
 
-RULES = (1.0, 6.0, 12.0, 24.0)  # prices of a nat by which the first plans are made, times the one that bounds best
+PRICES = (1.0, 6.0, 12.0, 24.0)  # of a nat, at which rules plan, times the price that bounds best
 LIKELY = 0.02  # states less likely than this are not planned for at first
-FINER = 0.5  # times as likely are those that are planned for next
+WHOLE = 1e-4  # with states as likely as this, a rule is nearly written out
+FINEST = 1e-7
+FINER = 0.5  # times as likely are those that are planned for next, where rules are followed state by state
 PROOF = 0.25  # of the states that are opened: the share that is opened by the proof before there are finer plans
 CLOSED = 1e-12  # so near, bounds have met
 ROOM = 6e7  # numbers that may be kept, about seven per row and state
 PROVED = 1e-9  # bounds that are nearer to the cost have met
+BELIEFS_PER_STATE = 16  # about as much work: a belief in a batch, and a state that is opened by itself
+MOST_TRIED = 40  # steps that are tried first in a state
+TRIED_TOGETHER = 8  # states in which other steps are tried
 
 
 class Node:
     """A state that has been reached: the bounds of its cost, times the chance of coming there."""
 
-    def __init__(self, state: State, w: FloatArray, price: float, bounds: Bounds) -> None:
+    def __init__(self, state: State, w: FloatArray, price: float, bounds: Bounds, searched: float) -> None:
         lost = bounds.stops(w[:, None])[:, 0]
         self.state = state
         self.w = w  # (K,) how likely it is that a class is the truth and the case comes here
@@ -40,18 +52,32 @@ class Node:
         self.stop = self.lost if bounds.space.workup.stops else inf  # what stopping now loses
         self.low = 0.0
         self.high = self.stop  # the cost of the best plan so far
-        self.option = -1 - int(lost.argmin())  # of that plan: an action, or a way to stop from -1 down
+        self.option = -1 - int(lost.argmin())  # of that plan: an action, or a way to end from -1 down
+        if searched < self.stop * BETTER:
+            self.high = searched
+            self.option = -1 - len(lost)  # the search by definitive tests
         self.outlook: Outlook | None = None  # once the state is opened
+        self.searched: FloatArray | None = None  # (rows,) what the best search costs after each result, then
         self.actions: list[int] = []  # that can be taken
         self.least = np.full(len(bounds.costs), inf)  # (A,) a lower bound by each action
         self.leaves: FloatArray | None = None  # (rows,) what must be paid after each result, once that is proved
         self.children: dict[int, list[tuple[int, Node]]] = {}  # of each action: rows, and the states there
         self.planned = 0  # in which round
+        self.written: Written | None = None  # the plan, where its states have not been reached one by one
+        self.is_tried = False  # whether other first steps were
 
     @property
     def gap(self) -> float:
         """How far its bounds are apart."""
         return self.high - self.low
+
+
+class Followed(NamedTuple):
+    """A rule, and what it costs as far as it was followed."""
+
+    cost: float
+    number: int  # of the rule
+    rule: Rule
 
 
 class Planner(Solver):
@@ -61,23 +87,68 @@ class Planner(Solver):
 
     def prepare(self) -> None:
         """Search for so long, or until so many states have been opened, or the plan is proved optimal."""
+        self.started = perf_counter()
         self.bounds = Bounds(self.space)
+        self.searches = Searches(self.space)
+        self.rollouts = Rollouts(self.bounds, self.searches)
+        self.search_option = -1 - len(self.workup.endings)
         self.nodes: dict[State, Node] = {}
         self.n_opened = 0
         self.round = 0
-        self.started = perf_counter()
         self.most = min(self.limit or inf, ROOM / (7 * len(self.bounds.rows)))
         self.root = self.reach(self.start, self.p * self.likelihood)
         self.prove(self.root)
         self.run()
 
     def run(self) -> None:
-        """First plans by a rule at several prices; then better ones and the proof in turn, while there is time.
+        """First plans by rules; then better ones and the proof in turn, while there is time.
 
         What is done next depends on what has been done, never on how much time there is: a longer search begins
         as a shorter one does and goes on from there, so that its plan costs no more and its bound is no lower.
         """
-        prices = [self.root.price * rule for rule in RULES]
+        can_roll_out = self.workup.budget is None and self.root.high < inf
+        if can_roll_out:
+            self.run_rollouts()
+        else:
+            self.run_state_by_state()
+
+    def run_rollouts(self) -> None:
+        """Rules for many beliefs at once, from coarse to fine; other first steps before them; and the proof."""
+        if not self.root.actions:
+            return
+        plans = self.plans()
+        next(plans)
+        work_of_proof = 0.0
+        while self.may_go_on() and not self.is_closed(self.root):
+            work_before = self.work()
+            plans_are_due = work_before * PROOF <= work_of_proof
+            if not plans_are_due or not next(plans, False):
+                self.improve(self.root.price)
+                work_of_proof += max(self.work() - work_before, 1)
+
+    def plans(self) -> Iterator[bool]:
+        """Look for better plans: piece by piece, as long as there is anything to be tried."""
+        rules = self.rules()
+        coarse = sorted(self.follow(number, rule, LIKELY) for number, rule in enumerate(rules))
+        yield True
+        followed = list[Followed]()
+        for _, number, rule in coarse:
+            followed.append(self.follow(number, rule, WHOLE))
+            yield True
+        followed.sort()
+        likely = WHOLE
+        while True:
+            while self.try_other_steps(followed[0].rule):
+                yield True
+            if likely <= FINEST:
+                return
+            likely *= 0.1
+            followed = sorted(self.follow(number, rule, likely) for _, number, rule in followed[:2])
+            yield True
+
+    def run_state_by_state(self) -> None:
+        """As `run`, by one rule at several prices that is followed from state to state."""
+        prices = [self.root.price * price for price in PRICES]
         costs = [self.plan_by_rule(price, LIKELY) for price in prices]
         price = prices[int(np.argmin(costs))]
         likely = LIKELY
@@ -94,7 +165,17 @@ class Planner(Solver):
 
     def option(self, state: State, likelihood: FloatArray) -> int:
         """Of the best plan that was found."""
-        return self.nodes[state].option
+        node = self.nodes[state]
+        if node.option >= 0:
+            self.behind(node, node.option)
+        return node.option
+
+    def search(self, state: State, likelihood: FloatArray) -> Search | None:
+        """The search by definitive tests, where the best plan ends in it."""
+        node = self.nodes[state]
+        if node.option != self.search_option:
+            return None
+        return self.searches.search_from(node.w, np.array(state.outcomes))
 
     def value(self, state: State, likelihood: FloatArray) -> float:
         """Of the best plan that was found."""
@@ -105,10 +186,14 @@ class Planner(Solver):
         low = self.root.low / self.root.mass * (1 - PROVED)
         return low if low < cost * (1 - 2 * PROVED) else cost
 
+    def work(self) -> float:
+        """What has been done, in states that were opened."""
+        return self.n_opened + self.rollouts.n_evaluated / BELIEFS_PER_STATE
+
     def spent(self) -> float:
         """Which share of the time or of the states has been used."""
         time_share = (perf_counter() - self.started) / self.seconds
-        return max(time_share, self.n_opened / self.most)
+        return max(time_share, self.work() / self.most)
 
     def is_closed(self, node: Node) -> bool:
         """Whether the bounds of a state have met, as far as that matters at the start."""
@@ -116,10 +201,13 @@ class Planner(Solver):
 
     # States
 
-    def reach(self, state: State, weights: FloatArray, price: float = 0.0) -> Node:
-        """The node of a state, made where it is new."""
+    def reach(self, state: State, weights: FloatArray, price: float = 0.0, searched: float | None = None) -> Node:
+        """The node of a state, made where it is new; `searched` is what the best search costs there, if known."""
         if state not in self.nodes:
-            self.nodes[state] = Node(state, weights, price, self.bounds)
+            if searched is None:
+                outcomes = np.array(state.outcomes)
+                searched = float(self.searches.costs_from(weights[None], outcomes[None])[0])
+            self.nodes[state] = Node(state, weights, price, self.bounds, searched)
         return self.nodes[state]
 
     def open(self, node: Node) -> Outlook:
@@ -131,7 +219,21 @@ class Planner(Solver):
             node.least[node.actions] = self.bounds.costs[node.actions] * node.mass
             if not node.actions:
                 node.low = node.high = node.stop = node.lost
+            elif self.searches.can_search:
+                node.searched = self.searched_after(node)
         return node.outlook
+
+    def searched_after(self, node: Node) -> FloatArray:
+        """What the best search costs after every result of what can be done in a state, (rows,)."""
+        first = self.space.first
+        rows = [row for action in node.actions for row in range(first[action], first[action + 1])]
+        outcomes = np.tile(np.array(node.state.outcomes), (len(rows), 1))
+        for place, row in enumerate(rows):
+            for step, outcome in self.space.results[row]:
+                outcomes[place, step] = outcome
+        searched = np.full(len(self.bounds.rows), inf)
+        searched[rows] = self.searches.costs_from(node.w * self.bounds.rows[rows], outcomes)
+        return searched
 
     def prove(self, node: Node) -> None:
         """Bound what must be paid from a state on, by every action."""
@@ -144,17 +246,37 @@ class Planner(Solver):
 
     def tighten(self, node: Node) -> None:
         """Raise the lower bound of a state to that of the action that may cost least, or of stopping."""
+        if node.outlook is None:
+            return  # no action has been bounded
         node.low = max(node.low, min(float(node.least.min()), node.stop))
 
     def behind(self, node: Node, action: int) -> list[tuple[int, Node]]:
         """The states that an action leads to, but for those that are impossible or end the work-up."""
         if action not in node.children:
+            written = {} if node.written is None or node.option != action else node.written.following()
             node.children[action] = []
             for row, state in self.space.branches(node.state, action):
                 weights = node.w * self.bounds.rows[row]
                 if state is not None and weights.any():
-                    node.children[action].append((row, self.reach(state, weights, node.price)))
+                    searched = None if node.searched is None else float(node.searched[row])
+                    child = self.reach(state, weights, node.price, searched)
+                    node.children[action].append((row, child))
+                    if row in written:
+                        self.adopt(child, written[row])
         return node.children[action]
+
+    def adopt(self, node: Node, written: Written) -> None:
+        """Plan as it was written out elsewhere, where that costs less than the best plan so far."""
+        if written.action == ENDS or written.value >= node.high * BETTER:
+            return
+        node.high = written.value
+        node.option = written.action
+        node.written = written
+        if written.action in node.children:  # they have been reached
+            following = written.following()
+            for row, child in node.children[written.action]:
+                if row in following:
+                    self.adopt(child, following[row])
 
     def take(self, node: Node, action: int) -> None:
         """Learn from the states behind an action: what it costs at least, and by the best plans there."""
@@ -171,7 +293,100 @@ class Planner(Solver):
         node.least[action] = max(node.least[action], low)
         self.tighten(node)
 
-    # Plans by a rule
+    # Plans by rules, for many beliefs at once
+
+    def rules(self) -> list[Rule]:
+        """The rules of thumb that are tried, the cheap ones first."""
+        rules = self.rollouts
+        prices = [self.root.price * price for price in PRICES]
+        chosen = [rules.by_information, rules.by_value, *map(rules.by_price, prices), rules.by_ending]
+        battery = rules.battery(self.beliefs(self.root))
+        return [*chosen, rules.by_list(battery)] if battery else chosen
+
+    def beliefs(self, *nodes: Node) -> Beliefs:
+        """What is believed in some states."""
+        n_classes = len(self.p)
+        possible = np.zeros((len(nodes), n_classes), bool)
+        for place, node in enumerate(nodes):
+            possible[place, bits_of(node.state.possible)] = True
+        return Beliefs(
+            np.array([node.w for node in nodes]), np.array([node.state.outcomes for node in nodes]), possible
+        )
+
+    def may_go_on(self) -> bool:
+        """Whether there is time."""
+        return self.spent() < 1
+
+    def follow(self, number: int, rule: Rule, likely: float) -> Followed:
+        """What a rule costs, as far as states are likely; where that is cheapest, it is the plan."""
+        levels = self.rollouts.evaluate(rule, self.beliefs(self.root), likely * self.root.mass, self.may_go_on)
+        written = Written(levels, 0, 0)
+        self.adopt(self.root, written)
+        return Followed(written.value, number, rule)
+
+    def try_other_steps(self, rule: Rule) -> bool:
+        """Try other steps before a rule, in the likeliest states of the plan in which none were tried.
+
+        Returns
+        -------
+        bool
+            Whether there was such a state.
+        """
+        paths = self.untried_paths()
+        nodes = [path[-1][0] for path in paths]
+        if not nodes:
+            return False
+        beliefs = self.beliefs(*nodes)
+        singles = [beliefs.at(np.array([place])) for place in range(len(nodes))]
+        steps = [self.rollouts.candidates(single, MOST_TRIED) for single in singles]
+        repeated = np.repeat(np.arange(len(nodes)), list(map(len, steps)))
+        likely = WHOLE * self.root.mass
+        levels = self.rollouts.evaluate(
+            rule, beliefs.at(repeated), likely, self.may_go_on, first=np.concatenate(steps)
+        )
+        for place, node in enumerate(nodes):
+            node.is_tried = True
+            self.adopt_steps(node, levels, np.flatnonzero(repeated == place))
+        for path in sorted(paths, key=len, reverse=True):
+            for before, action in reversed(path[:-1]):
+                self.take(before, action)
+        return True
+
+    def adopt_steps(self, node: Node, levels: list[Level], places: IntArray) -> None:
+        """Adopt the best of the steps that were tried in a state; at the start all, to say what they cost."""
+        if node is self.root:
+            for place in places.tolist():
+                written = Written(levels, 0, place)
+                following = written.following()
+                for row, child in self.behind(node, written.action):
+                    if row in following:
+                        self.adopt(child, following[row])
+                self.take(node, written.action)
+        elif len(places):
+            best = places[levels[0].values[places].argmin()]
+            self.adopt(node, Written(levels, 0, int(best)))
+
+    def untried_paths(self) -> list[list[tuple[Node, int]]]:
+        """The likeliest states of the plan in which no other steps were tried, each with those that lead there."""
+        start = (-self.root.mass, 0, [(self.root, self.root.option)])
+        queue = [start]
+        paths = list[list[tuple[Node, int]]]()
+        n_queued = 1
+        while queue and len(paths) < TRIED_TOGETHER:
+            chance, _, path = heappop(queue)
+            node, option = path[-1]
+            if not node.is_tried and not self.is_closed(node):
+                paths.append(path)
+                if node is self.root:
+                    break
+            if -chance < WHOLE * self.root.mass or option < 0:
+                continue
+            for _, child in self.behind(node, option):
+                heappush(queue, (-child.mass, n_queued, [*path, (child, child.option)]))
+                n_queued += 1
+        return paths
+
+    # Plans by a rule, state by state
 
     def plan_by_rule(self, price: float, likely: float) -> float:
         """Make a plan by the rule at a price of a nat, as far as states are likely; what that one costs."""

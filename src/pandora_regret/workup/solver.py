@@ -11,6 +11,7 @@ from pandora_regret.core.inputs import FloatArray, InputError
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.graph import MOST_STATES, compile_graph, sweep
 from pandora_regret.workup.policies import FREE, Forest, Nested, exact_policy
+from pandora_regret.workup.searches import Search
 from pandora_regret.workup.states import UNUSED, Findings, State, StateSpace
 from pandora_regret.workup.tree import PlanNode
 
@@ -64,6 +65,10 @@ class Solver:
         """The action to take, or a way to stop: from -1 down."""
         raise NotImplementedError
 
+    def search(self, state: State, likelihood: FloatArray) -> Search | None:
+        """The search by definitive tests in which the plan ends there, if that is what it does."""
+        return None
+
     def value(self, state: State, likelihood: FloatArray) -> float:
         """What is expected to be paid from a state on, times the probability of being there."""
         raise NotImplementedError
@@ -83,6 +88,9 @@ class Solver:
         posterior = self.believed(likelihood)
         if state is None or state.done:
             return PlanNode("done", "done", 0.0, chance, 0.0, posterior, {})
+        search = self.search(state, likelihood)
+        if search is not None:
+            return self.grow_search(search, likelihood)
         option = self.option(state, likelihood)
         if option < 0:
             name, loss = self.ending(-1 - option, posterior)
@@ -95,6 +103,32 @@ class Solver:
         cost = self.action_costs[option]
         cost_after = sum(node.chance * node.expected_cost for node in branches.values()) / chance
         name = self.space.action_name(option)
+        return PlanNode(name, "step", cost, chance, cost + cost_after, posterior, branches)
+
+    def grow_search(self, search: Search, likelihood: FloatArray) -> PlanNode:
+        """The tree of a search: every step goes on to the next one, unless it confirms a class."""
+        chance = float(self.p @ likelihood) / self.mass
+        posterior = self.believed(likelihood)
+        if not search.steps:
+            name, loss = self.ending(search.stop, posterior)
+            return PlanNode(name, "stop", loss, chance, loss, posterior, {})
+        step = search.steps[0]
+        rest = search._replace(steps=search.steps[1:])
+        branches = dict[str, PlanNode]()
+        for row in range(self.space.first[step], self.space.first[step + 1]):
+            likelihood_after = likelihood * self.space.rows[row]
+            if not (self.p * likelihood_after).any():
+                continue
+            if self.space.confirms[row]:
+                chance_after = float(self.p @ likelihood_after) / self.mass
+                believed = self.believed(likelihood_after)
+                node = PlanNode("done", "done", 0.0, chance_after, 0.0, believed, {})
+            else:
+                node = self.grow_search(rest, likelihood_after)
+            branches[self.space.outcome_name(row)] = node
+        cost = self.action_costs[step]
+        cost_after = sum(node.chance * node.expected_cost for node in branches.values()) / chance
+        name = self.space.action_name(step)
         return PlanNode(name, "step", cost, chance, cost + cost_after, posterior, branches)
 
     def alternatives(self, best: float) -> Iterator[Alternative]:

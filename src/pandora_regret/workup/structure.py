@@ -1,6 +1,6 @@
 """Which exact method a work-up allows: told from its structure, whoever wrote it in whatever form."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, permutations
 from typing import Literal, TypeAlias
@@ -91,21 +91,35 @@ def forest_parents(workup: WorkupData) -> list[list[int]] | None:
     if not has_definitive_tests_only(workup):
         return None
     before = [set(dict(pairs)) for pairs in workup.before]
-    last = list[set[int]]()  # of the steps before each, those that no other of them needs
+    if len(shared_steps(before)) > MOST_SHARED:
+        return None
+    return list(chained_parents(before))
+
+
+def ends_before(before: list[set[int]]) -> list[set[int]]:
+    """For each step those that it needs, without those that another of them needs, too."""
+    ends = list[set[int]]()
     for needed in before:
         needed_by_others = set[int]().union(*(before[step] for step in needed))
-        last.append(needed - needed_by_others)
-    shared = set[int]()  # what stands before a step that needs several
-    for needed, ends in zip(before, last, strict=True):
+        ends.append(needed - needed_by_others)
+    return ends
+
+
+def shared_steps(before: list[set[int]]) -> set[int]:
+    """All that stands before a step that needs several others which do not need each other."""
+    shared = set[int]()
+    for needed, ends in zip(before, ends_before(before), strict=True):
         if len(ends) > 1:
             shared |= needed
-    if len(shared) > MOST_SHARED:
-        return None
-    forests = list[list[int]]()
-    for order in permutations(shared):
+    return shared
+
+
+def chained_parents(before: list[set[int]]) -> Iterator[list[int]]:
+    """For each order of the shared steps, in which they are a chain: what comes before each step, or -1."""
+    ends = ends_before(before)
+    for order in permutations(shared_steps(before)):
         if respects(order, before):
-            forests.append(parents_in_order(order, last))
-    return forests
+            yield parents_in_order(order, ends)
 
 
 def has_definitive_tests_only(workup: WorkupData) -> bool:
