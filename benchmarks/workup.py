@@ -2,9 +2,9 @@
 
 Run with ``python benchmarks/workup.py`` on a quiet machine. ``python benchmarks/workup.py --plans [FOLDER]
 [pathfinder.bif.gz]`` compares the plan of one second with simple rules, each evaluated without a limit of time: on
-an incident, on 20 random mixed work-ups and, of FOLDER, on DDXPlus (ddxplus_rates.csv: rates of findings by disease,
-a column of cases, then one per finding) and thyroid (thyroid_train.csv, thyroid_costs.csv); pathfinder comes with
-the package pgmpy. ``--seconds`` gives the plan another time.
+an incident, on 20 random mixed work-ups and, of FOLDER, on DDXPlus (ddxplus_rates.csv: rates of findings by
+disease, a column of cases, then one per finding) and thyroid (thyroid_train.csv, thyroid_costs.csv); pathfinder
+comes with the package pgmpy. ``--seconds`` gives the plan another time.
 """
 
 from __future__ import annotations
@@ -214,8 +214,8 @@ def rule_costs(workup: pr.Workup, p: np.ndarray) -> dict[str, tuple[float, float
     """What each rule costs, and the seconds that it takes to say so, without a limit of time.
 
     information: the most nats per cost. price: the best of four prices of a nat. value: the most that one step
-    saves per cost, as long as it pays. always: all diagnostics that pay on average, made in every case. base: the step,
-    or the first of two, after which the cheapest ending costs least. All end by stopping or by the best search.
+    saves per cost, as long as it pays. always: all diagnostics that pay on average, made in every case. base: the
+    step, or the first of two, after which the cheapest ending costs least. All end by stopping or a search.
     """
     planner = Planner(workup, p, {}, np.inf, limit=1)
     rollouts = planner.rollouts
