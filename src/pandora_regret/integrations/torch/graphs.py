@@ -10,7 +10,7 @@ So all cases of alpha are in the graph, and `torch.where` chooses among them.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -26,6 +26,22 @@ def precision_of(logits: Tensor) -> torch.dtype:
     return torch.float64 if logits.dtype == torch.float64 else torch.float32
 
 
+class Context(Protocol):
+    """What autograd hands to a forward, and then to its backward."""
+
+    saved_tensors: tuple[Any, ...]  # tensors, and None where there was none
+    needs_input_grad: tuple[bool, ...]
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keep tensors for the backward."""
+
+
+class RowsContext(Context, Protocol):
+    """What the backward of `LossOfRows` knows."""
+
+    ignore_index: int
+
+
 class LossOfRows(torch.autograd.Function):
     """Losses (N,) of logits (N, K), targets (N,), costs (K,) or None, alpha () and the class to ignore.
 
@@ -34,7 +50,12 @@ class LossOfRows(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, logits: Tensor, target: Tensor, costs: Tensor | None, alpha: Tensor, ignore_index: int
+        ctx: RowsContext,
+        logits: Tensor,
+        target: Tensor,
+        costs: Tensor | None,
+        alpha: Tensor,
+        ignore_index: int,
     ) -> Tensor:
         rivals = rival_columns(logits, target)
         gaps = log_odds(logits, target, costs)
@@ -44,17 +65,17 @@ class LossOfRows(torch.autograd.Function):
             losses = losses * costs
             slopes = slopes * costs
         share = 1 / (3 * (logits.shape[1] - 1))
-        of_rows = torch.where(rivals, losses, 0.0).sum(dim=1) * share
+        row_losses = torch.where(rivals, losses, 0.0).sum(dim=1) * share
         pulls = torch.where(rivals, slopes, 0.0).sum(dim=1) * share
         ignored = target == ignore_index
         is_class = (target >= 0) & (target < logits.shape[1])
-        of_rows = torch.where(is_class, of_rows, torch.nan)  # as on a device: raising would mean waiting
+        row_losses = torch.where(is_class, row_losses, torch.nan)  # as on a device: raising would mean waiting
         ctx.save_for_backward(logits, target, costs, alpha, pulls)
         ctx.ignore_index = ignore_index
-        return torch.where(ignored, 0.0, of_rows)
+        return torch.where(ignored, 0.0, row_losses)
 
     @staticmethod
-    def backward(ctx: Any, *factors: Tensor) -> Any:
+    def backward(ctx: RowsContext, *factors: Tensor) -> tuple[Tensor | None, ...]:
         logits, target, costs, alpha, pulls = ctx.saved_tensors
         n_classes = logits.shape[1]
         slopes = slope_of_pairs(log_odds(logits, target, costs), alpha)
@@ -62,8 +83,8 @@ class LossOfRows(torch.autograd.Function):
             slopes = slopes * costs
         rivals = rival_columns(logits, target)
         truth_is_possible = logit_of_truth(logits, target) > LEAST_LOGIT
-        of_truth = torch.where(truth_is_possible, -pulls.unsqueeze(1), 0.0)
-        gradient = torch.where(rivals, slopes / (3 * (n_classes - 1)), of_truth)
+        truth_slope = torch.where(truth_is_possible, -pulls.unsqueeze(1), 0.0)
+        gradient = torch.where(rivals, slopes / (3 * (n_classes - 1)), truth_slope)
         gradient = torch.where(logits == -torch.inf, 0.0, gradient)
         counted = (target != ctx.ignore_index) & (target >= 0) & (target < n_classes)
         weights = torch.where(counted, factors[0], 0.0).unsqueeze(1)
@@ -104,8 +125,8 @@ def tie_width(logits: Tensor, target: Tensor) -> Tensor:
     """How far from 0 a gap may be and count as a tie at alpha = inf, (N, K): it grows with the logits' size."""
     values = possible(logits)
     sizes = torch.where(values > LEAST_LOGIT, values.abs(), 0.0)
-    ours = logit_of_truth(logits, target)
-    size_of_truth = torch.where(ours > LEAST_LOGIT, ours.abs(), 0.0)
+    truth_logit = logit_of_truth(logits, target)
+    size_of_truth = torch.where(truth_logit > LEAST_LOGIT, truth_logit.abs(), 0.0)
     return tie_of(logits.dtype, torch) * (1 + sizes + size_of_truth)
 
 

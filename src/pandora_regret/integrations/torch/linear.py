@@ -8,25 +8,27 @@ a tile of Z is overwritten by its gradient in between. Cross-entropy in tiles ne
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor
 
 from pandora_regret.core.inputs import InputError, check_shape, read_alpha
 from pandora_regret.core.kernels.portable import limit_of
-from pandora_regret.integrations.torch.graphs import LEAST_LOGIT, precision_of
+from pandora_regret.integrations.torch.graphs import LEAST_LOGIT, Context, precision_of
 from pandora_regret.integrations.torch.loss import (
+    apply,
     kernels_for,
     pair_loss,
     refuse_second_derivative,
-    scaled,
+    scale_gradient,
 )
 from pandora_regret.integrations.torch.tensors import (
     Reduction,
-    beside,
+    TensorLike,
     blocks_of,
     check_classes,
+    costs_on,
     read_class_costs,
     read_reduction,
     refuse_gradient,
@@ -53,14 +55,17 @@ class LinearPandoraLoss(torch.nn.Module):
     """
 
     def __init__(
-        self, alpha: float = 1.0, costs: Any = None, reduction: Reduction = "mean", ignore_index: int = -100
+        self,
+        alpha: float = 1.0,
+        costs: TensorLike | None = None,
+        reduction: Reduction = "mean",
+        ignore_index: int = -100,
     ) -> None:
         super().__init__()
-        costs = read_class_costs(costs)
-        reduction = read_reduction(reduction)
-        self.options: dict[str, Any] = {
-            "alpha": alpha, "costs": costs, "reduction": reduction, "ignore_index": ignore_index
-        }  # fmt: skip
+        self.alpha = alpha
+        self.costs = read_class_costs(costs)
+        self.reduction = read_reduction(reduction)
+        self.ignore_index = ignore_index
 
     def forward(
         self,
@@ -71,12 +76,25 @@ class LinearPandoraLoss(torch.nn.Module):
         sample_weight: Tensor | None = None,
     ) -> Tensor:
         """The loss of a batch."""
-        layer = features, weight, target, bias
-        return linear_pandora_loss(*layer, sample_weight=sample_weight, **self.options)  # type: ignore[no-any-return]
+        loss: Tensor = linear_pandora_loss(
+            features,
+            weight,
+            target,
+            bias,
+            alpha=self.alpha,
+            costs=self.costs,
+            sample_weight=sample_weight,
+            reduction=self.reduction,
+            ignore_index=self.ignore_index,
+        )
+        return loss
 
     def extra_repr(self) -> str:
         """The arguments, for `print`."""
-        return ", ".join(f"{name}={value!r}" for name, value in self.options.items())
+        return (
+            f"alpha={self.alpha!r}, costs={self.costs!r}, reduction={self.reduction!r}, "
+            f"ignore_index={self.ignore_index!r}"
+        )
 
 
 @torch.compiler.disable  # type: ignore[untyped-decorator]
@@ -87,7 +105,7 @@ def linear_pandora_loss(
     bias: Tensor | None = None,
     *,
     alpha: float = 1.0,
-    costs: Any = None,
+    costs: TensorLike | None = None,
     sample_weight: Tensor | None = None,
     reduction: Reduction = "mean",
     ignore_index: int = -100,
@@ -155,95 +173,135 @@ def linear_pandora_loss(
         scales = scales * sample_weight.reshape(-1)
     scales = scales / scales.sum() if read_reduction(reduction) == "mean" else scales
     scales = scales.to(precision_of(features))
-    table = beside(read_class_costs(costs), len(weight), features.device, scales.dtype)
-    layer = features.reshape(-1, features.shape[-1]), weight, bias
-    how = alpha_or_limit, reduction == "none", torch.is_grad_enabled()
-    losses: Tensor = _OfLayer.apply(*layer, truth, scales, table, *how)  # type: ignore[no-untyped-call]
+    losses = apply(
+        _LossOfLayer,
+        features.reshape(-1, features.shape[-1]),
+        weight,
+        bias,
+        truth,
+        scales,
+        costs_on(read_class_costs(costs), len(weight), features.device, scales.dtype),
+        alpha_or_limit,
+        reduction == "none",
+        torch.is_grad_enabled(),
+    )
     return losses.view(target.shape) if reduction == "none" else losses
 
 
-class _OfLayer(torch.autograd.Function):
+class Layer(NamedTuple):
+    """What makes the logits; or the gradients in it, None where one is not wanted."""
+
+    features: Tensor | None  # (N, D)
+    weight: Tensor | None  # (K, D)
+    bias: Tensor | None  # (K,)
+
+
+class LayerContext(Context, Protocol):
+    """What the backward of `_LossOfLayer` knows."""
+
+    alpha: float
+    gradients: Layer | None  # made ahead; None once they were handed on
+
+
+class _LossOfLayer(torch.autograd.Function):
     """The sum of rows' losses times their scales, or each of them; gradients are made ahead where they can be."""
 
     @staticmethod
-    def forward(ctx: Any, *inputs: Any) -> Tensor:
-        truth, scales, costs, ctx.alpha, each_row, early = inputs[3:]
+    def forward(
+        ctx: LayerContext,
+        features: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        truth: Tensor,
+        scales: Tensor,
+        costs: Tensor | None,
+        alpha: float,
+        each_row: bool,
+        with_gradients: bool,
+    ) -> Tensor:
         # each row's factor is not known yet, nor is a GradScaler's, without which float16 underflows
-        early &= not each_row and inputs[0].dtype != torch.float16
-        wanted = ctx.needs_input_grad[:3] if early else [False] * 3
-        losses, grads = _one_pass(inputs[:3], truth, scales, costs, ctx.alpha, wanted)
-        ctx.grads = grads if early else None
-        ctx.save_for_backward(*inputs[:6])
+        ahead = with_gradients and not each_row and features.dtype != torch.float16
+        wanted = ctx.needs_input_grad[:3] if ahead else (False, False, False)
+        losses, gradients = _one_pass(features, weight, bias, truth, scales, costs, alpha, wanted)
+        ctx.alpha = alpha
+        ctx.gradients = gradients if ahead else None
+        ctx.save_for_backward(features, weight, bias, truth, scales, costs)
         return losses if each_row else losses.sum()
 
     @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+    def backward(ctx: LayerContext, *factors: Tensor) -> tuple[Tensor | None, ...]:
         if torch.is_grad_enabled():  # the gradient may be differentiated in turn
             refuse_second_derivative()
-        [factor] = grad_outputs
-        *layer, truth, scales, costs = ctx.saved_tensors
-        grads = ctx.grads
-        ctx.grads = None
-        if grads is None:  # or in a second backward
-            grads = _one_pass(layer, truth, scales * factor, costs, ctx.alpha, ctx.needs_input_grad[:3])[1]
+        [factor] = factors
+        features, weight, bias, truth, scales, costs = ctx.saved_tensors
+        gradients = ctx.gradients
+        ctx.gradients = None
+        if gradients is None:  # or in a second backward
+            wanted = ctx.needs_input_grad[:3]
+            _, gradients = _one_pass(features, weight, bias, truth, scales * factor, costs, ctx.alpha, wanted)
         else:
-            grads = [None if grad is None else scaled(grad, factor) for grad in grads]
-        return *grads, *[None] * 6
+            gradients = Layer(*(None if part is None else scale_gradient(part, factor) for part in gradients))
+        return *gradients, None, None, None, None, None, None
 
 
 def _one_pass(
-    layer: Sequence[Any],
+    features: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
     truth: Tensor,
     scales: Tensor,
     costs: Tensor | None,
     alpha: float,
     wanted: Sequence[bool],
-) -> tuple[Tensor, list[Tensor | None]]:
-    """Losses of rows times their scales, (N,), and the gradients of their sum in features, weight and bias."""
-    features, weight, bias = layer
+) -> tuple[Tensor, Layer]:
+    """Losses of rows times their scales, (N,), and those gradients of their sum that are wanted."""
     scales = scales / (3 * (len(weight) - 1))
-    ours = torch.empty_like(scales)
-    for some in blocks_of(features):
-        ours[some] = (features[some].to(scales.dtype) * weight[truth[some]]).sum(dim=1)
-    ours = (ours if bias is None else ours + bias[truth]).clamp(min=LEAST_LOGIT)
-    slopes = scales.where(ours > LEAST_LOGIT, 0.0)  # an impossible truth has no gradient
+    truth_logits = torch.empty_like(scales)
+    for rows in blocks_of(features):
+        truth_logits[rows] = (features[rows].to(scales.dtype) * weight[truth[rows]]).sum(dim=1)
+    if bias is not None:
+        truth_logits = truth_logits + bias[truth]
+    truth_logits = truth_logits.clamp(min=LEAST_LOGIT)
+    slopes = scales.where(truth_logits > LEAST_LOGIT, 0.0)  # an impossible truth has no gradient
     losses = torch.zeros_like(scales)
     pulls = torch.zeros_like(scales)
-    grads = [torch.empty_like(one) if want else None for one, want in zip(layer, wanted, strict=True)]
-    of_features, of_weight, of_bias = grads
+    gradients = Layer(
+        features=torch.empty_like(features) if wanted[0] else None,
+        weight=torch.empty_like(weight) if wanted[1] else None,
+        bias=torch.empty_like(bias) if wanted[2] and bias is not None else None,
+    )
     width = max(128, TILE_BYTES // (max(1, len(features)) * features.element_size()) // 128 * 128)
     for start in range(0, len(weight), width):
         columns = slice(start, start + width)
         part = weight[columns]
         logits = torch.nn.functional.linear(features, part, None if bias is None else bias[columns])
         prices = None if costs is None else (costs[columns], costs[truth])
-        _add_tile(logits, ours, truth - start, prices, alpha, slopes, losses, pulls)
-        if of_features is not None:
-            of_features.addmm_(logits, part, beta=float(start > 0))  # at 0 what is there does not count
-        if of_weight is not None:
-            torch.mm(logits.T, features, out=of_weight[columns])
-        if of_bias is not None:
-            of_bias[columns] = logits.sum(dim=0)
+        _add_tile(logits, truth_logits, truth - start, prices, alpha, slopes, losses, pulls)
+        if gradients.features is not None:
+            gradients.features.addmm_(logits, part, beta=float(start > 0))  # at 0 what is there does not count
+        if gradients.weight is not None:
+            torch.mm(logits.T, features, out=gradients.weight[columns])
+        if gradients.bias is not None:
+            gradients.bias[columns] = logits.sum(dim=0)
         del logits  # before the next tile is made
-    _add_truths(grads, features, weight, truth, (-pulls * slopes).to(features.dtype))
-    return torch.where(scales == 0, 0.0, losses * scales), grads
+    _add_truths(gradients, features, weight, truth, (-pulls * slopes).to(features.dtype))
+    return torch.where(scales == 0, 0.0, losses * scales), gradients
 
 
-def _add_truths(grads: Any, features: Tensor, weight: Tensor, truth: Tensor, pull: Tensor) -> None:
+def _add_truths(gradients: Layer, features: Tensor, weight: Tensor, truth: Tensor, pull: Tensor) -> None:
     """Add what the true classes' logits, of gradients `pull`, (N,), contribute."""
-    of_features, of_weight, of_bias = grads
-    if of_features is not None:
-        of_features.addcmul_(pull[:, None], weight[truth])
-    if of_weight is not None:
-        of_weight.index_put_((truth,), pull[:, None] * features, accumulate=True)
-    if of_bias is not None:
-        of_bias.index_put_((truth,), pull, accumulate=True)
+    if gradients.features is not None:
+        gradients.features.addcmul_(pull[:, None], weight[truth])
+    if gradients.weight is not None:
+        gradients.weight.index_put_((truth,), pull[:, None] * features, accumulate=True)
+    if gradients.bias is not None:
+        gradients.bias.index_put_((truth,), pull, accumulate=True)
 
 
 def _add_tile(
     logits: Tensor,
-    ours: Tensor,
-    own: Tensor,
+    truth_logits: Tensor,
+    truth_columns: Tensor,
     prices: tuple[Tensor, Tensor] | None,
     alpha: float,
     slopes: Tensor,
@@ -252,21 +310,22 @@ def _add_tile(
 ) -> None:
     """Add the losses and slopes of one tile's pairs, and overwrite its logits by their gradient.
 
-    The truth stands in column `own`, if in this tile at all. Prices are those of the columns and of the truths.
+    The truth of each row stands in column `truth_columns`, if in this tile at all. Prices are those of the tile's
+    columns and of the truths.
     """
     kernels = kernels_for(logits) if len(logits) else None
     if kernels is not None:
-        kernels.add_tile(logits, ours, own, prices, alpha, slopes, losses, pulls)
+        kernels.add_tile(logits, truth_logits, truth_columns, prices, alpha, slopes, losses, pulls)
         return
     columns = torch.arange(logits.shape[1], device=logits.device)
-    odds = ours[:, None] - logits.to(ours.dtype).clamp_(min=LEAST_LOGIT)
+    odds = truth_logits[:, None] - logits.to(truth_logits.dtype).clamp_(min=LEAST_LOGIT)
     if prices is not None:
         odds += (prices[0] / prices[1][:, None]).log_()
     pairs, slope = pair_loss(odds, alpha)
     for terms in (pairs, slope):
         if prices is not None:
             terms *= prices[0]
-        terms.masked_fill_(columns == own[:, None], 0.0)
+        terms.masked_fill_(columns == truth_columns[:, None], 0.0)
     losses += pairs.sum(dim=1)
     pulls += slope.sum(dim=1)
     logits.copy_(slope.mul_(slopes[:, None]))

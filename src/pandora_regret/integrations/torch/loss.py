@@ -8,27 +8,34 @@ forward reads the logits, the backward reads them again and writes the gradient.
 `torch.func.grad`, which wants autograd functions: these are there for it, and call the operators.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from importlib.util import find_spec
 from types import ModuleType
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, TypeAlias
 
 import torch
 from torch import Tensor
 
 from pandora_regret.core.inputs import InputError, read_alpha
 from pandora_regret.core.kernels.portable import finite_size, limit_of, settle_ties, tie_of
-from pandora_regret.integrations.torch.graphs import LossOfRows, costs_in_graph, precision_of
+from pandora_regret.integrations.torch.graphs import Context, LossOfRows, costs_in_graph, precision_of
 from pandora_regret.integrations.torch.tensors import (
     Reduction,
-    beside,
+    TensorLike,
     blocks_of,
     check_classes,
+    costs_on,
     read_class_costs,
     read_reduction,
     read_rows,
     read_smoothing,
     refuse_gradient,
 )
+
+if TYPE_CHECKING:
+    from pandora_regret.core.kernels.gpu import LogitRows
 
 LossAndGradient: TypeAlias = tuple[Tensor, Tensor | None]  # (n,), and (n, K) if it is wanted
 
@@ -46,11 +53,19 @@ class Rule(NamedTuple):
     ignore_index: int
 
 
+class FusedContext(Context, Protocol):
+    """What the backward of `FusedPandoraLoss` knows."""
+
+    grad: Tensor | None  # made ahead; None once it was handed on
+    rule: Rule
+    reduction: Reduction
+
+
 class FusedPandoraLoss(torch.autograd.Function):
     """The loss as autograd sees it: logits (N, K) -> loss, with the gradient made ahead by the forward pass."""
 
     @staticmethod
-    def forward(ctx: Any, logits: Tensor, target: Tensor, rule: Rule, reduction: Reduction) -> Tensor:
+    def forward(ctx: FusedContext, logits: Tensor, target: Tensor, rule: Rule, reduction: Reduction) -> Tensor:
         # float16 waits for the backward: before a GradScaler's factor is known, gradients this small underflow.
         early = logits.dtype != torch.float16
         loss, ctx.grad = reduced_loss(logits, target, rule, reduction, want_grad=early)
@@ -60,8 +75,8 @@ class FusedPandoraLoss(torch.autograd.Function):
         return loss
 
     @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        (factor,) = grad_outputs
+    def backward(ctx: FusedContext, *factors: Tensor) -> tuple[Tensor | None, ...]:
+        [factor] = factors
         logits, target, _ = ctx.saved_tensors
         rule = ctx.rule
         grad = ctx.grad
@@ -70,17 +85,37 @@ class FusedPandoraLoss(torch.autograd.Function):
             refuse_second_derivative()
         if grad is None:  # or in a second backward
             weights = factor / count_rows(target, rule.ignore_index) if ctx.reduction == "mean" else factor
-            numbers = rule._replace(alpha=torch.tensor(rule.alpha, dtype=torch.float64))
-            grad = RowGradients.apply(weights.expand(len(logits)), logits, target, *numbers)
+            alpha = torch.tensor(rule.alpha, dtype=torch.float64)
+            grad = apply(
+                RowGradients,
+                weights.expand(len(logits)),
+                logits,
+                target,
+                rule.costs,
+                alpha,
+                rule.label_smoothing,
+                rule.ignore_index,
+            )
+        elif factor.ndim:
+            grad = grad.mul_(factor[:, None])
         else:
-            grad = grad.mul_(factor[:, None]) if factor.ndim else scaled(grad, factor)
+            grad = scale_gradient(grad, factor)
         return grad, None, None, None
 
 
-def scaled(grad: Tensor, factor: Tensor) -> Any:
+def apply(function: type[torch.autograd.Function], *arguments: object) -> Tensor:
+    """What an autograd function makes of its arguments."""
+    result: Tensor = function.apply(*arguments)  # type: ignore[no-untyped-call]
+    return result
+
+
+def scale_gradient(grad: Tensor, factor: Tensor) -> Tensor:
     """A gradient of our own, multiplied by a 0-d tensor in place."""
     kernels = kernels_for(grad)
-    return grad.mul_(factor) if kernels is None else kernels.scale_(grad, factor)
+    if kernels is None:
+        return grad.mul_(factor)
+    product: Tensor = kernels.scale_(grad, factor)
+    return product
 
 
 def count_rows(target: Tensor, ignore_index: int) -> Tensor | int:
@@ -92,9 +127,12 @@ def reduced_loss(
     logits: Tensor, target: Tensor, rule: Rule, reduction: Reduction, *, want_grad: bool
 ) -> LossAndGradient:
     """The loss of a batch, () or (N,), and the gradient (N, K) of its sum, if it is wanted."""
-    kernels, rows = _for_kernels(logits, target, rule)
+    kernels = _kernels_for_rows(logits, target, rule)
     if kernels is not None:
-        return kernels.reduced_loss(rows, reduction, want_grad=want_grad)  # type: ignore[no-any-return]
+        made: LossAndGradient = kernels.reduced_loss(
+            _rows_for_kernels(logits, target, rule), reduction, want_grad=want_grad
+        )
+        return made
     weight = torch.ones((), dtype=precision_of(logits), device=logits.device)
     if reduction == "mean":
         weight = weight / count_rows(target, rule.ignore_index)  # inf if all are ignored: their mean is NaN
@@ -102,13 +140,19 @@ def reduced_loss(
     return losses if reduction == "none" else losses.sum() * weight, grad
 
 
-def _for_kernels(logits: Tensor, target: Tensor, rule: Rule) -> tuple[ModuleType | None, Any]:
-    """The Triton kernels, if there are rows of one truth each, and what they read."""
-    kernels = kernels_for(logits) if target.ndim == 1 and len(target) and not rule.label_smoothing else None
-    if kernels is None:
-        return None, None
-    costs = beside(rule.costs, logits.shape[1], logits.device, torch.float32)
-    return kernels, kernels.LogitRows(logits, target, rule.alpha, costs, rule.ignore_index)
+def _kernels_for_rows(logits: Tensor, target: Tensor, rule: Rule) -> ModuleType | None:
+    """The Triton kernels, where the device runs them and there are rows, of one truth each."""
+    if target.ndim != 1 or len(target) == 0 or rule.label_smoothing:
+        return None
+    return kernels_for(logits)
+
+
+def _rows_for_kernels(logits: Tensor, target: Tensor, rule: Rule) -> LogitRows:
+    """What the Triton kernels read."""
+    from pandora_regret.core.kernels.gpu import LogitRows
+
+    costs = costs_on(rule.costs, logits.shape[1], logits.device, torch.float32)
+    return LogitRows(logits, target, rule.alpha, costs, rule.ignore_index)
 
 
 def kernels_for(tensor: Tensor) -> ModuleType | None:
@@ -127,7 +171,7 @@ def _by_torch(logits: Tensor, target: Tensor, rule: Rule, weights: Tensor | None
     hard = target.ndim == 1
     if logits.is_cpu and hard:
         check_classes(target, k, rule.ignore_index)
-    costs = beside(rule.costs, k, logits.device, dtype)
+    costs = costs_on(rule.costs, k, logits.device, dtype)
     share = 1 / (3 * (k - 1))
     losses = torch.empty(n, dtype=dtype, device=logits.device)
     grad = None if weights is None else torch.empty(logits.shape, dtype=logits.dtype, device=logits.device)
@@ -155,8 +199,9 @@ def _block(logits: Tensor, target: Tensor, rule: Rule, costs: Tensor | None) -> 
         return loss_of_one_truth(logits, truth, rule.alpha, costs)
     certain = torch.zeros_like(logits).scatter_(1, truth[:, None], 1.0) if hard else target.to(logits.dtype)
     shares = certain.lerp(torch.full_like(logits[:1], 1 / k), rule.label_smoothing)
-    every = logits[:, None].expand(n, k, k).reshape(n * k, k), torch.arange(k, device=logits.device).repeat(n)
-    losses, slopes = loss_of_one_truth(*every, rule.alpha, costs)
+    copies = logits[:, None].expand(n, k, k).reshape(n * k, k)  # each row once for each class as its truth
+    truths = torch.arange(k, device=logits.device).repeat(n)
+    losses, slopes = loss_of_one_truth(copies, truths, rule.alpha, costs)
     weighted = torch.where(shares == 0, 0.0, shares * losses.view(n, k))  # an infinite loss of no weight counts 0
     return weighted.sum(dim=1), slopes.view(n, k, k).mul_(shares[:, :, None]).sum(dim=1)
 
@@ -167,10 +212,10 @@ def loss_of_one_truth(logits: Tensor, truth: Tensor, alpha: float, costs: Tensor
     An impossible class, of logit -inf, has gradient 0.
     """
     truth = truth[:, None]
-    ours = logits.gather(1, truth)
-    odds = ours - logits
-    spared = logits.is_cpu and not (ours == -torch.inf).any()  # elsewhere asking would mean waiting
-    impossible = None if spared else logits == -torch.inf
+    truth_logits = logits.gather(1, truth)
+    odds = truth_logits - logits
+    all_possible = logits.is_cpu and not (truth_logits == -torch.inf).any()  # elsewhere asking would mean waiting
+    impossible = None if all_possible else logits == -torch.inf
     if impossible is not None:
         odds.masked_fill_(impossible & impossible.gather(1, truth), 0.0)
     if costs is not None:
@@ -192,27 +237,36 @@ def pair_loss(odds: Tensor, alpha: float) -> tuple[Tensor, Tensor]:
     if alpha == torch.inf:
         return 1 - odds.sign(), torch.zeros_like(odds)
     behind = odds.clamp(max=0.0)
-    left = odds.clamp_(min=0.0).mul_(-(alpha + 1)).exp_()
+    ahead = odds.clamp_(min=0.0).mul_(-(alpha + 1)).exp_()  # r^-(alpha + 1), 1 for r <= 1
     if alpha == 0:
-        return left - behind, left
-    kept = behind.mul_(alpha).exp()
-    risen = 1 - kept if alpha > SMALL_ALPHA else behind.expm1_().neg_()
-    return risen.mul_(1 + 1 / alpha).add_(left), kept.mul_(left).mul_(alpha + 1)
+        return ahead - behind, ahead
+    power = behind.mul_(alpha).exp()  # r^alpha, 1 for r > 1
+    one_less_power = 1 - power if alpha > SMALL_ALPHA else behind.expm1_().neg_()
+    return one_less_power.mul_(1 + 1 / alpha).add_(ahead), power.mul_(ahead).mul_(alpha + 1)
 
 
 RULE = "Tensor? costs, Tensor alpha, float label_smoothing, int ignore_index"
 
 
-def _rule_of(costs: Tensor | None, alpha: Tensor, *others: Any) -> Rule:
-    return Rule(costs, limit_of(alpha.item()), *others)
+def _rule_of(costs: Tensor | None, alpha: Tensor, label_smoothing: float, ignore_index: int) -> Rule:
+    """A rule of the arguments of an operator, whose alpha is a tensor."""
+    return Rule(costs, limit_of(alpha.item()), label_smoothing, ignore_index)
 
 
 @torch.library.custom_op(
     "pandora_regret::row_losses", mutates_args=(), schema=f"(Tensor logits, Tensor target, {RULE}) -> Tensor"
 )
-def row_losses(logits: Tensor, target: Tensor, *rule: Any) -> Tensor:
+def row_losses(
+    logits: Tensor,
+    target: Tensor,
+    costs: Tensor | None,
+    alpha: Tensor,
+    label_smoothing: float,
+    ignore_index: int,
+) -> Tensor:
     """The loss of every row, (N,). Alpha is a tensor on the CPU, whose value is no part of a compiled graph."""
-    return reduced_loss(logits, target, _rule_of(*rule), "none", want_grad=False)[0]
+    rule = _rule_of(costs, alpha, label_smoothing, ignore_index)
+    return reduced_loss(logits, target, rule, "none", want_grad=False)[0]
 
 
 @torch.library.custom_op(
@@ -220,26 +274,67 @@ def row_losses(logits: Tensor, target: Tensor, *rule: Any) -> Tensor:
     mutates_args=(),
     schema=f"(Tensor weights, Tensor logits, Tensor target, {RULE}) -> Tensor",
 )
-def row_gradients(weights: Tensor, logits: Tensor, target: Tensor, *rule: Any) -> Tensor:
+def row_gradients(
+    weights: Tensor,
+    logits: Tensor,
+    target: Tensor,
+    costs: Tensor | None,
+    alpha: Tensor,
+    label_smoothing: float,
+    ignore_index: int,
+) -> Tensor:
     """The gradient of every row's loss times the row's weight, (N, K)."""
-    how = _rule_of(*rule)
-    kernels, rows = _for_kernels(logits, target, how)
+    rule = _rule_of(costs, alpha, label_smoothing, ignore_index)
+    kernels = _kernels_for_rows(logits, target, rule)
     if kernels is not None:
-        return kernels.row_gradients(rows, weights)  # type: ignore[no-any-return]
-    return _by_torch(logits, target, how, weights)[1]  # type: ignore[return-value]
+        from_kernels: Tensor = kernels.row_gradients(_rows_for_kernels(logits, target, rule), weights)
+        return from_kernels
+    gradients = _by_torch(logits, target, rule, weights)[1]
+    assert gradients is not None
+    return gradients
 
 
 @row_losses.register_fake
-def _(logits: Tensor, *_rest: Any) -> Tensor:
+def _shape_of_losses(logits: Tensor, *_rule: object) -> Tensor:
     return logits.new_empty(logits.shape[0], dtype=precision_of(logits))
 
 
 @row_gradients.register_fake
-def _(_weights: Tensor, logits: Tensor, *_rest: Any) -> Tensor:
+def _shape_of_gradients(_weights: Tensor, logits: Tensor, *_rule: object) -> Tensor:
     return logits.new_empty(logits.shape)
 
 
-def refuse_second_derivative(*_args: Any) -> Any:
+class OperatorContext(Context, Protocol):
+    """What the backward of an operator knows."""
+
+    label_smoothing: float
+    ignore_index: int
+
+
+class Backward(Protocol):
+    """The backward of an operator: from the gradient of its result to those of its arguments."""
+
+    def __call__(self, ctx: OperatorContext, factors: Tensor, /) -> tuple[Tensor | None, ...]:
+        """One gradient for each argument, None for those that have none."""
+
+
+class Operator(Protocol):
+    """An operator of PyTorch, as `torch.library.custom_op` makes it."""
+
+    def __call__(self, *arguments: object) -> Tensor:
+        """The result."""
+
+    def register_autograd(self, backward: Backward, /, *, setup_context: Callable[..., None]) -> None:
+        """Say how it is differentiated."""
+
+
+class VmapInfo(Protocol):
+    """What vmap says of a batch."""
+
+    batch_size: int
+
+
+def refuse_second_derivative(*_arguments: object) -> NoReturn:
     """The backward of a gradient."""
     raise RuntimeError(
         "PandoraLoss has no second derivative: its gradient is computed by a kernel of its own, which cannot be "
@@ -247,41 +342,44 @@ def refuse_second_derivative(*_args: Any) -> Any:
     )
 
 
-def _as_function(operator: Any, n_tables: int, differentiated: Any) -> Any:
+def _as_function(operator: Operator, n_tables: int, differentiated: Backward) -> type[torch.autograd.Function]:
     """An operator of tables and a rule as a function for torch.func; vmap calls it once, with the rows of all."""
 
-    def keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    def keep(ctx: OperatorContext, inputs: tuple[Any, ...], output: Tensor) -> None:
         *tensors, ctx.label_smoothing, ctx.ignore_index = inputs
         ctx.save_for_backward(*tensors)
 
-    def batched(info: Any, in_dims: tuple[int | None, ...], *inputs: Any) -> tuple[Tensor, int]:
+    def batched(info: VmapInfo, in_dims: tuple[int | None, ...], *inputs: Any) -> tuple[Tensor, int]:
         if any(dim is not None for dim in in_dims[n_tables:]):
             raise InputError("costs and alpha must be the same for all: vmap over logits and targets only.")
-        tables = (
-            table.expand(info.batch_size, *table.shape) if dim is None else table.movedim(dim, 0)
-            for table, dim in zip(inputs[:n_tables], in_dims, strict=False)
-        )
-        result = OfRows.apply(*(table.flatten(0, 1) for table in tables), *inputs[n_tables:])  # type: ignore[no-untyped-call]
-        return result.unflatten(0, (info.batch_size, -1)), 0
+        tables = []
+        for table, dim in zip(inputs[:n_tables], in_dims, strict=False):
+            whole = table.expand(info.batch_size, *table.shape) if dim is None else table.movedim(dim, 0)
+            tables.append(whole.flatten(0, 1))
+        result = apply(OperatorFunction, *tables, *inputs[n_tables:])
+        return result.unflatten(0, (info.batch_size, -1)), 0  # type: ignore[no-untyped-call]
 
-    class OfRows(torch.autograd.Function):
+    class OperatorFunction(torch.autograd.Function):
         forward = staticmethod(lambda *inputs: operator(*inputs))
         setup_context = staticmethod(keep)
-        backward = staticmethod(differentiated)
         vmap = staticmethod(batched)
 
+        @staticmethod
+        def backward(ctx: OperatorContext, *factors: Tensor) -> tuple[Tensor | None, ...]:
+            return differentiated(ctx, *factors)
+
     operator.register_autograd(differentiated, setup_context=keep)
-    return OfRows
+    return OperatorFunction
 
 
-def _of_losses(ctx: Any, factors: Tensor) -> tuple[Any, ...]:
-    """The backward of the losses of rows."""
-    gradient = RowGradients.apply(factors, *ctx.saved_tensors, ctx.label_smoothing, ctx.ignore_index)
+def _backward_of_losses(ctx: OperatorContext, factors: Tensor) -> tuple[Tensor | None, ...]:
+    """The gradients of the losses of rows: that in the logits; the other five arguments have none."""
+    gradient = apply(RowGradients, factors, *ctx.saved_tensors, ctx.label_smoothing, ctx.ignore_index)
     return gradient, None, None, None, None, None
 
 
 RowGradients = _as_function(row_gradients, 3, refuse_second_derivative)
-RowLosses = _as_function(row_losses, 2, _of_losses)
+RowLosses = _as_function(row_losses, 2, _backward_of_losses)
 
 
 def loss_of_batch(
@@ -290,30 +388,42 @@ def loss_of_batch(
     alpha: float | Tensor,
     costs: Tensor | None,
     reduction: Reduction,
-    *others: Any,
+    label_smoothing: float,
+    ignore_index: int,
 ) -> Tensor:
     """The loss, with options that have been read: fused if alpha is a number, by operators if it is a tensor."""
     refuse_gradient(target, "target")
     values, flat, shape = read_rows(logits, target)
     if isinstance(alpha, Tensor):
-        label_smoothing, ignore_index = others
-        loss: Tensor
-        if not torch.compiler.is_compiling():
-            loss = RowLosses.apply(values, flat, costs, alpha, *others)
-        elif flat.ndim == 2 or label_smoothing or values.numel() > MANY_LOGITS:
-            loss = row_losses(values, flat, costs, alpha, *others)
-        else:
-            table = costs_in_graph(costs, values)
-            loss = LossOfRows.apply(values, flat, table, alpha, ignore_index)  # type: ignore[no-untyped-call]
-        if reduction != "none":
-            loss = loss.sum() / (count_rows(flat, others[-1]) if reduction == "mean" else 1)
+        loss = _losses_by_operators(values, flat, costs, alpha, label_smoothing, ignore_index)
+        if reduction == "mean":
+            loss = loss.sum() / count_rows(flat, ignore_index)
+        elif reduction == "sum":
+            loss = loss.sum()
     else:
-        rule = Rule(costs, limit_of(alpha), *others)
+        rule = Rule(costs, limit_of(alpha), label_smoothing, ignore_index)
         if values.requires_grad and torch.is_grad_enabled():
-            loss = FusedPandoraLoss.apply(values, flat, rule, reduction)  # type: ignore[no-untyped-call]
+            loss = apply(FusedPandoraLoss, values, flat, rule, reduction)
         else:
             loss = reduced_loss(values, flat, rule, reduction, want_grad=False)[0]
     return loss.reshape(shape) if reduction == "none" else loss
+
+
+def _losses_by_operators(
+    values: Tensor,
+    flat: Tensor,
+    costs: Tensor | None,
+    alpha: Tensor,
+    label_smoothing: float,
+    ignore_index: int,
+) -> Tensor:
+    """The losses of rows, (N,), as compilers and torch.func see them."""
+    if not torch.compiler.is_compiling():
+        return apply(RowLosses, values, flat, costs, alpha, label_smoothing, ignore_index)
+    if flat.ndim == 2 or label_smoothing or values.numel() > MANY_LOGITS:
+        losses: Tensor = row_losses(values, flat, costs, alpha, label_smoothing, ignore_index)
+        return losses
+    return apply(LossOfRows, values, flat, costs_in_graph(costs, values), alpha, ignore_index)
 
 
 class PandoraLoss(torch.nn.Module):
@@ -358,7 +468,7 @@ class PandoraLoss(torch.nn.Module):
     def __init__(
         self,
         alpha: float = 1.0,
-        costs: Any = None,
+        costs: TensorLike | None = None,
         reduction: Reduction = "mean",
         label_smoothing: float = 0.0,
         ignore_index: int = -100,
@@ -400,7 +510,7 @@ def pandora_loss(
     target: Tensor,
     *,
     alpha: float = 1.0,
-    costs: Any = None,
+    costs: TensorLike | None = None,
     reduction: Reduction = "mean",
     label_smoothing: float = 0.0,
     ignore_index: int = -100,
@@ -435,8 +545,9 @@ def pandora_loss(
     tensor(0.3333)
     """
     value = read_alpha(alpha) if _is_eager(logits) else _as_tensor(alpha)
-    options = (read_reduction(reduction), read_smoothing(label_smoothing), ignore_index)
-    return loss_of_batch(logits, target, value, read_class_costs(costs), *options)
+    reduction = read_reduction(reduction)
+    label_smoothing = read_smoothing(label_smoothing)
+    return loss_of_batch(logits, target, value, read_class_costs(costs), reduction, label_smoothing, ignore_index)
 
 
 def _as_tensor(alpha: float) -> Tensor:

@@ -1,6 +1,10 @@
-"""Pandora's Regret as torchmetrics metrics: two sums each, so that no process ever sends more than two numbers."""
+"""Pandora's Regret as torchmetrics metrics: two sums each, and a mark of what they are sums of.
 
-from typing import Any
+So no process ever sends more than three numbers.
+"""
+
+from collections.abc import Callable
+from typing import TypedDict, Unpack
 from zlib import crc32
 
 import torch
@@ -22,12 +26,25 @@ from pandora_regret.core.kernels.portable import tie_of, total_loss
 from pandora_regret.core.priors import Beta
 from pandora_regret.core.priors.names import read_prices
 from pandora_regret.integrations.torch.tensors import (
-    beside,
+    TensorLike,
     blocks_of,
     check_classes,
+    costs_on,
     read_class_costs,
     read_rows,
 )
+
+
+class MetricOptions(TypedDict, total=False):
+    """What every metric of torchmetrics takes."""
+
+    compute_on_cpu: bool
+    dist_sync_on_step: bool
+    process_group: object
+    dist_sync_fn: Callable[..., object]
+    distributed_available_fn: Callable[..., bool]
+    sync_on_compute: bool
+    compute_with_cache: bool
 
 
 class PandoraRegret(Metric):
@@ -63,16 +80,18 @@ class PandoraRegret(Metric):
     full_state_update = False
     plot_lower_bound = 0.0
 
+    total: Tensor
     weight: Tensor
+    kind: Tensor
 
     def __init__(
         self,
         num_classes: int,
         alpha: float = 1.0,
-        costs: Any = None,
+        costs: TensorLike | None = None,
         logits: bool = False,
         validate_args: bool = True,
-        **kwargs: Any,
+        **kwargs: Unpack[MetricOptions],
     ) -> None:
         super().__init__(**kwargs)
         self.num_classes = read_count(num_classes, "num_classes", least=2)
@@ -80,16 +99,16 @@ class PandoraRegret(Metric):
         self.logits = logits
         self.validate_args = validate_args
         self.costs = read_class_costs(costs)
-        beside(self.costs, self.num_classes, torch.device("cpu"), torch.float64)  # fails now, not in update
+        costs_on(self.costs, self.num_classes, torch.device("cpu"), torch.float64)  # fails now, not in update
         self._share = 1 / (3 * (self.num_classes - 1))  # what `total_loss` adds up
         self._own = 0.0
+        self.add_state("total", torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
+        self.add_state("weight", torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
         # A MetricCollection takes metrics for one whose states agree in name and, once, in value. On equal
-        # forecasts scores of every alpha agree, so the name of the sum says which score it is of.
+        # forecasts scores of every alpha agree, so a state says which score the sum is of.
         listed = None if self.costs is None else self.costs.tolist()
-        fingerprint = crc32(repr((type(self).__name__, self.alpha, listed, self.logits)).encode())
-        self._total = f"total_{fingerprint:08x}"
-        for name in (self._total, "weight"):
-            self.add_state(name, torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
+        kind = crc32(repr((type(self).__name__, self.alpha, listed, self.logits)).encode())
+        self.add_state("kind", torch.tensor(kind), dist_reduce_fx="max")
 
     def update(self, preds: Tensor, target: Tensor, sample_weight: Tensor | None = None) -> None:
         """Add forecasts (N, K) or (N, K, d1, ...) of true classes (N,) or (N, d1, ...), of weights like those."""
@@ -105,9 +124,9 @@ class PandoraRegret(Metric):
         weights = weights.reshape(-1)
         if self.validate_args:
             _check_values(values, truth, weights, self.logits)
-        total = getattr(self, self._total)
+        total = self.total
         weight = self.weight
-        costs = beside(self.costs, self.num_classes, values.device, torch.float64)
+        costs = costs_on(self.costs, self.num_classes, values.device, torch.float64)
         tie = tie_of(values.dtype, torch)
         for rows in blocks_of(values):
             scores = total_loss(
@@ -123,12 +142,30 @@ class PandoraRegret(Metric):
             )
             total = total + torch.where(weights[rows] > 0, weights[rows] * scores, 0.0).sum()
             weight = weight + weights[rows].sum()
-        setattr(self, self._total, total)  # not in place: a sum begun in inference mode could not be added to
+        self.total = total  # not in place: a sum begun in inference mode could not be added to
         self.weight = weight
+
+    def _load_from_state_dict(
+        self,
+        state_dict: dict[str, Tensor],
+        prefix: str,
+        local_metadata: dict[str, object],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        """Load the sums, unless they are those of another score."""
+        kind = state_dict.get(f"{prefix}kind", self.kind)
+        if int(kind) != int(self.kind):
+            error_msgs.append(f"{prefix}total is of another score: the class, alpha, costs or logits differ")
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        )
 
     def compute(self) -> Tensor:
         """The weighted mean so far."""
-        return getattr(self, self._total) / self.weight  # type: ignore[no-any-return]
+        return self.total / self.weight
 
 
 class ExpectedSearchCost(PandoraRegret):
@@ -155,10 +192,10 @@ class ExpectedSearchCost(PandoraRegret):
         self,
         num_classes: int,
         prior: Beta | None = None,
-        costs: Any = None,
+        costs: TensorLike | None = None,
         logits: bool = False,
         validate_args: bool = True,
-        **kwargs: Any,
+        **kwargs: Unpack[MetricOptions],
     ) -> None:
         chosen = read_beta(prior)
         labels = range(read_count(num_classes, "num_classes", least=2))

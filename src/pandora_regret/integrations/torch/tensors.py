@@ -1,9 +1,10 @@
 """The door for tensors: logits, targets and costs become rows; what would make the device wait is not checked."""
 
 from collections.abc import Iterator, MutableMapping
-from typing import Any, Literal, get_args
+from typing import Literal, TypeAlias
 
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
@@ -17,6 +18,9 @@ from pandora_regret.core.inputs import (
 )
 
 Reduction = Literal["mean", "sum", "none"]
+TensorLike: TypeAlias = Tensor | ArrayLike
+
+REDUCTIONS: tuple[Reduction, ...] = ("mean", "sum", "none")
 
 LEAST_COST = 1e-30  # so that costs, and sums of many of them, fit float32
 LARGEST_COST = 1e30
@@ -44,7 +48,8 @@ def read_rows(values: Tensor, target: Tensor, name: str = "logits") -> tuple[Ten
     soft = target.is_floating_point()
     if target.is_complex() or target.dtype == torch.bool:
         raise InputTypeError(f"target has dtype {target.dtype}: pass class numbers (int64), or probabilities.")
-    if target.shape != (wanted := values.shape if soft else shape):
+    wanted = values.shape if soft else shape
+    if target.shape != wanted:
         kind = "probabilities" if soft else "class numbers"
         raise InputError(
             f"target has shape {tuple(target.shape)} but {name} has shape {tuple(values.shape)}: "
@@ -57,6 +62,7 @@ def read_rows(values: Tensor, target: Tensor, name: str = "logits") -> tuple[Ten
 
 
 def _flat(table: Tensor, class_dim: int) -> Tensor:
+    """Rows, (N, K), of a table whose dimension of classes is any."""
     return table.movedim(class_dim, -1).reshape(-1, table.shape[class_dim])
 
 
@@ -79,7 +85,7 @@ def check_classes(target: Tensor, n_classes: int, ignore_index: int | None = Non
         )
 
 
-def refuse_gradient(tensor: Any, name: str) -> None:
+def refuse_gradient(tensor: object, name: str) -> None:
     """Raise if a tensor wants a gradient that it would not get."""
     if isinstance(tensor, Tensor) and tensor.requires_grad:
         raise InputError(f"{name} requires a gradient, but only logits get one: pass {name}.detach().")
@@ -87,9 +93,10 @@ def refuse_gradient(tensor: Any, name: str) -> None:
 
 def read_reduction(reduction: str) -> Reduction:
     """One of PyTorch's three reductions, or an error."""
-    if reduction not in get_args(Reduction):
-        raise InputError(f"reduction is {reduction!r}: it must be one of {get_args(Reduction)}.")
-    return reduction  # type: ignore[return-value]
+    for known in REDUCTIONS:
+        if reduction == known:
+            return known
+    raise InputError(f"reduction is {reduction!r}: it must be one of {REDUCTIONS}.")
 
 
 def read_smoothing(label_smoothing: float) -> float:
@@ -97,13 +104,15 @@ def read_smoothing(label_smoothing: float) -> float:
     return read_number(label_smoothing, "label_smoothing", lambda share: 0 <= share <= 1, "it must lie in [0, 1]")
 
 
-def read_class_costs(costs: Any) -> Tensor | None:
+def read_class_costs(costs: TensorLike | None) -> Tensor | None:
     """Costs of the classes, (K,), checked, on the CPU in double precision; those on an accelerator as they are.
 
     Compiled code reads their shape only: to look at values would end its graph.
     """
     refuse_gradient(costs, "costs")
-    if costs is None or (isinstance(costs, Tensor) and not costs.is_cpu):
+    if costs is None:
+        return None
+    if isinstance(costs, Tensor) and not costs.is_cpu:
         return costs
     if torch.compiler.is_compiling():
         return torch.as_tensor(costs, dtype=torch.float64)
@@ -116,21 +125,23 @@ def read_class_costs(costs: Any) -> Tensor | None:
     return torch.from_numpy(array)
 
 
-def _plain_numbers(costs: Any) -> Any:
+def _plain_numbers(costs: TensorLike) -> ArrayLike:
     """What NumPy can read, also while torch.func transforms the caller: it wraps tensors, but no lists."""
     if not isinstance(costs, Tensor):
         return costs
     if not torch._C._are_functorch_transforms_active():
-        return costs.numpy()
+        array: ArrayLike = costs.numpy()
+        return array
     if torch._C._functorch.is_batchedtensor(costs):
         raise InputError("costs must be the same for all: vmap over logits and targets only.")
-    return costs.tolist()
+    numbers: list[float] = costs.tolist()
+    return numbers
 
 
-_COPIES: MutableMapping[Any, dict[Any, Tensor]] = WeakTensorKeyDictionary()
+_COPIES: MutableMapping[Tensor, dict[tuple[torch.device, torch.dtype], Tensor]] = WeakTensorKeyDictionary()
 
 
-def beside(costs: Tensor | None, n_classes: int, device: torch.device, dtype: torch.dtype) -> Tensor | None:
+def costs_on(costs: Tensor | None, n_classes: int, device: torch.device, dtype: torch.dtype) -> Tensor | None:
     """Costs on that device, in that precision; copies of CPU costs on a device are kept: moving is waiting."""
     if costs is None:
         return None
