@@ -9,15 +9,18 @@ was several times slower than its own loss on 1,800 rows already. Train it on lo
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Protocol, TypeAlias, TypeGuard
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
 from pandora_regret.core.inputs import (
+    ByClass,
     FloatArray,
     Forecast,
     InputError,
+    Table,
     read_alpha,
     read_probabilities,
     read_truth,
@@ -32,6 +35,20 @@ from pandora_regret.optional import import_optional
 
 # Both libraries divide by curvatures in float32. XGBoost floors its own softmax at the same number.
 LEAST_CURVATURE = 1e-16
+
+
+class TrainingData(Protocol):
+    """A `DMatrix` of XGBoost or a `Dataset` of LightGBM: what is used of one."""
+
+    def get_label(self) -> ArrayLike:
+        """The true classes."""
+
+    def get_weight(self) -> ArrayLike | None:
+        """The rows' weights, if there are any."""
+
+
+Scores: TypeAlias = NDArray[np.floating]  # raw scores or probabilities, (N, K); or (N,) of two classes
+Weights: TypeAlias = ArrayLike | None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -87,29 +104,32 @@ class SearchObjective:
     """
 
     alpha: float = 1.0
-    costs: Any = None
-    labels: Any = None
+    costs: ByClass | None = None
+    labels: ArrayLike | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", read_alpha(self.alpha))
-        if self.alpha == np.inf:
+        if read_alpha(self.alpha) == np.inf:
             raise InputError("alpha is inf: that score has no gradient to boost along, choose a finite alpha.")
 
-    def __call__(self, first: Any, second: Any, sample_weight: Any = None) -> tuple[FloatArray, FloatArray]:
+    def __call__(
+        self, first: ArrayLike, second: ArrayLike | TrainingData, sample_weight: Weights = None
+    ) -> tuple[FloatArray, FloatArray]:
         """Gradient and curvature at ``(raw, data)``, as `train` calls it, or at ``(y, raw, weight)``."""
-        forecast, is_single = _read(first, second, sample_weight, self.labels)
+        alpha = read_alpha(self.alpha)
+        batch = read_batch(first, second, sample_weight)
+        forecast = batch.forecast(self.labels)
         _, costs = read_prices(None, self.costs, forecast.labels, len(forecast))
         parts = []
         for block in forecast.with_costs(costs).blocks():
             base = costs_of(block)
-            itself = (np.arange(len(block)), block.truth)
-            part = base * beta_loss_slope(log_odds(block), self.alpha) / -base.mean()
-            part[itself] = 0.0
-            part[itself] = -part.sum(axis=1)
+            at_truth = (np.arange(len(block)), block.truth)
+            part = base * beta_loss_slope(log_odds(block), alpha) / -base.mean()
+            part[at_truth] = 0.0
+            part[at_truth] = -part.sum(axis=1)
             parts.append(part if block.weights is None else part * block.weights[:, None])
         slopes = np.concatenate(parts)
-        bends = (1 + self.alpha) * np.abs(slopes)
-        if is_single:
+        bends = (1 + alpha) * np.abs(slopes)
+        if batch.is_single:
             return slopes[:, 1], np.maximum(bends[:, 1], LEAST_CURVATURE)
         return slopes, np.maximum(2 * bends, LEAST_CURVATURE)
 
@@ -119,17 +139,17 @@ class SearchMetric:
     """The expected search cost of raw scores, or of probabilities."""
 
     prior: Prior | None = None
-    costs: Any = None
-    labels: Any = None
+    costs: ByClass | None = None
+    labels: ArrayLike | None = None
     logits: bool = True
 
     __name__ = "search_cost"  # what XGBoost's classifiers call it
 
-    def cost(self, first: Any, second: Any, sample_weight: Any) -> float:
+    def cost(self, first: ArrayLike, second: ArrayLike | TrainingData, sample_weight: Weights) -> float:
         """The weighted mean over rows."""
-        forecast, _ = _read(first, second, sample_weight, self.labels, self.logits)
+        forecast = read_batch(first, second, sample_weight).forecast(self.labels, self.logits)
         prior, forecast = priced(forecast, self.prior, self.costs)
-        return float(mean_or_rows(forecast, search_costs(forecast, prior), per_instance=False))
+        return mean_or_rows(forecast, search_costs(forecast, prior), per_instance=False)
 
 
 class XGBoostMetric(SearchMetric):
@@ -155,10 +175,12 @@ class XGBoostMetric(SearchMetric):
     150.19
     """
 
-    def __call__(self, first: Any, second: Any, sample_weight: Any = None) -> Any:
+    def __call__(
+        self, first: ArrayLike, second: ArrayLike | TrainingData, sample_weight: Weights = None
+    ) -> float | tuple[str, float]:
         """A name and a value for `train`, the value alone for classifiers."""
         value = self.cost(first, second, sample_weight)
-        return (self.__name__, value) if hasattr(second, "get_label") else value
+        return (self.__name__, value) if _is_training_data(second) else value
 
 
 class LightGBMMetric(SearchMetric):
@@ -173,12 +195,21 @@ class LightGBMMetric(SearchMetric):
     ('search_cost', 0.6666666666666666, False)
     """
 
-    def __call__(self, first: Any, second: Any, sample_weight: Any = None) -> tuple[str, float, bool]:
+    def __call__(
+        self, first: ArrayLike, second: ArrayLike | TrainingData, sample_weight: Weights = None
+    ) -> tuple[str, float, bool]:
         """A name, a value, and that higher is not better."""
         return self.__name__, self.cost(first, second, sample_weight), False
 
 
-def predict_proba(model: Any, X: Any) -> FloatArray:
+class Boosted(Protocol):
+    """A booster or a classifier of XGBoost or LightGBM: what both have."""
+
+    def predict(self, X: object, **options: object) -> ArrayLike:
+        """Raw scores, if the options say so."""
+
+
+def predict_proba(model: Boosted, X: Table) -> FloatArray:
     """The forecasts of a boosted model, (N, K), whichever objective it was trained with.
 
     A model does not know that its custom objective meant logits: an XGBoost or a LightGBM booster, and an
@@ -203,12 +234,13 @@ def predict_proba(model: Any, X: Any) -> FloatArray:
     if not type(model).__module__.startswith("xgboost"):
         return probabilities(model.predict(X, raw_score=True))
     xgboost = import_optional("xgboost", extra="boosting")
+    assert isinstance(model, xgboost.Booster)
     data = X if isinstance(X, xgboost.DMatrix) else xgboost.DMatrix(X)
     rounds = int(model.attr("best_iteration") or -1) + 1  # (0, 0) stands for all
     return probabilities(model.predict(data, output_margin=True, iteration_range=(0, rounds)))
 
 
-def probabilities(raw: Any) -> FloatArray:
+def probabilities(raw: ArrayLike) -> FloatArray:
     """The softmax of raw scores (N, K); of two classes (N,) is enough, the score of the second over the first.
 
     Parameters
@@ -227,25 +259,52 @@ def probabilities(raw: Any) -> FloatArray:
     array([[0.5 , 0.5 ],
            [0.25, 0.75]])
     """
-    return softmax(_table(np.asarray(raw, dtype=np.float64)), axis=1)
+    table = _table(np.asarray(raw, dtype=np.float64), logits=True)
+    return np.asarray(softmax(table, axis=1), dtype=np.float64)
 
 
-def _read(first: Any, second: Any, sample_weight: Any, labels: Any, logits: bool = True) -> tuple[Forecast, bool]:
-    """The rows, in whichever order and form the library passes them; whether two classes have one score.
+@dataclass(frozen=True)
+class Batch:
+    """What a library hands over: true classes, which it keeps as floats, scores, and weights."""
 
-    The classes may have names, by which costs are given.
-    """
-    if hasattr(second, "get_label"):
-        first, second, sample_weight = second.get_label(), first, second.get_weight()
-    y = np.asarray(first)
-    raw = np.asarray(second)
-    numbers = y.astype(np.intp)  # both libraries keep labels as floats
-    weights = None if sample_weight is None or len(sample_weight) == 0 else sample_weight
-    forecast = read_probabilities(_table(raw, logits), labels, weights, logits)
-    truth = read_truth(numbers if np.array_equal(y, numbers) else y, range(forecast.n_classes), len(forecast))
-    return replace(forecast, truth=truth), raw.ndim == 1
+    truth: NDArray[np.generic]  # (N,)
+    scores: Scores
+    weights: Weights
+
+    @property
+    def is_single(self) -> bool:
+        """Whether two classes have one score."""
+        return self.scores.ndim == 1
+
+    def forecast(self, labels: ArrayLike | None, logits: bool = True) -> Forecast:
+        """The rows past the door; the classes may have names, by which costs are given."""
+        forecast = read_probabilities(_table(self.scores, logits), labels, self.weights, logits)
+        numbers = self.truth.astype(np.intp)
+        truth = numbers if np.array_equal(self.truth, numbers) else self.truth
+        return replace(forecast, truth=read_truth(truth, range(forecast.n_classes), len(forecast)))
 
 
-def _table(raw: Any, logits: bool = True) -> FloatArray:
-    """Predictions (N, K); of two classes the libraries may hand on what is said of the second."""
-    return raw if raw.ndim == 2 else np.stack([np.zeros_like(raw) if logits else 1 - raw, raw], axis=1)
+def read_batch(first: ArrayLike, second: ArrayLike | TrainingData, sample_weight: Weights) -> Batch:
+    """A batch from ``(raw, data)``, as `train` passes it, or from ``(y, raw, weight)``, as classifiers do."""
+    if _is_training_data(second):
+        truth = np.asarray(second.get_label())
+        scores = np.asarray(first)
+        sample_weight = second.get_weight()
+    else:
+        truth = np.asarray(first)
+        scores = np.asarray(second)
+    weights = None if sample_weight is None or np.size(sample_weight) == 0 else sample_weight
+    return Batch(truth, scores, weights)
+
+
+def _is_training_data(value: object) -> TypeGuard[TrainingData]:
+    """Whether it is what `train` hands over beside raw scores."""
+    return hasattr(value, "get_label")
+
+
+def _table(scores: Scores, logits: bool) -> Scores:
+    """Scores of every class, (N, K), where of two classes the library may say what it has of the second alone."""
+    if scores.ndim == 2:
+        return scores
+    first = np.zeros_like(scores) if logits else 1 - scores
+    return np.stack([first, scores], axis=1)

@@ -8,20 +8,23 @@ up once, into columns (`with_scores`): inside each comparison it would make K x 
 column is divided by, because narwhals writes a division as a case distinction that repeats its operands.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from operator import add, and_
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import narwhals as nw
 import numpy as np
 from narwhals import Expr
+from narwhals.typing import Frame
 
-from pandora_regret.core.inputs import TOLERANCE, InputError
+from pandora_regret.core.inputs import TOLERANCE, ByClass, InputError
 from pandora_regret.core.priors import Beta
 from pandora_regret.core.priors.base import TIE
 from pandora_regret.core.priors.names import read_prices
 from pandora_regret.optional import import_optional
+
+NativeFrame = TypeVar("NativeFrame")  # of any library that narwhals knows
 
 SMALLEST = 1e-300  # two probabilities below it are compared as if both were 0
 METRICS = ("pandora_regret", "expected_search_cost", "log_loss")
@@ -68,7 +71,7 @@ def pandora_regret_expr(classes: Sequence[str], *, label: str, alpha: float = 1.
 
 
 def expected_search_cost_expr(
-    classes: Sequence[str], *, label: str, costs: Any = None, alpha: float = 1.0
+    classes: Sequence[str], *, label: str, costs: ByClass | None = None, alpha: float = 1.0
 ) -> Expr:
     """What each row's search is expected to cost under a `Beta(alpha)` prior; null where it cannot be scored.
 
@@ -105,14 +108,14 @@ def log_loss_expr(classes: Sequence[str], *, label: str) -> Expr:
 
 
 def with_scores(
-    frame: Any,
+    frame: NativeFrame,
     classes: Sequence[str],
     *,
     label: str,
     alpha: float = 1.0,
-    costs: Any = None,
+    costs: ByClass | None = None,
     metrics: Iterable[str] = METRICS,
-) -> Any:
+) -> NativeFrame:
     """The frame with a column per metric; null where a row cannot be scored.
 
     Parameters
@@ -129,11 +132,11 @@ def with_scores(
     frame
         A frame of the same library.
     """
-    names = _listed(metrics)
+    names = _names_in(metrics)
     if not names or not {*names} <= {*METRICS}:
         raise InputError(argument="metrics", value=names, fix=f"name some of {', '.join(METRICS)}")
     scores = _Scores(classes, label, alpha, costs, "expected_search_cost" in names)
-    rows = nw.from_native(frame)
+    rows = _rows_of(frame)
     columns = set(rows.collect_schema().names())
     if missing := [name for name in (*scores.classes, label) if name not in columns]:
         raise InputError(f"has no column {missing[0]!r}", argument="frame", column=missing[0], fix="rename one")
@@ -141,25 +144,26 @@ def with_scores(
         raise InputError(f"has a column {taken[0]!r} already", argument="frame", column=taken[0], fix="rename it")
 
     def as_columns(**columns: Expr) -> list[Expr]:
-        nonlocal rows
+        nonlocal rows  # which get them
         rows = rows.with_columns(**{f"{HELPER}{name}": value for name, value in columns.items()})
         return [nw.col(f"{HELPER}{name}") for name in columns]
 
     truth = scores.truth(as_columns)
     scored = rows.with_columns(scores.score(name, truth).alias(name) for name in names)
-    return scored.drop(*HELPERS).to_native()
+    result: NativeFrame = scored.drop(*HELPERS).to_native()
+    return result
 
 
 def score_frame(
-    frame: Any,
+    frame: NativeFrame,
     classes: Sequence[str],
     *,
     label: str,
     alpha: float = 1.0,
-    costs: Any = None,
+    costs: ByClass | None = None,
     metrics: Iterable[str] = METRICS,
     by: str | Sequence[str] = (),
-) -> Any:
+) -> NativeFrame:
     """Mean and standard error of every metric, per group, computed inside the engine; lazy where the frame is.
 
     Parameters
@@ -183,10 +187,10 @@ def score_frame(
     >>> score_frame(frame, ["flu", "cold"], label="truth", metrics=["pandora_regret"]).rows()
     [(0.177..., 0.156..., 2, 1)]
     """
-    names = _listed(metrics)
+    names = _names_in(metrics)
     scored = with_scores(frame, classes, label=label, alpha=alpha, costs=costs, metrics=names)
-    rows = nw.from_native(scored)
-    columns = _listed(by)
+    rows = _rows_of(scored)
+    columns = _names_in(by)
     summaries = [nw.col(name).mean() for name in names]
     summaries += [nw.col(name).std().alias(f"{name}_se") for name in names]
     summaries += [nw.col(names[0]).count().alias("count"), nw.len().alias("not_scored")]
@@ -200,7 +204,8 @@ def score_frame(
     }
     finished = groups.with_columns(**errors, not_scored=nw.col("not_scored") - nw.col("count"))
     shown = [column for name in names for column in (name, f"{name}_se")]
-    return finished.select(*columns, *shown, "count", "not_scored").to_native()
+    result: NativeFrame = finished.select(*columns, *shown, "count", "not_scored").to_native()
+    return result
 
 
 def duckdb_sql(
@@ -209,7 +214,9 @@ def duckdb_sql(
     *,
     label: str,
     by: str | Sequence[str] = (),
-    **options: Any,
+    alpha: float = 1.0,
+    costs: ByClass | None = None,
+    metrics: Iterable[str] = METRICS,
 ) -> str:
     """The SQL that DuckDB makes of `score_frame`, to be pasted into a warehouse; `table` is the table's name.
 
@@ -217,10 +224,8 @@ def duckdb_sql(
     ----------
     table
         The table's name.
-    classes, label, by
+    classes, label, by, alpha, costs, metrics
         As in `score_frame`.
-    **options
-        Other parameters of `score_frame`.
 
     Returns
     -------
@@ -228,25 +233,46 @@ def duckdb_sql(
         One SELECT statement.
     """
     duckdb = import_optional("duckdb", extra="engines")
-    columns = [f"{_quoted(name)} DOUBLE" for name in classes]
-    columns += [f"{_quoted(name)} VARCHAR" for name in (label, *_listed(by))]
+    columns = [f"{_identifier(name)} DOUBLE" for name in classes]
+    columns += [f"{_identifier(name)} VARCHAR" for name in (label, *_names_in(by))]
     with duckdb.connect() as connection:
-        connection.execute(f"CREATE TABLE {_quoted(table)} ({', '.join(columns)})")
-        scored = score_frame(connection.table(_quoted(table)), classes, label=label, by=by, **options)
+        connection.execute(f"CREATE TABLE {_identifier(table)} ({', '.join(columns)})")
+        rows = connection.table(_identifier(table))
+        scored = score_frame(rows, classes, label=label, by=by, alpha=alpha, costs=costs, metrics=metrics)
         return str(scored.sql_query())
 
 
-def _listed(names: str | Iterable[str]) -> list[str]:
+def _rows_of(frame: object) -> Frame:
+    """A frame of any library, as narwhals sees it."""
+    native: Any = frame
+    rows: Frame = nw.from_native(native)
+    return rows
+
+
+def _names_in(names: str | Iterable[str]) -> list[str]:
+    """Names, of which there may be one that is no list."""
     return [names] if isinstance(names, str) else list(names)
+
+
+class _Settle(Protocol):
+    """What makes columns of expressions, by their names: expressions that refer to these come out, in order."""
+
+    def __call__(self, **columns: Expr) -> Iterable[Expr]:
+        """An expression for each."""
+
+
+def _as_they_are(**columns: Expr) -> Iterable[Expr]:
+    """The expressions themselves, where no columns are made of them."""
+    return columns.values()
 
 
 class _Scores:
     """The closed forms of a Beta prior over named columns."""
 
     def __init__(
-        self, classes: Sequence[str], label: str, alpha: float, costs: Any = None, priced: bool = False
+        self, classes: Sequence[str], label: str, alpha: float, costs: ByClass | None = None, priced: bool = False
     ) -> None:
-        names = _listed(classes)
+        names = _names_in(classes)
         if len({*names, label}) <= max(len(names), 2) or not all(isinstance(name, str) for name in names):
             fix = "pass two or more names of columns, each once, without that of the label"
             raise InputError(argument="classes", value=names, fix=fix)
@@ -256,8 +282,8 @@ class _Scores:
         base = read_prices(self.prior, costs, names)[1] if priced else None
         self.costs: list[float] = [1.0] * len(names) if base is None else base.tolist()
 
-    def truth(self, settle: Callable[..., Any] = lambda **columns: columns.values()) -> _Truth:
-        """All in one expression each; or `settle` makes columns of some, and returns what refers to them.
+    def truth(self, settle: _Settle = _as_they_are) -> _Truth:
+        """What is known of the true class, in one expression each; or `settle` makes columns of some.
 
         In rows that hold probabilities: none is negative, they sum to 1; a comparison with NaN or null is false.
         """
@@ -266,13 +292,14 @@ class _Scores:
         sum_to_one = (reduce(add, probabilities) - 1).abs() <= TOLERANCE
         is_truth = [nw.when(nw.col(self.label).cast(nw.String) == name) for name in self.classes]
 
-        def of_truth(values: Iterable[Expr]) -> Expr:
+        def at_truth(values: Iterable[Expr]) -> Expr:
+            """The value of the true class."""
             return nw.coalesce(*(case.then(value) for case, value in zip(is_truth, values, strict=True)))
 
         probability, cost, inverse_cost = settle(
-            probability=nw.when(none_negative & sum_to_one).then(of_truth(probabilities)),
-            cost=of_truth(nw.lit(cost) for cost in self.costs),
-            inverse_cost=of_truth(nw.lit(1 / cost) for cost in self.costs),
+            probability=nw.when(none_negative & sum_to_one).then(at_truth(probabilities)),
+            cost=at_truth(nw.lit(cost) for cost in self.costs),
+            inverse_cost=at_truth(nw.lit(1 / cost) for cost in self.costs),
         )
         inverse = nw.when(probability > SMALLEST).then(1.0 / probability).otherwise(probability * 0.0)
         [inverse] = settle(inverse=inverse)
@@ -300,25 +327,25 @@ class _Scores:
 
     def _loss(self, truth: _Truth, name: str, cost: float | None = None) -> Expr:
         """``L(q_i / q_j)``, without a cost ``L(p_i / p_j)``; of two impossible classes the costs alone decide."""
-        theirs = nw.col(name).cast(nw.Float64)
-        ours = truth.probability
-        ratio = ours / theirs  # a tie is worth 1
-        inverse = theirs * truth.inverse
+        q_rival = nw.col(name).cast(nw.Float64)
+        q_truth = truth.probability
+        ratio = q_truth / q_rival  # a tie is worth 1
+        inverse = q_rival * truth.inverse
         impossible = nw.lit(1.0)
         if cost is not None:
-            per_ours = truth.inverse_cost * cost  # C_j / C_i and C_i / C_j
-            per_theirs = truth.cost * (1 / cost)
-            ratio = ratio * per_ours
-            inverse = inverse * per_theirs
-            theirs = theirs * (1 / cost)
-            ours = ours * truth.inverse_cost
-            impossible = self._choose(per_theirs, nw.lit(1.0), self._behind(per_ours), self._ahead(per_theirs))
+            rival_cost = truth.inverse_cost * cost  # C_j / C_i
+            truth_cost = truth.cost * (1 / cost)  # C_i / C_j
+            ratio = ratio * rival_cost
+            inverse = inverse * truth_cost
+            q_rival = q_rival * (1 / cost)
+            q_truth = q_truth * truth.inverse_cost
+            impossible = self._choose(truth_cost, nw.lit(1.0), self._behind(rival_cost), self._ahead(truth_cost))
         ahead = nw.when(truth.inverse > 0).then(self._ahead(inverse)).otherwise(impossible)
-        return self._choose(theirs, ours, self._behind(ratio), ahead)
+        return self._choose(q_rival, q_truth, self._behind(ratio), ahead)
 
-    def _choose(self, theirs: Expr, ours: Expr, behind: Expr, ahead: Expr) -> Expr:
-        """What the loss is where the other class is ahead of the truth, and where it is not."""
-        is_behind = theirs > (ours * (1 + TIE) if self.prior.alpha == np.inf else ours)
+    def _choose(self, q_rival: Expr, q_truth: Expr, behind: Expr, ahead: Expr) -> Expr:
+        """The loss: `behind` where the rival's quotient is larger than that of the truth, else `ahead`."""
+        is_behind = q_rival > (q_truth * (1 + TIE) if self.prior.alpha == np.inf else q_truth)
         return nw.when(is_behind).then(behind).otherwise(ahead)
 
     def _ahead(self, ratio: Expr) -> Expr:
@@ -348,5 +375,6 @@ def _power(ratio: Expr, exponent: float) -> Expr:
     return {1.0: ratio, 2.0: ratio * ratio}.get(exponent, ratio**exponent)
 
 
-def _quoted(name: str) -> str:
+def _identifier(name: str) -> str:
+    """A name as SQL writes it."""
     return '"' + name.replace('"', '""') + '"'

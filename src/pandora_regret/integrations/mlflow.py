@@ -1,20 +1,22 @@
 """MLflow: a comparison as metrics, JSON and page of a run; scores as metrics of `mlflow.models.evaluate`."""
 
 import re
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
 from inspect import Parameter, Signature
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pandora_regret.comparison.result import Comparison
-from pandora_regret.core.inputs import Fields, FloatArray, InputError, read_level
+from pandora_regret.core.inputs import ByClass, FloatArray, InputError, read_level
 from pandora_regret.core.priors import Prior
 from pandora_regret.core.scores import expected_search_cost, pandora_regret
 from pandora_regret.inference.joint import Figure
 from pandora_regret.optional import import_optional
 from pandora_regret.report import render_report
+
+RowScores: TypeAlias = Callable[[ArrayLike, FloatArray], FloatArray]  # of true classes and forecasts
 
 NOT_ALLOWED = re.compile(r"[^\w\-. :/]", re.ASCII)  # in the name of a metric
 
@@ -57,10 +59,10 @@ def make_metrics(
     classes: Sequence[str],
     *,
     prior: Prior | None = None,
-    costs: Any = None,
+    costs: ByClass | None = None,
     alpha: float = 1.0,
     level: float = 0.95,
-) -> list[Any]:
+) -> list[object]:
     """Pandora's Regret and expected search cost for the `extra_metrics` of `mlflow.models.evaluate`.
 
     Probabilities come from the evaluation data's columns named like the classes, or, where there are none, from
@@ -86,28 +88,31 @@ def make_metrics(
         Metrics as MLflow takes them.
     """
     mlflow = import_optional("mlflow", extra="mlflow")
-    labelled: Fields = {"labels": list(classes), "per_instance": True}
-    kind = Parameter.POSITIONAL_OR_KEYWORD
+    labels = list(classes)
     level = read_level(level)
-    wanted = [Parameter(name, kind) for name in ("predictions", "targets")]
-    wanted += [Parameter(name, kind, default=None) for name in column_mapping(classes)]
+    kind = Parameter.POSITIONAL_OR_KEYWORD
+    parameters = [Parameter(name, kind) for name in ("predictions", "targets")]
+    parameters += [Parameter(name, kind, default=None) for name in column_mapping(classes)]
 
-    def metric(name: str, score: Any) -> Any:
-        def evaluate(predictions: Any, targets: Any, *columns: Any) -> Any:
-            rows = score(np.asarray(targets), _forecasts(predictions, columns))
+    def metric(name: str, scores_of: RowScores) -> object:
+        def evaluate(predictions: Iterable[ArrayLike], targets: ArrayLike, *columns: ArrayLike | None) -> object:
+            rows = scores_of(np.asarray(targets), _forecasts(predictions, columns))
             mean = Figure.of_mean(rows, np.ones(len(rows))).estimate(level)
             limits = {"low": mean.low, "high": mean.high} if mean.low is not None else {}
             return mlflow.metrics.MetricValue(
                 scores=rows.tolist(), aggregate_results={"mean": mean.value, **limits}
             )
 
-        evaluate.__signature__ = Signature(wanted)  # type: ignore[attr-defined]
+        evaluate.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
         return mlflow.models.make_metric(eval_fn=evaluate, greater_is_better=False, name=name)
 
-    return [
-        metric("pandora_regret", partial(pandora_regret, alpha=alpha, **labelled)),
-        metric("expected_search_cost", partial(expected_search_cost, prior=prior, costs=costs, **labelled)),
-    ]
+    def regrets(y_true: ArrayLike, y_proba: FloatArray) -> FloatArray:
+        return pandora_regret(y_true, y_proba, alpha=alpha, labels=labels, per_instance=True)
+
+    def search_costs(y_true: ArrayLike, y_proba: FloatArray) -> FloatArray:
+        return expected_search_cost(y_true, y_proba, prior=prior, costs=costs, labels=labels, per_instance=True)
+
+    return [metric("pandora_regret", regrets), metric("expected_search_cost", search_costs)]
 
 
 def column_mapping(classes: Sequence[str]) -> dict[str, str]:
@@ -126,9 +131,10 @@ def column_mapping(classes: Sequence[str]) -> dict[str, str]:
     return {name if name.isidentifier() else f"class_{k}": name for k, name in enumerate(classes)}
 
 
-def _forecasts(predictions: Any, columns: Sequence[Any]) -> FloatArray:
-    """(N, K), from columns if there are some, else from rows that are lists."""
-    if present := [np.asarray(column, dtype=np.float64) for column in columns if column is not None]:
+def _forecasts(predictions: Iterable[ArrayLike], columns: Sequence[ArrayLike | None]) -> FloatArray:
+    """Forecasts, (N, K), from columns if there are some, else from rows that are lists."""
+    present = [np.asarray(column, dtype=np.float64) for column in columns if column is not None]
+    if present:
         return np.stack(present, axis=1)
     rows = list(predictions)
     if not rows or np.ndim(rows[0]) != 1:

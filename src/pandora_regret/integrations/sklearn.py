@@ -7,12 +7,22 @@ be impossible, and a search for it tests every other class first.
 import functools
 import warnings
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from pandora_regret.core.inputs import ByClass, InputError, check_named, has_names, read_alpha, read_labels
+from pandora_regret.core.inputs import (
+    ByClass,
+    Fields,
+    FloatArray,
+    InputError,
+    Table,
+    check_named,
+    has_names,
+    read_alpha,
+    read_labels,
+)
 from pandora_regret.core.priors import Prior
 from pandora_regret.core.scores import expected_search_cost, pandora_regret
 from pandora_regret.optional import import_optional
@@ -24,13 +34,31 @@ import_optional("sklearn", extra="zoo")
 from sklearn.metrics._scorer import _BaseScorer  # noqa: E402
 
 
+class Forecaster(Protocol):
+    """What is used of a fitted classifier."""
+
+    classes_: NDArray[np.generic]
+
+    def predict_proba(self, X: Table) -> ArrayLike:
+        """Forecasts, (N, K)."""
+
+
+class MethodCaller(Protocol):
+    """How scikit-learn calls a classifier's method once for all scorers."""
+
+    def __call__(self, estimator: Forecaster, name: str, X: Table, *, pos_label: object) -> ArrayLike:
+        """What the method returns."""
+
+
 class ForecastScorer(_BaseScorer):  # type: ignore[misc]
     """Minus a score of forecasts: higher is better."""
 
-    def __init__(self, score: Callable[..., Any], **options: Any) -> None:
+    def __init__(self, score: Callable[..., float | FloatArray], **options: object) -> None:
         super().__init__(score, -1, options, "predict_proba")
 
-    def _score(self, method_caller: Any, estimator: Any, X: Any, y_true: Any, **metadata: Any) -> float:
+    def _score(
+        self, method_caller: MethodCaller, estimator: Forecaster, X: Table, y_true: ArrayLike, **metadata: object
+    ) -> float:
         trained_on = estimator.classes_.tolist()
         y_true = np.asarray(y_true)
         if len(trained_on) <= 2:  # of two columns scikit-learn hands on one, and 1 - p loses a small other
@@ -45,9 +73,9 @@ class ForecastScorer(_BaseScorer):  # type: ignore[misc]
             raise InputError(
                 f"the estimator knows the classes {unknown[:8]}, which are not among labels {labels[:8]}."
             )
-        every = np.zeros((len(table), len(labels)), dtype=table.dtype)
-        every[:, [position[str(label)] for label in trained_on]] = table
-        return -float(self._score_func(y_true, every, **self._kwargs | {"labels": labels} | metadata))
+        forecasts = np.zeros((len(table), len(labels)), dtype=table.dtype)
+        forecasts[:, [position[str(label)] for label in trained_on]] = table
+        return -float(self._score_func(y_true, forecasts, **self._kwargs | {"labels": labels} | metadata))
 
 
 Maker = TypeVar("Maker", bound=Callable[..., ForecastScorer])
@@ -60,7 +88,7 @@ def makes_scorers(make: Maker) -> Maker:
     """
 
     @functools.wraps(make)
-    def make_or_score(*arguments: Any, **options: Any) -> Any:
+    def make_or_score(*arguments: object, **options: object) -> object:
         is_called_as_scorer = len(arguments) > 0 and hasattr(arguments[0], "fit")
         if not is_called_as_scorer:
             return make(*arguments, **options)
@@ -141,10 +169,19 @@ neg_pandora_regret_scorer = pandora_regret_scorer()
 """Minus Pandora's Regret, for `scoring=`."""
 
 
-def _every_class(options: dict[str, Any], seen: list[Any]) -> list[Any]:
+def _every_class(options: Fields, seen: list[object]) -> list[object]:
     """Every class there is, as far as anybody says; else those that were seen."""
-    labels: Any = options["labels"]
-    costs: Any = options.get("costs")
-    if labels is None:
-        labels = list(costs.keys()) if has_names(costs) else getattr(options.get("prior"), "labels", None)
-    return sorted({*seen}) if labels is None else list(read_labels(labels))
+    if options["labels"] is not None:
+        return list(read_labels(options["labels"]))
+    costs = options.get("costs")
+    if has_names(costs):
+        return list(costs.keys())
+    prior = options.get("prior")
+    if isinstance(prior, Prior) and prior.labels is not None:
+        return list(prior.labels)
+    return sorted({*seen}, key=_place)
+
+
+def _place(label: object) -> Any:
+    """What labels are sorted by: themselves."""
+    return label

@@ -5,12 +5,15 @@ tallies travel. They are merged by partition number, so a task that ran twice, i
 digit.
 """
 
+from __future__ import annotations
+
 import pickle
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Protocol
 
 import pyarrow as pa
+from numpy.typing import ArrayLike
 
 from pandora_regret.comparison.charge import Pricing
 from pandora_regret.comparison.request import read_interval
@@ -29,11 +32,30 @@ from pandora_regret.stream.settings import read_settings
 TALLIES = "partition int, tally binary"
 
 
+class SparkFrame(Protocol):
+    """What is used of a `pyspark.sql.DataFrame`."""
+
+    @property
+    def schema(self) -> object:
+        """Its columns and their types."""
+
+    def select(self, *columns: str) -> SparkFrame:
+        """A frame of these columns."""
+
+    def mapInArrow(
+        self, func: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]], schema: str
+    ) -> SparkFrame:
+        """What a function makes of the batches of each partition."""
+
+    def collect(self) -> list[tuple[int, bytes]]:
+        """The rows."""
+
+
 @dataclass(frozen=True)
 class Partition(Source):
     """Rows of a partition, as they come; they can be read once."""
 
-    batches: Iterable[Any] = field(default=(), compare=False, repr=False)
+    batches: Iterable[pa.RecordBatch] = field(default=(), compare=False, repr=False)
 
     def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
         """The batches that Spark hands over."""
@@ -45,12 +67,12 @@ class Partition(Source):
 
 
 def score_spark(
-    frame: Any,
+    frame: SparkFrame,
     layout: Layout,
     *,
     name: str = "Spark frame",
     prior: Prior | None = None,
-    costs: Any = None,
+    costs: ArrayLike | Mapping[str, float] | None = None,
     bootstrap: int = 0,
     level: float = 0.95,
     seed: int = 0,
@@ -91,7 +113,7 @@ def score_spark(
     interval = read_interval(level, bootstrap, seed)
     settings = read_settings(model, Pricing(prior, costs), interval, pairs)
 
-    def tally_partition(batches: Iterator[Any]) -> Iterator[Any]:
+    def tally_partition(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
 
         number = TaskContext.get().partitionId()
