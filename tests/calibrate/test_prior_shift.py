@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refused
 from scipy.special import softmax
 
 import pandora_regret as pr
@@ -38,5 +39,5 @@ def test_a_class_without_an_old_frequency_keeps_its_proportion_and_an_impossible
     shift = PriorShift(target_prior=[0.5, 0.0, 0.5]).fit([[0.4, 0.4, 0.2]] * 2, [0, 1])
     np.testing.assert_allclose(shift.predict_proba([[0.5, 0.25, 0.25]]), [[2 / 3, 0.0, 1 / 3]])
     np.testing.assert_array_equal(shift.predict_proba([[0.0, 1.0, 0.0]]), [[0.0, 1.0, 0.0]])
-    with pytest.raises(pr.InputError, match=r"target_prior row 0 sums to 1.5"):
+    with refused(argument="target_prior", row=0, value=1.5):
         PriorShift(target_prior=[1.0, 0.5]).fit([[0.5, 0.5]], [0])

@@ -46,7 +46,7 @@ def forecasts(seed=0, n_rows=30, n_classes=4, zeros=True):
     alpha=st.sampled_from(ALPHAS),
     logits=st.booleans(),
     voted=st.booleans(),
-    costs=st.sampled_from(["none", "per class", "per class and row"]),
+    costs=st.sampled_from(["none", "per class", "per row"]),
     n_classes=st.integers(2, 9),
     seed=st.integers(0, 2**32),
 )
@@ -57,7 +57,7 @@ def test_every_library_gives_the_numbers_of_the_package(library, alpha, logits, 
     if voted:
         truth = rng.integers(0, 3, table.shape) + np.eye(n_classes)[truth]
     rows_of_costs = np.exp2(rng.integers(-3, 4, table.shape))
-    costs = {"none": None, "per class": rows_of_costs[0], "per class and row": rows_of_costs}[costs]
+    costs = {"none": None, "per class": rows_of_costs[0], "per row": rows_of_costs}[costs]
     options = {"max_costs": costs, "logits": logits}
     got = array_api.beta_score(asarray(truth), asarray(table), alpha=alpha, per_instance=True, **options)
     assert type(got) is type(asarray(table))

@@ -8,7 +8,7 @@ from pandora_regret.core.atomic import LEFT_BEHIND_SECONDS, write_atomically
 from pandora_regret.core.inputs import InputError
 
 
-@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt(), ValueError("no")])
+@pytest.mark.parametrize("error", [OSError(28, "full"), KeyboardInterrupt(), ValueError("no")])
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, error):
     (tmp_path / "a.bin").write_bytes(b"old")
 

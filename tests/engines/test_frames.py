@@ -145,7 +145,7 @@ def test_sql_runs_and_agrees():
         ({"label": "lable"}, "lable"),
         ({"metrics": ["brier"]}, "brier"),
         ({"classes": ["a"]}, "two or more"),
-        ({"classes": "ab"}, "two or more names"),
+        ({"classes": "ab"}, "two or more"),
         ({"alpha": 0.0}, "mean cost 0"),
         ({"costs": [1.0]}, "costs"),
     ],

@@ -83,5 +83,5 @@ def test_bad_rows_and_layouts_are_named(rows):
     _, on_spark, layout = rows
     with pytest.raises(InputError, match="guessed"):
         score_spark(on_spark, Layout())
-    with pytest.raises(InputError, match="no column of ids"):
+    with pytest.raises(InputError, match="column of ids"):
         score_spark(on_spark, Layout(label="truth", classes=layout.classes), bootstrap=100)

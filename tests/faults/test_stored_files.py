@@ -42,9 +42,9 @@ def week(folder, number, forecasts):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ((*PRICES[:3], "USD"), "was begun with other prices"),
-        (("--costs", "flu=20,cold=5,covid=36", *PRICES[2:]), "was begun with other prices"),
-        (("--prior", "gamma:2"), "was made with uniform"),
+        ((*PRICES[:3], "USD"), "other prices"),
+        (("--costs", "flu=20,cold=5,covid=36", *PRICES[2:]), "other prices"),
+        (("--prior", "gamma:2"), "with uniform"),
     ],
 )
 def test_a_monitor_refuses_another_unit_price_or_prior_and_leaves_its_state(forecasts, tmp_path, options, words):
@@ -109,9 +109,7 @@ class TestPredictionStore:
         ],
     )
     def test_other_classes_and_other_cases_are_refused(self, stores, change):
-        with pytest.raises(
-            InputError, match=r"predicts \d+ cases of .*, which are not those of the store: delete it"
-        ):
+        with pytest.raises(InputError, match="not those of"):
             self.moved(stores, change).load("one")
 
     def test_another_version_is_refused(self, stores, monkeypatch):

@@ -41,7 +41,7 @@ def refused(
 
 
 def assert_fields(error, **expected):
-    """Check that an error has the fields given, and that leave alone those that are NOT_CHECKED."""
+    """Check that an error has the fields given, except those that are NOT_CHECKED."""
     assert set(expected) <= set(FIELDS)
     found = {name: getattr(error, name, None) for name in FIELDS}
     for name, wanted in expected.items():

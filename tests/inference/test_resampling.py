@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from refusals import refused
 from scipy import stats
 
-from pandora_regret import InputError
 from pandora_regret.core.kernels import engine
 from pandora_regret.inference.keyed import keys_of
 from pandora_regret.inference.resampling import poisson_weights
@@ -82,5 +82,5 @@ def test_a_name_has_one_key_however_it_is_stored(listed):
 
 @pytest.mark.parametrize("missing", [None, float("nan"), pd.NA, pd.NaT], ids=repr)
 def test_a_missing_name_is_an_error_that_says_where(missing):
-    with pytest.raises(InputError, match=r"groups row 1 is .*every row needs a name"):
+    with refused(argument="groups", row=1):
         keys_of(np.array(["ann", missing], dtype=object), "groups")

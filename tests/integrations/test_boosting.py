@@ -95,9 +95,9 @@ def test_only_the_proportions_of_costs_count_and_they_may_be_named():
     [
         ({"alpha": np.inf}, None, "choose a finite alpha"),
         ({"alpha": -1}, None, "alpha"),
-        ({"costs": [1, 2]}, np.array([0]), "one cost per class"),
+        ({"costs": [1, 2]}, np.array([0]), "costs has shape"),
         ({"labels": ["a", "b"]}, np.array([0]), "labels has 2 entries"),
-        ({}, np.array([3]), "which is not among the column numbers 0 to 2"),
+        ({}, np.array([3]), "y_true row 0 is 3"),
         ({}, np.array([0.5]), "not a column number"),
     ],
 )

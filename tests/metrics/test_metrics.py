@@ -168,19 +168,15 @@ def test_metrics_are_read_from_keys_names_and_tables(monkeypatch):
 @pytest.mark.parametrize(
     ("wrong", "error", "message"),
     [
-        ("acuracy", InputError, "pass one of pandora_regret"),
+        ("acuracy", InputError, "metric is 'acuracy'"),
         ("beta_x", InputError, "metric is 'beta_x'"),
         ("top_0", InputError, "metric is 'top_0'"),
         ("no_such_module:metric", InputError, "No module named"),
         ("math:no_such_name", InputError, "no_such_name"),
         ("math:pi", InputTypeError, "must be a Metric"),
-        ({"key": "mine", "rows": "math:pi"}, InputError, "give key, title, better"),
-        ({"key": "m", "title": "M", "better": "lower"}, InputError, "needs one function as rows=..."),
-        (
-            {"key": "m", "title": "M", "better": "lower", "rows": "math:pi"},
-            InputError,
-            "needs one function as rows",
-        ),
+        ({"key": "mine", "rows": "math:pi"}, InputError, "title, better"),
+        ({"key": "m", "title": "M", "better": "lower"}, InputError, "rows="),
+        ({"key": "m", "title": "M", "better": "lower", "rows": "math:pi"}, InputError, "one function"),
         ({"key": "m", "title": "M", "better": "more", "rows": "math:sin"}, InputError, "better is 'more'"),
     ],
 )

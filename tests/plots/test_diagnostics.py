@@ -5,6 +5,7 @@ import pytest
 
 pytest.importorskip("matplotlib")
 from matplotlib.figure import Figure
+from refusals import refused
 
 from pandora_regret import InputError, compare, pandora_regret
 from pandora_regret.plots import (
@@ -89,7 +90,8 @@ def test_calibration_shows_every_bin_with_its_interval_and_models_share_axes(com
         assert low <= np.min(ends) <= np.max(ends) <= high
     assert drawn.get_xlim() == drawn.get_ylim()
     assert [line.get_transform() for line in drawn.lines].count(drawn.transAxes) == 1  # the diagonal
-    assert (drawn.get_xlabel(), drawn.get_ylabel()) == ("predicted cost (USD)", "cost of the search (USD)")
+    assert drawn.get_xlabel() == "predicted cost (USD)"
+    assert drawn.get_ylabel().endswith("(USD)")
     assert [text.get_text() for text in drawn.get_legend().get_texts()] == [model.name for model in models]
 
 
@@ -158,5 +160,5 @@ def test_the_ternary_plot_takes_logits_and_three_classes_only():
     np.testing.assert_allclose(drawn.collections[0].get_offsets(), to_plane(np.array([[0.7, 0.2, 0.1]])))
     infinite = plot_ternary([0, 1], [[0.0, 0.5, 0.5], [0.2, 0.6, 0.2]], alpha=0, ax=axes())
     assert np.isfinite(infinite.collections[0].get_array()).all()
-    with pytest.raises(InputError, match="y_proba has 2 classes: a triangle shows three"):
+    with refused(argument="y_proba", says="2 classes"):
         plot_ternary([0], [[0.5, 0.5]], ax=axes())

@@ -69,7 +69,9 @@ for draw in (plot_pair_loss, plot_decision_simplex, lambda: draw_paper_figures("
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path
     )
-    assert done.stdout.splitlines() == ["matplotlib is not installed: pip install 'pandora-regret[report]'."] * 3
+    lines = done.stdout.splitlines()
+    assert len(lines) == 3
+    assert all("matplotlib" in line and "'pandora-regret[report]'" in line for line in lines)
 
 
 def test_the_paper_s_figures_come_as_vector_graphics_and_the_same_every_time(tmp_path):

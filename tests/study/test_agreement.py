@@ -236,7 +236,7 @@ def test_extra_costs_are_paid_on_what_the_resample_left_out_groups_as_a_whole(gr
     assert_allclose(result.extra_cost_low[0, 1], extra.mean() - reach, atol=1e-10)
     assert_allclose(result.extra_cost_high[0, 1], extra.mean() + reach, atol=1e-10)
     assert result.to_dict()["data"]["groups"] == (None if groups is None else 10)
-    with pytest.raises(InputError, match=r"groups has shape \(29,\), but there are 30 instances"):
+    with pytest.raises(InputError, match=r"groups has shape \(29,\)"):
         agreement(truth, proba, groups=rows[1:], **asked)
 
 
@@ -286,15 +286,15 @@ def test_findings_survive_a_file():
     read = Agreement.from_dict(json.loads(written))
     assert read == result
     assert np.isnan(Agreement.from_dict(agreement(truth, proba, **QUICK).to_dict()).tau_low).all()
-    with pytest.raises(InputError, match="it must be one of 'pandora-agreement/1'"):
+    with pytest.raises(InputError, match="'pandora-agreement/1'"):
         Agreement.from_dict({"schema": "pandora-agreement/9"})
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"costs": None}, "condition 'clinical' needs the cost"),
-        ({"costs": [1.0, 2.0, -1.0]}, "costs of class 2 is -1"),
+        ({"costs": None}, "condition 'clinical'"),
+        ({"costs": [1.0, 2.0, -1.0]}, "class 2 is -1"),
         ({"models": ["a", "b"]}, "models has 2 entries"),
         ({"models": ["a"] * 9}, "'a' twice"),
         ({"replicates": -1}, "replicates is -1"),
@@ -311,10 +311,10 @@ def test_forecasts_are_checked_at_the_door():
     truth, proba = zoo()
     broken = proba.copy()
     broken[3, 5] = 0.5
-    with pytest.raises(InputError, match=r"forecasts of '3' row 5 sums to 1\.5"):
+    with pytest.raises(InputError, match=r"row 5 sums to 1\.5"):
         agreement(truth, broken, **QUICK)
     for wrong in (proba[0], proba[:1], proba.astype(int)):
-        with pytest.raises(InputError, match="at least two models"):
+        with pytest.raises(InputError, match="two models"):
             agreement(truth, wrong, **QUICK)
 
 

@@ -19,7 +19,7 @@ def test_tables_and_figures_on_pages_are_those_of_the_stored_results(page):
     text = page.read_text(encoding="utf-8")
     assert publish.with_results(text) == text
     assert text.count("<!-- table: ") + text.count("<!-- figure: ") == len(publish.MARKED.findall(text))
-    assert not re.search(r"^\s*<!-- figure: ", text, re.MULTILINE), "Markdown would end the paragraph there"
+    assert not re.search(r"^\s*<!-- figure: ", text, re.MULTILINE)  # Markdown would end the paragraph there
 
 
 def test_every_table_and_figure_that_is_made_is_on_a_page():

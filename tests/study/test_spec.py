@@ -72,7 +72,7 @@ def test_work_ups_are_relative_to_the_file_or_known_by_name(read, tmp_path):
             "folders = 3",
             "mean 'folder'",
         ),
-        ('costs = "dermamnist"', 'costs = "nowhere"', "'nowhere' cannot be read"),
+        ('costs = "dermamnist"', 'costs = "nowhere"', "'nowhere'"),
         ('costs = "dermamnist"', "costs = { x = 'a' }", "costs.x is 'a'"),
         ('name = "Derm"', 'name = "../x"', "data[0].name is '../x'"),
         ('name = "Derm"', 'name = "Results.json"', "name is 'Results.json'"),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from pandora_regret.core.inputs import InputError
 from pandora_regret.study import Store
@@ -62,7 +63,7 @@ def test_what_is_merely_improbable_does_not_become_impossible(store):
 @pytest.mark.parametrize(
     ("values", "logits", "words"),
     [
-        (np.full((4, 3), np.nan), False, "'bad' row 0 contains nan"),
+        (np.full((4, 3), np.nan), False, "row 0 contains nan"),
         (np.full((3, 3), 1 / 3), False, "3 rows .*4 labels"),
         (np.full((4, 2), 0.5), False, "3 entries .*2 columns"),
         (np.full((4, 3), 1e300), True, "inf .*largest logit"),  # in float32
@@ -100,7 +101,7 @@ def test_an_existing_store_is_continued_only_with_the_same_labels(store):
     ("truth", "classes", "words"),
     [
         ([], CLASSES, "and 0 instances"),
-        ([0], ["a"], "at least two classes"),
+        ([0], ["a"], "two classes"),
         ([0], ["a", "a"], "twice"),
         ([[0]], CLASSES, "1-D"),
     ],
@@ -126,7 +127,7 @@ def test_a_torn_file_is_said_by_name_and_redone_once_it_is_deleted(store, keep):
     path = store.folder / file_name("first")
     path.write_bytes(path.read_bytes()[:keep])
     for look in (lambda: store.load("first"), lambda: store.models):
-        with pytest.raises(InputError, match=rf"{path.name} cannot be read .* delete it, and resume"):
+        with refused(says=f"{path.name} cannot be read"):
             look()
     path.unlink()
     assert store.unfinished(["second", "first"]) == ["first"]
@@ -143,7 +144,7 @@ def test_a_disk_that_fills_up_leaves_a_valid_store(store, monkeypatch, call):
         sync(handle)
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space left on device"):
+    with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
         store.save("new", probabilities(3))
     monkeypatch.undo()
     assert Store.open(store.folder).probabilities(["first", "second"]).shape == (2, 4, 3)

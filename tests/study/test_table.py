@@ -58,7 +58,7 @@ def test_a_metric_that_ranks_the_wrong_way_round_is_marked_and_never_best():
     assert result.reversed.tolist() == [[False, False, True]]
     assert [cell.best for cell in grid.rows[0][2]][2] is False
     assert "†" in grid.render()
-    assert "the wrong way round" in grid.render()
+    assert "wrong way round" in grid.render()
 
 
 @pytest.fixture
@@ -86,13 +86,13 @@ def test_the_commands_from_run_to_figure(study_folder):
     printed = pandora_study("run", study_folder / "study.toml", "--out", out)
     assert "Pandora's Regret" in printed
     assert pandora_study("resume", out) == printed == pandora_study("table", out)
-    assert "6 of 6 models done, 0 failed" in pandora_study("status", out)
+    assert "6 of 6 models" in pandora_study("status", out)
     assert pandora_study("table", out, "--format", "latex").startswith(r"\begin{tabular}")
     assert "Top-2" in pandora_study("table", out, "--all", "--format", "markdown", "--what", "extra_cost")
     assert pandora_study("figure", out, study_folder / "f.svg").strip() == str(study_folder / "f.svg")
     again = CliRunner().invoke(pandora, ["study", "figure", str(out), str(study_folder / "f.svg")])
     assert again.exit_code == 2
-    assert "f.svg exists: name another file, or replace it with --force" in again.stderr
+    assert "f.svg exists" in again.stderr
     pandora_study("figure", out, study_folder / "f.svg", "--force")
 
 

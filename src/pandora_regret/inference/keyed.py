@@ -76,7 +76,8 @@ def keys_of(values: Any, name: str = "ids", n_rows: int | None = None) -> Keys:
         raise InputTypeError(f"{name} hold lists or the like: pass text or whole numbers.") from None
     if None in keys.values():
         row = next(row for row, value in enumerate(listed) if keys[value] is None)
-        raise InputError(f"{name} row {row} is {listed[row]!r}: every row needs a name, or give none to any.")
+        fix = "every row needs a name, or give none to any"
+        raise InputError(f"is {listed[row]!r}", argument=name, row=row, value=listed[row], fix=fix)
     return np.array([keys[value] for value in listed], dtype=np.uint64)
 
 

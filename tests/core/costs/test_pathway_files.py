@@ -4,6 +4,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from refusals import refused
 
 from pandora_regret import InputError
 from pandora_regret.core.costs import Hypothesis, Item, Step, load_costs
@@ -21,7 +22,7 @@ def test_a_path_may_be_text_and_a_byte_order_mark_is_skipped(tmp_path):
 @pytest.mark.parametrize("missing", ["dermnist", "no/such/file.toml", "", "a\0b", Path("octmnist")])
 def test_a_missing_file_lists_the_shipped_names(missing, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match="one of dermamnist, octmnist, pump_fault"):
+    with pytest.raises(InputError, match="dermamnist, octmnist, pump_fault"):
         load_costs(missing)
 
 
@@ -78,7 +79,7 @@ def test_published_costs_must_agree_to_half_their_last_digit(load, published, ac
     if accepted:
         assert load(text=text).published == {"loose": 30.0, "broken": float(published)}
     else:
-        with pytest.raises(InputError, match=rf"classes\[1\]\.published is {published}, but .* costs 153.03"):
+        with refused(place="classes[1].published", says="costs 153.03"):
             load(text=text)
 
 
@@ -109,7 +110,7 @@ pathway = "scan"
 
 def test_published_costs_may_be_tiny(load):
     tiny = BARE.replace("amount = 75", "amount = 1e-5").replace('"look"\n', '"look"\npublished = 5e-5\n')
-    with pytest.raises(InputError, match="published is 5e-05, but the pathway costs 1e-05"):
+    with refused(place="classes[0].published", says="costs 1e-05"):
         load(text=tiny + "published = 300\n")
 
 
@@ -122,6 +123,6 @@ def test_a_file_needs_only_fees_pathways_and_classes(load):
     ]
     assert repr(pathways) == "Pathways(2 classes)"
     assert pathways.scaled(2).costs["sprain"] == 150.0
-    with pytest.raises(InputError, match="item 'visit' has no year to start from: state year in the file"):
+    with refused(says="'visit' has no year"):
         pathways.inflated(0.03, to_year=2030)
     assert load(text=BARE.replace("version = 1", "version = 1\nyear = 2020")).items["visit"].year == 2020

@@ -136,7 +136,7 @@ def test_alignment_is_with_the_costs_one_has():
 def test_a_constant_is_proper_and_nothing_else():
     result = desiderata(lambda y, p: 0.0, trials=50)
     assert tuple(map(bool, result)) == (False, True, False, False)
-    assert result.decision_alignment.violation.why.startswith("A and B are not told apart")
+    assert result.decision_alignment.violation.why.startswith("A and B")
 
 
 def test_metrics_of_scikit_learn_are_taken_as_they_are():
@@ -160,9 +160,9 @@ def test_a_metric_may_write_into_its_arguments():
 def test_what_is_no_metric_is_refused():
     with refused(InputTypeError, argument="metric", value=3):
         desiderata(3)
-    with pytest.raises(InputTypeError, match="metric returned must be"):
+    with refused(InputTypeError, says="metric returned"):
         desiderata(lambda y, p: p)
-    with pytest.raises(InputError, match="metric returned is NaN"):
+    with refused(says="NaN"):
         desiderata(lambda y, p: np.nan)
     with pytest.raises(InputError, match=r"n_classes is 3: .*least 4"):
         desiderata(log_loss, n_classes=3)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 from sklearn.metrics import f1_score
 
-from pandora_regret import InputError
 from pandora_regret.core.decisions import desiderata, instance_f1, instance_f1_decision
 
 rng = np.random.default_rng(8)
@@ -54,5 +54,5 @@ def test_best_sets_are_proper_but_not_strictly_and_thresholds_are_not_proper():
 
 @pytest.mark.parametrize("threshold", [0, 1.2, -0.1])
 def test_a_threshold_is_a_probability(threshold):
-    with pytest.raises(InputError, match=r"threshold is .*: it is a probability above 0"):
+    with refused(argument="threshold", value=threshold):
         instance_f1([0], [[0.5, 0.5]], threshold=threshold)

@@ -6,6 +6,7 @@ import pytest
 from asked import compare_with
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 
 import pandora_regret as pr
 from pandora_regret import compare
@@ -78,6 +79,6 @@ def test_what_was_rescaled_is_counted_in_a_comparison_and_the_input_is_left_alon
 
 
 def test_logits_have_no_sum_to_be_made_one():
-    with pytest.raises(InputError, match="normalise is True and logits is too"):
+    with refused(argument="normalise"):
         pr.pandora_regret([0], [[1.0, 2.0]], logits=True, normalise=True)
     assert compare([0], {"one": [[0.5, 0.5]]}).done == ()

@@ -97,10 +97,10 @@ def test_what_others_could_have_planted_is_never_run(tmp_path):
     assert drawn(NUMBA_CACHE_DIR=str(chosen)) == expected
     assert (tmp_path / "from a private folder").is_dir()  # else this test could not fail
 
-    assert plant(chosen, tmp_path / "from an open folder")
+    assert plant(chosen, tmp_path / "planted")
     chosen.chmod(0o777)
     assert drawn(NUMBA_CACHE_DIR=str(chosen)) == expected
-    assert not (tmp_path / "from an open folder").exists()
+    assert not (tmp_path / "planted").exists()
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from refusals import refused
 
 from pandora_regret import Empirical, InputError, LogNormal, expected_search_cost, load_costs
 
@@ -22,11 +23,11 @@ def test_columns_of_a_frame_are_classes(frame):
 
 
 def test_other_names_and_other_counts_are_refused():
-    with pytest.raises(InputError, match=r"labels of prior do not match the labels: missing 'c'"):
+    with refused(argument="prior", value=["c"], place="the labels of prior"):
         expected_search_cost(
             TRUTH, TABLE, prior=Empirical(SAMPLES, labels=["a", "b", "d"]), labels=["a", "b", "c"]
         )
-    with pytest.raises(InputError, match="labels has 2 entries but samples has 3 columns"):
+    with refused(argument="labels"):
         Empirical([[1.0, 2.0, -3.0]], labels=["a", "b"])
     with pytest.raises(InputError, match="sigma has names"):
         LogNormal(pd.Series([1.0, 2.0], index=["b", "a"]))

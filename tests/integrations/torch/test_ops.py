@@ -130,7 +130,7 @@ def test_costs_of_the_function_go_through_every_transform(kind):
 
 def test_costs_that_differ_within_vmap_are_refused():
     logits, target, _ = case({})
-    with pytest.raises(InputError, match="costs must be the same for all"):
+    with pytest.raises(InputError, match="costs must be"):
         torch.vmap(lambda costs: pandora_loss(logits, target, costs=costs))(torch.ones(2, 5))
 
 
@@ -174,7 +174,7 @@ def test_gradients_of_single_cases():
 def test_a_second_derivative_is_refused_by_torch_func_too():
     logits, target, criterion = case({})
     once = torch.func.grad(lambda z: criterion(z, target))
-    with pytest.raises(RuntimeError, match=r"PandoraLoss has no second derivative: .*array_api"):
+    with pytest.raises(RuntimeError, match="no second derivative"):
         torch.func.grad(lambda z: once(z).square().sum())(logits)
 
 

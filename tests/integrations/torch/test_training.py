@@ -70,7 +70,7 @@ def test_no_gradient_is_computed_unless_it_will_be_needed(needed, monkeypatch):
 def test_a_second_derivative_is_refused_in_a_sentence():
     logits, target, _ = case("class numbers")
     for loss in (pandora_loss(logits, target), linear_pandora_loss(logits, torch.eye(5), target)):
-        with pytest.raises(RuntimeError, match=r"PandoraLoss has no second derivative: .*array_api"):
+        with pytest.raises(RuntimeError, match="no second derivative"):
             torch.autograd.grad(loss, logits, create_graph=True)
 
 

@@ -244,7 +244,8 @@ assert not {{"torch", "timm", "medmnist"}} & set(sys.modules)
     lines = [line.split() for line in ran.stdout.splitlines()]
     assert lines[1][:6] == ["Derm", "611", "7,007", "2,005", "7", "0.38"]
     assert lines[2][:6] == ["OCT", "611", "10,000", "1,000", "4", "0.46"]
-    assert "55.62 GB at most: the weights of 611 encoders" in ran.stdout
+    assert "55.62 GB" in ran.stdout
+    assert "611 encoders" in ran.stdout
 
 
 def test_the_paper_s_study_runs_on_a_stand_in(images, weights, tmp_path, monkeypatch):
@@ -257,7 +258,8 @@ def test_the_paper_s_study_runs_on_a_stand_in(images, weights, tmp_path, monkeyp
     file = tmp_path / "paper.toml"
     file.write_text(text.replace("replicates = 2000", "replicates = 20"), encoding="utf-8")
     planned = study_plan(read_study(file)).to_text()
-    assert "To download: 0.00 GB at most: the weights of 0 encoders" in planned
+    assert "0.00 GB" in planned
+    assert "0 encoders" in planned
     results = run_study(begin(file, tmp_path / "out"), tmp_path / "out")
     assert [len(part["agreement"]["data"]["models"]) for part in results["data"]] == [3, 3]
     assert len(study_grid(results).rows) == 8
@@ -276,7 +278,7 @@ main()
     (tmp_path / "s.toml").write_text(study, encoding="utf-8")
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ran.returncode != 0
-    assert ran.stderr.startswith("pandora: timm cannot be imported (")
+    assert ran.stderr.startswith("pandora: timm")
     assert ran.stderr.count("\n") == 1
     assert not (tmp_path / "out").exists()
 
