@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 
+import click
 import numpy as np
 
 from pandora_regret import files
@@ -60,6 +61,8 @@ class MonitorOptions:
     two_sided: bool | None
     drift_alarm: bool
     close: bool
+    miss: float | None
+    acknowledge: str | None
     html: str | None
     rows: RowOptions
     prices: PriceOptions
@@ -128,6 +131,12 @@ class Setup:
     Option("--two-sided", "ALARM too where it costs less than it promises, not only a note.", default=None),
     Option("--drift-alarm", "Exit with 3 on DRIFT too: forecasts promise other costs than before."),
     Option("--close", "The newest period is complete: count it now, for good."),
+    Option(
+        "--miss PRICE",
+        "What a case costs whose class no model knows, beyond all tests in vain.  [default: 0]",
+        type=click.FloatRange(0),
+    ),
+    Option("--acknowledge NOTE", "End an ALARM that you have looked into, and keep what you say of it."),
     Option("--html FILE", "Write a page with the whole history; it is replaced."),
     *SEARCH,
     WORKUP,
@@ -233,6 +242,8 @@ def _updated(
                 done += _nothing_new(no_rows)
     if options.close:
         monitor.close()
+    if options.acknowledge is not None:
+        monitor.acknowledge(options.acknowledge)
     counts = monitoring.UpdateCounts(*(sum(column) for column in zip(*parts, strict=True)))
     return monitor, setup, counts, done + _left_out(counts, monitor.queue.late - late_before)
 
@@ -281,6 +292,7 @@ def _restored(options: MonitorOptions, prices: StatedPrices) -> tuple[monitoring
         ("level", options.level, monitor.level),
         ("two-sided", options.two_sided, monitor.two_sided),
         ("wait", options.wait, monitor.wait),
+        ("miss", options.miss, monitor.miss),
     )
     for option, typed, before in settings:
         _check_same(options.state, option, typed, typed in (None, before), before)
@@ -381,6 +393,7 @@ def _begun(
         level=LEVEL if options.level is None else options.level,
         two_sided=bool(options.two_sided),
         wait=options.wait,
+        miss=options.miss or 0.0,
         dependent=setup.dependent is not None,
     )
     challenger = new.names[1] if len(new.names) > 1 else None

@@ -18,22 +18,24 @@ from pandora_regret.core.inputs import (
     IntArray,
     Labels,
     Table,
+    read_costs,
     read_count,
     read_number,
     read_probabilities,
-    read_truth,
 )
 from pandora_regret.core.priors import Prior
 from pandora_regret.core.priors.names import read_prices, spelled_prior
 from pandora_regret.core.records import from_plain, to_plain
-from pandora_regret.monitor.queue import Cases, Queue, as_columns, later, natural_key
+from pandora_regret.monitor.alarms import Acknowledged, UnknownClass
+from pandora_regret.monitor.queue import OUTSIDE, Cases, Queue, as_columns, later, natural_key
 from pandora_regret.monitor.rows import OWN_ID, check_length, read_keys, read_known_labels, read_times
 from pandora_regret.monitor.state import SCHEMA, open_state, read_prior_name, read_seen, seal_state, write_seen
-from pandora_regret.monitor.streams import Paid, possible_costs
+from pandora_regret.monitor.streams import History, Paid, possible_costs
 from pandora_regret.monitor.summary import MonitorSummary, Period, summarise
 from pandora_regret.workup import Workup
 
-LABELS = 256  # labels of counted cases are told apart up to so many classes
+LABELS = 255  # labels of counted cases are told apart up to so many classes
+UNKNOWN_LABEL = 255  # of cases whose class no column has
 LEVEL = 0.05  # probability of a false alarm, ever
 AT_ONCE = 256  # updates of cases without ids or times, which are worked off together, or when somebody looks
 
@@ -70,6 +72,8 @@ class Monitor:
         The columns' labels, in column order.
     workup
         What can be done, and what it costs, instead of a search at `costs`.
+    miss
+        What a case costs whose class no column has, beyond all tests, which are made in vain.
 
     docs/theory/monitoring.md states what is guaranteed, and under which assumptions.
 
@@ -104,6 +108,7 @@ class Monitor:
         dependent: bool = False,
         labels: Iterable[object] | None = None,
         workup: Workup | None = None,
+        miss: float = 0.0,
     ) -> None:
         fix = "it is the probability of a false alarm, such as 0.05, at most 0.5"
         self.level = read_number(level, "level", lambda number: 0 < number <= 0.5, fix)
@@ -111,12 +116,16 @@ class Monitor:
         self.dependent = bool(dependent)
         self.wait = None if wait is None else read_count(wait, "wait")
         self.workup = workup
+        self.miss = read_number(miss, "miss", lambda number: number >= 0, "it is a price, 0 or more")
+        self.costs: FloatArray | None = None  # base costs, once prices are read
         self.labels: Sequence[object] = [] if labels is None else list(labels)  # empty: not known yet
         self.compares = False  # whether there is a challenger
         self._given_prices = (prior, costs)  # which are read when the classes are known
         self.seen: dict[int, int] = {}  # labelled cases: the label of each id's key
         self.queue = Queue()
         self.newest = Period()
+        self.unknown: dict[str, UnknownClass] = {}  # by name, in the order in which they came
+        self.acknowledged: list[Acknowledged] = []
         self._paid: Paid | None = None
         self._put_off: list[Forecast] = []
         self._together = False
@@ -136,7 +145,8 @@ class Monitor:
         Parameters
         ----------
         y_true
-            True classes, (N,), None where one is not known yet; or None where none is.
+            True classes, (N,), None where one is not known yet; or None where none is. A name that no column has
+            is a class that the model does not know: it is counted apart, and two such cases are an alarm.
         y_proba, challenger
             Forecasts, (N, K), and those of a challenger for the same cases: always, or never.
         ids
@@ -155,8 +165,9 @@ class Monitor:
         if challenger is not None:
             other = read_probabilities(challenger, labels=forecast.labels, logits=logits, name="challenger")
             tables.append(other.check())
-        truth = read_known_labels(y_true, forecast.labels, len(forecast))
-        return self.take_forecasts(replace(forecast, truth=truth), *tables[1:], ids=ids, time=time)
+        truth, new_names = read_known_labels(y_true, forecast.labels, len(forecast))
+        forecast = replace(forecast, truth=truth)
+        return self.take_forecasts(forecast, *tables[1:], ids=ids, time=time, outside=new_names)
 
     def take_forecasts(
         self,
@@ -165,6 +176,7 @@ class Monitor:
         *,
         ids: Iterable[object] | None = None,
         time: object = None,
+        outside: Sequence[str] = (),
     ) -> UpdateCounts:
         """Take in forecasts that were read and checked; their truths are column numbers, -1 where not known.
 
@@ -174,6 +186,8 @@ class Monitor:
             Of the same cases.
         ids, time
             As in `update`.
+        outside
+            Classes that no column has: a truth of ``OUTSIDE + i`` is the i-th of them.
         """
         n = len(forecast)
         self._check_kind(forecast.labels, challenger is not None, time is not None)
@@ -185,12 +199,13 @@ class Monitor:
         check_length("challenger", tables[-1], n)
         if ids is not None and keys is not None and times is not None:
             self._check_ids(ids, keys, times)
-        truth = forecast.truth
+        truth = self._numbered(forecast.truth, outside)
         if keys is None and (truth < 0).any():
             problem = "has cases without a label, which could never find it"
             raise InputError(problem, argument="y_true", fix="pass ids")
         self._begin(forecast, challenger is not None)
-        if keys is None and times is None and not (self.compares or self._together or self.queue.cases):
+        is_plain = keys is None and times is None and not (truth >= OUTSIDE).any()
+        if is_plain and not (self.compares or self._together or self.queue.cases):
             self._put_off.append(replace(forecast, values=forecast.values.copy(), truth=truth.copy()))
             if len(self._put_off) == AT_ONCE or n >= AT_ONCE:
                 self._work_off()
@@ -214,13 +229,31 @@ class Monitor:
         """Take in labels, (N,), of forecasts that waited for them, by their ids, (N,)."""
         self._check_begun()
         keys = read_keys(ids)
-        truth = read_truth(y_true, self.labels, len(keys)) if keys else np.empty(0, np.intp)
-        return self._take_labels(keys, truth)
+        if not keys:
+            return UpdateCounts()
+        truth, new_names = read_known_labels(y_true, self.labels, len(keys))
+        return self._take_labels(keys, self._numbered(truth, new_names))
 
-    def take_labels(self, ids: Iterable[object], truth: IntArray) -> UpdateCounts:
-        """Take in labels, (N,), as column numbers, of forecasts that waited for them, by their ids, (N,)."""
+    def take_labels(self, ids: Iterable[object], truth: IntArray, outside: Sequence[str] = ()) -> UpdateCounts:
+        """Take in labels, (N,), as column numbers, of forecasts that waited for them, by their ids, (N,).
+
+        ``OUTSIDE + i`` is the i-th of the classes `outside`, which no column has.
+        """
         self._check_begun()
-        return self._take_labels(read_keys(ids), truth)
+        return self._take_labels(read_keys(ids), self._numbered(truth, outside))
+
+    def _numbered(self, truth: IntArray, outside: Sequence[str]) -> IntArray:
+        """Truths of which those outside all columns have the numbers that this monitor gives to their names."""
+        if len(outside) == 0:
+            return truth
+        for name in outside:
+            self.unknown.setdefault(name, UnknownClass(name))
+        names = list(self.unknown)
+        numbers = np.array([OUTSIDE + names.index(name) for name in outside])
+        numbered = truth.copy()
+        is_outside = truth >= OUTSIDE
+        numbered[is_outside] = numbers[truth[is_outside] - OUTSIDE]
+        return numbered
 
     def _take_labels(self, keys: list[int], truth: IntArray) -> UpdateCounts:
         skipped = sum(key in self.seen for key in keys)
@@ -255,7 +288,97 @@ class Monitor:
         self._check_begun()
         paid = self.paid
         assert paid is not None
-        return summarise(paid, self.queue, self.newest, two_sided=self.two_sided)
+        unknown = list(self.unknown.values())
+        return summarise(paid, self.queue, self.newest, unknown, self.acknowledged, two_sided=self.two_sided)
+
+    def acknowledge(self, note: str) -> None:
+        """Say what became of an alarm: it ends, stays in the history, and evidence is gathered anew from now on.
+
+        Cases that came before, and those of their periods, are no evidence any more, also if their labels are
+        still to come. More cases of a class that the model does not know are no alarm. The probability of a false
+        alarm is at most `level` again, counted from now on.
+
+        Parameters
+        ----------
+        note
+            What was wrong, and what was done.
+        """
+        summary = self.summary()
+        alarming = [known for known in self.unknown.values() if known.alarms]
+        if summary.alarm is None and not alarming:
+            raise InputError("there is no alarm to acknowledge", argument="note", value=note)
+        if not note.strip():
+            raise InputError("is empty", argument="note", value=note, fix="say what was wrong, and what was done")
+        at = self.queue.newest or f"case {self.queue.count:,}"
+        noticed = None
+        history = None
+        if summary.alarm is not None:
+            noticed = summary.alarm.noticed
+            history = self._begin_evidence_anew()
+            self.queue.leave_behind()
+        above = summary.alarm is None or summary.alarm.above
+        names = [known.name for known in alarming]
+        for known in alarming:
+            known.is_acknowledged = True
+        self.acknowledged.append(Acknowledged(note.strip(), noticed, above, names, at, history))
+
+    def _begin_evidence_anew(self) -> History:
+        """Forget what was paid beyond promises; what was forgotten. Challenger and drift go on."""
+        before = self._streams
+        points = before.book.history.points
+        if points:
+            points[-1].after = before.marks()
+        anew = Paid(before.overpaid.level, before.drift.level, self.compares, self.dependent, before.ranks.scale)
+        anew.saved = before.saved
+        anew.drift = before.drift
+        anew.ranks = before.ranks
+        anew.book.drift = before.book.drift
+        self._paid = anew
+        return before.book.history
+
+    def add_classes(self, labels: Sequence[str], costs: Sequence[float] | None = None) -> None:
+        """Watch a model that has more classes from now on; forecasts have their columns after the earlier ones.
+
+        Parameters
+        ----------
+        labels
+            The classes that are new.
+        costs
+            What their tests cost; unless given, as much as every other where these all cost the same.
+        """
+        self._check_begun()
+        if self.workup is not None:
+            raise InputError("cannot grow in a work-up", argument="labels", fix="begin a new state")
+        if isinstance(self.labels, range):
+            raise InputError("cannot grow where columns have no names", argument="labels", fix="begin a new state")
+        twice = {str(label) for label in self.labels} & {*labels}
+        if twice or len({*labels}) < len(labels):
+            problem = f"has {', '.join(sorted(twice or {*labels}))}, of which there is one already"
+            raise InputError(problem, argument="labels", fix="name only classes that are new")
+        check_length("costs", costs, len(labels))
+        if (costs is None) != (self.costs is None):
+            given = "is not given, but the other classes have prices"
+            problem = given if costs is None else "is given, but the other classes have no prices"
+            raise InputError(problem, argument="costs", fix="give every class a price, or none")
+        if costs is not None and self.costs is not None:
+            base_costs = np.divide(read_costs(costs, labels), self.prior.mean)
+            self.costs = np.concatenate([self.costs, base_costs])
+        self.labels = [*self.labels, *labels]
+        self.queue.add_classes(1 + self.compares, [self._whole_search()] * len(labels))
+        for label in labels:
+            if label in self.unknown:
+                self.unknown[label].is_known = True
+
+    def _whole_search(self) -> float:
+        """What a case costs whose class no column has: all tests in vain, and the price of a miss."""
+        return self._all_tests() + self.miss
+
+    def _all_tests(self) -> float:
+        """What all tests cost together."""
+        if self.workup is not None:
+            return float(self.workup.costs.sum())
+        costs = 1.0 if self.costs is None else self.costs
+        return float((np.ones(len(self.labels)) * self.prior.mean * costs).sum())
 
     def state(self) -> Fields:
         """All of it as plain data, for JSON; `from_state` makes the same monitor of it."""
@@ -271,12 +394,15 @@ class Monitor:
             "level": self.level,
             "two_sided": self.two_sided,
             "wait": self.wait,
+            "miss": self.miss,
             "dependent": self.dependent,
             "compares": self.compares,
             "paid": self._streams.state(),
             "queue": to_plain(self.queue),
             "newest": to_plain(self.newest),
             "seen": write_seen(self.seen),
+            "unknown": [to_plain(known) for known in self.unknown.values()],
+            "acknowledged": [to_plain(alarm) for alarm in self.acknowledged],
         }
         return seal_state(state)
 
@@ -294,6 +420,7 @@ class Monitor:
             level=stored["level"],
             two_sided=stored["two_sided"],
             wait=stored["wait"],
+            miss=stored["miss"],
             dependent=stored["dependent"],
             workup=None if stored["workup"] is None else Workup(**stored["workup"]),
         )
@@ -305,6 +432,13 @@ class Monitor:
         monitor.newest = from_plain(Period, stored["newest"], "state.newest")
         monitor.queue = from_plain(Queue, stored["queue"], "state.queue")
         monitor.seen = read_seen(stored["seen"])
+        for number, known in enumerate(stored["unknown"]):
+            restored = from_plain(UnknownClass, known, f"state.unknown[{number}]")
+            monitor.unknown[restored.name] = restored
+        monitor.acknowledged = [
+            from_plain(Acknowledged, alarm, f"state.acknowledged[{number}]")
+            for number, alarm in enumerate(stored["acknowledged"])
+        ]
         return monitor
 
     @property
@@ -374,8 +508,7 @@ class Monitor:
         self.prior = prior
         self.costs = costs
         self.compares = compares
-        prices = np.ones(len(labels)) * prior.mean * (1.0 if costs is None else costs)
-        scale = float((prices if self.workup is None else self.workup.costs).sum())
+        scale = self._all_tests()
         self._paid = Paid(self.level / (1 + self.two_sided), self.level / 2, compares, self.dependent, scale)
 
     def _work_off(self) -> None:
@@ -426,11 +559,11 @@ class Monitor:
     def _resolve(self, keys: list[int], truth: IntArray) -> tuple[int, int]:
         """Take labels of forecasts that waited or were given up: how many, and how many are not as counted."""
         labels = [(key, label) for key, label in zip(keys, truth.tolist(), strict=False) if label >= 0]
-        differing = sum(self.seen.get(key, label % LABELS) != label % LABELS for key, label in labels)
+        differing = sum(self.seen.get(key, _kept(label)) != _kept(label) for key, label in labels)
         awaited = [(key, label) for key, label in labels if self.queue.expects(key)]
         cases = []
         for key, label in awaited:
-            self.seen[key] = label % LABELS
+            self.seen[key] = _kept(label)
             case = self.queue.label(key, label)
             if case is not None:
                 cases.append(case)
@@ -441,9 +574,20 @@ class Monitor:
     def _note(self, cases: Cases) -> None:
         """Remember the labels of cases that have them now, and count what these paid."""
         if cases.keys is not None:
-            self.seen.update(zip(cases.keys, (cases.truth % LABELS).tolist(), strict=True))
-        paid = cases.possible[np.arange(len(cases.truth)), cases.truth]
-        self.newest.add(cases.times, np.stack([paid, cases.possible[:, len(self.labels)]]))
+            self.seen.update(zip(cases.keys, map(_kept, cases.truth.tolist()), strict=True))
+        n = len(cases.truth)
+        is_outside = cases.truth >= OUTSIDE
+        paid = cases.possible[np.arange(n), np.where(is_outside, 0, cases.truth)]
+        paid[is_outside] = self._whole_search()
+        names = list(self.unknown)
+        classes = [names[number - OUTSIDE] if number >= OUTSIDE else None for number in cases.truth.tolist()]
+        self.newest.add(cases.times, np.stack([paid, cases.possible[:, len(self.labels)]]), classes)
+        times: Sequence[str | None] = cases.times or [None] * n
+        for name, time in zip(classes, times, strict=True):
+            if name is not None:
+                known = self.unknown[name]
+                known.first = time if known.cases == 0 else known.first
+                known.cases += 1
 
     def _bet(self) -> None:
         """Bet on the cases whose turn has come."""
@@ -451,6 +595,11 @@ class Monitor:
             self._streams.promise(part.possible[:, len(self.labels)], part.times)
         for part in self.queue.ready(self.wait, self.dependent):
             self._streams.add(part)
+
+
+def _kept(label: int) -> int:
+    """What is kept of a label, in one byte."""
+    return UNKNOWN_LABEL if label >= OUTSIDE else label % LABELS
 
 
 def _check_constancy(argument: str, was_given: bool, is_given: bool) -> None:

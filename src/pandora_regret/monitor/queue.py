@@ -24,6 +24,7 @@ from pandora_regret.core.inputs import FloatArray, IntArray
 
 FILES = 3  # how many later files a case waits for its label, unless something else is asked for
 KEPT = 0.99  # of labels, by the wait that is suggested
+OUTSIDE = 2**30  # the truth of a case whose class no column of its forecast has
 
 
 @lru_cache(maxsize=1 << 16)
@@ -53,7 +54,7 @@ class Cases(NamedTuple):
     """Rows past the door, in the order of their forecasts."""
 
     possible: FloatArray  # (n, width): possible costs and the promise, of each model
-    truth: IntArray  # -1 where it is not known
+    truth: IntArray  # -1 where it is not known, OUTSIDE where no column has it
     keys: list[int] | None  # of their ids
     times: list[str] | None
     noticed: str | None = None  # what they show was known at this time; None: at their own
@@ -70,13 +71,19 @@ class Waiting:
     """A case in the queue."""
 
     possible: tuple[float, ...]
-    truth: int
+    truth: int  # as in `Cases`
     key: int  # of its id; where it has none, of its forecast
     time: str | None
     came: int  # the number of its period, or its own
     files: int = 0  # how many came while it waited; where there are times, those with a later period
     known: str | None = None  # the newest period when its label came, or was given up; None: with the forecast
     is_ranked: bool = False  # whether its promise was compared with those before
+    is_past: bool = False  # whether it came before an alarm was acknowledged: it is evidence of the past
+
+    @property
+    def is_bet_on(self) -> bool:
+        """Whether it is evidence: its class is known, and was to its forecast, and it is not past."""
+        return 0 <= self.truth < OUTSIDE and not self.is_past
 
 
 @dataclass
@@ -92,6 +99,7 @@ class Queue:
     closed: str | None = None  # the last period that is complete
     last: str | None = None  # the last that was bet on, where cases of one are one bet
     turn: str | None = None  # the newest period when the turn came of the last that was bet on, where later
+    past: str | None = None  # the newest period when an alarm was acknowledged
 
     def __post_init__(self) -> None:
         self.unlabelled = {case.key: case for case in self.cases if case.truth < 0}
@@ -118,6 +126,7 @@ class Queue:
                 self.newest = time
                 self.count += 1
             case = Waiting(tuple(possible), truth, key, time, self.count)
+            case.is_past = time is not None and self.past is not None and not later(time, self.past)
             self.cases.append(case)
             if truth < 0:
                 self.unlabelled[key] = case
@@ -173,7 +182,7 @@ class Queue:
         part = self.cases[:n]
         del self.cases[:n]
         self._give_up(part)
-        labelled = (case for case in part if case.truth >= 0)
+        labelled = (case for case in part if case.is_bet_on)
         for is_waited, alike in groupby(labelled, key=lambda case: case.files > 0):
             yield as_columns(list(alike), f"case {self.count:,}" if is_waited else None)
 
@@ -197,7 +206,7 @@ class Queue:
                 turns.append(next_time)  # which showed it to be complete
             turn = max(turns, key=natural_key) if turns else time
             self.turn = turn if later(turn, time) else None
-            labelled = _in_order([case for case in period if case.truth >= 0])
+            labelled = _in_order([case for case in period if case.is_bet_on])
             ready.append((labelled, self.turn))
         del self.cases[:gone]
         yield from _joined(ready, dependent)
@@ -220,7 +229,21 @@ class Queue:
         """The newest period as far as it has come, if all before it had their turn and its labels are there."""
         if self.newest is None or not self.cases or self.unlabelled or self.cases[0].time != self.newest:
             return None
-        return as_columns(_in_order(self.cases))
+        cases = _in_order([case for case in self.cases if case.is_bet_on])
+        return as_columns(cases) if cases else None
+
+    def leave_behind(self) -> None:
+        """Whatever came until now, and what is to come of its periods, is no evidence any more."""
+        self.past = self.newest
+        for case in self.cases:
+            case.is_past = True
+
+    def add_classes(self, n_models: int, costs: Sequence[float]) -> None:
+        """Let cases that wait have more classes, and what each costs their forecasts if it is the truth."""
+        for case in self.cases:
+            width = len(case.possible) // n_models
+            tables = [case.possible[start : start + width] for start in range(0, len(case.possible), width)]
+            case.possible = tuple(chain.from_iterable((*table[:-1], *costs, table[-1]) for table in tables))
 
     def _is_complete(self, time: str | None) -> bool:
         """Whether no cases of a period are to come, since a later one has begun or somebody said so."""

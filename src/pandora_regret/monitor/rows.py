@@ -13,7 +13,7 @@ from pandora_regret.core.inputs import (
     read_array,
     read_truth,
 )
-from pandora_regret.monitor.queue import key_of
+from pandora_regret.monitor.queue import OUTSIDE, key_of
 
 OWN_ID = "each case needs an id of its own, in all files (--id)"
 
@@ -42,21 +42,36 @@ def read_times(time: object, n: int) -> list[str] | None:
     return [str(name) for name in times]
 
 
-def read_known_labels(y_true: Labels | None, labels: Sequence[object], n: int) -> IntArray:
-    """The column of each true class, (n,), -1 where it is not known."""
+def read_known_labels(y_true: Labels | None, labels: Sequence[object], n: int) -> tuple[IntArray, list[str]]:
+    """The column of each true class, (n,), and the names of classes that no column has.
+
+    It is -1 where the class is not known, and ``OUTSIDE + i`` where it is the i-th of these names. Numbers of
+    columns that are not there are refused: they are no classes.
+    """
     if y_true is None:
-        return np.full(n, -1)
+        return np.full(n, -1), []
     read = read_array(y_true, "y_true")
     if read.dtype.kind in "biu" or read.shape != (n,):
-        return read_truth(y_true, labels, n)
+        return read_truth(y_true, labels, n), []
     truth = np.full(n, -1)
     listed = np.asarray(y_true, dtype=object)
     known = np.flatnonzero([not is_missing(label) for label in listed])
     if len(known) == 0:
-        return truth
+        return truth, []
     is_whole = read.dtype.kind == "f" and not (read[known] % 1).any()  # NaN made floats of whole numbers
-    truth[known] = read_truth(read[known].astype(int) if is_whole else listed[known], labels, len(known))
-    return truth
+    if is_whole:
+        truth[known] = read_truth(read[known].astype(int), labels, len(known))
+        return truth, []
+    columns = {str(label) for label in labels}
+    has_names = not isinstance(labels, range)
+    outside = [row for row in known if has_names and isinstance(listed[row], str) and listed[row] not in columns]
+    inside = np.setdiff1d(known, outside)
+    if len(inside):
+        truth[inside] = read_truth(listed[inside], labels, len(inside))
+    new_names = sorted({listed[row] for row in outside})
+    for row in outside:
+        truth[row] = OUTSIDE + new_names.index(listed[row])
+    return truth, new_names
 
 
 def check_length(argument: str, column: Sized | None, n: int) -> None:

@@ -1,13 +1,14 @@
 """Where a monitor stands, as numbers with names and in sentences."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from pandora_regret.core.inputs import FloatArray
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.sequential import Claim
+from pandora_regret.monitor.alarms import Acknowledged, UnknownClass
 from pandora_regret.monitor.queue import Queue, later, natural_key
 from pandora_regret.monitor.streams import Paid
 from pandora_regret.text import capitalised, counted, money, money_between
@@ -23,10 +24,11 @@ class Period:
     cases: int = 0
     paid: float = 0.0  # per case
     promised: float = 0.0
+    unknown: dict[str, int] = field(default_factory=dict)  # cases of classes that no column has, by class
     fresh = True  # whether nothing of this run came in yet: no field, it is not stored
 
-    def add(self, times: Sequence[str] | None, costs: FloatArray) -> None:
-        """Cases whose labels have come: what was paid and promised, (2, n)."""
+    def add(self, times: Sequence[str] | None, costs: FloatArray, unknown: Sequence[str | None]) -> None:
+        """Cases whose labels have come: what was paid and promised, (2, n), and classes that no column has."""
         if not costs.size:
             return
         name = None if times is None else max(times, key=natural_key)
@@ -35,8 +37,14 @@ class Period:
         if begins:
             self.name = name
             self.cases = 0
+            self.unknown = {}
         if times is not None:
-            costs = costs[:, [time == self.name for time in times]]
+            is_newest = [time == self.name for time in times]
+            costs = costs[:, is_newest]
+            unknown = [known for known, is_in in zip(unknown, is_newest, strict=True) if is_in]
+        for name in unknown:
+            if name is not None:
+                self.unknown[name] = self.unknown.get(name, 0) + 1
         before = self.cases
         self.cases += costs.shape[1]
         sums = costs.sum(axis=1) + before * np.array([self.paid, self.promised])
@@ -76,14 +84,24 @@ class MonitorSummary:
     late_share: float  # of all labels
     needed_wait: int | None  # for 99 % of labels, in periods or cases
     at_best: int | None  # periods until an alarm, for the difference so far; of dependent cases
+    unknown: tuple[UnknownClass, ...]  # classes that no column has, in the order in which they came
+    acknowledged: tuple[Acknowledged, ...]  # earlier alarms
 
     @property
     def alarmed(self) -> bool:
-        """Whether there was an alarm. Drift is about promises alone."""
-        return self.alarm is not None
+        """Whether there was an alarm that nobody has acknowledged. Drift is about promises alone."""
+        return self.alarm is not None or any(known.alarms for known in self.unknown)
 
 
-def summarise(paid: Paid, queue: Queue, newest: Period, *, two_sided: bool) -> MonitorSummary:
+def summarise(
+    paid: Paid,
+    queue: Queue,
+    newest: Period,
+    unknown: Sequence[UnknownClass],
+    acknowledged: Sequence[Acknowledged],
+    *,
+    two_sided: bool,
+) -> MonitorSummary:
     """Where what was paid, and the promises, stand now."""
     claim = paid.overpaid.claim()
     history = paid.book.history
@@ -116,6 +134,8 @@ def summarise(paid: Paid, queue: Queue, newest: Period, *, two_sided: bool) -> M
         at_best=paid.overpaid.increments_until_alarm(paid.promised / paid.n)
         if paid.dependent and paid.n
         else None,
+        unknown=tuple(replace(known) for known in unknown),
+        acknowledged=tuple(acknowledged),
     )
 
 
@@ -154,6 +174,7 @@ def _estimate(claim: Claim) -> Estimate:
 def sentences(summary: MonitorSummary, unit: str | None, challenger: str | None = None) -> list[str]:
     """The headline, the newest period, and whatever else there is to say."""
     lines = [_headline(summary, unit), _newest(summary, unit)]
+    lines += _unknown_classes(summary)
     if summary.at_best is not None and not summary.alarmed:
         periods = counted(summary.at_best, "period")
         lines.append(f"Every period is one bet: for the difference so far, an alarm takes {periods} at best.")
@@ -168,7 +189,35 @@ def sentences(summary: MonitorSummary, unit: str | None, challenger: str | None 
         direction = "more" if summary.drift.above else "less"
         noticed = _at(summary.drift.noticed)
         lines.append(f"DRIFT noticed {noticed}: forecasts promise {direction} than they used to.")
+    for earlier in summary.acknowledged:
+        noticed = "" if earlier.noticed is None else f" noticed {_at(earlier.noticed)}"
+        lines.append(f"Acknowledged {_at(earlier.at)}: the alarm{noticed} ({earlier.note}).")
     return lines
+
+
+def _unknown_classes(summary: MonitorSummary) -> list[str]:
+    """What is said of each class that the model does not know, and still lacks."""
+    lines = []
+    newest = summary.last or Period()
+    for known in summary.unknown:
+        if not known.is_known:
+            head = "ALARM: " if known.alarms else ""
+            lines.append(f"{head}{_unknown_class(known, newest)}.")
+    return lines
+
+
+def _unknown_class(known: UnknownClass, newest: Period) -> str:
+    """How many of the newest cases were of a class that the model does not know, and of all since the first."""
+    cases = newest.unknown.get(known.name, 0)
+    since = "" if known.first in (None, newest.name) else f" since {_in_words(str(known.first))}"
+    if cases == 0:
+        were = "was" if known.cases == 1 else "were"
+        of_class = f"{were} of a class that the model does not know: {known.name}"
+        return f"{counted(known.cases, 'case')}{since} {of_class}"
+    were = "was" if cases == 1 else "were"
+    place = f"{newest.cases} cases {_at(newest.name)}" if newest.name else f"the newest {newest.cases} cases"
+    in_all = f" ({known.cases}{since})" if since else ""
+    return f"{cases} of {place} {were} of a class that the model does not know: {known.name}{in_all}"
 
 
 def _saved(saved: Estimate, unit: str | None, challenger: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pandora_regret.core.inputs import Fields
 from pandora_regret.monitor import Monitor
-from pandora_regret.monitor.streams import OVERPAID, PROMISED, Paid, Point
+from pandora_regret.monitor.streams import OVERPAID, PROMISED, History, Point
 from pandora_regret.monitor.summary import sentences
 from pandora_regret.report.charts import Axis, Plot
 from pandora_regret.report.page import render_page, write_page
@@ -57,7 +57,11 @@ def write_monitor_page(
     paid = monitor.paid
     assert paid is not None
     level = paid.overpaid.level
-    points = _marked(paid)
+    points = list[Point]()
+    for alarm in monitor.acknowledged:
+        if alarm.history is not None:
+            points += _marked(alarm.history, ())
+    points += _marked(paid.book.history, paid.marks())
     costs = [cost for point in points for cost in _costs(point)]
     formats = Formats(costs, unit)
     page = render_page(
@@ -79,17 +83,17 @@ def write_monitor_page(
     return write_page(page, path)
 
 
-def _marked(paid: Paid) -> list[Point]:
-    """The points of the history, each with its own sums; the last with where the monitor stands now."""
+def _marked(history: History, marks: tuple[float, ...]) -> list[Point]:
+    """The points of a history, each with its own sums; the last with where the monitor stands now, if it goes on."""
     points = list[Point]()
     before = Point(None, None, 0, 0, 0, (0.0,) * 3)
-    for point in paid.book.history.points:
+    for point in history.points:
         own = replace(
             point,
             increments=point.increments - before.increments,
             cases=point.cases - before.cases,
             totals=tuple(now - then for now, then in zip(point.totals, before.totals, strict=False)),
-            after=point.after or paid.marks(),
+            after=point.after or marks,
         )
         points.append(own)
         before = point
