@@ -334,3 +334,57 @@ def test_a_flipped_bit_of_a_state_is_refused_or_changes_no_answer(tmp_path, stat
         state.write_bytes(flipped(whole, int(bit)))
         result = watch(state, "--json")
         assert result.exit_code == 2 or result.stdout == answer
+
+
+def write_rows(path, header, *rows):
+    path.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+def test_a_new_class_in_production_is_counted_an_alarm_and_known_once_a_model_has_it(tmp_path, state):
+    header = "id,label,flu,covid,cold,week"
+    first = write_rows(tmp_path / "1.csv", header, "a1,flu,.7,.2,.1,1", "a2,cold,.2,.2,.6,1", "a3,,.3,.5,.2,1")
+    watch(state, first, "--time", "week", "--costs", "flu=20,covid=35,cold=5", "--miss", 40)
+    second = write_rows(tmp_path / "2.csv", header, "b1,tls,.7,.2,.1,2", "b2,Flu,.2,.2,.6,2")
+    assert watch(state, second).exit_code == 0  # a single case may be a typo
+    labels = write_rows(tmp_path / "labels.csv", "id,label", "a3,TLS")
+    result = watch(state, "--labels", labels, "--json")
+    assert result.exit_code == 3
+    summary = json.loads(result.stdout)["summary"]
+    assert [(known["name"], known["cases"]) for known in summary["unknown"]] == [("tls", 2)]
+    assert summary["alarm"] is None
+    header = "id,label,flu,covid,cold,tls,week"
+    third = write_rows(tmp_path / "3.csv", header, "c1,tls,.3,.2,.1,.4,3", "c2,cold,.2,.2,.5,.1,3")
+    before = state.read_bytes()
+    assert refused("monitor", third, "--state", state).count("--costs")
+    assert state.read_bytes() == before
+    result = watch(state, third, "--costs", "flu=20,covid=35,cold=5,tls=30", "--json")
+    assert result.exit_code == 0
+    summary = json.loads(result.stdout)["summary"]
+    assert summary["unknown"][0]["is_known"]
+    assert summary["last"]["cases"] == 2
+    fourth = write_rows(tmp_path / "4.csv", header, "d1,tls,.3,.2,.1,.4,4", "d2,cold,.2,.2,.5,.1,4")
+    assert watch(state, fourth).exit_code == 0
+
+
+def test_a_model_that_lost_a_column_is_refused_still(tmp_path, state):
+    first = write_rows(tmp_path / "1.csv", "id,label,flu,covid,cold", "a1,flu,.7,.2,.1", "a2,cold,.2,.2,.6")
+    watch(state, first, "--classes", ",".join(CLASSES))
+    second = write_rows(tmp_path / "2.csv", "id,label,flu,covid", "b1,flu,.7,.3", "b2,covid,.2,.8")
+    assert refused("monitor", second, "--state", state).count("cold")
+    assert watch(state, second, "--missing-class-zero").exit_code == 0
+
+
+def test_an_acknowledged_alarm_exits_with_0(tmp_path, state):
+    header = "id,label,flu,covid,cold"
+    first = write_rows(tmp_path / "1.csv", header, "a1,flu,.7,.2,.1", "a2,cold,.2,.2,.6")
+    watch(state, first, "--classes", ",".join(CLASSES))
+    rows = ["b1,tls,.7,.2,.1", "b2,tls,.2,.2,.6", "b3,flu,.2,.2,.6"]
+    assert watch(state, write_rows(tmp_path / "2.csv", header, *rows)).exit_code == 3
+    assert watch(state).exit_code == 3
+    page = tmp_path / "page.html"
+    result = watch(state, "--acknowledge", "retraining <soon>", "--html", page)
+    assert result.exit_code == 0
+    assert "retraining &lt;soon&gt;" in page.read_text(encoding="utf-8")
+    assert watch(state).exit_code == 0
+    assert refused("monitor", "--state", state, "--acknowledge", "again")

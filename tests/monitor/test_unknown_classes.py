@@ -71,6 +71,26 @@ def test_late_labels_of_an_unknown_class_find_their_forecasts():
     assert (again.skipped, again.differing) == (1, 0)
 
 
+def test_spellings_of_an_unknown_class_are_one_class():
+    monitor = monitor_of()
+    week(monitor, "week 1", ["flu", "tls", "TLS"])
+    assert [(known.name, known.cases) for known in monitor.summary().unknown] == [("TLS", 2)]
+
+
+def test_labels_that_come_after_an_acknowledgement_are_evidence_of_the_past():
+    monitor = monitor_of()
+    broken(monitor, 3, 1)
+    wrong = np.full((60, 3), 0.05)
+    wrong[:, 0] = 0.9
+    monitor.update([None] * 60, wrong, ids=range(60), time="week 3")
+    monitor.acknowledge("the columns were mixed up")
+    monitor.label(range(60), ["covid"] * 60)
+    week(monitor, "week 4", ["flu"])
+    monitor.close()
+    assert monitor.paid.n == 1
+    assert not monitor.summary().alarmed
+
+
 def test_names_that_no_column_has_need_columns_with_names():
     monitor = Monitor(costs=COSTS)
     with pytest.raises(InputError):
@@ -129,10 +149,11 @@ def test_an_acknowledged_alarm_ends_stays_in_the_history_and_a_new_one_can_come(
     assert not monitor.summary().alarmed
     for number in range(4, 8):
         week(monitor, f"week {number}", ["flu", "cold", "covid"] * 5)
-    summary = Monitor.from_state(json.loads(json.dumps(monitor.state()))).summary()
+    restored = Monitor.from_state(json.loads(json.dumps(monitor.state())))
+    summary = restored.summary()
     (earlier,) = summary.acknowledged
     assert (earlier.note, earlier.noticed, earlier.at) == ("wrong units, fixed", noticed, "week 3")
-    assert earlier.history.points[-1].cases >= 120
+    assert restored.acknowledged[0].history.points[-1].cases >= 120
     assert not summary.alarmed
     broken(monitor, 4, 8)
     assert monitor.summary().alarmed

@@ -4,7 +4,8 @@ The JSON (schema "pandora-monitored/2")::
 
     schema, library, sentences [...], summary {increments, dependent, timed, first, last {name, cases, paid,
     promised}, overpaid {value, low, high}, since, likely, evidence, alarm {noticed, above, stands}, note, saved,
-    drift, waiting, held, late, late_share, needed_wait, at_best},
+    drift, waiting, held, late, late_share, needed_wait, at_best, unknown [{name, cases, first, is_acknowledged,
+    is_known}], acknowledged [{note, noticed, above, classes, at}]},
     taken {counted, waiting, skipped, unknown, differing}, done [{what, count, sentence}]
 """
 
@@ -37,8 +38,9 @@ from pandora_regret.cli.options import (
 )
 from pandora_regret.cli.output import echo, print_done, print_json
 from pandora_regret.core.atomic import write_atomically
-from pandora_regret.core.inputs import Done, Fields, InputError
-from pandora_regret.text import counted
+from pandora_regret.core.inputs import Done, Fields, InputError, IntArray
+from pandora_regret.monitor.queue import OUTSIDE
+from pandora_regret.text import counted, listed
 
 ALARM = 3
 NOT_HERE = ("weight", "group", "votes_prefix", "cost_prefix", "truth")  # each case counts once, at the same prices
@@ -215,25 +217,16 @@ def _updated(
     if os.path.exists(options.state):
         monitor, setup = _restored(options, prices)
     late_before = 0 if monitor is None else monitor.queue.late
-    new: NewForecasts | None = None
-    done: tuple[Done, ...] = ()
-    if options.files:
-        try:
-            new = _read_forecasts(options, setup, monitor, prices)
-        except files.NoRowsError as no_rows:  # a week without cases; but the first file must have some
-            if monitor is None:
-                raise
-            done = _nothing_new(no_rows)
-    if new is not None:
-        done = new.done
-        if monitor is None:
-            monitor, setup, unused = _begun(options, setup, prices, new)
-            done += unused
+    new, done = _read_files(options, setup, monitor, prices)
+    if new is not None and monitor is None:
+        monitor, setup, unused = _begun(options, setup, prices, new)
+        done += unused
     if monitor is None:
         raise InputError(f"{options.state} does not exist yet: give files of forecasts first.")
     parts = [monitoring.UpdateCounts()]
     with monitor.together():
         if new is not None:
+            _add_classes(new, prices, monitor)
             parts.append(new.add_to(monitor))
         if options.labels is not None:
             try:
@@ -248,14 +241,53 @@ def _updated(
     return monitor, setup, counts, done + _left_out(counts, monitor.queue.late - late_before)
 
 
+def _read_files(
+    options: MonitorOptions, setup: Setup, monitor: monitoring.Monitor | None, prices: StatedPrices
+) -> tuple[NewForecasts | None, tuple[Done, ...]]:
+    """New forecasts, if there are any, and what was done to the files."""
+    if not options.files:
+        return None, ()
+    try:
+        new = _read_forecasts(options, setup, monitor, prices)
+    except files.NoRowsError as no_rows:  # a week without cases; but the first file must have some
+        if monitor is None:
+            raise
+        return None, _nothing_new(no_rows)
+    return new, new.done
+
+
+def _add_classes(new: NewForecasts, prices: StatedPrices, monitor: monitoring.Monitor) -> None:
+    """Let the monitor know the classes that forecasts have from now on, at their prices."""
+    known = tuple(map(str, monitor.labels))
+    added = new.classes[len(known) :]
+    if not added:
+        return
+    costs = None
+    if monitor.costs is not None:
+        costs = prices.for_classes(new.classes).costs
+        if costs is None:
+            problem = f"has no price for {listed(added)}, which forecasts have from now on"
+            raise InputError(problem, argument="costs", fix="give the prices of all classes (--costs)")
+        costs = costs[len(known) :]
+    monitor.add_classes(added, costs)
+
+
 def _add_labels(path: str, setup: Setup, monitor: monitoring.Monitor) -> monitoring.UpdateCounts:
     """Take in the true classes of a file of labels, but for those that are not known yet."""
     from pandora_regret.files.opening import read_truth
 
-    layout = replace(setup.rows.layout(), truth=path, unlabelled=True)
-    read = read_truth(layout, tuple(map(str, monitor.labels)))
+    classes = tuple(map(str, monitor.labels))
+    layout = replace(setup.rows.layout(), truth=path, unlabelled=True, classes=classes)
+    read = read_truth(layout)
     is_known = read.truth >= 0
-    return monitor.take_labels(np.asarray(read.ids)[is_known], read.truth[is_known])
+    truth, outside = _outside(read.truth[is_known], read.classes, len(classes))
+    return monitor.take_labels(np.asarray(read.ids)[is_known], truth, outside)
+
+
+def _outside(truth: IntArray, classes: Sequence[str], k: int) -> tuple[IntArray, list[str]]:
+    """Truths of which those beyond the first k classes are outside all columns, and the names of these."""
+    numbered = np.where(truth >= k, OUTSIDE + truth - k, truth)
+    return numbered, list(classes[k:])
 
 
 def _left_out(counts: monitoring.UpdateCounts, late: int) -> tuple[Done, ...]:
@@ -327,15 +359,23 @@ class NewForecasts:
     """What the files of one run hold, checked, with classes in the monitor's order."""
 
     names: list[str]  # of the models, the champion first
-    batches: list[files.Batch]
+    batches: list[files.Batch]  # classes that no file has a column for come last, with probability 0
+    classes: tuple[str, ...]  # those that files have
     times: list[str] | None
     done: tuple[Done, ...]
 
     def add_to(self, monitor: monitoring.Monitor) -> monitoring.UpdateCounts:
         """Take them in."""
-        champion, *challengers = (batch.forecast().check() for batch in self.batches)
-        challenger = challengers[0] if challengers else None
-        return monitor.take_forecasts(champion, challenger, ids=self.batches[0].ids, time=self.times)
+        k = len(self.classes)
+        truth, outside = _outside(self.batches[0].truth, self.batches[0].classes, k)
+        forecasts = []
+        for batch in self.batches:
+            forecast = batch.forecast()
+            values = forecast.values[:, :k]
+            forecasts.append(replace(forecast, values=values, labels=self.classes, truth=truth).check())
+        challenger = forecasts[1] if len(forecasts) > 1 else None
+        ids = self.batches[0].ids
+        return monitor.take_forecasts(forecasts[0], challenger, ids=ids, time=self.times, outside=outside)
 
 
 def _read_forecasts(
@@ -344,9 +384,11 @@ def _read_forecasts(
     """What the files hold."""
     column = setup.dependent or setup.time
     layout = replace(setup.rows.layout(), group=column, unlabelled=True)
-    if monitor is not None:
-        layout = replace(layout, classes=tuple(map(str, monitor.labels)))
-    opened = files.open_models(files.read_models_argument(options.files, layout), prices.class_names)
+    if monitor is None:
+        opened = files.open_models(files.read_models_argument(options.files, layout), prices.class_names)
+        classes = None
+    else:
+        opened, classes = _open_with_new_classes(options.files, layout, tuple(map(str, monitor.labels)), prices)
     read = files.read_together(opened)
     order = _champion_first(read.names, options.state, setup)
     _check_alike(opened, order)
@@ -354,17 +396,43 @@ def _read_forecasts(
     if champion.ids is None:
         fix = "say which column names each case (--id), so that none is counted twice"
         raise InputError(f"{champion.path} has no ids: {fix}.")
-    classes = layout.classes if monitor is not None and layout.classes else champion.classes
+    if classes is None:
+        classes = champion.classes
+    outside = tuple(name for name in champion.classes if name not in classes)
     times = None
     if champion.groups is not None:  # as sentences call them: week 9, where the column "week" holds 9
         groups = [str(time) for time in champion.groups.tolist()]
         times = [f"{column} {time}" if time.isdigit() else time for time in groups]
     return NewForecasts(
         [read.names[index] for index in order],
-        [read.batches[index].with_classes(classes) for index in order],
+        [read.batches[index].with_classes((*classes, *outside)) for index in order],
+        classes,
         times,
-        read.done,
+        tuple(done for done in read.done if not outside or done.what != "classes taken as 0"),
     )
+
+
+def _open_with_new_classes(
+    paths: Sequence[str], layout: files.Layout, known: tuple[str, ...], prices: StatedPrices
+) -> tuple[list[files.Predictions], tuple[str, ...]]:
+    """The models, also where labels are of classes that they lack, and their classes: the known ones come first.
+
+    A class is new if it is the truth of some case and has a column in all files.
+    """
+
+    def opened_with(classes: tuple[str, ...], missing_class_zero: bool) -> list[files.Predictions]:
+        changed = replace(layout, classes=classes, missing_class_zero=missing_class_zero)
+        return files.open_models(files.read_models_argument(paths, changed), prices.class_names)
+
+    opened = opened_with(known, True)
+    unknown = [name for name in opened[0].classes if name not in known]
+    added = tuple(name for name in unknown if all(name in model.sources[0].kinds for model in opened))
+    if added:
+        opened = opened_with((*known, *added), True)
+    lacks_a_class = any("" in [model.columns.column_of[name] for name in known] for model in opened)
+    if lacks_a_class and not layout.missing_class_zero:
+        opened_with(known, False)  # which says what is missing, and what to do
+    return opened, (*known, *added)
 
 
 def _check_alike(opened: Sequence[files.Predictions], order: Sequence[int]) -> None:

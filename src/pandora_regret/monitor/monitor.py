@@ -23,6 +23,7 @@ from pandora_regret.core.inputs import (
     read_number,
     read_probabilities,
 )
+from pandora_regret.core.inputs.names import matched
 from pandora_regret.core.priors import Prior
 from pandora_regret.core.priors.names import read_prices, spelled_prior
 from pandora_regret.core.records import from_plain, to_plain
@@ -247,9 +248,11 @@ class Monitor:
         if len(outside) == 0:
             return truth
         for name in outside:
-            self.unknown.setdefault(name, UnknownClass(name))
+            if name not in matched([name], self.unknown):
+                self.unknown[name] = UnknownClass(name)
         names = list(self.unknown)
-        numbers = np.array([OUTSIDE + names.index(name) for name in outside])
+        meant = matched(outside, names)
+        numbers = np.array([OUTSIDE + names.index(meant[name]) for name in outside])
         numbered = truth.copy()
         is_outside = truth >= OUTSIDE
         numbered[is_outside] = numbers[truth[is_outside] - OUTSIDE]
@@ -336,7 +339,7 @@ class Monitor:
         self._paid = anew
         return before.book.history
 
-    def add_classes(self, labels: Sequence[str], costs: Sequence[float] | None = None) -> None:
+    def add_classes(self, labels: Sequence[str], costs: Sequence[float] | FloatArray | None = None) -> None:
         """Watch a model that has more classes from now on; forecasts have their columns after the earlier ones.
 
         Parameters
@@ -365,9 +368,8 @@ class Monitor:
             self.costs = np.concatenate([self.costs, base_costs])
         self.labels = [*self.labels, *labels]
         self.queue.add_classes(1 + self.compares, [self._whole_search()] * len(labels))
-        for label in labels:
-            if label in self.unknown:
-                self.unknown[label].is_known = True
+        for name in matched(labels, self.unknown).values():
+            self.unknown[name].is_known = True
 
     def _whole_search(self) -> float:
         """What a case costs whose class no column has: all tests in vain, and the price of a miss."""

@@ -135,7 +135,7 @@ def summarise(
         if paid.dependent and paid.n
         else None,
         unknown=tuple(replace(known) for known in unknown),
-        acknowledged=tuple(acknowledged),
+        acknowledged=tuple(replace(alarm, history=None) for alarm in acknowledged),
     )
 
 
@@ -173,8 +173,8 @@ def _estimate(claim: Claim) -> Estimate:
 
 def sentences(summary: MonitorSummary, unit: str | None, challenger: str | None = None) -> list[str]:
     """The headline, the newest period, and whatever else there is to say."""
-    lines = [_headline(summary, unit), _newest(summary, unit)]
-    lines += _unknown_classes(summary)
+    alarms, notes = _unknown_classes(summary)
+    lines = [*alarms, _headline(summary, unit), _newest(summary, unit), *notes]
     if summary.at_best is not None and not summary.alarmed:
         periods = counted(summary.at_best, "period")
         lines.append(f"Every period is one bet: for the difference so far, an alarm takes {periods} at best.")
@@ -195,15 +195,17 @@ def sentences(summary: MonitorSummary, unit: str | None, challenger: str | None 
     return lines
 
 
-def _unknown_classes(summary: MonitorSummary) -> list[str]:
-    """What is said of each class that the model does not know, and still lacks."""
-    lines = []
+def _unknown_classes(summary: MonitorSummary) -> tuple[list[str], list[str]]:
+    """What is said of each class that the model does not know, and still lacks: alarms, and the rest."""
+    alarms = []
+    notes = []
     newest = summary.last or Period()
     for known in summary.unknown:
-        if not known.is_known:
-            head = "ALARM: " if known.alarms else ""
-            lines.append(f"{head}{_unknown_class(known, newest)}.")
-    return lines
+        if known.alarms:
+            alarms.append(f"ALARM: {_unknown_class(known, newest)}.")
+        elif not known.is_known:
+            notes.append(f"{_unknown_class(known, newest)}.")
+    return alarms, notes
 
 
 def _unknown_class(known: UnknownClass, newest: Period) -> str:
@@ -242,7 +244,8 @@ def _headline(summary: MonitorSummary, unit: str | None) -> str:
     if alarm is None or (summary.alarm is None and not alarm.stands):
         cases = counted(summary.increments, "period" if summary.dependent else "case")
         paid = _amount(summary.overpaid, unit, "{} per case more", "{} per case less", "than promised")
-        return f"No alarm: in {cases} {since}, paid {paid.removesuffix(')')}, {ALWAYS})."
+        quiet = "Costs are no alarm" if any(known.alarms for known in summary.unknown) else "No alarm"
+        return f"{quiet}: in {cases} {since}, paid {paid.removesuffix(')')}, {ALWAYS})."
     amount = _amount(summary.overpaid, unit, "{} per case more", "{} per case less", "than it promises")
     costs = f"{since} the model costs {amount}"
     if alarm.stands:

@@ -84,7 +84,7 @@ def write_monitor_page(
 
 
 def _marked(history: History, marks: tuple[float, ...]) -> list[Point]:
-    """The points of a history, each with its own sums; the last with where the monitor stands now, if it goes on."""
+    """The points of a history, each with its own sums; the last of one that goes on stands at these marks."""
     points = list[Point]()
     before = Point(None, None, 0, 0, 0, (0.0,) * 3)
     for point in history.points:
