@@ -5,6 +5,7 @@ from pandora_regret.comparison import Comparison as Comparison
 from pandora_regret.comparison import ComparisonOptions as ComparisonOptions
 from pandora_regret.comparison import compare as compare
 from pandora_regret.comparison import compare_frames as compare_frames
+from pandora_regret.comparison import compare_lists as compare_lists
 from pandora_regret.core.costs import load_costs as load_costs
 from pandora_regret.core.entropy import search_divergence as search_divergence
 from pandora_regret.core.entropy import search_entropy as search_entropy

@@ -23,12 +23,15 @@ from pandora_regret.cli.options import (
     FORCE,
     FORMAT,
     LAYOUT,
+    MISS,
+    RANKED,
     RESAMPLING,
     SEARCH,
     WORK,
     WORKUP,
     ClassCosts,
     IntervalOptions,
+    ListOptions,
     PriceOptions,
     RowOptions,
     check_output,
@@ -47,6 +50,7 @@ class CompareOptions:
 
     files: tuple[str, ...]
     rows: RowOptions
+    lists: ListOptions
     prices: PriceOptions
     intervals: IntervalOptions
     by: tuple[str, ...]
@@ -97,6 +101,8 @@ class CompareOptions:
     Option("--show MODEL", "On the page even if there are over 50.", OUTPUT, multiple=True),
     Option("--no-cases", "A page without single cases and live prices.", OUTPUT),
     FORCE,
+    *RANKED,
+    *MISS,
     *RESAMPLING,
     *LAYOUT,
     *FORMAT,
@@ -113,6 +119,7 @@ def compare(options: CompareOptions) -> None:
       pandora compare "Deep net=deepnet.csv" forest.parquet --costs prices.csv
       pandora compare models.toml --costs prices.csv --by site --html page.html
       pandora compare a.csv b.csv --json > comparison.json
+      pandora compare ochiai.csv autofl.csv --id bug --candidate method --score score --hit is_bug --miss 500
     """
     not_both("choose one", json=options.json, csv=options.csv)
     check_output(options.html, options.force)
@@ -151,6 +158,8 @@ def _compared(options: CompareOptions) -> comparing.Comparison:
     from pandora_regret.comparison.charge import Pricing
     from pandora_regret.files.written import listed
 
+    if options.lists.are_asked(options.files):
+        return _compared_lists(options)
     prices = options.prices.read()
     breakdowns = [name for option in options.by for name in listed(option)]
     layout = replace(options.rows.layout(), by=columns_of(breakdowns))
@@ -189,6 +198,28 @@ def _compared(options: CompareOptions) -> comparing.Comparison:
         return compared(request)
 
 
+def _compared_lists(options: CompareOptions) -> comparing.Comparison:
+    """The comparison of ranked lists that files and options ask for."""
+    from pandora_regret.files.written import listed
+
+    unfit = {"scenario": bool(options.scenario), "decompose": options.decompose}
+    for name, is_given in unfit.items():
+        if is_given:
+            raise click.UsageError(f"--{name} and ranked lists do not go together.")
+    breakdowns = [name for option in options.by for name in listed(option)]
+    from pandora_regret.cli.ranked import ListsGiven, compare_ranked
+    from pandora_regret.comparison.request import ComparisonOptions
+
+    given = ListsGiven(options.files, options.rows, options.lists, options.prices)
+    settings = ComparisonOptions(
+        level=options.intervals.level,
+        bootstrap=options.intervals.bootstrap,
+        seed=options.intervals.seed,
+        smallest_group=options.smallest_group,
+    )
+    return compare_ranked(given, settings, breakdowns, options.worth)
+
+
 def _read_scenarios(
     typed: Sequence[str], classes: Sequence[str], unit: str
 ) -> tuple[dict[str, dict[str, float]], tuple[inputs.Done, ...]]:
@@ -221,6 +252,7 @@ class ScoreOptions:
 
     files: tuple[str, ...]
     rows: RowOptions
+    lists: ListOptions
     prices: PriceOptions
     intervals: IntervalOptions
     jobs: int
@@ -235,6 +267,8 @@ class ScoreOptions:
     FILE_ARGUMENTS,
     *SEARCH,
     WORKUP,
+    *RANKED,
+    *MISS,
     *RESAMPLING,
     *LAYOUT,
     *WORK,
@@ -287,10 +321,28 @@ def _rows_of_scores(result: comparing.Comparison) -> Iterator[dict[str, object]]
         }
 
 
+def _scored_lists(options: ScoreOptions) -> list[comparing.Comparison]:
+    """A comparison of one for each model of a file of ranked lists."""
+    from pandora_regret.cli.ranked import ListsGiven, compare_ranked
+    from pandora_regret.comparison.request import ComparisonOptions
+
+    if len(options.files) > 1:
+        fix = "give one file, or compare several with pandora compare"
+        raise inputs.InputError(f"{len(options.files)} files of ranked lists are given", fix=fix)
+    not_both("ranked lists have no classes", wrong_tests=options.wrong_tests, lists=True)
+    given = ListsGiven(options.files, options.rows, options.lists, options.prices)
+    settings = ComparisonOptions(
+        level=options.intervals.level, bootstrap=options.intervals.bootstrap, seed=options.intervals.seed
+    )
+    return [compare_ranked(given, settings)]
+
+
 def _scored(options: ScoreOptions) -> list[comparing.Comparison]:
     """A comparison of one for each model of the files."""
     from pandora_regret.stream import score_stream
 
+    if options.lists.are_asked(options.files):
+        return _scored_lists(options)
     prices = options.prices.read()
     opened = files.open_models([files.ModelFiles(options.files, options.rows.layout())], prices.class_names)
     if prices.price_list is None and opened[0].columns.costs:  # each row brings its own

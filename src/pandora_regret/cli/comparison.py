@@ -91,7 +91,7 @@ class _Written:
         self.short = {name: fitted(name, LONGEST_NAME) for name in self.names}
         self.level = f"{100 * comparison.interval.level:g} % intervals"
         clusters = "" if data.clusters is None else f" in {count(data.clusters)} clusters"
-        self.cases = f"{counted(data.rows, 'case')}{clusters}, {len(data.classes)} classes"
+        self.cases = f"{comparison.cases_in_words}{clusters}"
         self.prices = price_sentences(comparison.break_even, comparison.verdict.leader, self.unit)
         self.scenarios = scenario_sentence(comparison)
 

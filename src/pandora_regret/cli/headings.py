@@ -9,10 +9,11 @@ import click
 PATH = click.Path(readable=False)  # whether it can be read is found out by reading it
 MAIN = "Options"
 FILES = "Files"
+LISTS = "Ranked lists"
 PRICES = "Prices"
 INTERVALS = "Intervals"
 OUTPUT = "Output"
-SECTIONS = (MAIN, FILES, PRICES, INTERVALS, OUTPUT)
+SECTIONS = (MAIN, LISTS, FILES, PRICES, INTERVALS, OUTPUT)
 MOST_NAMED = 4  # options about files, which have a page of their own: pandora help files
 
 

@@ -15,14 +15,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
-from typing import TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Literal, TypeVar, get_type_hints
 
 import click
 
 from pandora_regret import files, text, workup  # whose names load when they are asked for
-from pandora_regret.cli.headings import FILES, INTERVALS, OUTPUT, PRICES, Command, Option, path_argument
+from pandora_regret.cli.headings import FILES, INTERVALS, LISTS, OUTPUT, PRICES, Command, Option, path_argument
 from pandora_regret.core import inputs, priors
 from pandora_regret.files.roles import BY, GROUP, ROLES, WEIGHT, Role
+
+if TYPE_CHECKING:
+    from pandora_regret.files.ranked import ListLayout
 
 T = TypeVar("T")
 Options = TypeVar("Options")
@@ -86,6 +89,25 @@ LAYOUT = (
     Option("--sheet NAME", "Of a workbook, or its number.  [default: the first]", FILES),
     Option("--max-memory SIZE", "What a file may take.  [default: 100 x its size, 2GB at least]", FILES),
     Option("--other CLASS", "Stands for what the candidate list of a row does not name.", FILES),
+)
+RANKED = (
+    Option("--candidate COLUMN", "Names of candidates, a row for each: FILES hold ranked lists.", LISTS),
+    Option("--score COLUMN", "Orders a case's candidates, the highest first.", LISTS),
+    Option("--probability COLUMN", "Their probabilities: the most probable per price first.", LISTS),
+    Option("--rank COLUMN", "Their ranks, the lowest first.", LISTS),
+    Option("--price COLUMN", "What it costs to look at a candidate.  [default: --costs, or 1]", LISTS),
+    Option("--hit COLUMN", "Which candidates are true: 0 and 1, or false and true.", LISTS),
+    Option("--format [table|trec]", "Of FILES: trec are runs, and --truth are qrels.", LISTS),
+    Option("--by-price", "Divide scores by prices.", LISTS),
+)
+MISS = (
+    Option(
+        "--miss PRICE",
+        "What it costs to find what a list does not have.  [default: ranges of prices]",
+        LISTS,
+        type=click.FloatRange(0),
+    ),
+    Option("--until [first|all]", "Which true candidate ends a search.", LISTS),
 )
 COMMON_ROWS = Option("--common-rows", "Use the rows that all files have.")
 COSTS = (
@@ -180,6 +202,61 @@ class RowOptions:
             sheet=self.sheet,
             other=self.other,
             max_memory=self.max_memory,
+        )
+
+
+@dataclass(frozen=True)
+class ListOptions:
+    """Whether files hold ranked lists, and how they are read and charged."""
+
+    candidate: str | None = None
+    score: str | None = None
+    probability: str | None = None
+    rank: str | None = None
+    price: str | None = None
+    hit: str | None = None
+    format: Literal["table", "trec"] = "table"
+    by_price: bool = False
+    miss: float | None = None
+    until: Literal["first", "all"] = "first"
+
+    def are_asked(self, paths: Sequence[str]) -> bool:
+        """Whether an option says that files hold ranked lists, or the files themselves do."""
+        columns = (self.candidate, self.score, self.probability, self.rank, self.price, self.hit)
+        if any(columns) or self.format == "trec" or self.miss is not None or self.until == "all":
+            return True
+        if not all(os.path.exists(path) for path in paths):
+            return False
+        if any(os.path.isdir(path) for path in paths):
+            return True
+        lines = [path for path in paths if ".jsonl" in path.lower() or ".ndjson" in path.lower()]
+        if not lines:
+            return False
+        from pandora_regret.files.ranked_formats import names_own_lists
+
+        return any(names_own_lists(path) for path in lines)
+
+    def layout(self, rows: RowOptions, by: Sequence[str] = ()) -> ListLayout:
+        """Which column of a file with ranked lists is what."""
+        from pandora_regret.files.ranked import ListLayout
+
+        return ListLayout(
+            id=rows.id,
+            candidate=self.candidate,
+            score=self.score,
+            probability=self.probability,
+            rank=self.rank,
+            price=self.price,
+            hit=self.hit,
+            truth=rows.truth,
+            weight=rows.weight,
+            group=rows.group,
+            model=rows.model,
+            by=tuple(by),
+            format="trec" if self.format == "trec" else None,
+            by_price=self.by_price,
+            common_rows=bool(rows.common_rows),
+            dialect=rows.dialect(),
         )
 
 

@@ -185,7 +185,7 @@ def _numbers(
         workup=case,
         break_even=() if request.apart else prices,
         breakdowns=breakdowns,
-        sample=None if charge.workup is not None else embed(request),
+        sample=embed(request) if charge.workup is None and data.classes else None,
         provenance=request.provenance,
     )
 

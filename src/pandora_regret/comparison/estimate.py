@@ -19,7 +19,7 @@ from pandora_regret.core.inputs import FloatArray
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import ROUNDING, hull
 from pandora_regret.inference.joint import Figure, chances_of_least, holm, rounded
-from pandora_regret.metrics import METRICS, Metric
+from pandora_regret.metrics import REPORTED, Metric
 
 PAID = "realised_cost"
 
@@ -132,7 +132,7 @@ def estimate(measurements: Sequence[Measurement], request: Request) -> Estimates
             rows=sample.n_cases,
             weighted=sample.weighted,
             classes=request.classes,
-            class_weights=tuple(background.class_weights.tolist()),
+            class_weights=tuple(background.class_weights.tolist())[: len(request.classes)],
             clusters=len(sample.keys) if sample.grouped else None,
         ),
         basis=basis or _basis_as_is(figures, pairs, chances, margin, background),
@@ -204,7 +204,7 @@ def _score(model: ModelFigures, key: str, background: Background, sample: Sample
     if not np.isfinite(figure.value):
         infinite = np.isinf(model.measurement.rows[key])
         return Finding(None, doubt=Impossible(len(np.unique(sample.case_of[infinite])), sample.n_cases))
-    metric = METRICS[COST if key in (PREDICTED, RECALIBRATED) else key]
+    metric = REPORTED[COST if key in (PREDICTED, RECALIBRATED) else key]
     limits = figure.limits(background.level, metric.is_proportion, metric.is_mean)
     is_plain = metric.is_proportion or metric.counts is not None
     carriers = None if is_plain else figure.carriers(abs(figure.value))

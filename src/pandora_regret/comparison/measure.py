@@ -13,7 +13,8 @@ import numpy as np
 
 from pandora_regret.calibrate import recalibration
 from pandora_regret.calibrate.recalibration import PredictedSavings
-from pandora_regret.comparison.request import Request
+from pandora_regret.candidates import Candidates
+from pandora_regret.comparison.request import ListRequest, Request
 from pandora_regret.core.entropy import costs_for_every_truth
 from pandora_regret.core.inputs import FloatArray, Forecast, IntArray
 from pandora_regret.core.kernels.engine import Rows, search_costs, wasted_pairs
@@ -74,6 +75,10 @@ class Measurement:
 def measure(request: Request) -> tuple[Measurement, ...]:
     """Every model on the sample, the cheapest first; `progress` is called after each."""
     measurements = []
+    if request.lists is not None:
+        for name, candidates in request.lists.models.items():
+            measurements.append(measure_candidates(name, candidates, request, request.lists))
+            request.progress()
     for name, forecast in request.forecasts.items():
         if request.charge.workup is None:
             measurement = measure_search(name, forecast, request)
@@ -141,6 +146,40 @@ def measure_workup(name: str, forecast: Forecast, request: Request, workup: Work
         named=rows.values.argmax(axis=1),
         predicted=prediction.costs,
         recalibrated=_recalibrated_costs(by_metric[COST], forecast, recalibrated, prediction, request),
+    )
+
+
+def measure_candidates(name: str, candidates: Candidates, request: Request, asked: ListRequest) -> Measurement:
+    """One model by searches along its lists.
+
+    Parameters
+    ----------
+    name
+        The model's.
+    candidates
+        Its lists, of all cases as they were handed in.
+    request
+        What else was asked.
+    asked
+        What a miss costs, and until when a search goes on.
+    """
+    lists = candidates.of_cases([candidates.ids[case] for case in request.sample.case_numbers(candidates.n_cases)])
+    cost = lists.costs(asked.miss, asked.until)
+    if asked.prior is not None:
+        cost = lists.expected_costs(asked.miss, asked.prior)
+    places = lists.places()
+    return Measurement(
+        name=name,
+        rows={
+            COST: cost,
+            "tests": lists.looks(asked.miss, asked.until),
+            "found": places.found,
+            "top_1": places.top1,
+            "top_3": places.top3,
+            "mrr": places.reciprocal_rank,
+            "exam": places.exam,
+        },
+        unavoidable=float(np.average(lists.least_costs(asked.miss, asked.until), weights=request.sample.weights)),
     )
 
 

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pandora_regret.calibrate.maps import METHODS
+from pandora_regret.candidates import Candidates
+from pandora_regret.candidates.search import Until
 from pandora_regret.comparison.breakdowns import SMALLEST_GROUP, Division, read_by
 from pandora_regret.comparison.charge import Charge, Pricing, charge_for_search, charge_for_workup
 from pandora_regret.comparison.result import IntervalMethod
@@ -30,6 +32,7 @@ from pandora_regret.core.inputs import (
     read_level,
     read_number,
 )
+from pandora_regret.core.priors import Prior
 from pandora_regret.workup import Workup
 
 
@@ -122,6 +125,16 @@ class Provenance:
 
 
 @dataclass(frozen=True)
+class ListRequest:
+    """Ranked lists to compare, and how searches along them are charged."""
+
+    models: Mapping[str, Candidates]  # of each model, the same cases in the same order
+    miss: float  # what it costs to find what a list does not have
+    until: Until
+    prior: Prior | None  # how prices vary, where lists are forecasts of one truth; None: they are known
+
+
+@dataclass(frozen=True)
 class Request:
     """All that a comparison is about, checked."""
 
@@ -137,12 +150,14 @@ class Request:
     progress: Callable[[], object]
     provenance: Provenance
     apart: Names  # models that were scored on other truths than the first
+    lists: ListRequest | None = None  # instead of forecasts
 
     @property
     def classes(self) -> Names:
-        """The classes, in column order."""
-        first = next(iter(self.forecasts.values()))
-        return tuple(str(label) for label in first.labels)
+        """The classes, in column order; none where models have no classes in common."""
+        for forecast in self.forecasts.values():
+            return tuple(str(label) for label in forecast.labels)
+        return ()
 
 
 def read_request(

@@ -40,7 +40,7 @@ class Data:
 
     rows: int  # of positive weight
     weighted: bool  # whether some count more than others
-    classes: Annotated[Names, Meta(min_length=2)]
+    classes: Names  # none where forecasts are lists
     class_weights: tuple[Weight, ...]  # of the true classes: rows, or where these are weighted, weights of mean 1
     clusters: int | None
 
@@ -326,6 +326,54 @@ class Breakdown:
         return (*self.flags, *(flag for group in self.groups for flag in group.flags))
 
 
+@dataclass(frozen=True)
+class PricesOfMiss:
+    """A range of prices of a miss over which the data say the same."""
+
+    low: Weight
+    high: float | None  # None in the last range, which has no end
+    leader: str  # the cheapest on these cases, at the low end
+    undecided: Names  # models of which the data do not settle that they cost more
+
+
+@dataclass(frozen=True)
+class MissCrossing:
+    """The price of a miss at which two models cost the same; None ends are not known."""
+
+    model: str  # cheaper below
+    against: str  # cheaper above
+    price: Weight
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class ConstantList:
+    """A yardstick: the most frequent truths of all other cases, as one list for every case."""
+
+    length: int
+    found: float  # the share of cases
+    cost: float  # per case, at the price of a miss
+
+
+@dataclass(frozen=True)
+class ListsPart:
+    """What is known of models whose forecasts are ranked lists, by the price of a miss."""
+
+    until: str  # "first" or "all"
+    miss: Weight | None  # as it was said; None where nobody said it
+    at: Weight  # the price of a miss at which costs are reported
+    candidates: int  # of all models
+    several_truths: int  # cases with more than one true candidate on a list
+    ranges: tuple[PricesOfMiss, ...]
+    crossings: tuple[MissCrossing, ...]
+    prices: tuple[Weight, ...]  # of a miss, of the curve
+    curves: dict[str, tuple[Estimate, ...]]  # the cost of each model at these
+    shown_at: tuple[Weight, ...]  # prices of a miss for a table
+    shown: dict[str, tuple[Estimate, ...]]  # the cost of each model at these
+    constant: ConstantList | None  # None where nobody knows the names of truths
+
+
 @dataclass(frozen=True, repr=False)
 class Comparison(Shown):
     """What `compare` found; models by rising expected cost.
@@ -357,6 +405,7 @@ class Comparison(Shown):
     by: tuple[Breakdown, ...] = ()
     sample: EmbeddedSample | None = field(default=None, metadata={"optional": True})  # for a page's live prices
     not_sampled: Reason | None = field(default=None, metadata={"optional": True})  # why a page has no live prices
+    lists: ListsPart | None = field(default=None, metadata={"optional": True})  # None unless forecasts are lists
     schema: str = SCHEMA
 
     @property
@@ -402,6 +451,8 @@ class Comparison(Shown):
         Costs have as many digits as the differences beside them. Where models are compared recalibrated, both
         costs are shown, and who is the cheapest then comes first.
         """
+        if self.lists is not None:
+            return self._overview_of_lists(self.lists, most)
         judged = self.verdict
         standings = standings_of(self.models, self.differences, judged.recalibrated)
         shown = dict(list(standings.items())[:most])
@@ -429,9 +480,42 @@ class Comparison(Shown):
         header += [f"Against {judged.leader}", ""]
         return Table(header, rows, judged.sentences, [self._basis(len(standings) - most), *self.margin_sentence])
 
+    def _overview_of_lists(self, lists: ListsPart, most: int) -> Table:
+        """The verdict's sentences, and per model its cost, or costs by the price of a miss, and known numbers."""
+        formats = Formats((model.cost for model in self.models), self.costs.currency or "")
+        header = ["Model"]
+        if lists.miss is None:
+            header += [f"at {count_of(price)}" for price in lists.shown_at]
+        else:
+            header.append("Looks per case" if self.costs.currency is None else "Cost per case")
+        columns = [metric for metric in self.metrics if metric.key != "expected_cost"]
+        header += [metric.title for metric in columns]
+        rows: list[list[Cell | str]] = []
+        for model in self.models[:most]:
+            row: list[Cell | str] = [model.name]
+            if lists.miss is None:
+                row += [formats.money(estimate.value).removeprefix("$") for estimate in lists.shown[model.name]]
+            else:
+                row.append(Cell(*formats.estimate("money", model.scores["expected_cost"])))
+            row += [formats.write(metric.unit, model.scores[metric.key].value) for metric in columns]
+            rows.append(row)
+        below = [self._basis(len(self.models) - most), *self.margin_sentence]
+        return Table(header, rows, self.verdict.sentences, below)
+
+    @property
+    def cases_in_words(self) -> str:
+        """How many cases there are, and how many classes or candidates."""
+        cases = counted(self.data.rows, "case")
+        if self.lists is None:
+            return f"{cases}, {len(self.data.classes)} classes"
+        words = f"{cases}, {counted(self.lists.candidates, 'candidate')}"
+        if self.lists.several_truths:
+            words += f", {counted(self.lists.several_truths, 'case')} with several truths"
+        return words
+
     def _basis(self, n_hidden: int) -> str:
         """What the table of models rests on, and how many of them it leaves out."""
-        cases = f"{counted(self.data.rows, 'case')}, {len(self.data.classes)} classes"
+        cases = self.cases_in_words
         basis = f"{cases}; {100 * self.interval.level:g} % intervals"
         return f"{basis}; {n_hidden} more expensive models left out" if n_hidden > 0 else basis
 
@@ -452,6 +536,17 @@ class Comparison(Shown):
         return rows
 
     _table, _frame = overview, table  # as notebooks and frames show it
+
+
+def count_of(price: float) -> str:
+    """A price of a miss in a heading.
+
+    Examples
+    --------
+    >>> count_of(5.0), count_of(0.25)
+    ('5', '0.25')
+    """
+    return f"{price:g}"
 
 
 def _expectations(whole: Comparison) -> Iterator[tuple[str, bool]]:

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from pandora_regret.core.inputs import FloatArray, Forecast, InputError, IntArray, Labels
+from pandora_regret.core.inputs import FloatArray, Forecast, InputError, IntArray, Labels, relative_weights
 from pandora_regret.inference.intervals import ROUNDING
 from pandora_regret.inference.keyed import Keys, keys_of
 
@@ -33,6 +33,11 @@ class Sample:
     def n_cases(self) -> int:
         """How many cases there are; some have several rows, one for each class that is true to some extent."""
         return int(self.case_of[-1]) + 1
+
+    def case_numbers(self, n_cases: int) -> list[int]:
+        """Which of so many cases that were handed in there are, in their order here."""
+        numbers: list[int] = np.arange(n_cases)[self.cases].tolist()
+        return numbers
 
     @property
     def weighted(self) -> bool:
@@ -100,6 +105,21 @@ def _check_each_once(ids: Labels, keys: Keys) -> None:
     name = np.asarray(ids).tolist()[row]
     fix = "give each row its own id, and say with groups which rows belong together"
     raise InputError(f"ids row {row} is {name!r}, which occurred before: {fix}.")
+
+
+def read_cases(n_cases: int, weights: FloatArray | None, ids: Labels, groups: Labels) -> Sample:
+    """The cases of forecasts that have no classes in common, each of them a row; arguments as of `order_cases`."""
+    ordered = order_cases(n_cases, weights, ids, groups)
+    n_rows = len(ordered.cluster_of)
+    return Sample(
+        cases=ordered.cases,
+        truth=np.zeros(n_rows, dtype=np.intp),
+        weights=np.ones(n_rows) if weights is None else relative_weights(weights)[ordered.cases],
+        case_of=np.arange(n_rows),
+        cluster_of=ordered.cluster_of,
+        keys=ordered.keys,
+        grouped=groups is not None,
+    )
 
 
 def read_sample(forecast: Forecast, ids: Labels | None, groups: Labels | None) -> Sample:

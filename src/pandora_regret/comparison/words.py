@@ -40,7 +40,9 @@ from pandora_regret.comparison.result import (
     Data,
     Difference,
     LargestPair,
+    ListsPart,
     ModelResult,
+    PricesOfMiss,
     gaps_to,
     kind_of_cost,
     margin_in_words,
@@ -48,7 +50,7 @@ from pandora_regret.comparison.result import (
 from pandora_regret.core.inputs import Names
 from pandora_regret.inference.estimate import Estimate, Interval
 from pandora_regret.inference.joint import Carriers
-from pandora_regret.metrics import METRICS
+from pandora_regret.metrics import REPORTED
 from pandora_regret.text import (
     capitalised,
     class_name,
@@ -70,6 +72,7 @@ MOST_NAMES = 4  # in one sentence
 MOST_GROUPS_NAMED = 3  # in one sentence
 IN_PERCENT = 1.1  # ratios below it are said in percent
 DO_NOT_TRUST = "do not trust this interval"
+PICKED_BY = ("top_1", "top_3", "mrr", "exam")  # what people choose ranked lists by
 
 # What a verdict says. The page fills in the same sentences, with its own figures, when a reader moves a price.
 VERDICT = {
@@ -286,9 +289,9 @@ def _choosers(results: Results) -> dict[str, list[str]]:
     choosers: dict[str, list[str]] = {}
     for key, ranks in results.ranks.items():
         is_defined = any(model.scores[key].value is not None for model in results.models)
-        if METRICS[key].ranks_as is None and is_defined:
+        if REPORTED[key].ranks_as is None and is_defined:
             chosen = results.models[int(np.argmin(ranks))]
-            choosers.setdefault(chosen.name, []).append(METRICS[key].wording)
+            choosers.setdefault(chosen.name, []).append(REPORTED[key].wording)
     return choosers
 
 
@@ -544,3 +547,77 @@ def _dearer_here(flag: DearerHere, unit: str | None) -> str:
     if flag.expected_elsewhere is None:
         return f"{here}; it predicted {expected}"
     return f"{here}; the other models cost {expected} there and {money(flag.expected_elsewhere, unit)} elsewhere"
+
+
+# The price of a miss
+
+
+def miss_sentences(lists: ListsPart, names: Sequence[str], unit: str | None) -> list[str]:
+    """Who is the cheapest up to which price of a miss, range by range.
+
+    Examples
+    --------
+    >>> ranges = (PricesOfMiss(0.0, 5.2, "short", ()), PricesOfMiss(5.2, None, "short", ("long",)))
+    >>> range_sentence(ranges[0], "files"), range_sentence(ranges[1], "files")
+    ('Up to 5.2 files, short costs less.', 'From 5.2 files on, short and long are not settled.')
+    """
+    if len(names) == 1:
+        estimates = zip(lists.shown_at, lists.shown[names[0]], strict=True)
+        costs = [f"{money(estimate.value or 0.0, unit)} at {money(price, unit)}" for price, estimate in estimates]
+        return [f"A search by {names[0]} costs {listed(costs)}, by the price of a miss."]
+    if len(lists.ranges) == 1:
+        only = lists.ranges[0]
+        if only.undecided:
+            return [f"Not settled, whatever a miss costs: {listed((only.leader, *only.undecided), MOST_NAMES)}."]
+        return [f"Deploy {only.leader}: it costs the least, whatever a miss costs."]
+    sentences = ["Which model is the cheapest depends on what a miss costs."]
+    sentences += [range_sentence(part, unit) for part in lists.ranges]
+    leaders = {name for part in lists.ranges for name in (part.leader, *part.undecided)}
+    never = [name for name in names if name not in leaders]
+    if never:
+        sentences.append(
+            f"{capitalised(listed(never, MOST_NAMES))} {'is' if len(never) == 1 else 'are'} never it."
+        )
+    sentences.append("Say what a miss costs: --miss.")
+    return sentences
+
+
+def range_sentence(part: PricesOfMiss, unit: str | None) -> str:
+    """Who is the cheapest over a range of prices of a miss."""
+    if part.high is None:
+        where = f"From {money(part.low, unit)} on"
+    elif part.low == 0:
+        where = f"Up to {money(part.high, unit)}"
+    else:
+        where = f"From {money(part.low, unit)} to {money(part.high, unit)}"
+    if part.undecided:
+        return f"{where}, {listed((part.leader, *part.undecided), MOST_NAMES)} are not settled."
+    return f"{where}, {part.leader} costs less."
+
+
+def picks_sentence(result: Comparison) -> str | None:
+    """Which models the usual numbers of ranked lists would pick, where that is not who is always the cheapest."""
+    lists = result.lists
+    if lists is None or len(result.models) == 1:
+        return None
+    leaders = {part.leader for part in lists.ranges}
+    by_pick: dict[str, list[str]] = {}
+    for metric in result.metrics:
+        if metric.key in PICKED_BY:
+            chosen = result.models[int(np.argmin(result.ranks[metric.key]))].name
+            by_pick.setdefault(chosen, []).append(metric.title)
+    parts = [f"{listed(titles)} would pick {name}" for name, titles in by_pick.items() if leaders != {name}]
+    return f"{'; '.join(parts)}, whatever a miss costs." if parts else None
+
+
+def constant_sentence(lists: ListsPart, unit: str | None) -> str | None:
+    """What a list that is the same for every case costs."""
+    constant = lists.constant
+    if constant is None:
+        return None
+    cost = money(constant.cost, unit)
+    where = "" if lists.miss is not None else f" where a miss costs {money(lists.at, unit)}"
+    names = counted(constant.length, "most frequent truth")
+    of_others = f"the {names} of the other cases"
+    costs = f"costs {cost} per case{where}, and finds {percent(constant.found)}"
+    return f"A list that is the same for every case, {of_others}, {costs}."

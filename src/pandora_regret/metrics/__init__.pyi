@@ -2,8 +2,10 @@ from pandora_regret.metrics.base import Metric as Metric
 from pandora_regret.metrics.base import weighted_means as weighted_means
 from pandora_regret.metrics.registry import BASELINE as BASELINE
 from pandora_regret.metrics.registry import METRICS as METRICS
+from pandora_regret.metrics.registry import REPORTED as REPORTED
 from pandora_regret.metrics.registry import comparison_metrics as comparison_metrics
 from pandora_regret.metrics.registry import default_metrics as default_metrics
+from pandora_regret.metrics.registry import list_metrics as list_metrics
 from pandora_regret.metrics.registry import read_metric as read_metric
 from pandora_regret.metrics.registry import read_metrics as read_metrics
 from pandora_regret.metrics.registry import workup_metrics as workup_metrics

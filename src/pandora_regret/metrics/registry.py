@@ -304,6 +304,35 @@ METRICS: dict[str, Metric] = {
 }  # fmt: skip
 
 
+def _only_of_lists(truth: IntArray, proba: FloatArray) -> FloatArray:
+    """A metric of ranked lists of candidates, of which a table of classes knows nothing."""
+    fix = "compare lists of candidates, or choose another metric"
+    raise InputError("is about ranked lists", argument="metric", place="this metric", fix=fix)
+
+
+LIST_METRICS: dict[str, Metric] = {  # what is reported of ranked lists, beside the cost: numbers that people know
+    metric.key: metric
+    for metric in (
+        replace(METRICS["expected_cost"], title="Search cost", wording="the search cost"),
+        replace(
+            METRICS["tests"], title="Looked at", rows=_only_of_lists, of_forecast=None, bounds=(0.0, np.inf),
+            wording="the number of looks", shown_in=(),
+        ),
+        _share("found", "Found", "higher", _only_of_lists, wording="how often the truth is found", shown_in=()),
+        _share("top_1", "Top-1", "higher", _only_of_lists, wording="top-1", shown_in=()),
+        replace(METRICS["top_3"], title="Top-3", wording="top-3"),
+        replace(METRICS["mrr"], title="MRR", wording="MRR", bounds=(0.0, 1.0)),
+        _share("exam", "EXAM", "lower", _only_of_lists, wording="EXAM", shown_in=()),
+    )
+}  # fmt: skip
+REPORTED = LIST_METRICS | METRICS  # every metric of a comparison, by key
+
+
+def list_metrics() -> tuple[Metric, ...]:
+    """What is reported of models whose forecasts are ranked lists of candidates."""
+    return tuple(LIST_METRICS.values())
+
+
 def comparison_metrics(order_only: bool = False) -> tuple[Metric, ...]:
     """What compare, score and the report show of every model, also where only orders are known."""
     shown = (metric for metric in METRICS.values() if "comparison" in metric.shown_in)

@@ -1,0 +1,300 @@
+"""Models whose forecasts are ranked lists: the same steps as of any comparison, and the price of a miss.
+
+Measured as lists (`measure.measure_candidates`), models go through the same estimates, groups and verdict as any
+others. Where nobody says what a miss costs, the verdict is about ranges of that price.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pandora_regret.candidates import Candidates, constant_list
+from pandora_regret.candidates.miss import MissBreakEven, MissPrices
+from pandora_regret.candidates.search import UNTIL, Until, rests
+from pandora_regret.comparison.breakdowns import read_by
+from pandora_regret.comparison.build import compared
+from pandora_regret.comparison.charge import Charge, Pricing
+from pandora_regret.comparison.request import (
+    CaseColumns,
+    ComparisonOptions,
+    ListRequest,
+    Provenance,
+    Request,
+    read_interval,
+    read_worth,
+)
+from pandora_regret.comparison.result import (
+    KNOWN_COSTS,
+    Comparison,
+    ConstantList,
+    Costs,
+    Decision,
+    Kind,
+    ListsPart,
+    MissCrossing,
+    PricesOfMiss,
+)
+from pandora_regret.comparison.sample import Sample, read_cases
+from pandora_regret.comparison.words import constant_sentence, miss_sentences, picks_sentence
+from pandora_regret.core.inputs import (
+    FloatArray,
+    InputError,
+    InputTypeError,
+    Labels,
+    read_choice,
+    read_count,
+    read_number,
+    read_weights,
+)
+from pandora_regret.core.priors import Fixed, Prior
+from pandora_regret.core.priors.names import spelled_prior
+from pandora_regret.metrics import list_metrics
+
+USUAL = ComparisonOptions()
+ROUND = (1.0, 2.0, 5.0)  # what round prices begin with
+SHOWN = (0.25, 1.0, 5.0)  # times what looking at a whole list costs: prices of a miss for a table
+N_CURVE = 61
+BEYOND = 2.0  # times the largest break-even price: where the curve ends
+
+
+def compare_lists(
+    models: Mapping[str, Candidates],
+    *,
+    miss: float | None = None,
+    until: Until = "first",
+    prior: Prior | None = None,
+    truths: Sequence[Sequence[str]] | None = None,
+    currency: str | None = None,
+    source: str | None = None,
+    sample_weight: ArrayLike | None = None,
+    groups: Labels | None = None,
+    by: object = None,
+    worth: float | str = "1%",
+    options: ComparisonOptions = USUAL,
+    provenance: Provenance | None = None,
+) -> Comparison:
+    """Several models' ranked lists on the same cases: what searches along them cost, and what a miss does.
+
+    Parameters
+    ----------
+    models
+        Lists by the models' names, all of the same cases in the same order.
+    miss
+        What it costs to find what a list does not have. Without it, the verdict is about ranges of that price.
+    until
+        "first": a search ends with the first true candidate. "all": with the last one listed.
+    prior
+        How prices vary, where lists are probabilities with one truth each; prices are known unless given.
+    truths
+        The names that are true of each case, for the yardstick of one list for every case; those that some list
+        has unless given.
+    currency
+        The unit of prices; looks are counted unless given.
+    source
+        Where prices come from, in words.
+    sample_weight, groups, by, worth, options
+        As in `compare`.
+    provenance
+        Which files lists were read from.
+
+    Returns
+    -------
+    Comparison
+        As of `compare`; its `lists` holds what depends on the price of a miss.
+
+    See Also
+    --------
+    Candidates : The lists.
+    plot_miss_curve : The same as a picture.
+
+    Examples
+    --------
+    >>> truth = ["a", "b", "c", "b"] * 25
+    >>> short = Candidates.from_lists([["a"], ["b"], ["b"], ["b"]] * 25, truth)
+    >>> long = Candidates.from_lists([["c", "a"], ["c", "b"], ["c"], ["c", "b"]] * 25, truth)
+    >>> compare_lists({"short": short, "long": long}, miss=10.0).best.name
+    'long'
+    >>> [part.leader for part in compare_lists({"short": short, "long": long}).lists.ranges if not part.undecided]
+    ['short', 'long']
+    """
+    _check_models(models)
+    read_choice(until, "until", UNTIL)
+    if miss is not None:
+        read_number(miss, "miss", lambda price: 0 <= price < math.inf, "it must be a price, 0 at least")
+    first = next(iter(models.values()))
+    weights = None if sample_weight is None else read_weights(sample_weight, first.n_cases)
+    sample = read_cases(first.n_cases, weights, list(first.ids), groups)
+    at = miss
+    if at is None:
+        at = _round_price(_whole_list(models)) if _depends_on_miss(models) else 0.0
+    Pricing(prior, None, currency, source).check_texts()
+    costs = Costs(currency, KNOWN_COSTS if prior is None else spelled_prior(prior), None, source)
+    charge = Charge(Fixed() if prior is None else prior, list_metrics(), costs, np.ones(1))
+    request = Request(
+        forecasts={},
+        sample=sample,
+        charge=charge,
+        interval=read_interval(options.level, options.bootstrap, options.seed),
+        worth=read_worth(worth),
+        recalibration=None,
+        decomposes=False,
+        divisions=read_by(CaseColumns(by=by).by, first.n_cases),
+        smallest_group=read_count(options.smallest_group, "smallest_group", least=2),
+        progress=options.progress,
+        provenance=provenance or Provenance(),
+        apart=(),
+        lists=ListRequest(models, at, until, prior),
+    )
+    result = compared(request)
+    part = _lists_part(models, request.lists, sample, options.level, miss, truths)
+    result = replace(result, lists=part)
+    if miss is None and _depends_on_miss(models):
+        result = _by_ranges(result, part)
+    yardstick = constant_sentence(part, currency)
+    if yardstick is not None:
+        result = replace(result, headline=(*result.headline, yardstick))
+    return result
+
+
+def _check_models(models: Mapping[str, Candidates]) -> None:
+    """Lists by name, of the same cases."""
+    if not isinstance(models, Mapping) or not all(isinstance(lists, Candidates) for lists in models.values()):
+        raise InputTypeError("must map names to Candidates", argument="models", value=type(models).__name__)
+    if not models:
+        raise InputError("is empty", argument="models", fix="pass at least one")
+
+
+def _depends_on_miss(models: Mapping[str, Candidates]) -> bool:
+    """Whether some list has no true candidate, or leaves some probability for elsewhere."""
+    for candidates in models.values():
+        if candidates.is_missed.any():
+            return True
+        if candidates.has_probabilities and rests(candidates.values, candidates.case, candidates.n_cases).any():
+            return True
+    return False
+
+
+def _whole_list(models: Mapping[str, Candidates]) -> float:
+    """What looking at a whole list costs, in the middle of all lists; 1 where most are empty."""
+    totals = [np.bincount(lists.case, lists.prices, lists.n_cases) for lists in models.values()]
+    middle = float(np.median(np.concatenate(totals)))
+    return middle if middle > 0 else 1.0
+
+
+def _round_price(price: float) -> float:
+    """The nearest price that begins with 1, 2 or 5."""
+    power = 10.0 ** math.floor(math.log10(price))
+    choices = [digit * power for digit in (*ROUND, 10.0)]
+    return min(choices, key=lambda choice: abs(math.log(choice / price)))
+
+
+def _lists_part(
+    models: Mapping[str, Candidates],
+    asked: ListRequest | None,
+    sample: Sample,
+    level: float,
+    miss: float | None,
+    truths: Sequence[Sequence[str]] | None,
+) -> ListsPart:
+    """What depends on the price of a miss: ranges, break-even prices, curves, a table's columns, a yardstick."""
+    assert asked is not None
+    first = next(iter(models.values()))
+    ids = [first.ids[case] for case in sample.case_numbers(first.n_cases)]
+    ordered = {name: candidates.of_cases(ids) for name, candidates in models.items()}
+    groups = sample.cluster_of if sample.grouped else None
+    prices = MissPrices(ordered, asked.until, sample.weights, groups, level)
+    crossings: list[MissBreakEven] = []
+    for name, against in combinations(ordered, 2):
+        crossings += prices.break_evens(name, against)
+    whole = _whole_list(models)
+    end = BEYOND * max([crossing.price for crossing in crossings] + [asked.miss, whole / BEYOND])
+    curve = prices.curve(np.linspace(0.0, end, N_CURVE).tolist())
+    shown = prices.curve([_round_price(times * whole) for times in SHOWN])
+    several = np.max([candidates.n_true > 1 for candidates in ordered.values()], axis=0)
+    if truths is not None:
+        several = np.array([len(names) > 1 for names in truths])
+    return ListsPart(
+        until=asked.until,
+        miss=miss,
+        at=asked.miss,
+        candidates=sum(len(candidates.codes) for candidates in ordered.values()),
+        several_truths=int(np.count_nonzero(several)),
+        ranges=tuple(
+            PricesOfMiss(part.low, None if math.isinf(part.high) else part.high, part.leader, part.undecided)
+            for part in prices.ranges()
+        ),
+        crossings=tuple(
+            MissCrossing(crossing.model, crossing.against, crossing.price, crossing.low, crossing.high)
+            for crossing in crossings
+        ),
+        prices=curve.prices,
+        curves=curve.costs,
+        shown_at=shown.prices,
+        shown=shown.costs,
+        constant=_constant(models, asked, truths, sample),
+    )
+
+
+def _constant(
+    models: Mapping[str, Candidates], asked: ListRequest, truths: Sequence[Sequence[str]] | None, sample: Sample
+) -> ConstantList | None:
+    """The same list for every case, as long as lists usually are."""
+    first = next(iter(models.values()))
+    named = [list(names) for names in truths] if truths is not None else _named_by_hits(models)
+    if not any(named):
+        return None
+    lengths = np.concatenate([candidates.lengths for candidates in models.values()])
+    length = max(1, int(np.median(lengths)))
+    lists = constant_list(first, named, length)
+    weights: FloatArray = sample.weights
+    cases = sample.case_numbers(first.n_cases)
+    costs = lists.costs(asked.miss, asked.until)[cases]
+    found = lists.places().found[cases]
+    return ConstantList(
+        length, float(np.average(found, weights=weights)), float(np.average(costs, weights=weights))
+    )
+
+
+def _named_by_hits(models: Mapping[str, Candidates]) -> list[list[str]]:
+    """The names that some model lists and that are true, of each case."""
+    n_cases = next(iter(models.values())).n_cases
+    names: list[dict[str, None]] = [{} for _ in range(n_cases)]
+    for candidates in models.values():
+        hits = np.flatnonzero(candidates.is_true)
+        for case, code in zip(candidates.case[hits].tolist(), candidates.codes[hits].tolist(), strict=True):
+            names[case][candidates.names[code]] = None
+    return [list(listed) for listed in names]
+
+
+def _by_ranges(result: Comparison, part: ListsPart) -> Comparison:
+    """The comparison with a verdict about ranges of the price of a miss, which nobody said."""
+    names = [model.name for model in result.models]
+    sentences = miss_sentences(part, names, result.costs.currency)
+    picks = picks_sentence(result)
+    if picks is not None:
+        sentences = [*sentences, picks]
+    leaders = list(dict.fromkeys(found.leader for found in part.ranges if not found.undecided))
+    kind: Kind = "undecided"
+    if len(names) == 1:
+        kind = "single"
+    elif len(part.ranges) == 1 and leaders:
+        kind = "deploy"
+    verdict = Decision(
+        kind=kind,
+        leader=result.verdict.leader,
+        undecided=tuple(name for name in names if name != result.verdict.leader) if kind == "undecided" else (),
+        level=(),
+        cases_needed=None,
+        stake=None,
+        margin=result.verdict.margin,
+        share=result.verdict.share,
+        recalibrated=False,
+        sentences=tuple(sentences),
+    )
+    return replace(result, verdict=verdict, headline=tuple(sentences))
