@@ -9,7 +9,7 @@ click = pytest.importorskip("click")
 
 from pandora_regret.cli import compare, monitor, next, recalibrate, study, validate, workup  # noqa: E402
 from pandora_regret.cli import help as helping  # noqa: E402
-from pandora_regret.cli.options import PriceOptions, RowOptions, read_options  # noqa: E402
+from pandora_regret.cli.options import ListOptions, PriceOptions, RowOptions, read_options  # noqa: E402
 
 COMMANDS = [
     (compare.compare, compare.CompareOptions),
@@ -60,7 +60,7 @@ def test_parts_take_their_fields_from_the_same_values():
     values = {"costs": "a=1,b=2", "sheet": "2", "label": "y", "files": ("p.csv",), "json": True}
     options = read_options(validate.ValidateOptions, values)
     assert options == validate.ValidateOptions(
-        ("p.csv",), RowOptions(label="y", sheet="2"), PriceOptions(costs="a=1,b=2", sheet="2"), True
+        ("p.csv",), RowOptions(label="y", sheet="2"), ListOptions(), PriceOptions(costs="a=1,b=2", sheet="2"), True
     )
     with pytest.raises(FrozenInstanceError):
         options.json = False

@@ -135,6 +135,9 @@ class _Written:
             lines = table.to_text(self.width).splitlines()
         if n_shown < n_models:
             lines.append(f"{count(n_models - n_shown)} more models: --full")
+        lists = self.result.lists
+        if lists is not None and lists.miss is None:  # it depends on what a miss costs
+            return lines
         least = money(self.result.best.unavoidable, self.unit)
         return [*lines, f"Someone who knew the truth would pay {least} per case."]
 

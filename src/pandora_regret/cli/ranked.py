@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import click
 import numpy as np
 
 from pandora_regret import files
 from pandora_regret.cli.options import ListOptions, PriceOptions, RowOptions
-from pandora_regret.cli.output import bars
+from pandora_regret.cli.output import bars, bullets, echo, heading, print_done, print_json
 from pandora_regret.comparison import Comparison, compare_lists
 from pandora_regret.comparison.breakdowns import columns_of, values_of
 from pandora_regret.comparison.request import ComparisonOptions, Provenance
-from pandora_regret.core.inputs import FloatArray, InputError
+from pandora_regret.core.inputs import Done, FloatArray, InputError
 from pandora_regret.files.ranked import RankedModels, read_ranked
+from pandora_regret.text import counted
 
 USUAL = ComparisonOptions()
 
@@ -62,6 +63,7 @@ def compare_ranked(
         progress.start("reading", total=1)
         ranked = read_given(given, breakdowns)
         progress.start("comparing", total=1)
+        columns = {name: np.array(ranked.facts[name]) for name in columns_of(breakdowns)}
         group = given.rows.group
         weight = given.rows.weight
         return compare_lists(
@@ -74,8 +76,7 @@ def compare_ranked(
             source=source,
             sample_weight=None if weight is None else _weights(ranked, weight),
             groups=None if group is None else ranked.facts[group],
-            by=values_of(breakdowns, {name: np.array(ranked.facts[name]) for name in columns_of(breakdowns)})
-            or None,
+            by=values_of(breakdowns, columns) or None,
             worth=worth,
             options=options,
             provenance=Provenance(
@@ -94,3 +95,72 @@ def _weights(ranked: RankedModels, column: str) -> FloatArray:
             fix = "write a number for every case"
             raise InputError(argument="weight", row=row, value=text, fix=fix) from None
     return np.array(numbers)
+
+
+def validate_lists(given: ListsGiven, as_json: bool) -> int:
+    """Print what files of ranked lists hold, or the first thing that is wrong with each; the exit code."""
+    tables: list[dict[str, object]] = []
+    done: tuple[Done, ...] = ()
+    for path in given.files:
+        try:
+            ranked = read_given(replace(given, files=(path,)))
+        except InputError as error:
+            problem = {"kind": error.argument or "file", "message": str(error), "count": 1}
+            tables.append({"path": path, "name": None, "fine": False, "problems": [problem]})
+            continue
+        done += ranked.done
+        for name, candidates in ranked.models.items():
+            table: dict[str, object] = {
+                "path": path,
+                "name": name,
+                "fine": True,
+                "cases": candidates.n_cases,
+                "candidates": len(candidates.codes),
+                "missed": int(candidates.is_missed.sum()),
+                "several_truths": int((candidates.n_true > 1).sum()),
+                "problems": [],
+            }
+            tables.append(table)
+    together: list[dict[str, object]] = []
+    fine = all(table["fine"] for table in tables)
+    if fine and len(given.files) > 1:
+        try:
+            read_given(given)
+        except InputError as error:
+            message = {"kind": error.argument or "file", "message": str(error), "count": 1}
+            together.append(message | {"paths": given.files})
+    fine = fine and not together
+    if as_json:
+        print_json({"fine": fine, "done": done, "together": together, "tables": tables}, "pandora-validation/1")
+    else:
+        _print_tables(tables, together, done)
+    return 0 if fine else 2
+
+
+def _print_tables(
+    tables: Sequence[dict[str, object]], together: Sequence[dict[str, object]], done: Sequence[Done]
+) -> None:
+    """Every file with what it holds, or what is wrong with it, for people."""
+    for table in tables:
+        if table["fine"]:
+            heading(f"{table['path']}: {table['name']}", "fine", colour="green")
+            parts = [
+                f"{table['cases']} cases",
+                f"{table['candidates']} candidates",
+                f"{table['missed']} lists without a true candidate",
+                f"{table['several_truths']} with several",
+            ]
+            echo(", ".join(parts))
+        else:
+            heading(str(table["path"]), "1 problem", colour="red")
+            bullets([str(problem["message"]) for problem in _problems_of(table)], mark="!")
+    if together:
+        heading("Together", counted(len(together), "problem"), colour="red")
+        bullets([str(problem["message"]) for problem in together], mark="!")
+    print_done(done)
+
+
+def _problems_of(table: dict[str, object]) -> list[dict[str, object]]:
+    """The problems of a table."""
+    problems = table["problems"]
+    return problems if isinstance(problems, list) else []

@@ -13,7 +13,8 @@ Kinds of problems: file (it cannot be read, or its columns are not understood), 
 number (text where a number should be), negative, large, percent, sum, value (a weight, cost or logit out of
 range), id, weight. Kinds of problems of files that are fine by themselves (together): classes, ids, truth (the
 same case has different ones; or weight, group, cost_prefix, votes_prefix, by), prices. The JSON of a work-up file
-has the schema "pandora-workup/1".
+has the schema "pandora-workup/1". Tables of ranked lists have {path, name, fine, cases, candidates, missed,
+several_truths, problems [{kind, message, count}]}.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from pandora_regret.cli.options import (
     FILE_ARGUMENTS,
     JSON,
     LAYOUT,
+    RANKED,
+    ListOptions,
     PriceOptions,
     RowOptions,
     command,
@@ -48,11 +51,12 @@ class ValidateOptions:
 
     files: tuple[str, ...]
     rows: RowOptions
+    lists: ListOptions
     prices: PriceOptions
     json: bool
 
 
-@command(ValidateOptions, FILE_ARGUMENTS, COMMON_ROWS, *LAYOUT, *COSTS, JSON)
+@command(ValidateOptions, FILE_ARGUMENTS, COMMON_ROWS, *RANKED, *LAYOUT, *COSTS, JSON)
 def validate(options: ValidateOptions) -> int:
     r"""What is wrong with a file, if anything: all of it, not just the first thing.
 
@@ -74,6 +78,10 @@ def validate(options: ValidateOptions) -> int:
         else:
             echo(summary.to_text())
         return 0
+    if options.lists.are_asked(options.files):
+        from pandora_regret.cli.ranked import ListsGiven, validate_lists
+
+        return validate_lists(ListsGiven(options.files, options.rows, options.lists, options.prices), options.json)
     price_list = options.prices.read().price_list
     models = files.read_models_argument(options.files, options.rows.layout())
     with bars() as progress:

@@ -164,10 +164,12 @@ def compare_lists(
 
 def _check_models(models: Mapping[str, Candidates]) -> None:
     """Lists by name, of the same cases."""
-    if not isinstance(models, Mapping) or not all(isinstance(lists, Candidates) for lists in models.values()):
-        raise InputTypeError("must map names to Candidates", argument="models", value=type(models).__name__)
     if not models:
         raise InputError("is empty", argument="models", fix="pass at least one")
+    for name, lists in models.items():
+        if type(lists) is not Candidates:
+            fix = "pass Candidates, by Candidates.from_frame or from_lists"
+            raise InputTypeError(f"is a {type(lists).__name__}", argument="models", column=name, fix=fix)
 
 
 def _depends_on_miss(models: Mapping[str, Candidates]) -> bool:
@@ -213,8 +215,8 @@ def _lists_part(
     for name, against in combinations(ordered, 2):
         crossings += prices.break_evens(name, against)
     whole = _whole_list(models)
-    end = BEYOND * max([crossing.price for crossing in crossings] + [asked.miss, whole / BEYOND])
-    curve = prices.curve(np.linspace(0.0, end, N_CURVE).tolist())
+    furthest = max([asked.miss, whole / BEYOND, *(crossing.price for crossing in crossings)])
+    curve = prices.curve(np.linspace(0.0, BEYOND * furthest, N_CURVE).tolist())
     shown = prices.curve([_round_price(times * whole) for times in SHOWN])
     several = np.max([candidates.n_true > 1 for candidates in ordered.values()], axis=0)
     if truths is not None:

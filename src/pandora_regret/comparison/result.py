@@ -494,7 +494,7 @@ class Comparison(Shown):
         for model in self.models[:most]:
             row: list[Cell | str] = [model.name]
             if lists.miss is None:
-                row += [formats.money(estimate.value).removeprefix("$") for estimate in lists.shown[model.name]]
+                row += [money(estimate.value or 0.0, "") for estimate in lists.shown[model.name]]
             else:
                 row.append(Cell(*formats.estimate("money", model.scores["expected_cost"])))
             row += [formats.write(metric.unit, model.scores[metric.key].value) for metric in columns]

@@ -107,7 +107,7 @@ def _check_each_once(ids: Labels, keys: Keys) -> None:
     raise InputError(f"ids row {row} is {name!r}, which occurred before: {fix}.")
 
 
-def read_cases(n_cases: int, weights: FloatArray | None, ids: Labels, groups: Labels) -> Sample:
+def read_cases(n_cases: int, weights: FloatArray | None, ids: Labels | None, groups: Labels | None) -> Sample:
     """The cases of forecasts that have no classes in common, each of them a row; arguments as of `order_cases`."""
     ordered = order_cases(n_cases, weights, ids, groups)
     n_rows = len(ordered.cluster_of)

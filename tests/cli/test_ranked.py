@@ -1,0 +1,188 @@
+"""`pandora compare`, `score` and `validate` of ranked lists."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_files import refused, run, run_json
+
+from pandora_regret.comparison import Comparison
+
+COLUMNS = ["--id", "bug", "--candidate", "method", "--score", "score", "--price", "lines", "--hit", "is_bug"]
+GPT4O = Path(__file__).parents[2].parent / "shared" / "data" / "lists" / "gpt4o_lists.tsv.gz"
+N_CASES = 80
+
+
+def long_tables(folder, skills=(1.5, 0.3)):
+    """Two models on the same candidates, with ties, several hits and none."""
+    rng = np.random.default_rng(5)
+    rows = []
+    for bug in range(N_CASES):
+        n_candidates = rng.integers(1, 9)
+        prices = rng.integers(3, 60, n_candidates).tolist()
+        hits = (rng.random(n_candidates) < 0.2).astype(int).tolist()
+        for number, (price, hit) in enumerate(zip(prices, hits, strict=True)):
+            rows.append([f"b{bug}", f"m{number}", price, hit, bug % 2])
+    paths = []
+    for name, skill in zip("ab", skills, strict=False):
+        path = folder / f"{name}.csv"
+        with path.open("w", newline="") as file:
+            table = csv.writer(file)
+            table.writerow(["bug", "method", "lines", "is_bug", "site", "score"])
+            for row in rows:
+                table.writerow([*row, round(2 * rng.normal(skill * row[3])) / 2])
+        paths.append(str(path))
+    return paths
+
+
+def plain_costs(path, miss):
+    """The cost of each case, in ten lines of plain Python: the mean over orders of ties."""
+    cases = {}
+    for row in csv.DictReader(Path(path).read_text().splitlines()):
+        cases.setdefault(row["bug"], []).append((-float(row["score"]), float(row["lines"]), int(row["is_bug"])))
+    costs = []
+    for rows in cases.values():
+        first = min((score for score, _, hit in rows if hit), default=None)
+        n_hits = sum(hit for score, _, hit in rows if score == first)
+        cost = sum(lines for score, lines, _ in rows if first is None or score < first)
+        for score, lines, hit in rows:
+            if score == first:
+                cost += lines / n_hits if hit else lines / (n_hits + 1)
+        costs.append(cost + miss * (first is None))
+    return costs
+
+
+def test_a_comparison_agrees_with_ten_lines_of_plain_python(tmp_path):
+    paths = long_tables(tmp_path)
+    result = run_json("compare", *paths, *COLUMNS, "--miss", 500)
+    expected = {name: np.mean(plain_costs(path, 500)) for name, path in zip("ab", paths, strict=True)}
+    found = {model["name"]: model["scores"]["expected_cost"]["value"] for model in result["models"]}
+    assert found == pytest.approx(expected, rel=1e-9)
+    assert (result["data"]["rows"], result["lists"]["miss"]) == (N_CASES, 500.0)
+    assert result["lists"]["several_truths"] > 0
+    assert 0 < result["models"][0]["scores"]["found"]["value"] < 1
+    assert result["verdict"]["kind"] == "deploy"
+    assert result["verdict"]["leader"] == "a"
+
+
+def test_intervals_of_the_difference_are_those_of_a_mean_of_pairs(tmp_path):
+    paths = long_tables(tmp_path)
+    (gap,) = run_json("compare", *paths, *COLUMNS, "--miss", 500)["differences"]
+    pairs = np.subtract(plain_costs(paths[0], 500), plain_costs(paths[1], 500))
+    error = pairs.std(ddof=1) / np.sqrt(N_CASES)
+    assert gap["difference"] == pytest.approx(pairs.mean(), rel=1e-9)
+    assert gap["low"] <= pairs.mean() - 1.98 * error < pairs.mean() + 1.98 * error <= gap["high"]
+
+
+def test_a_comparison_of_lists_is_saved_and_read_again(tmp_path):
+    paths = long_tables(tmp_path)
+    saved = tmp_path / "saved.json"
+    saved.write_text(run("compare", *paths, *COLUMNS, "--json").stdout)
+    result = Comparison.from_dict(json.loads(saved.read_text()))
+    assert result.lists is not None
+    assert run_json("compare", saved) == json.loads(saved.read_text())
+
+
+def test_without_a_price_the_verdict_is_about_ranges(tmp_path):
+    rng = np.random.default_rng(1)
+    rows = {"short": [], "long": []}
+    for case in range(300):
+        hit_of_short, hit_of_long = rng.random(2) < [0.6, 0.9]
+        rows["short"].append({"id": case, "ranking": ["t"] if hit_of_short else ["x"], "truth": "t"})
+        rows["long"].append({"id": case, "ranking": ["x", "y", "t" if hit_of_long else "z"], "truth": "t"})
+    paths = []
+    for name, lines in rows.items():
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text("\n".join(map(json.dumps, lines)))
+        paths.append(path)
+    result = run_json("compare", *paths)
+    ranges = result["lists"]["ranges"]
+    assert (ranges[0]["leader"], ranges[0]["undecided"]) == ("short", [])
+    assert (ranges[-1]["leader"], ranges[-1]["undecided"], ranges[-1]["high"]) == ("long", [], None)
+    assert ranges[1]["undecided"]
+    (crossing,) = result["lists"]["crossings"]
+    assert ranges[1]["low"] == pytest.approx(crossing["low"])
+    assert ranges[1]["high"] == pytest.approx(crossing["high"])
+    assert result["verdict"]["kind"] == "undecided"
+    assert result["lists"]["constant"]["found"] == 1.0  # all truths are alike
+    printed = run("compare", *paths).stdout
+    assert "Top-1" in printed
+    assert len(printed.splitlines()) <= 25
+
+
+def test_until_all_costs_no_less(tmp_path):
+    paths = long_tables(tmp_path)
+    first = run_json("compare", *paths, *COLUMNS, "--miss", 500)
+    last = run_json("compare", *paths, *COLUMNS, "--miss", 500, "--until", "all")
+    cost_until_first = {model["name"]: model["scores"]["expected_cost"]["value"] for model in first["models"]}
+    for model in last["models"]:
+        assert model["scores"]["expected_cost"]["value"] > cost_until_first[model["name"]]
+
+
+def test_groups_and_clusters_are_those_of_cases(tmp_path):
+    paths = long_tables(tmp_path)
+    result = run_json("compare", *paths, *COLUMNS, "--miss", 500, "--by", "site", "--bootstrap", 200)
+    (breakdown,) = result["by"]
+    assert [group["rows"] for group in breakdown["groups"]] == [N_CASES // 2, N_CASES // 2]
+    clustered = run_json("compare", *paths, *COLUMNS, "--miss", 500, "--group", "site")
+    assert clustered["data"]["clusters"] == 2
+
+
+def test_the_order_of_files_and_rows_changes_nothing(tmp_path):
+    paths = long_tables(tmp_path)
+    header, *rows = Path(paths[0]).read_text().splitlines()
+    shuffled = tmp_path / "shuffled"
+    shuffled.mkdir()
+    np.random.default_rng(0).shuffle(rows)
+    (shuffled / "a.csv").write_text("\n".join([header, *rows]))
+    result = run_json("compare", *paths, *COLUMNS, "--miss", 500)
+    again = run_json("compare", paths[1], shuffled / "a.csv", *COLUMNS, "--miss", 500)
+    for model, same in zip(result["models"], again["models"], strict=True):
+        for key, score in model["scores"].items():
+            assert same["scores"][key]["value"] == pytest.approx(score["value"], rel=1e-12)
+
+
+def test_score_reports_one_model(tmp_path):
+    path, _ = long_tables(tmp_path)
+    result = run_json("score", path, *COLUMNS, "--miss", 500)
+    (model,) = result["models"]
+    assert model["scores"]["expected_cost"]["value"] == pytest.approx(np.mean(plain_costs(path, 500)), rel=1e-9)
+
+
+def test_prices_by_name_have_a_default_and_a_unit(tmp_path):
+    lines = [{"id": 1, "ranking": ["a", "b"], "truth": "b"}, {"id": 2, "ranking": ["c"], "truth": "c"}]
+    (tmp_path / "x.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    result = run_json("compare", tmp_path / "x.jsonl", "--costs", "a=5,other=20", "--unit", "min", "--miss", 90)
+    assert result["models"][0]["scores"]["expected_cost"]["value"] == pytest.approx((25 + 20) / 2)
+    assert result["costs"]["currency"] == "min"
+
+
+def test_lists_know_nothing_of_work_ups_and_scenarios(tmp_path):
+    paths = long_tables(tmp_path)
+    assert refused("compare", *paths, *COLUMNS, "--scenario", "cheap=a=1")
+    assert refused("score", *paths, *COLUMNS)
+
+
+def test_validate_says_what_lists_hold_and_what_is_wrong(tmp_path):
+    paths = long_tables(tmp_path)
+    result = run_json("validate", *paths, *COLUMNS)
+    assert result["fine"]
+    assert [(table["name"], table["cases"]) for table in result["tables"]] == [("a", N_CASES), ("b", N_CASES)]
+    bad = tmp_path / "bad.csv"
+    bad.write_text(Path(paths[0]).read_text().replace("b0,m0", ",m0", 1))
+    outcome = run("validate", bad, *COLUMNS, "--json")
+    assert outcome.exit_code == 2
+    (problem,) = json.loads(outcome.stdout)["tables"][0]["problems"]
+    assert problem["kind"] == "id"
+
+
+@pytest.mark.skipif(not GPT4O.exists(), reason="the lists of gpt-4o are not on this machine")
+def test_one_command_says_how_many_rare_diseases_were_found():
+    columns = ["--id", "case", "--candidate", "candidate", "--rank", "rank", "--hit", "is_correct"]
+    result = run_json("compare", GPT4O, *columns)
+    (model,) = result["models"]
+    assert round(100 * model["scores"]["found"]["value"]) == 35
+    assert result["data"]["rows"] == 6687
+    assert "35" in run("compare", GPT4O, *columns).stdout
