@@ -19,7 +19,7 @@ from pandora_regret.core.inputs import FloatArray
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import ROUNDING, hull
 from pandora_regret.inference.joint import Figure, chances_of_least, holm, rounded
-from pandora_regret.metrics import REPORTED, Metric
+from pandora_regret.metrics import METRICS, Metric
 
 PAID = "realised_cost"
 
@@ -173,11 +173,13 @@ def _model_findings(
     findings = []
     for model, chance in zip(figures, chances.of_models, strict=True):
         measurement = model.measurement
-        scores = {metric.key: _score(model, metric.key, background, sample) for metric in request.charge.metrics}
+        scores = {
+            metric.key: _score(model, metric.key, metric, background, sample) for metric in request.charge.metrics
+        }
         predicted = Finding(None, doubt=NoPrediction())
         bins: tuple[Bin, ...] = ()
         if measurement.predicted is not None:
-            predicted = _score(model, PREDICTED, background, sample)
+            predicted = _score(model, PREDICTED, METRICS[COST], background, sample)
             bins = calibration_bins(measurement.cost, measurement.predicted, sample, background.level)
         findings.append(
             ModelFindings(
@@ -198,13 +200,12 @@ def _model_findings(
     return tuple(findings)
 
 
-def _score(model: ModelFigures, key: str, background: Background, sample: Sample) -> Finding:
-    """One of a model's numbers, with its interval."""
+def _score(model: ModelFigures, key: str, metric: Metric, background: Background, sample: Sample) -> Finding:
+    """One of a model's numbers, with its interval; `metric` says what kind of number it is."""
     figure = model.by_key[key]
     if not np.isfinite(figure.value):
         infinite = np.isinf(model.measurement.rows[key])
         return Finding(None, doubt=Impossible(len(np.unique(sample.case_of[infinite])), sample.n_cases))
-    metric = REPORTED[COST if key in (PREDICTED, RECALIBRATED) else key]
     limits = figure.limits(background.level, metric.is_proportion, metric.is_mean)
     is_plain = metric.is_proportion or metric.counts is not None
     carriers = None if is_plain else figure.carriers(abs(figure.value))
@@ -224,7 +225,7 @@ def _recalibrated_findings(
         cost = costs[model.name]
         findings[model.name] = RecalibratedFindings(
             method=request.recalibration,
-            cost=_score(model, RECALIBRATED, background, request.sample),
+            cost=_score(model, RECALIBRATED, METRICS[COST], background, request.sample),
             saved=_saved(model, cost, background),
             against_best=background.gap(cost, least),
         )

@@ -57,6 +57,7 @@ from pandora_regret.core.priors.names import spelled_prior
 from pandora_regret.metrics import list_metrics
 
 USUAL = ComparisonOptions()
+LOOKS = "looks"  # the unit, where every look costs 1
 ROUND = (1.0, 2.0, 5.0)  # what round prices begin with
 SHOWN = (0.25, 1.0, 5.0)  # times what looking at a whole list costs: prices of a miss for a table
 N_CURVE = 61
@@ -134,6 +135,9 @@ def compare_lists(
     if at is None:
         at = _round_price(_whole_list(models)) if _depends_on_miss(models) else 0.0
     Pricing(prior, None, currency, source).check_texts()
+    if currency is None:
+        is_priced = any((candidates.prices != 1).any() for candidates in models.values())
+        currency = "" if is_priced else LOOKS
     costs = Costs(currency, KNOWN_COSTS if prior is None else spelled_prior(prior), None, source)
     charge = Charge(Fixed() if prior is None else prior, list_metrics(), costs, np.ones(1))
     request = Request(

@@ -563,8 +563,8 @@ def miss_sentences(lists: ListsPart, names: Sequence[str], unit: str | None) -> 
     """
     if len(names) == 1:
         estimates = zip(lists.shown_at, lists.shown[names[0]], strict=True)
-        costs = [f"{money(estimate.value or 0.0, unit)} at {money(price, unit)}" for price, estimate in estimates]
-        return [f"A search by {names[0]} costs {listed(costs)}, by the price of a miss."]
+        costs = [f"{money(estimate.value or 0.0, unit)} at {money(price, '')}" for price, estimate in estimates]
+        return [f"What a search by {names[0]} costs depends on what a miss costs: {listed(costs)}."]
     if len(lists.ranges) == 1:
         only = lists.ranges[0]
         if only.undecided:

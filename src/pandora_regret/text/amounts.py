@@ -115,6 +115,9 @@ def rounded_by(low: float, high: float, unit: str | None = "", most: int | None 
     return 2 if in_cents and decimals == 1 else decimals
 
 
+ONE: dict[str | None, str] = {None: " test", "looks": " look"}  # what is counted, where it is one
+
+
 def money(amount: float, unit: str | None = None) -> str:
     """An amount in words, to three digits at most.
 
@@ -138,8 +141,8 @@ def money(amount: float, unit: str | None = None) -> str:
         number = f"{size:,.{min(12, decimals_for(size))}f}"
         number = number.rstrip("0").rstrip(".") if "." in number else number
     prefix, suffix = affixes(unit)
-    if unit is None and number == "1":
-        suffix = " test"
+    if number == "1" and unit in ONE:
+        suffix = ONE[unit]
     sign = "−" if amount < 0 and number != "0" else ""
     return f"{sign}{prefix}{number}{suffix}"
 
