@@ -13,6 +13,7 @@ Nothing heavy is imported before a command needs it, so that ``pandora --help`` 
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 import threading
@@ -24,6 +25,7 @@ def main() -> None:
     """Run the command, or say in one line what it lacks."""
     if sys.stdout is None:
         sys.exit("pandora: standard output is closed: send it to a file, or to /dev/null.")
+    gc.set_threshold(100_000)  # imports make many objects and hardly any garbage, which needs no looking for
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: nothing half-written stays behind
     sys.unraisablehook = _interrupt_again
     try:

@@ -1,5 +1,7 @@
 """What a forecast expects of itself: the search cost it predicts, and what a wrong forecast adds to it."""
 
+from __future__ import annotations
+
 from typing import Literal, Unpack, overload
 
 import numpy as np

@@ -4,6 +4,8 @@ Each public function reads its input at the door, states its formula for one blo
 to a tally.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import Literal, TypeAlias, TypedDict, Unpack, overload
 

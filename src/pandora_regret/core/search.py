@@ -1,5 +1,7 @@
 """The search itself: in which order to test, what that costs, and what it costs over drawn costs."""
 
+from __future__ import annotations
+
 from typing import Literal, NamedTuple, TypeAlias, Unpack, overload
 
 import numpy as np

@@ -31,7 +31,7 @@ def uniforms(start: int, n: int) -> FloatArray:
     return np.asarray((numbers >> np.uint64(11)).astype(np.float64) + 0.5) / 2.0**53
 
 
-def keyed_generator(seed: int, *words: Any) -> np.random.Generator:
+def keyed_generator(seed: int, *words: Any) -> "np.random.Generator":
     """NumPy's generator, whose numbers depend on the seed and on what they are for."""
     digest = hashlib.sha256("\0".join(map(str, words)).encode()).digest()
     return np.random.default_rng([seed, *np.frombuffer(digest, dtype="<u4").tolist()])

@@ -1,5 +1,7 @@
 """The scores of work-ups: what the work-up of a forecast costs under the truth, expects to cost, and wastes."""
 
+from __future__ import annotations
+
 from typing import Any, Literal, Unpack, overload
 
 import numpy as np

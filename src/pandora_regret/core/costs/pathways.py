@@ -9,11 +9,10 @@ from graphlib import CycleError, TopologicalSorter
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from itertools import takewhile
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from msgspec import Meta
-from numpy.random import Generator
 
 from pandora_regret.core.atomic import Place
 from pandora_regret.core.inputs import (
@@ -32,6 +31,9 @@ from pandora_regret.core.inputs import (
 from pandora_regret.core.priors import Empirical
 from pandora_regret.core.records import check_keys, check_one_of, fail, from_plain, path, read_toml
 from pandora_regret.text import typed
+
+if TYPE_CHECKING:
+    from numpy.random import Generator  # loaded where something is drawn
 
 RANGE_CONCENTRATION = 6  # of a chance known by its range: the Beta distribution of project planning (PERT)
 

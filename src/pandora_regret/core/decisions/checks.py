@@ -10,16 +10,18 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.random import Generator
 from numpy.typing import NDArray
 
 from pandora_regret.core.inputs import FloatArray, InputError, InputTypeError, IntArray, read_count, read_number
 from pandora_regret.core.priors import Exponential, Gamma, LogNormal, Prior, Uniform
 from pandora_regret.core.scores import expected_search_cost
 from pandora_regret.text import Table
+
+if TYPE_CHECKING:
+    from numpy.random import Generator  # loaded where something is drawn
 
 MetricFunction: TypeAlias = Callable[[Any, Any], Any]  # (y_true, y_proba) -> a number
 

@@ -28,10 +28,9 @@ made in vain can be counted class by class; a test that misses the truth counts 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 import numpy as np
-from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from pandora_regret.core.inputs import (
@@ -69,6 +68,9 @@ from pandora_regret.core.priors.names import check_prior
 from pandora_regret.core.scores import Score, ScoreOptions, mean_or_rows
 from pandora_regret.core.search import Simulation
 from pandora_regret.core.tally import Means
+
+if TYPE_CHECKING:
+    from numpy.random import Generator  # loaded where something is drawn
 
 SEARCHES = {
     "single_pass": "every class once",

@@ -1,10 +1,12 @@
 """What may come through the door: the types of the arguments that a user hands in."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Protocol, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeGuard
 
-import numpy as np
 from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    from numpy.random import Generator  # loaded where something is drawn
 
 
 class Frame(Protocol):
@@ -31,7 +33,7 @@ Table: TypeAlias = ArrayLike | Frame  # (N, K), one column per class
 Labels: TypeAlias = ArrayLike | Sequence[object] | Frame  # true classes (N,), or a table of votes (N, K)
 ByClass: TypeAlias = ArrayLike | Named | Frame  # numbers of the classes: (K,) or (N, K), or named by class
 PastCases: TypeAlias = Frame | Mapping[str, Iterable[object]]  # one row per case: its class, what tests have shown
-Seed: TypeAlias = int | Sequence[int] | np.random.Generator | None  # of random numbers; None: fresh ones
+Seed: TypeAlias = "int | Sequence[int] | Generator | None"  # of random numbers; None: fresh ones
 
 
 def is_frame(table: object) -> TypeGuard[Frame]:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, TypeAlias
 from unicodedata import combining, normalize
@@ -53,6 +52,8 @@ def matched(names: Iterable[str], among: Iterable[str]) -> dict[str, str]:
 
 def did_you_mean(name: str, names: Collection[str]) -> str:
     """The nearest names, or else all there are."""
+    from difflib import get_close_matches
+
     spelled = {folded(known): known for known in names}
     close = [repr(spelled[near]) for near in get_close_matches(folded(name), spelled)]
     return f"did you mean {' or '.join(close)}?" if close else f"choose from {', '.join(names)}"

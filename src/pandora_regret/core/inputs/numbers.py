@@ -1,14 +1,19 @@
 """Single numbers and plain vectors: alpha, parameters of priors, weights."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, SupportsFloat, SupportsIndex, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Protocol, SupportsFloat, SupportsIndex, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.core.inputs.errors import InputError, InputTypeError
 from pandora_regret.core.inputs.kinds import Seed
+
+if TYPE_CHECKING:
+    from numpy.random import Generator  # loaded where something is drawn
 
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.intp]
@@ -88,7 +93,7 @@ def read_choice(value: object, name: str, choices: Mapping[Word, str]) -> Word:
     raise InputError(argument=name, value=value, fix=f"pass one of {options}")
 
 
-def read_seed(seed: Seed) -> np.random.Generator:
+def read_seed(seed: Seed) -> Generator:
     """A random generator, from a seed, from None, or as it is."""
     try:
         return np.random.default_rng(seed)

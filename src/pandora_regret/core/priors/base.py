@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from pandora_regret.core.inputs import FloatArray
+
+if TYPE_CHECKING:
+    from numpy.random import Generator  # loaded where something is drawn
 
 Class = Any  # a class number, or an integer array of them that broadcasts with the odds
 

@@ -1,12 +1,17 @@
 """The Beta family: unit costs u ~ Beta(alpha, 1), and its limits at 0 and infinity."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.random import Generator
 
 from pandora_regret.core.inputs import FloatArray, read_alpha
 from pandora_regret.core.priors.base import TIE, Class, Prior, settle_ties
+
+if TYPE_CHECKING:
+    from numpy.random import Generator  # loaded where something is drawn
 
 
 def rise(behind: FloatArray, alpha: float) -> FloatArray:

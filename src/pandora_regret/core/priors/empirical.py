@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.random import Generator
 
 from pandora_regret.core.inputs import (
     FloatArray,
@@ -22,6 +21,9 @@ from pandora_regret.core.inputs import (
     row_slices,
 )
 from pandora_regret.core.priors.base import TIE, Class, Prior, log_quotient
+
+if TYPE_CHECKING:
+    from numpy.random import Generator  # loaded where something is drawn
 
 TABLE_BYTES = 1 << 28  # sorted tables of this much are kept at most; what does not fit is sorted again and again
 BYTES_PER_RATIO = 24  # of a sorted table: the ratio, and a share on either side of it

@@ -1,13 +1,17 @@
 """Unbounded unit costs with closed-form pair losses: exponential, gamma, log-normal."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.random import Generator
 
 from pandora_regret.core.inputs import FloatArray, InputError, check_costs, read_floats, read_number, read_positive
 from pandora_regret.core.priors.base import Class, Prior
+
+if TYPE_CHECKING:
+    from numpy.random import Generator  # loaded where something is drawn
 
 FAR = 700.0  # of ln r: e^-700 is still a normal number
 

@@ -11,18 +11,22 @@ cells in which the density is as good as a polynomial; at every e these cells, a
 the integral. The axis of e is cut in the same way, into the pieces of the table.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import cache, cached_property
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.polynomial import legendre
-from numpy.random import Generator
 from numpy.typing import NDArray
 
 from pandora_regret.core.inputs import FloatArray, InputError, InputTypeError
 from pandora_regret.core.priors.base import Class, Prior
+
+if TYPE_CHECKING:
+    from numpy.random import Generator  # loaded where something is drawn
 
 CELL_TOLERANCE = 1e-8  # of the last terms of a cell's polynomial, relative to all that lies beyond it
 WORST_ERROR = 8e-9  # of the whole, which is known; beyond it the promised 1e-8 cannot be kept
