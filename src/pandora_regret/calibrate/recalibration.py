@@ -35,7 +35,6 @@ from pandora_regret.calibrate.maps import (
     warranted_map,
 )
 from pandora_regret.core.atomic import write_atomically
-from pandora_regret.core.entropy import costs_for_every_truth
 from pandora_regret.core.inputs import (
     ByClass,
     FloatArray,
@@ -51,6 +50,7 @@ from pandora_regret.core.inputs import (
     read_level,
     read_probabilities,
 )
+from pandora_regret.core.kernels.engine import costs_for_every_truth
 from pandora_regret.core.kernels.reference import probabilities
 from pandora_regret.core.priors import Prior
 from pandora_regret.core.records import from_plain, to_plain
@@ -350,9 +350,9 @@ class PredictedSavings:
 def predicted_savings(forecast: Forecast, later: Forecast, prior: Prior) -> PredictedSavings:
     """What each row's search saves by its own recalibrated forecast."""
     parts = []
-    for block, later_block in zip(forecast.blocks(), later.blocks(), strict=True):
-        costs = costs_for_every_truth(block, prior)
-        later_costs = costs_for_every_truth(later_block, prior)
+    before = costs_for_every_truth(forecast, prior)
+    after = costs_for_every_truth(later, prior)
+    for (_, costs), (later_block, later_costs) in zip(before, after, strict=True):
         parts.append(PredictedSavings.of_block(later_block, costs, later_costs))
     return PredictedSavings.joined(parts)
 

@@ -15,9 +15,8 @@ from pandora_regret.calibrate import recalibration
 from pandora_regret.calibrate.recalibration import PredictedSavings
 from pandora_regret.candidates import Candidates
 from pandora_regret.comparison.request import ListRequest, Request
-from pandora_regret.core.entropy import costs_for_every_truth
 from pandora_regret.core.inputs import FloatArray, Forecast, IntArray
-from pandora_regret.core.kernels.engine import Rows, search_costs, wasted_pairs
+from pandora_regret.core.kernels.engine import Rows, costs_for_every_truth, search_costs, wasted_pairs
 from pandora_regret.core.kernels.reference import probabilities, unavoidable_costs
 from pandora_regret.core.priors import Prior
 from pandora_regret.core.scores import mean_or_rows
@@ -110,7 +109,7 @@ def measure_search(name: str, forecast: Forecast, request: Request) -> Measureme
     recalibrated = None if request.recalibration is None else recalibrate_rows(forecast, request)
     prediction = _Prediction(None, None)
     if not rows.order_only:
-        prediction = _predict(rows, recalibrated, request, lambda later: _costs_of_search(later, prior))
+        prediction = _predict(rows, recalibrated, request, lambda later: costs_for_every_truth(later, prior))
     scenario_costs = []
     for typical in request.charge.scenarios.values():
         repriced = request.sample.of(forecast.with_costs(typical / prior.mean))
@@ -214,12 +213,6 @@ def _spend(rows: Forecast, prior: Prior) -> Spending:
     costs = own + np.concatenate(wasted_parts)
     unavoidable = Means.of(own, rows.weights).mean
     return Spending(costs, unavoidable, pairs.value / rows.each_weight.sum())
-
-
-def _costs_of_search(rows: Forecast, prior: Prior) -> Rows:
-    """Rows, and what the search of each costs if each class is the truth, (n, K)."""
-    for block in rows.blocks():
-        yield block, costs_for_every_truth(block, prior)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from pandora_regret.core.inputs import (
     is_frame,
     read_probabilities,
 )
-from pandora_regret.core.kernels.reference import costs_of, probabilities, wasted_for_every_truth
+from pandora_regret.core.kernels.engine import Rows, costs_for_every_truth
+from pandora_regret.core.kernels.reference import probabilities
 from pandora_regret.core.priors import Prior
 from pandora_regret.core.scores import PricedOptions, Score, mean_or_rows, priced
 
@@ -74,7 +75,8 @@ def search_entropy(
     """
     forecast = read_probabilities(y_proba, labels, sample_weight, logits, normalise)
     prior, forecast = priced(forecast, prior, costs, max_costs)
-    rows = ((block, expectation(block, probabilities(block), prior)) for block in forecast.blocks())
+    searches = costs_for_every_truth(forecast, prior)
+    rows = ((block, expectation(probabilities(block), if_true)) for block, if_true in searches)
     return mean_or_rows(forecast, rows, per_instance)
 
 
@@ -137,19 +139,18 @@ def search_divergence(
     shape = forecast.values.shape
     check_shape(truth.values, "true_proba", f"y_proba has shape {shape}; pass one row of each per instance", shape)
     prior, forecast = priced(forecast, prior, costs, max_costs)
-    pairs = zip(truth.with_costs(forecast.costs).blocks(), forecast.blocks(), strict=True)
-    rows = (  # rounding may dip below 0
-        (block, np.maximum(expectation(block, pi.values, prior) - expectation(pi, pi.values, prior), 0.0))
-        for pi, block in pairs
-    )
-    return mean_or_rows(forecast, rows, per_instance)
+    return mean_or_rows(forecast, _divergences(truth.with_costs(forecast.costs), forecast, prior), per_instance)
 
 
-def expectation(block: Forecast, truth: FloatArray, prior: Prior) -> FloatArray:
-    """The mean search cost of a forecast when the classes have the probabilities `truth`."""
-    return np.asarray((truth * costs_for_every_truth(block, prior)).sum(axis=1))
+def _divergences(truth: Forecast, forecast: Forecast, prior: Prior) -> Rows:
+    """Rows of a forecast, and what each of them costs beyond the true probabilities."""
+    best_costs = costs_for_every_truth(truth, prior)
+    costs = costs_for_every_truth(forecast, prior)
+    for (true_rows, best), (rows, paid) in zip(best_costs, costs, strict=True):
+        excess = expectation(true_rows.values, paid) - expectation(true_rows.values, best)
+        yield rows, np.maximum(excess, 0.0)  # rounding may dip below
 
 
-def costs_for_every_truth(block: Forecast, prior: Prior) -> FloatArray:
-    """What each row's search costs on average if class k is the truth, (N, K)."""
-    return np.asarray(costs_of(block) * prior.mean + wasted_for_every_truth(block, prior))
+def expectation(probability: FloatArray, costs: FloatArray) -> FloatArray:
+    """The mean of each row's costs, (n, K), where its classes have these probabilities, (n, K)."""
+    return np.asarray((probability * costs).sum(axis=1))

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.core.entropy import costs_for_every_truth
 from pandora_regret.core.inputs import FloatArray, Forecast, IntArray
+from pandora_regret.core.kernels.engine import costs_for_every_truth
 from pandora_regret.core.kernels.reference import probabilities
 from pandora_regret.core.priors import Prior
 from pandora_regret.core.records import from_plain, to_plain
@@ -39,7 +39,7 @@ PERIODS = (1, 4.0)
 def possible_costs(forecast: Forecast, prior: Prior, workup: Workup | None = None) -> FloatArray:
     """Of forecasts with base costs (K,), or None, whose numbers are checked here; (n, K + 1)."""
     parts = [np.empty((0, forecast.n_classes + 1))]
-    searches = ((block, costs_for_every_truth(block, prior)) for block in forecast.blocks())
+    searches = costs_for_every_truth(forecast, prior)
     for block, costs in searches if workup is None else WorkupRows(workup, forecast).costs_for_every_truth():
         p = probabilities(block)
         promised = np.einsum("nk,nk->n", p, costs) / np.einsum("nk->n", p)  # a row may sum to 1 only nearly

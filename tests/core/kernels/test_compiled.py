@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from refusals import refused
 
-from pandora_regret import Beta, expected_search_cost, pair_costs, pandora_regret
+from pandora_regret import Beta, expected_search_cost, pair_costs, pandora_regret, search_entropy
 from pandora_regret.core.inputs import read_forecast
 from pandora_regret.core.kernels import engine, reference
 from pandora_regret.core.kernels.reference import BROKEN_AT_RANDOM, BROKEN_BY_INDEX
@@ -88,6 +88,24 @@ def test_total_losses_are_the_reference(forecast, alpha):
 def test_realised_costs_are_the_reference_ties_included(forecast, ties):
     result = joined(engine.realised_costs(forecast, ties))
     assert_allclose(result, by_blocks(forecast, reference.realised_costs, ties), rtol=1e-14)
+
+
+@given(forecasts(), st.sampled_from(ALPHAS))
+def test_sums_along_the_search_are_the_reference_to_the_last_bit(forecast, alpha):
+    for block in forecast.blocks():
+        expected = reference.losses_for_every_truth(block, alpha)
+        got = reference.losses_for_every_truth(block, alpha, compiled.sums_along_search)
+        np.testing.assert_array_equal(got, expected)
+
+
+def test_entropies_of_many_classes_are_summed_by_the_compiled_loop(monkeypatch):
+    table = np.random.default_rng(0).dirichlet(np.ones(engine.WIDE), 40)
+    by_loop = search_entropy(table, per_instance=True)
+    monkeypatch.setattr(compiled, "sums_along_search", lambda *arguments: np.full(table.shape, np.nan))
+    with refused(argument="y_proba", row=0):
+        search_entropy(table, per_instance=True)
+    monkeypatch.setattr(engine, "WORTH_COMPILING", table.size + 1)
+    np.testing.assert_array_equal(by_loop, search_entropy(table, per_instance=True))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

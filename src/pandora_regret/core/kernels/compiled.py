@@ -8,9 +8,9 @@ What must be fast is written so that LLVM turns the innermost loop into vector c
 exponential and a logarithm that are plain arithmetic (`exp_parts`, `log_normal`; those of the C library would be
 called once for each number). Choices that are the same for a whole row are made outside of that loop.
 
-exponential and a logarithm that are plain arithmetic (`exp_parts`, `log_normal`): those of the C library would be
-or one row each, (n, K); None where all are 1. All loops release the interpreter's lock: `engine.in_threads` hands
-them slices of the rows.
+`values` are (n, K), `truth` and `weights` (n,); weights are None where all are 1. `costs` are one row for all,
+(1, K), or one row each, (n, K); None where all are 1. All loops release the interpreter's lock:
+`engine.in_threads` hands them slices of the rows.
 """
 
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from pandora_regret.core.kernels.numba_cache import FAST, INLINE, INLINE_STEP, STEP, njit
+from pandora_regret.core.kernels.numba_cache import AS_WRITTEN, FAST, INLINE, INLINE_STEP, STEP, njit
 from pandora_regret.core.kernels.reference import SMALLEST_COST
 
 LEAST_TRUTH = 1e-150  # below this p / C, ratios to other classes may leave the normal floats
@@ -590,6 +590,27 @@ def _add_moments(metric, weight, n_rows, is_first, sums):
     sums[TOTAL] += total
     sums[DRIFT] += drift
     sums[SPREAD] += spread
+
+
+# ---- sums along the search ----
+
+
+@njit(**AS_WRITTEN)
+def sums_along_search(costs, kept, added, kept_after):
+    """As `reference.sums_along_search`, to the last bit."""
+    losses = np.zeros(costs.shape)
+    for row in range(len(costs)):
+        before = 0.0
+        risen = 0.0
+        for place in range(kept.shape[1]):
+            before += costs[row, place]
+            risen = kept[row, place] * risen + added[row, place] * before
+            losses[row, place + 1] = before + risen
+        after = 0.0
+        for place in range(kept.shape[1] - 1, -1, -1):
+            after = kept_after[row, place] * (after + costs[row, place + 1])
+            losses[row, place] += after
+    return losses
 
 
 # ---- simulated searches ----

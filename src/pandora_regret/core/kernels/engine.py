@@ -21,11 +21,12 @@ from pandora_regret.core.kernels import reference
 from pandora_regret.core.kernels.reference import BROKEN_AT_RANDOM, Ties, relative_tie
 from pandora_regret.core.priors import Beta, Prior
 
-Rows: TypeAlias = Iterator[tuple[Forecast, FloatArray]]  # some at a time, with a number of each
+Rows: TypeAlias = Iterator[tuple[Forecast, FloatArray]]  # some at a time, with a number of each, or several
 
 # installed, and not switched off, which would turn compiled loops into slow ones
 HAS_NUMBA = find_spec("numba") is not None and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 WORTH_COMPILING = 1 << 21  # numbers; fewer are scored by NumPy before numba is imported
+WIDE = 128  # classes: a block has few such rows, and each step along their search takes some Python
 LARGEST_ALPHA = 1e3  # up to here the compiled logarithm of a ratio near 1, times alpha, is exact enough
 ROWS_AT_ONCE = 334_000  # one number per row stays small beside the rows; threads a power of two apart collide
 COPIED_ELEMENTS = 1 << 20  # half-precision and scattered rows are copied, this much at a time
@@ -118,6 +119,29 @@ def search_costs(forecast: Forecast, prior: Prior, numbers: IntArray | None = No
     for block in forecast.blocks():
         wasted = reference.mean_waste(block, prior, numbers).sum(axis=1)
         yield block, reference.unavoidable_costs(block, prior, numbers) + wasted
+
+
+def costs_for_every_truth(forecast: Forecast, prior: Prior) -> Rows:
+    r"""What each row's search costs if class i is its truth, :math:`C_i E[u_i] + \sum_{j \ne i} C_j L(r_{ij})`.
+
+    Parameters
+    ----------
+    forecast, prior
+        As in `search_costs`; the forecast's truth is not looked at.
+
+    Yields
+    ------
+    tuple
+        Some rows, and the costs, (n, K), in column i if class i is the truth.
+    """
+    sweep = reference.sums_along_search
+    if isinstance(prior, Beta) and forecast.n_classes >= WIDE and worth_compiling(forecast.values.size):
+        from pandora_regret.core.kernels import compiled
+
+        sweep = compiled.sums_along_search
+    for block in forecast.blocks():
+        wasted = reference.wasted_for_every_truth(block, prior, sweep)
+        yield block, np.asarray(reference.costs_of(block) * prior.mean + wasted)
 
 
 def wasted_pairs(

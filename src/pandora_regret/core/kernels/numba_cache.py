@@ -22,6 +22,7 @@ from numba.core import config
 from numba.core.caching import FunctionCache
 
 EXACT: dict[str, Any] = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy"}
+AS_WRITTEN: dict[str, Any] = {"nogil": True, "error_model": "numpy", "cache": True}  # to the last bit
 STEP: dict[str, Any] = {**EXACT, "fastmath": {"contract", "reassoc", "nsz", "arcp"}}  # NaN and inf still count
 INLINE: dict[str, Any] = {**EXACT, "forceinline": True}  # a call in a loop would keep it from becoming vector code
 INLINE_STEP: dict[str, Any] = {**STEP, "forceinline": True}

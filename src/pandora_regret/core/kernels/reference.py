@@ -10,6 +10,7 @@ falling quotient, and a run of ties reaches as far as classes tie with its first
 quotients differ by one to two widths, which rounding alone cannot make them do.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
@@ -445,7 +446,45 @@ def probabilities(block: Forecast) -> FloatArray:
     return np.asarray(unnormalised / unnormalised.sum(axis=1, keepdims=True))
 
 
-def wasted_for_every_truth(block: Forecast, prior: Prior) -> FloatArray:
+def sums_along_search(
+    costs: FloatArray, kept: FloatArray, added: FloatArray, kept_after: FloatArray
+) -> FloatArray:
+    r"""Two sweeps along classes in search order: what each pays if it is the truth, from what its neighbours pay.
+
+    Down the order, :math:`R_{t+1} = \kappa_t R_t + \rho_t (C_1 + \dots + C_t)`; up the order,
+    :math:`A_t = \kappa'_t (A_{t+1} + C_{t+1})`. The t-th class pays :math:`C_1 + \dots + C_{t-1} + R_t + A_t`.
+
+    Parameters
+    ----------
+    costs
+        :math:`C_t`, shape (n, K).
+    kept, added, kept_after
+        :math:`\kappa_t, \rho_t, \kappa'_t` of each step to the next class, shape (n, K - 1).
+
+    Returns
+    -------
+    array
+        Shape (n, K).
+    """
+    costs = np.ascontiguousarray(costs.T)  # (K, n): each step of all rows lies in one piece
+    kept = np.ascontiguousarray(kept.T)
+    added = np.ascontiguousarray(added.T)
+    kept_after = np.ascontiguousarray(kept_after.T)
+    before = np.zeros(costs.shape)
+    risen = np.zeros(costs.shape)
+    after = np.zeros(costs.shape)
+    for place in range(len(kept)):
+        before[place + 1] = before[place] + costs[place]
+        risen[place + 1] = kept[place] * risen[place] + added[place] * before[place + 1]
+    for place in reversed(range(len(kept))):
+        after[place] = kept_after[place] * (after[place + 1] + costs[place + 1])
+    return np.asarray((before + risen + after).T)
+
+
+Sweep: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray, FloatArray], FloatArray]  # `sums_along_search`
+
+
+def wasted_for_every_truth(block: Forecast, prior: Prior, sweep: Sweep = sums_along_search) -> FloatArray:
     r"""What each row wastes if class i is its truth, :math:`\sum_{j \ne i} C_j L(r_{ij})`, in column i.
 
     O(K log K) per row in the Beta family.
@@ -454,6 +493,8 @@ def wasted_for_every_truth(block: Forecast, prior: Prior) -> FloatArray:
     ----------
     block, prior
         As in `mean_waste`.
+    sweep
+        `sums_along_search`, or what does the same faster.
 
     Returns
     -------
@@ -464,7 +505,7 @@ def wasted_for_every_truth(block: Forecast, prior: Prior) -> FloatArray:
         n_elements = max(SWEPT_AT_ONCE, FEWEST_SWEPT * block.n_classes)
         losses = np.empty(block.values.shape)
         for rows in row_slices(len(block), block.n_classes, n_elements):
-            losses[rows] = losses_for_every_truth(block.rows(rows), prior.alpha)
+            losses[rows] = losses_for_every_truth(block.rows(rows), prior.alpha, sweep)
         return prior.mean * (prior.loss_to_share * losses)
     if isinstance(prior, Exponential):
         return exponential_waste_for_every_truth(block)
@@ -525,7 +566,7 @@ def if_true(block: Forecast, i: int) -> Forecast:
     return replace(block, truth=np.full(len(block), i, dtype=np.intp))
 
 
-def losses_for_every_truth(block: Forecast, alpha: float) -> FloatArray:
+def losses_for_every_truth(block: Forecast, alpha: float, sweep: Sweep = sums_along_search) -> FloatArray:
     r"""The loss of each row if class i is its truth, :math:`\sum_{j \ne i} C_j L_\alpha(q_i / q_j)`, in column i.
 
     It takes K log K steps for each row rather than K^2 pairs.
@@ -540,6 +581,8 @@ def losses_for_every_truth(block: Forecast, alpha: float) -> FloatArray:
     ----------
     block, alpha
         As in `pair_losses`.
+    sweep
+        As in `wasted_for_every_truth`.
 
     Returns
     -------
@@ -549,19 +592,7 @@ def losses_for_every_truth(block: Forecast, alpha: float) -> FloatArray:
     order, costs, step, tied = rank(block)
     if alpha == np.inf:
         step = np.where(tied, 0.0, step)
-    step = step.T  # (K - 1, n): each step of all rows lies in one piece
-    costs = costs.T
-    kept = power(step, alpha)
-    added = rise(step, alpha)
-    kept_after = decay(-step, alpha)
-    before = np.zeros(costs.shape)  # sum of C_j over the classes before,
-    risen = np.zeros(costs.shape)  # and of what they add for being ahead,
-    after = np.zeros(costs.shape)  # and of what is left of the losses of those after
-    for place in range(len(step)):
-        before[place + 1] = before[place] + costs[place]
-        risen[place + 1] = kept[place] * risen[place] + added[place] * before[place + 1]
-    for place in reversed(range(len(step))):
-        after[place] = kept_after[place] * (after[place + 1] + costs[place + 1])
+    losses = sweep(costs, power(step, alpha), rise(step, alpha), decay(-step, alpha))
     unsorted = np.empty(block.values.shape)
-    np.put_along_axis(unsorted, order, (before + risen + after).T, axis=1)
+    np.put_along_axis(unsorted, order, losses, axis=1)
     return unsorted
