@@ -4,7 +4,6 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any
 
 from pandora_regret.optional import import_optional
 
@@ -13,7 +12,7 @@ NOTHING: Mapping[str, tuple[str, str]] = {}
 
 def lazy_exports(
     package: str, needing: Mapping[str, tuple[str, str]] = NOTHING
-) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+) -> tuple[list[str], Callable[[str], object], Callable[[], list[str]]]:
     """A package's ``__all__``, ``__getattr__`` and ``__dir__``: the names that its stub, `__init__.pyi`, imports.
 
     So there is one list, for type checkers and for Python. `needing` says which library a module of the package
@@ -24,14 +23,14 @@ def lazy_exports(
         imports = [line.split() for line in stub if line.startswith("from ")]  # from module import name as name
     module_of = {words[3]: words[1] for words in imports}
 
-    def load(name: str) -> Any:
+    def load(name: str) -> object:
         if name not in module_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         needed = needing.get(module_of[name].removeprefix(f"{package}."))
         if needed is not None:
             import_optional(needed[0], extra=needed[1])
-        value = getattr(import_module(module_of[name]), name)
-        setattr(loaded, name, value)
+        value: object = getattr(import_module(module_of[name]), name)
+        setattr(loaded, name, value)  # so that it is not looked up again
         return value
 
     return sorted(module_of), load, lambda: sorted(loaded.__all__)

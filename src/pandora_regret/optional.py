@@ -1,14 +1,14 @@
 """Libraries that only some functions need: imported there, and missed in one line."""
 
 from importlib import import_module
-from typing import Any
+from types import ModuleType
 
 
 class MissingLibraryError(ImportError):
     """A library that this function needs is not installed; the message says what to install."""
 
 
-def import_optional(module: str, *, extra: str) -> Any:
+def import_optional(module: str, *, extra: str) -> ModuleType:
     """The module, or one line that says which extra installs it.
 
     Parameters

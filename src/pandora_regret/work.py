@@ -4,29 +4,50 @@ Children are those of pebble, which says whose item crashed or took too long. Th
 so a script that asks for them needs the usual ``if __name__ == "__main__":``.
 """
 
+from __future__ import annotations
+
 import os
 import pickle
 import signal
 import traceback
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, CancelledError, as_completed, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import current_process, get_context, parent_process
 from threading import Thread, get_ident
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, overload
 
 from pandora_regret.core.inputs import read_count
 from pandora_regret.optional import import_optional
 
+if TYPE_CHECKING:
+    from distributed import Client
+
 Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 CONNECT_SECONDS = 10.0  # for a Dask scheduler to answer
 PATIENCE_SECONDS = 60.0  # with a cluster that has no workers at all
 THREADED = ("OMP", "OPENBLAS", "MKL", "NUMBA", "NUMEXPR")  # libraries with as many threads as cores
-_own_pools: dict[int, Any] = {}  # of each thread of a Dask worker
+_own_pools: dict[int, ChildPool] = {}  # of each thread of a Dask worker
+
+
+class ChildPool(Protocol):
+    """What is used of a `ProcessPool` of pebble."""
+
+    def schedule(
+        self, function: Callable[[bytes], bytes], args: tuple[bytes], *, timeout: float | None
+    ) -> Future[bytes]:
+        """Let a child call a function."""
+
+    def stop(self) -> None:
+        """End all children."""
+
+    def join(self) -> None:
+        """Wait until they have ended."""
 
 
 class WorkError(OSError):
@@ -40,15 +61,38 @@ class Death:
     reason: str
 
 
+Timeout: TypeAlias = Callable[[Item], float | None]  # how many seconds an item may take
+
+
+@overload
 def run_all(
-    do: Callable[[Item], Any],
+    do: Callable[[Item], Result],
+    items: Iterable[Item],
+    *,
+    jobs: int = 1,
+    cluster: str | None = None,
+    apart: Literal[False] = False,
+    timeout: Timeout[Item] | None = None,
+) -> Iterator[tuple[Item, Result]]: ...
+@overload
+def run_all(
+    do: Callable[[Item], Result],
+    items: Iterable[Item],
+    *,
+    jobs: int = 1,
+    cluster: str | None = None,
+    apart: Literal[True],
+    timeout: Timeout[Item] | None = None,
+) -> Iterator[tuple[Item, Result | Death]]: ...
+def run_all(
+    do: Callable[[Item], Result],
     items: Iterable[Item],
     *,
     jobs: int = 1,
     cluster: str | None = None,
     apart: bool = False,
-    timeout: Callable[[Item], float | None] | None = None,
-) -> Iterator[tuple[Item, Any]]:
+    timeout: Timeout[Item] | None = None,
+) -> Iterator[tuple[Item, Result | Death]]:
     """Do every item, and give each with its result as soon as it is done, in any order.
 
     An exception in `do` ends the work and comes out here. When the iteration ends early, by that, by Ctrl-C or by
@@ -84,20 +128,23 @@ def run_all(
     """
     jobs = (os.cpu_count() or 1) if jobs == -1 else read_count(jobs, "jobs")
     if cluster is not None:
-        return _on_cluster(partial(_in_own_child, do, timeout) if apart else do, list(items), cluster)
+        if apart:
+            return _on_cluster(partial(_in_own_child, do, timeout), list(items), cluster)
+        return _on_cluster(do, list(items), cluster)
     if jobs == 1 and not apart:
         return ((item, do(item)) for item in items)
     return _in_children(do, list(items), jobs, timeout, apart)
 
 
 def _in_children(
-    do: Callable[[Any], Any], items: list[Any], jobs: int, timeout: Any, apart: bool
-) -> Iterator[tuple[Any, Any]]:
-    pool = _pool(max(1, min(jobs, len(items))), do)
+    do: Callable[[Item], Result], items: list[Item], jobs: int, timeout: Timeout[Item] | None, apart: bool
+) -> Iterator[tuple[Item, Result | Death]]:
+    """Every item with its result, from child processes; unless items are kept apart, a death is an error."""
+    pool = _start_pool(max(1, min(jobs, len(items))), do)
     try:
-        futures = {_scheduled(pool, do, item, timeout): item for item in items}
+        futures = {_schedule(pool, do, item, timeout): item for item in items}
         for future in as_completed(futures):
-            result = _result(future)
+            result: Result | Death = _result_of(future)
             if isinstance(result, Death) and not apart:
                 problem = f"a worker did not finish: {result.reason}"
                 raise WorkError(f"{problem}; resume with fewer jobs, which need less.")
@@ -107,23 +154,28 @@ def _in_children(
         pool.join()
 
 
-def _pool(jobs: int, do: Callable[[Any], Any]) -> Any:
+def _start_pool(jobs: int, do: Callable[[Item], Result]) -> ChildPool:
+    """Child processes that share the machine's cores."""
     threads = max(1, (os.cpu_count() or 1) // jobs)
     limits = {f"{library}_NUM_THREADS": str(threads) for library in THREADED}
-    start = {"initializer": _begin, "initargs": (limits, _pickled(do)), "context": get_context("spawn")}
-    return import_optional("pebble", extra="zoo").ProcessPool(jobs, **start)
+    pool: ChildPool = import_optional("pebble", extra="zoo").ProcessPool(
+        jobs, initializer=_begin, initargs=(limits, _pickle(do)), context=get_context("spawn")
+    )
+    return pool
 
 
-def _pickled(value: Any) -> Any:
+def _pickle(value: object) -> bytes:
     """By value where it was defined in a script or a notebook, which no other process can import."""
-    return import_optional("cloudpickle", extra="zoo").dumps(value)
+    message: bytes = import_optional("cloudpickle", extra="zoo").dumps(value)
+    return message
 
 
 def _begin(limits: dict[str, str], do: bytes) -> None:
     """What a child does first: few threads, no standard output of ours, an end with its parent, and imports."""
 
     def end_with_parent() -> None:
-        if (parent := parent_process()) is not None:
+        parent = parent_process()
+        if parent is not None:
             parent.join()
             os._exit(0)
 
@@ -134,28 +186,38 @@ def _begin(limits: dict[str, str], do: bytes) -> None:
         pickle.loads(do)  # importing takes a while, which is no item's fault
 
 
-def _scheduled(pool: Any, do: Callable[[Any], Any], item: Any, timeout: Any) -> Any:
-    return pool.schedule(_done, (_pickled((do, item)),), timeout=timeout and timeout(item))
+def _schedule(
+    pool: ChildPool, do: Callable[[Item], Result], item: Item, timeout: Timeout[Item] | None
+) -> Future[bytes]:
+    """Let a child do an item."""
+    seconds = None if timeout is None else timeout(item)
+    return pool.schedule(_do_item, (_pickle((do, item)),), timeout=seconds)
 
 
-def _done(message: bytes) -> Any:
-    """In a child: what the work returned, and what it raised."""
+def _do_item(message: bytes) -> bytes:
+    """In a child: what the work returned, and what it raised, as a message."""
     try:
         do, item = pickle.loads(message)
-        return _pickled((do(item), None))
+        return _pickle((do(item), None))
     except Exception as error:
         error.add_note("".join(traceback.format_exception(error)))
-        try:
-            pickle.loads(answer := _pickled((None, error)))
-        except Exception:  # it cannot travel, so another says the same
-            answer = _pickled((None, RuntimeError(f"{type(error).__name__}: {error}")))
-        return answer
+        return _pickle_error(error)
     except BaseException as error:  # SystemExit and KeyboardInterrupt that the work itself raised
-        return _pickled((Death(f"it raised {type(error).__name__}({error})"), None))
+        return _pickle((Death(f"it raised {type(error).__name__}({error})"), None))
 
 
-def _result(future: Any) -> Any:
-    """Of a child: what it returned, or its death; what it raised is raised here."""
+def _pickle_error(error: Exception) -> bytes:
+    """The message of an error; of one that cannot travel, another that says the same."""
+    try:
+        answer = _pickle((None, error))
+        pickle.loads(answer)
+    except Exception:
+        answer = _pickle((None, RuntimeError(f"{type(error).__name__}: {error}")))
+    return answer
+
+
+def _result_of(future: Future[bytes]) -> Any:
+    """What a child returned, or its death; what it raised is raised here."""
     try:
         result, error = pickle.loads(future.result())
     except TimeoutError as late:
@@ -175,15 +237,17 @@ def _result(future: Any) -> Any:
     return result
 
 
-def _in_own_child(do: Callable[[Any], Any], timeout: Any, item: Any) -> Any:
+def _in_own_child(do: Callable[[Item], Result], timeout: Timeout[Item] | None, item: Item) -> Result | Death:
     """What a Dask worker does with an item that may crash: let the child process of this thread do it."""
     current_process().daemon = False  # Dask's nanny says that its workers may have no children
-    if get_ident() not in _own_pools:
-        _own_pools[get_ident()] = _pool(1, do)
-    return _result(_scheduled(_own_pools[get_ident()], do, item, timeout))
+    thread = get_ident()
+    if thread not in _own_pools:
+        _own_pools[thread] = _start_pool(1, do)
+    result: Result | Death = _result_of(_schedule(_own_pools[thread], do, item, timeout))
+    return result
 
 
-def _on_cluster(do: Callable[[Any], Any], items: list[Any], address: str) -> Iterator[tuple[Any, Any]]:
+def _on_cluster(do: Callable[[Item], Result], items: list[Item], address: str) -> Iterator[tuple[Item, Result]]:
     """Every item with what `do` returns for it."""
     distributed = import_optional("distributed", extra="cluster")
     try:
@@ -212,8 +276,8 @@ def _on_cluster(do: Callable[[Any], Any], items: list[Any], address: str) -> Ite
                 executor.shutdown(wait=False)
 
 
-def _await_worker(client: Any, address: str) -> None:
-    """Some worker must be there, or come within a while."""
+def _await_worker(client: Client, address: str) -> None:
+    """An error unless some worker is there, or comes within a while."""
     try:
         client.wait_for_workers(1, timeout=PATIENCE_SECONDS)
     except OSError:  # TimeoutError is one
