@@ -10,14 +10,14 @@ from cli_files import CLASSES, COSTS, run, wine_file
 from simulated_models import simulated
 
 from pandora_regret.cli.comparison import MOST_LINES, WIDTH, screen
-from pandora_regret.core.inputs import Done
+from pandora_regret.core.inputs import Remark
 from pandora_regret.text import cell_width
 
 ROWS = 400
 ORDINARY = tuple(f"model {number}" for number in range(20))
 WIDE = ("網絡" * 40, "a name that nobody can type, of a model that nobody can deploy " * 3, "ordinary")
 DONE = tuple(
-    Done("rows rescaled", n, f"{n} rows of {name} rescaled (sums 0.998 to 1.002)")
+    Remark("rows rescaled", n, f"{n} rows of {name} rescaled (sums 0.998 to 1.002)")
     for n, name in enumerate(("Deep net", "Forest", "Vendor A", "Rounded", "Old model"), 10)
 )
 

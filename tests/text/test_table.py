@@ -7,7 +7,7 @@ import pytest
 from asked import compare_with
 
 from pandora_regret import compare, plan_search
-from pandora_regret.text import Cell, Table, cell_width
+from pandora_regret.text import DisplayCell, DisplayTable, cell_width
 from pandora_regret.text.table import FRAMES
 from pandora_regret.workup import Workup, plan_workup
 
@@ -98,16 +98,16 @@ def test_a_frame_is_of_the_library_in_use_else_of_one_that_is_installed(monkeypa
 
 
 def test_names_cannot_turn_the_page_around():
-    page = Table(["Name"], [["<&>"]], ["a\u202eb\x07"]).to_html()
+    page = DisplayTable(["Name"], [["<&>"]], ["a\u202eb\x07"]).to_html()
     assert "ab\ufffd" in page
     assert "&lt;&amp;&gt;" in page
 
 
-TABLE = Table(
+TABLE = DisplayTable(
     ["Condition", "Data", "Pandora's Regret", "Log loss"],
     [
-        ["Known costs", "a & b", Cell("0.90", "0.85, 0.95", best=True), "0.80"],
-        ["Known costs", "c|d", "0.85", Cell("0.99", best=True)],
+        ["Known costs", "a & b", DisplayCell("0.90", "0.85, 0.95", best=True), "0.80"],
+        ["Known costs", "c|d", "0.85", DisplayCell("0.99", best=True)],
         ["Other_costs", "=1+1", None, -0.5],
     ],
     below=["100 % of cases"],
@@ -142,7 +142,7 @@ def test_one_table_renders_in_every_way():
 @pytest.mark.parametrize("width", [40, 60, 80])
 def test_a_table_fits_its_width(width):
     rows = [[f"一个 {'x' * 30} {n}", *("$1,000.00" for _ in range(9))] for n in range(3)]
-    table = Table(["Model", *(f"What it costs at {n}" for n in range(9))], rows, below=["word " * 40])
+    table = DisplayTable(["Model", *(f"What it costs at {n}" for n in range(9))], rows, below=["word " * 40])
     lines = table.to_text(width).splitlines()
     assert max(map(cell_width, lines)) <= width
     assert sum(line.count("$1,000.00") for line in lines) == 27
@@ -150,4 +150,4 @@ def test_a_table_fits_its_width(width):
 
 def test_names_cannot_command_a_terminal():
     for width in (None, 80):
-        assert "\\x1b[31m" in Table(["Model"], [["\x1b[31m"]]).to_text(width)
+        assert "\\x1b[31m" in DisplayTable(["Model"], [["\x1b[31m"]]).to_text(width)

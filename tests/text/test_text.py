@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pandora_regret.inference.estimate import Estimate
-from pandora_regret.text import Cell, Formats, Table, class_name, fixed, listed, money, money_between
+from pandora_regret.text import DisplayCell, DisplayTable, Formats, class_name, fixed, listed, money, money_between
 
 AMOUNTS = [
     (41.26, "USD", "$41.30"),
@@ -99,4 +99,4 @@ def test_numbers_of_numpy_are_written_as_others_are():
     assert (money(value, "USD"), money(high, "USD"), fixed(low, 1)) == ("$180", "−$200", "161.2")
     assert money_between(value, low, -high, "USD") == "$180 (161 to 200)"
     assert Formats([200.0], "USD").money(high) == "−$199.70"
-    assert "*5" in Table(["Model", "Cost"], [["a", Cell("5", best=np.bool_(True))]]).to_text(80, "*")
+    assert "*5" in DisplayTable(["Model", "Cost"], [["a", DisplayCell("5", best=np.bool_(True))]]).to_text(80, "*")

@@ -39,9 +39,10 @@ from pandora_regret.cli.options import (
     not_both,
     read_saved,
 )
-from pandora_regret.cli.output import all_done, bars, echo, print_csv, print_json
+from pandora_regret.cli.output import all_remarks, bars, echo, print_csv, print_json
 from pandora_regret.core import inputs
 from pandora_regret.files.roles import BY
+from pandora_regret.text import Content
 
 
 @dataclass(frozen=True)
@@ -222,10 +223,10 @@ def _compared_lists(options: CompareOptions) -> comparing.Comparison:
 
 def _read_scenarios(
     typed: Sequence[str], classes: Sequence[str], unit: str
-) -> tuple[dict[str, dict[str, float]], tuple[inputs.Done, ...]]:
+) -> tuple[dict[str, dict[str, float]], tuple[inputs.Remark, ...]]:
     """The prices that each scenario changes, by its name, and what was not used of them."""
     changes: dict[str, dict[str, float]] = {}
-    done: tuple[inputs.Done, ...] = ()
+    done: tuple[inputs.Remark, ...] = ()
     for scenario in typed:
         name, _, costs = (part.strip() for part in scenario.partition("="))
         if not (name and costs) or costs.replace(".", "", 1).isdigit():  # which is the price of a class
@@ -239,7 +240,7 @@ def _read_scenarios(
 
 
 def _with_names(
-    result: comparing.Comparison, paths: Sequence[str], prices: PriceOptions, done: Iterable[inputs.Done]
+    result: comparing.Comparison, paths: Sequence[str], prices: PriceOptions, done: Iterable[inputs.Remark]
 ) -> comparing.Comparison:
     """A result with the prior as it was typed, the files' names, and what was done to them."""
     costs = replace(result.costs, prior=prices.prior or result.costs.prior)
@@ -308,7 +309,7 @@ def score(options: ScoreOptions) -> None:
             print_comparison(result, full=True)
 
 
-def _rows_of_scores(result: comparing.Comparison) -> Iterator[dict[str, object]]:
+def _rows_of_scores(result: comparing.Comparison) -> Iterator[dict[str, Content]]:
     """One row per metric of a comparison of one model, for CSV."""
     for key, score in result.best.scores.items():
         yield {
@@ -349,7 +350,7 @@ def _scored(options: ScoreOptions) -> list[comparing.Comparison]:
         costs = ClassCosts(currency=prices.unit)
     else:
         costs = prices.for_classes(opened[0].classes)
-    done = all_done(opened)
+    done = all_remarks(opened)
     results = []
     with bars() as progress:
         for model in opened:

@@ -5,16 +5,16 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TypeAlias
 
-from pandora_regret.cli.output import bullets, echo, heading, print_done, say, width
+from pandora_regret.cli.output import bullets, echo, heading, print_remarks, say, width
 from pandora_regret.comparison.result import TERMS, Breakdown, Comparison, ModelResult
 from pandora_regret.comparison.words import price_sentences, recalibrating, scenario_sentence
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.text import (
     UNDEFINED,
-    Cell,
     Content,
+    DisplayCell,
+    DisplayTable,
     Formats,
-    Table,
     cell_width,
     count,
     counted,
@@ -37,7 +37,7 @@ LONGEST_TITLE = 12
 BEST = "* "
 MORE = "More: --full, --html report.html, --json."
 
-Section: TypeAlias = tuple[str, str, Table | None, Sequence[str]]  # title, note, table, sentences below
+Section: TypeAlias = tuple[str, str, DisplayTable | None, Sequence[str]]  # title, note, table, sentences below
 
 
 def print_comparison(comparison: Comparison, *, full: bool = False) -> None:
@@ -58,7 +58,7 @@ def print_comparison(comparison: Comparison, *, full: bool = False) -> None:
         echo()
     say(f"{written.cases}. Costs: {comparison.costs.in_words}.", dim=True)
     bullets(comparison.notes, mark="!")
-    print_done(comparison.done)
+    print_remarks(comparison.done)
 
 
 def screen(comparison: Comparison, width: int = WIDTH) -> list[str]:
@@ -95,13 +95,13 @@ class _Written:
         self.prices = price_sentences(comparison.break_even, comparison.verdict.leader, self.unit)
         self.scenarios = scenario_sentence(comparison)
 
-    def cell(self, estimate: Estimate | None, unit: str = "money", best: bool = False) -> Cell:
+    def cell(self, estimate: Estimate | None, unit: str = "money", best: bool = False) -> DisplayCell:
         """A value, and its interval, rounded by the interval's width."""
         if estimate is None:
-            return Cell(UNDEFINED)
+            return DisplayCell(UNDEFINED)
         if estimate.value is None and (estimate.warning or "").startswith("infinite"):
-            return Cell("infinite")
-        return Cell(*self.formats.estimate(unit, estimate), best)
+            return DisplayCell("infinite")
+        return DisplayCell(*self.formats.estimate(unit, estimate), best)
 
     def wrap(self, text: str, most: int | None = None) -> list[str]:
         """Text as lines, with long names shortened; where there are too many lines, the last ends in dots."""
@@ -129,7 +129,7 @@ class _Written:
         whole = self.result.overview(n_shown)
         against = f"Against {self.result.verdict.leader}"
         header = ["Against the best" if title == against else title for title in whole.header]
-        table = Table(header, [[self.short.get(str(row[0]), row[0]), *row[1:]] for row in whole.rows])
+        table = DisplayTable(header, [[self.short.get(str(row[0]), row[0]), *row[1:]] for row in whole.rows])
         lines = table.to_text().splitlines()
         if max(map(cell_width, lines)) > self.width:
             lines = table.to_text(self.width).splitlines()
@@ -171,7 +171,7 @@ class _Written:
         header = [fitted(f"By {part.column}", LONGEST_GROUP), "Cases", *titles, ""]
         n_left_out = len(part.groups) - len(rows)
         below = [f"  {n_left_out} more groups: --full"] if n_left_out else []
-        return Table(header, rows, below=below).to_text().splitlines()
+        return DisplayTable(header, rows, below=below).to_text().splitlines()
 
     def below(self) -> list[str]:
         """Other prices, the first reason not to trust a number, what was done to the files, what was compared."""
@@ -192,9 +192,9 @@ class _Written:
         lines += self.wrap(counts.replace(" of the cost)", " of the cost; --worth)"))
         return lines + self.wrap(MORE)
 
-    def by_model(self, columns: Mapping[str, Sequence[Content]]) -> Table:
+    def by_model(self, columns: Mapping[str, Sequence[Content]]) -> DisplayTable:
         """A table with one row per model, of columns by their titles."""
-        return Table(["Model", *columns], list(zip(self.names, *columns.values(), strict=True)))
+        return DisplayTable(["Model", *columns], list(zip(self.names, *columns.values(), strict=True)))
 
     def about_models(self) -> Iterator[Section]:
         """Their scores, differences and ranks, and costs under other prices."""
@@ -213,15 +213,15 @@ class _Written:
         if self.scenarios:
             yield "Under other costs", "expected search cost; best marked *", self._scenario_costs(), ()
 
-    def _scores_of_one(self) -> Table:
+    def _scores_of_one(self) -> DisplayTable:
         """Every metric of the only model."""
         rows = []
         for metric in self.result.metrics:
             cell = self.cell(self.result.best.scores[metric.key], metric.unit)
             rows.append([metric.title, cell.text, cell.interval])
-        return Table(["Metric", "Value", "Interval"], rows)
+        return DisplayTable(["Metric", "Value", "Interval"], rows)
 
-    def _scores_of_several(self) -> Table:
+    def _scores_of_several(self) -> DisplayTable:
         """A column per metric; the best of each is marked."""
         columns = {}
         for metric in self.result.metrics:
@@ -232,7 +232,7 @@ class _Written:
             ]
         return self.by_model(columns)
 
-    def _gaps(self) -> Table:
+    def _gaps(self) -> DisplayTable:
         """What each of the other models costs more than the first."""
         rows: list[list[Content]] = []
         for model in self.result.models[1:]:
@@ -241,18 +241,18 @@ class _Written:
             if model.probability_best is not None:
                 chance = percent(model.probability_best, short=True)
             rows.append([model.name, self.cell(gap.more), self.formats.p_value(gap.p_holm), chance])
-        return Table(["Model", "Costs more", "p (Holm)", "Cheapest"], rows)
+        return DisplayTable(["Model", "Costs more", "p (Holm)", "Cheapest"], rows)
 
-    def _scenario_costs(self) -> Table:
+    def _scenario_costs(self) -> DisplayTable:
         """A column per scenario, with the digits that the expected cost deserves."""
         models = self.result.models
-        columns: dict[str, list[Cell]] = {}
+        columns: dict[str, list[DisplayCell]] = {}
         for number, scenario in enumerate(self.result.scenarios):
             costs = [model.scenarios[number] for model in models]
             columns[scenario.name] = []
             for model, cost in zip(models, costs, strict=True):
                 text = self.cell(replace(model.scores["expected_cost"], value=cost)).text
-                columns[scenario.name].append(Cell(text, best=cost == min(costs)))
+                columns[scenario.name].append(DisplayCell(text, best=cost == min(costs)))
         return self.by_model(columns)
 
     def about_money(self) -> Iterator[Section]:
@@ -266,7 +266,7 @@ class _Written:
             rows = [
                 [step.name, write("share", step.chance), write("money", step.cost)] for step in workup.spending
             ]
-            table = Table(["Step", "Made in", "Costs per case"], rows)
+            table = DisplayTable(["Step", "Made in", "Costs per case"], rows)
             yield "Where the money goes in a typical case", "of which only class frequencies are known", table, ()
         if any(model.calibration for model in self.result.models):
             sentences = []
@@ -279,7 +279,7 @@ class _Written:
         if self.prices:
             yield "Prices", "", None, self.prices
 
-    def _calibrations(self) -> Table:
+    def _calibrations(self) -> DisplayTable:
         """What is known of the models' calibration; a column that is empty for all is left out."""
         by_model = [_calibration(model) for model in self.result.models]
         columns = {}
@@ -306,7 +306,7 @@ class _Written:
                 rows.append(row)
             pooled = f"; {count(part.pooled)} small groups pooled as the last" if part.pooled else ""
             note = f"found, predicted, {over}; p for all groups{pooled}"
-            yield f"By {part.column}", note, Table(header, rows), part.all_flags
+            yield f"By {part.column}", note, DisplayTable(header, rows), part.all_flags
 
 
 def _calibration(model: ModelResult) -> dict[str, Estimate | None]:

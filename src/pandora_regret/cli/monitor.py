@@ -36,9 +36,9 @@ from pandora_regret.cli.options import (
     not_both,
     read_saved,
 )
-from pandora_regret.cli.output import echo, print_done, print_json
+from pandora_regret.cli.output import echo, print_remarks, print_json
 from pandora_regret.core.atomic import write_atomically
-from pandora_regret.core.inputs import Done, Fields, InputError, IntArray
+from pandora_regret.core.inputs import Remark, Fields, InputError, IntArray
 from pandora_regret.monitor.queue import OUTSIDE
 from pandora_regret.text import counted, listed
 
@@ -185,7 +185,7 @@ def monitor(options: MonitorOptions) -> int:
         print_json(results, "pandora-monitored/2")
     else:
         echo("\n".join(lines))
-        print_done(done)
+        print_remarks(done)
     alarmed = summary.alarmed or (options.drift_alarm and summary.drift is not None)
     return ALARM if alarmed else 0
 
@@ -209,7 +209,7 @@ def _locked(folder: str) -> Iterator[None]:
 
 def _updated(
     options: MonitorOptions,
-) -> tuple[monitoring.Monitor, Setup, monitoring.UpdateCounts, tuple[Done, ...]]:
+) -> tuple[monitoring.Monitor, Setup, monitoring.UpdateCounts, tuple[Remark, ...]]:
     """The monitor with what the files add, its setup, what became of rows, and what was done to the files."""
     prices = options.prices.read()
     monitor = None
@@ -243,7 +243,7 @@ def _updated(
 
 def _read_files(
     options: MonitorOptions, setup: Setup, monitor: monitoring.Monitor | None, prices: StatedPrices
-) -> tuple[NewForecasts | None, tuple[Done, ...]]:
+) -> tuple[NewForecasts | None, tuple[Remark, ...]]:
     """New forecasts, if there are any, and what was done to the files."""
     if not options.files:
         return None, ()
@@ -290,7 +290,7 @@ def _outside(truth: IntArray, classes: Sequence[str], k: int) -> tuple[IntArray,
     return numbered, list(classes[k:])
 
 
-def _left_out(counts: monitoring.UpdateCounts, late: int) -> tuple[Done, ...]:
+def _left_out(counts: monitoring.UpdateCounts, late: int) -> tuple[Remark, ...]:
     """What is said of rows and labels that were not counted."""
     reasons = (
         ("labels that came late", late, "label", "too late: left out"),
@@ -298,12 +298,12 @@ def _left_out(counts: monitoring.UpdateCounts, late: int) -> tuple[Done, ...]:
         ("labels that changed", counts.differing, "label", "not as counted before: left as counted"),
         ("labels without forecasts", counts.unknown, "label", "of unknown ids left out"),
     )
-    return tuple(Done(what, n, f"{counted(n, thing)} {became}") for what, n, thing, became in reasons if n)
+    return tuple(Remark(what, n, f"{counted(n, thing)} {became}") for what, n, thing, became in reasons if n)
 
 
-def _nothing_new(no_rows: files.NoRowsError) -> tuple[Done, ...]:
+def _nothing_new(no_rows: files.NoRowsError) -> tuple[Remark, ...]:
     """What is said of a file without rows."""
-    return (Done("files without rows", 1, f"{no_rows.place} {no_rows.problem}"),)
+    return (Remark("files without rows", 1, f"{no_rows.place} {no_rows.problem}"),)
 
 
 def _restored(options: MonitorOptions, prices: StatedPrices) -> tuple[monitoring.Monitor, Setup]:
@@ -362,7 +362,7 @@ class NewForecasts:
     batches: list[files.Batch]  # classes that no file has a column for come last, with probability 0
     classes: tuple[str, ...]  # those that files have
     times: list[str] | None
-    done: tuple[Done, ...]
+    done: tuple[Remark, ...]
 
     def add_to(self, monitor: monitoring.Monitor) -> monitoring.UpdateCounts:
         """Take them in."""
@@ -447,7 +447,7 @@ def _check_alike(opened: Sequence[files.Predictions], order: Sequence[int]) -> N
 
 def _begun(
     options: MonitorOptions, setup: Setup, prices: StatedPrices, new: NewForecasts
-) -> tuple[monitoring.Monitor, Setup, tuple[Done, ...]]:
+) -> tuple[monitoring.Monitor, Setup, tuple[Remark, ...]]:
     """A new monitor of the models in these files, its setup, and prices that were not used."""
     from pandora_regret.monitor.monitor import LEVEL
 

@@ -39,8 +39,8 @@ from pandora_regret.cli.options import (
     command,
     not_both,
 )
-from pandora_regret.cli.output import echo, print_done, print_json, width
-from pandora_regret.core.inputs import Done, InputError
+from pandora_regret.cli.output import echo, print_json, print_remarks, width
+from pandora_regret.core.inputs import InputError, Remark
 from pandora_regret.text import listed, money
 
 USUAL_STEPS = 10  # in a table for people
@@ -164,7 +164,7 @@ def _plan_workup(path: str, forecast: str | None, options: NextOptions) -> None:
         echo(plan.to_text())
         if not plan.is_optimal:
             echo("A longer search may find a better plan, or prove that there is none: --seconds 10.", dim=True)
-        print_done(case.done)
+        print_remarks(case.done)
 
 
 def _plan_search(forecast: str, options: NextOptions) -> None:
@@ -228,7 +228,7 @@ def _plan_search(forecast: str, options: NextOptions) -> None:
         echo(f"Give up {last}: then elsewhere, at {money(options.miss, costs.currency)}.")
     if costs.costs is None:
         echo("Every test costs the same: say what they cost with --costs.", dim=True)
-    print_done(done)
+    print_remarks(done)
 
 
 def _with_elsewhere(case: files.OneRow, prices: StatedPrices, miss: float) -> tuple[files.OneRow, ClassCosts]:
@@ -273,7 +273,7 @@ def _read_forecast(
         named = matched(classes, pairs)
         zero = [name for name in classes if name not in named]
         words = f"{listed(zero)} not named: taken as probability 0"
-        done = (Done("classes taken as 0", len(zero), words),) if zero else ()
+        done = (Remark("classes taken as 0", len(zero), words),) if zero else ()
         return files.OneRow(tuple(pairs), np.array(list(pairs.values())), "FORECAST", done=done)
     problem = f"{forecast!r} is neither a file nor NAME=PROBABILITY,..."
     raise InputError(problem, place="FORECAST", value=forecast, fix="write one of them")

@@ -341,7 +341,7 @@ class ClassCosts:
     costs: inputs.FloatArray | None = None  # (K,), or (N, K) of each row; None: nothing is said
     currency: str | None = None  # or another unit; "" where costs have none, None where nothing is said
     source: str | None = None  # where they come from
-    done: tuple[inputs.Done, ...] = ()  # prices that were not used
+    done: tuple[inputs.Remark, ...] = ()  # prices that were not used
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,8 @@ from pandora_regret.text import cell_width, without_controls, wrapped
 if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
 
-    from pandora_regret.core.inputs import Done
+    from pandora_regret.core.inputs import Remark
+    from pandora_regret.text import Content
 
 WIDEST = 200  # columns of a table that goes to a file or a pipe, which have no width of their own
 SILENT_SECONDS = 1.0  # of work without progress bars
@@ -85,16 +86,16 @@ class Reported(Protocol):
     """A file or a model that says what was done to it."""
 
     @property
-    def done(self) -> tuple[Done, ...]:
+    def done(self) -> tuple[Remark, ...]:
         """What was changed or left out."""
 
 
-def all_done(parts: Iterable[Reported]) -> tuple[Done, ...]:
+def all_remarks(parts: Iterable[Reported]) -> tuple[Remark, ...]:
     """What was done to several files or models, each thing once."""
     return tuple(dict.fromkeys(change for part in parts for change in part.done))
 
 
-def print_done(done: Sequence[Done]) -> None:
+def print_remarks(done: Sequence[Remark]) -> None:
     """What was changed or left out, one line each."""
     if done:
         echo("Done to the files:", dim=True)
@@ -114,11 +115,11 @@ def print_json(value: object, schema: str | None = None) -> None:
     click.echo(json.dumps(maker | to_plain(value), indent=1, allow_nan=False))
 
 
-def print_csv(rows: Sequence[Mapping[str, object]]) -> None:
+def print_csv(rows: Sequence[Mapping[str, Content]]) -> None:
     """Rows of a flat table, in UTF-8 whatever the terminal's encoding; what is undefined is left empty."""
-    from pandora_regret.text import Table
+    from pandora_regret.text import DisplayTable
 
-    text = Table.of(rows).to_csv()
+    text = DisplayTable.of(rows).to_csv()
     click.echo(text.encode("utf-8", "surrogateescape"), nl=False)
 
 

@@ -11,11 +11,11 @@ import numpy as np
 
 from pandora_regret import files
 from pandora_regret.cli.options import ListOptions, PriceOptions, RowOptions
-from pandora_regret.cli.output import bars, bullets, echo, heading, print_done, print_json
+from pandora_regret.cli.output import bars, bullets, echo, heading, print_remarks, print_json
 from pandora_regret.comparison import Comparison, compare_lists
 from pandora_regret.comparison.breakdowns import columns_of, values_of
 from pandora_regret.comparison.request import ComparisonOptions, Provenance
-from pandora_regret.core.inputs import Done, FloatArray, InputError
+from pandora_regret.core.inputs import Remark, FloatArray, InputError
 from pandora_regret.files.ranked import RankedModels, read_ranked
 from pandora_regret.text import counted
 
@@ -100,7 +100,7 @@ def _weights(ranked: RankedModels, column: str) -> FloatArray:
 def validate_lists(given: ListsGiven, as_json: bool) -> int:
     """Print what files of ranked lists hold, or the first thing that is wrong with each; the exit code."""
     tables: list[dict[str, object]] = []
-    done: tuple[Done, ...] = ()
+    done: tuple[Remark, ...] = ()
     for path in given.files:
         try:
             ranked = read_given(replace(given, files=(path,)))
@@ -138,7 +138,7 @@ def validate_lists(given: ListsGiven, as_json: bool) -> int:
 
 
 def _print_tables(
-    tables: Sequence[dict[str, object]], together: Sequence[dict[str, object]], done: Sequence[Done]
+    tables: Sequence[dict[str, object]], together: Sequence[dict[str, object]], done: Sequence[Remark]
 ) -> None:
     """Every file with what it holds, or what is wrong with it, for people."""
     for table in tables:
@@ -157,7 +157,7 @@ def _print_tables(
     if together:
         heading("Together", counted(len(together), "problem"), colour="red")
         bullets([str(problem["message"]) for problem in together], mark="!")
-    print_done(done)
+    print_remarks(done)
 
 
 def _problems_of(table: dict[str, object]) -> list[dict[str, object]]:

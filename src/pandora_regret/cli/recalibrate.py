@@ -32,7 +32,7 @@ from pandora_regret.cli.options import (
     command,
     not_both,
 )
-from pandora_regret.cli.output import all_done, echo, print_done, print_json
+from pandora_regret.cli.output import all_remarks, echo, print_json, print_remarks
 from pandora_regret.core.inputs import FloatArray, InputError
 from pandora_regret.text import listed, money, money_between
 
@@ -133,7 +133,7 @@ def recalibrate(options: RecalibrateOptions) -> None:
     written = None
     if new is not None and options.out is not None:
         written = _write(new, options.out, map_)
-        done += all_done(new.sources)
+        done += all_remarks(new.sources)
         lines.append(f"Wrote {written:,} cases to {options.out}.")
     if options.map_path is not None:
         map_.save(options.map_path)
@@ -141,7 +141,7 @@ def recalibrate(options: RecalibrateOptions) -> None:
     done = tuple(dict.fromkeys(done))
     if not options.json:
         echo("\n".join(lines))
-        print_done(done)
+        print_remarks(done)
         return
     print_json(
         {

@@ -36,8 +36,8 @@ from pandora_regret.cli.options import (
     RowOptions,
     command,
 )
-from pandora_regret.cli.output import all_done, bars, bullets, echo, heading, print_done, print_json
-from pandora_regret.core.inputs import Done, InputError
+from pandora_regret.cli.output import all_remarks, bars, bullets, echo, heading, print_json, print_remarks
+from pandora_regret.core.inputs import InputError, Remark
 from pandora_regret.core.records import read_toml
 from pandora_regret.files.roles import LABEL, MODEL, ROLES
 from pandora_regret.text import count, counted, listed
@@ -88,7 +88,7 @@ def validate(options: ValidateOptions) -> int:
         progress.start("reading", total=sum(len(model.paths) for model in models))
         results, shared_problems = files.inspect_models(models, price_list, progress.advance)
     fine = all(result.fine for result in results) and not shared_problems
-    done = all_done(results) + _unused_prices(results, price_list)
+    done = all_remarks(results) + _unused_prices(results, price_list)
     if options.json:
         validation = {
             "fine": fine,
@@ -101,7 +101,7 @@ def validate(options: ValidateOptions) -> int:
         _print(results, shared_problems)
         if done:
             echo()
-            print_done(done)
+            print_remarks(done)
     return 0 if fine else 2
 
 
@@ -114,7 +114,7 @@ def _is_workup(path: str) -> bool:
     return True
 
 
-def _unused_prices(results: Sequence[files.Inspected], prices: files.PriceList | None) -> tuple[Done, ...]:
+def _unused_prices(results: Sequence[files.Inspected], prices: files.PriceList | None) -> tuple[Remark, ...]:
     """Which prices are of no class of the files; nothing where not all files were understood."""
     if prices is None:
         return ()

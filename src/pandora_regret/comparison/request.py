@@ -17,12 +17,12 @@ from pandora_regret.comparison.charge import Charge, Pricing, charge_for_search,
 from pandora_regret.comparison.result import IntervalMethod
 from pandora_regret.comparison.sample import Sample, read_sample
 from pandora_regret.core.inputs import (
-    Done,
     Forecast,
     InputError,
     InputTypeError,
     Labels,
     Names,
+    Remark,
     Table,
     check_row_order,
     is_frame,
@@ -120,7 +120,7 @@ class Provenance:
     """Where forecasts come from, for the record."""
 
     files: Names = ()
-    done: tuple[Done, ...] = ()  # what was changed or left out as they were read
+    done: tuple[Remark, ...] = ()  # what was changed or left out as they were read
     prior: str | None = None  # as it was typed
 
 
@@ -212,7 +212,7 @@ def _apart(forecasts: Mapping[str, Forecast]) -> Names:
     return tuple(name for name, forecast in forecasts.items() if not np.array_equal(forecast.truth, first.truth))
 
 
-def _rescalings(forecasts: Mapping[str, Forecast]) -> tuple[Done, ...]:
+def _rescalings(forecasts: Mapping[str, Forecast]) -> tuple[Remark, ...]:
     """What `normalise` did to the rows of each model."""
     return tuple(change for name, forecast in forecasts.items() for change in forecast.rescaled.done(name))
 

@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, cast
 from msgspec import Meta
 
 from pandora_regret.comparison.embedded import EmbeddedSample, Reason
-from pandora_regret.core.inputs import Done, Fields, InputError, Names
+from pandora_regret.core.inputs import Fields, InputError, Names, Remark
 from pandora_regret.core.records import from_plain, to_plain
 from pandora_regret.inference.estimate import Estimate
-from pandora_regret.text import Cell, Formats, Shown, Table, count, counted, money
+from pandora_regret.text import DisplayCell, DisplayTable, Formats, Shown, count, counted, money
 
 SCHEMA = "pandora-comparison/3"
 TERMS = ("miscalibration", "discrimination", "uncertainty")  # of a decomposition
@@ -399,7 +399,7 @@ class Comparison(Shown):
     headline: Names
     notes: Names = ()
     files: Names = ()  # that forecasts were read from
-    done: tuple[Done, ...] = ()  # what was changed in the files or left out of them
+    done: tuple[Remark, ...] = ()  # what was changed in the files or left out of them
     workup: WorkupPart | None = field(default=None, metadata={"optional": True})  # None if by a search
     break_even: tuple[BreakEven, ...] = ()
     by: tuple[Breakdown, ...] = ()
@@ -445,7 +445,7 @@ class Comparison(Shown):
             names = [*names[:5], "..."]
         return f"Comparison of {', '.join(names)} on {count(self.data.rows)} cases"
 
-    def overview(self, most: int = MOST_MODELS) -> Table:
+    def overview(self, most: int = MOST_MODELS) -> DisplayTable:
         """The verdict's sentences, and one row per model, the cheapest first; how it stands where that is open.
 
         Costs have as many digits as the differences beside them. Where models are compared recalibrated, both
@@ -460,15 +460,15 @@ class Comparison(Shown):
         digits = [formats.digits("money", standing.more) for standing in shown.values()]
         finest = max((number for number in digits if number is not None), default=None)
 
-        def cell(estimate: Estimate, sign: str = "") -> Cell:
+        def cell(estimate: Estimate, sign: str = "") -> DisplayCell:
             value, interval = formats.estimate("money", estimate, finest)
             is_positive = (estimate.value or 0.0) > 0
-            return Cell(f"{sign}{value}" if is_positive else value, interval)
+            return DisplayCell(f"{sign}{value}" if is_positive else value, interval)
 
         cost_as_is = {model.name: model.scores["expected_cost"] for model in self.models}
-        rows: list[list[Cell | str]] = []
+        rows: list[list[DisplayCell | str]] = []
         for name, standing in shown.items():
-            row: list[Cell | str] = [name, cell(cost_as_is[name])]
+            row: list[DisplayCell | str] = [name, cell(cost_as_is[name])]
             if judged.recalibrated:
                 row.append(cell(standing.cost))
             row.append("" if name == judged.leader else cell(standing.more, "+"))
@@ -478,7 +478,9 @@ class Comparison(Shown):
         if judged.recalibrated:
             header.append("Recalibrated")
         header += [f"Against {judged.leader}", ""]
-        return Table(header, rows, judged.sentences, [self._basis(len(standings) - most), *self.margin_sentence])
+        return DisplayTable(
+            header, rows, judged.sentences, [self._basis(len(standings) - most), *self.margin_sentence]
+        )
 
     def _overview_of_lists(self, lists: ListsPart, most: int) -> Table:
         """The verdict's sentences, and per model its cost, or costs by the price of a miss, and known numbers."""

@@ -9,11 +9,11 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.core.inputs import IntArray, noted, quoted
+from pandora_regret.core.inputs import IntArray, quoted, remark_on
 from pandora_regret.files.batch import Batch, fix_of_ids_written_otherwise
 from pandora_regret.files.file_errors import Complaint, FileError
 from pandora_regret.files.problems import RAISED, Problems
-from pandora_regret.files.recognise import AllDone
+from pandora_regret.files.recognise import Remarks
 from pandora_regret.files.roles import BY, COSTS, GROUP, LABEL, VOTES, WEIGHT
 from pandora_regret.text import count, counted
 
@@ -205,7 +205,7 @@ def _tell_differing(
     pair.tell(kind, complaint, len(rows), path=pair.other.place(row))
 
 
-def common_rows(batches: Sequence[Batch], names: Sequence[str]) -> tuple[list[Batch], AllDone]:
+def common_rows(batches: Sequence[Batch], names: Sequence[str]) -> tuple[list[Batch], Remarks]:
     """Only the rows whose ids all models have, in the order of the first; and what was left out.
 
     Parameters
@@ -232,4 +232,4 @@ def common_rows(batches: Sequence[Batch], names: Sequence[str]) -> tuple[list[Ba
     lost = [f"{name} lost {count(size - len(in_all))}" for name, size in sizes if size > len(in_all)]
     sentence = f"{counted(n, 'row')} that not all files have left out ({', '.join(lost)})"
     kept = [batch.take(places[in_all]) for batch, places in zip(batches, rows, strict=True)]
-    return kept, noted("rows left out", n, sentence)
+    return kept, remark_on("rows left out", n, sentence)

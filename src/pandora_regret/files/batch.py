@@ -20,15 +20,15 @@ from pandora_regret.core.inputs import (
     IntArray,
     Names,
     Rescaled,
-    noted,
     refusal,
     relative_weights,
+    remark_on,
     rescale_rows,
     row_sum_tolerance,
 )
 from pandora_regret.files.file_errors import Complaint, FileError
 from pandora_regret.files.problems import Problems
-from pandora_regret.files.recognise import AllDone, names_matched
+from pandora_regret.files.recognise import Remarks, names_matched
 from pandora_regret.files.source import Source
 from pandora_regret.text import counted
 
@@ -58,10 +58,10 @@ class Changes:
         counts = (self.outside + more.outside, self.other or more.other, self.rescaled + more.rescaled)
         return Changes(self.spelled | more.spelled, *counts)
 
-    def done(self, model: str) -> AllDone:
+    def done(self, model: str) -> Remarks:
         """The same in words."""
         counted_as = f"{counted(self.outside, 'truth')} of {model} outside their lists counted as {self.other!r}"
-        outside = noted("truths to other", self.outside, counted_as, model)
+        outside = remark_on("truths to other", self.outside, counted_as, model)
         return (*outside, *names_matched(sorted(self.spelled), "label", model), *self.rescaled.done(model))
 
 
@@ -77,7 +77,7 @@ class ModelFacts:
     only: str | None  # the value of the model column, where models share a file
     logits: bool  # whether the forecasts are logits
     order_only: bool  # whether forecasts say in which order to look, not how likely anything is
-    recognised: AllDone  # how the files are written, and names of columns that are spelled otherwise
+    recognised: Remarks  # how the files are written, and names of columns that are spelled otherwise
     problems: Problems  # who is told what is wrong
 
     @property

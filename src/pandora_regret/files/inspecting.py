@@ -14,7 +14,7 @@ from pandora_regret.files.opening import models_of, understood_tables
 from pandora_regret.files.predictions import Predictions, read_models
 from pandora_regret.files.prices import PriceList
 from pandora_regret.files.problems import Collected, Problem
-from pandora_regret.files.recognise import AllDone
+from pandora_regret.files.recognise import Remarks
 from pandora_regret.files.together import unique_names
 
 
@@ -24,7 +24,7 @@ class Inspected(Collected):
     columns: Columns | None = None
     rows = 0
     unused: Sequence[str] = ()
-    done: AllDone = ()  # what was recognised in the file, or left out of it
+    done: Remarks = ()  # what was recognised in the file, or left out of it
 
     def __init__(self, path: str, name: str) -> None:
         super().__init__()

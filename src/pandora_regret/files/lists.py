@@ -14,11 +14,11 @@ from functools import partial
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
-from pandora_regret.core.inputs import LARGEST, TOLERANCE, Fields, InputError, noted, quoted
+from pandora_regret.core.inputs import LARGEST, TOLERANCE, Fields, InputError, quoted, remark_on
 from pandora_regret.files.arrow_columns import arrow_table, kinds_of_schema
 from pandora_regret.files.file_errors import FileError
 from pandora_regret.files.labels import with_labels
-from pandora_regret.files.recognise import AllDone
+from pandora_regret.files.recognise import Remarks
 from pandora_regret.files.roles import LABEL
 from pandora_regret.files.source import Source, SourceInMemory
 from pandora_regret.text import counted
@@ -82,7 +82,7 @@ def over_all_options(
     file: Source,
     rows: dict[str, Row],
     first: Sequence[str],
-    done: AllDone,
+    done: Remarks,
     logits: bool,
     order_only: bool = False,
     other: str | None = None,
@@ -131,11 +131,11 @@ def read_lists(file: Source, records: Records, other: str | None, classes: Seque
     lists = [row.options for row in rows.values()]
     if order_only:
         sentence = f"{path} lists options in order only: scored by that order, as at known costs (alpha = inf)"
-        done = noted("order only", len(rows), sentence, path)
+        done = remark_on("order only", len(rows), sentence, path)
     else:
         n = sum(math.fsum(options.values()) < 1 - TOLERANCE for options in lists)
         to = "spread evenly over the classes that they do not name" if other is None else f"given to {other!r}"
-        done = noted("rest of lists", n, f"what {counted(n, 'list')} of {path} leave is {to}", path)
+        done = remark_on("rest of lists", n, f"what {counted(n, 'list')} of {path} leave is {to}", path)
     if other is not None:  # it has the probability that is left, or comes last
         classes = (*classes, other)
         for options in lists:

@@ -18,7 +18,7 @@ from pandora_regret.files.layout import Layout, ModelFiles
 from pandora_regret.files.models import scaled, with_known_classes
 from pandora_regret.files.opening import table_of
 from pandora_regret.files.predictions import Predictions
-from pandora_regret.files.recognise import AllDone
+from pandora_regret.files.recognise import Remarks
 from pandora_regret.files.rows import read_ids
 from pandora_regret.files.source import ROWS_AT_ONCE, AnyPath
 
@@ -31,7 +31,7 @@ class OneRow:
     forecast: NDArray[np.floating]  # (K,) probabilities or logits
     place: str  # file and line
     costs: FloatArray | None = None  # (K,) of this row alone
-    done: AllDone = ()  # what was recognised, changed or left out
+    done: Remarks = ()  # what was recognised, changed or left out
 
     def blamed(self) -> AbstractContextManager[None]:
         """Within this, errors about the forecast say where it stands, and what was taken for it."""

@@ -9,14 +9,14 @@ from itertools import accumulate, chain, groupby
 
 import numpy as np
 
-from pandora_regret.core.inputs import Names, noted
+from pandora_regret.core.inputs import Names, remark_on
 from pandora_regret.files.arrow_columns import coded
 from pandora_regret.files.batch import FILE, Batch, Changes, ModelFacts, concatenated
 from pandora_regret.files.columns import Columns
 from pandora_regret.files.file_errors import NoRowsError
 from pandora_regret.files.layout import Layout
 from pandora_regret.files.problems import RAISED, Problems
-from pandora_regret.files.recognise import MOST_NAMED, AllDone, names_matched
+from pandora_regret.files.recognise import MOST_NAMED, Remarks, names_matched
 from pandora_regret.files.rows import (
     Reading,
     complete_lists,
@@ -100,13 +100,13 @@ class Predictions:
         return self.sources[0].path
 
     @property
-    def recognised(self) -> AllDone:
+    def recognised(self) -> Remarks:
         """How the files are written, and names of columns that are spelled otherwise."""
         done = chain.from_iterable(source.done for source in self.sources)
         return (*done, *names_matched(self.columns.spelled, "name", self.path))
 
     @property
-    def done(self) -> AllDone:
+    def done(self) -> Remarks:
         """What was recognised in the files, or left out of them, as far as their heads tell."""
         votes = self.columns.votes
         wanted = set(self.columns.wanted)
@@ -119,10 +119,10 @@ class Predictions:
         return (
             *(() if self.truth is None else self.truth.model.recognised),
             *self.recognised,
-            *noted("votes", len(votes), f"truths read as votes (columns {listed(votes, MOST_NAMED)})"),
-            *noted("weights", int(recognised), f"rows weighted by column {weight!r}"),
-            *noted("percentages", int(self.percent), f"percentages of {self.path} divided by 100", self.path),
-            *noted("columns ignored", len(ignored), columns, name),
+            *remark_on("votes", len(votes), f"truths read as votes (columns {listed(votes, MOST_NAMED)})"),
+            *remark_on("weights", int(recognised), f"rows weighted by column {weight!r}"),
+            *remark_on("percentages", int(self.percent), f"percentages of {self.path} divided by 100", self.path),
+            *remark_on("columns ignored", len(ignored), columns, name),
         )
 
     @property

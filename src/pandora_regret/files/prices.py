@@ -16,14 +16,14 @@ from pandora_regret.core.inputs import (
     did_you_mean,
     folded,
     matched,
-    noted,
     quoted,
+    remark_on,
 )
 from pandora_regret.core.priors import Prior
 from pandora_regret.core.priors.names import FILE, PRIORS, spelled_priors
 from pandora_regret.files.dialect import Dialect
 from pandora_regret.files.file_errors import FileError
-from pandora_regret.files.recognise import MOST_NAMED, AllDone, names_matched
+from pandora_regret.files.recognise import MOST_NAMED, Remarks, names_matched
 from pandora_regret.files.source import ROWS_AT_ONCE, Source
 from pandora_regret.files.written import named_twice, read_texts, read_written_number
 from pandora_regret.optional import import_optional
@@ -45,7 +45,7 @@ class Prices:
     costs: FloatArray  # (K,)
     currency: str  # or another unit; "" where there is none
     source: str  # where they come from
-    done: AllDone = ()  # prices that were not used
+    done: Remarks = ()  # prices that were not used
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class PriceList:
     unit: str  # "" where there is none
     source: str  # where they come from
     written_out: bool = False  # on the command line, rather than in a file
-    done: AllDone = ()
+    done: Remarks = ()
 
     @property
     def place(self) -> str:
@@ -76,7 +76,7 @@ class PriceList:
         in_order = np.array([costs[name] for name in names])
         return Prices(check_costs(in_order, f"{self.place}: the cost", names), self.unit, self.source, done)
 
-    def changes(self, classes: Sequence[str], unit: str) -> tuple[dict[str, float], AllDone]:
+    def changes(self, classes: Sequence[str], unit: str) -> tuple[dict[str, float], Remarks]:
         """What a scenario changes of prices in this unit; in a file, other names are counted and left out."""
         if self.unit and self.unit != unit:
             problem = f"is in {self.unit} but prices are {f'in {unit}' if unit else 'without a unit'}"
@@ -87,14 +87,14 @@ class PriceList:
             raise InputError(f"names {quoted(unused)}", place=self.place, value=unused, fix=fix)
         return costs, done
 
-    def match(self, classes: Iterable[str]) -> tuple[dict[str, float], AllDone, list[str]]:
+    def match(self, classes: Iterable[str]) -> tuple[dict[str, float], Remarks, list[str]]:
         """Prices by class; what was done: names that are spelled otherwise, prices not used; and their names."""
         written = matched(map(str, classes), self.costs)
         used = set(written.values())
         done = self.done + names_matched([(a, b) for b, a in written.items() if a != b], "price", self.place)
         unused = [name for name in self.costs if name not in used]
         sentence = f"price{'s' * (len(unused) > 1)} of {listed(unused, MOST_NAMED)} not used"
-        done += noted("prices not used", len(unused), sentence, self.source)
+        done += remark_on("prices not used", len(unused), sentence, self.source)
         return {name: self.costs[price] for name, price in written.items()}, done, unused
 
 

@@ -27,15 +27,15 @@ from pandora_regret.candidates.reading import (
 )
 from pandora_regret.candidates.search import BoolArray
 from pandora_regret.core.inputs import (
-    Done,
     FloatArray,
     InputError,
     IntArray,
     Names,
+    Remark,
     did_you_mean,
     matched,
-    noted,
     quoted,
+    remark_on,
 )
 from pandora_regret.files.arrow_columns import coded, texts_of
 from pandora_regret.files.dialect import RECOGNISED, Dialect
@@ -140,7 +140,7 @@ class RankedRows:
     is_true: BoolArray | None  # (C,); None where nothing says
     truths: dict[str, Truth] | None  # by id, where the file says them by name
     facts: CaseFacts
-    done: tuple[Done, ...] = ()
+    done: tuple[Remark, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class RankedModels:
     truths: list[list[str]]  # the names that are true of each case, as far as anybody says them
     facts: CaseFacts
     paths: Names
-    done: tuple[Done, ...]
+    done: tuple[Remark, ...]
 
     @property
     def ids(self) -> Names:
@@ -210,15 +210,15 @@ def read_ranked(
     )
 
 
-def _doings(rows: RankedRows, candidates: Candidates) -> tuple[Done, ...]:
+def _doings(rows: RankedRows, candidates: Candidates) -> tuple[Remark, ...]:
     """What was done to a model's lists: names that come twice, empty lists."""
     n_repeated = candidates.n_repeated
     n_empty = int((candidates.lengths == 0).sum())
     repeated = f"{counted(n_repeated, 'candidate')} of {rows.name} named before in the same case left out"
     empty = f"{counted(n_empty, 'empty list')} of {rows.name} counted as misses"
     return (
-        *noted("candidates named twice", n_repeated, repeated, rows.name),
-        *noted("empty lists", n_empty, empty, rows.name),
+        *remark_on("candidates named twice", n_repeated, repeated, rows.name),
+        *remark_on("empty lists", n_empty, empty, rows.name),
     )
 
 
@@ -373,7 +373,7 @@ def _read_folder(path: str, layout: ListLayout, name: str) -> RankedRows:
     parts = []
     ids = []
     counts = []
-    done: tuple[Done, ...] = ()
+    done: tuple[Remark, ...] = ()
     columns = None
     for entry in sorted(os.listdir(path)):
         file = os.path.join(path, entry)
@@ -400,7 +400,7 @@ def _rows_of(
     columns: _LongColumns,
     source: Source,
     name: str,
-    done: tuple[Done, ...],
+    done: tuple[Remark, ...],
     cases: tuple[list[str], IntArray] | None = None,
 ) -> RankedRows:
     """The rows of one model, from a table with one row per candidate; `cases` where no column names them."""
@@ -573,17 +573,17 @@ def _candidates_of(
 
 def _common_cases(
     models: Sequence[RankedRows], truth: TruthFile | None, common_rows: bool
-) -> tuple[list[str], tuple[Done, ...]]:
+) -> tuple[list[str], tuple[Remark, ...]]:
     """The cases on which models are compared, and what was left out.
 
     Where a file of truths says which cases there are, those that a model does not list are empty lists.
     """
     if truth is not None:
-        done: tuple[Done, ...] = ()
+        done: tuple[Remark, ...] = ()
         for rows in models:
             lacking = len(truth.names) - len(set(rows.ids) & truth.names.keys())
             sentence = f"{counted(lacking, 'case')} of the truth that {rows.name} does not list counted as misses"
-            done += noted("cases not listed", lacking, sentence, rows.name)
+            done += remark_on("cases not listed", lacking, sentence, rows.name)
         return list(truth.names), done
     everywhere = set(models[0].ids)
     anywhere = set(models[0].ids)
@@ -601,7 +601,7 @@ def _common_cases(
     sentence = (
         f"left out {counted(n_left_out, 'case')} that {'is' if n_left_out == 1 else 'are'} missing from a file"
     )
-    return [name for name in models[0].ids if name in everywhere], noted("rows left out", n_left_out, sentence)
+    return [name for name in models[0].ids if name in everywhere], remark_on("rows left out", n_left_out, sentence)
 
 
 def _true_names_of(

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Literal, TypeAlias
 
 from pandora_regret.candidates.reading import Truth
-from pandora_regret.core.inputs import Done, Fields, noted
+from pandora_regret.core.inputs import Fields, Remark, remark_on
 from pandora_regret.files.file_errors import FileError
 from pandora_regret.files.source import head_of
 from pandora_regret.text import counted
@@ -236,7 +236,7 @@ def _trec_values(path: str, number: int, line: str, expected: int) -> list[str] 
     return values
 
 
-def without_comments(path: str) -> tuple[str, tuple[Done, ...]]:
+def without_comments(path: str) -> tuple[str, tuple[Remark, ...]]:
     """A file that holds a table without the lines that begin with ! or #; the same file where there are none.
 
     The last of the lines before the table is its header, where that begins with # and has as many values as the
@@ -256,7 +256,7 @@ def without_comments(path: str) -> tuple[str, tuple[Done, ...]]:
     plain = os.path.join(_folder(), f"{len(os.listdir(_folder()))}-{os.path.basename(path).removesuffix('.gz')}")
     with open(plain, "w", encoding="utf-8") as file:
         file.writelines(kept)
-    return plain, noted(
+    return plain, remark_on(
         "lines skipped", len(skipped), f"{counted(len(skipped), 'comment line')} of {path} skipped"
     )
 

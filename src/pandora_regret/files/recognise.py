@@ -12,12 +12,12 @@ import re
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from pandora_regret.core.inputs import Done, noted
+from pandora_regret.core.inputs import Remark, remark_on
 from pandora_regret.files.dialect import SEPARATORS, UTF_8, Dialect
 from pandora_regret.files.file_errors import FileError
 from pandora_regret.text import listed
 
-AllDone: TypeAlias = tuple[Done, ...]
+Remarks: TypeAlias = tuple[Remark, ...]
 
 NOT_UTF_8 = "is not UTF-8 text"
 NAME_ENCODING = "save the file with encoding UTF-8, or name its encoding (--encoding)"
@@ -135,7 +135,7 @@ def _recognise_decimal(rows: list[list[str]], separator: str, dialect: Dialect, 
     return ","
 
 
-def dialect_recognised(path: str, encoding: str, separator: str = "", decimal: str = ".") -> AllDone:
+def dialect_recognised(path: str, encoding: str, separator: str = "", decimal: str = ".") -> Remarks:
     """What is to be said of how a file is written: its encoding, separator ("" if it is usual) and decimal sign.
 
     Nothing is said of UTF-8, the usual separator and points.
@@ -147,13 +147,13 @@ def dialect_recognised(path: str, encoding: str, separator: str = "", decimal: s
         words.append("decimal commas")
     if encoding != UTF_8:
         words.append(f"the encoding {TITLES.get(encoding, encoding.upper())}")
-    return noted("dialect", int(bool(words)), f"{path} read with {' and '.join(words)}", path)
+    return remark_on("dialect", int(bool(words)), f"{path} read with {' and '.join(words)}", path)
 
 
-def names_matched(pairs: Sequence[tuple[str, str]], what: str, where: str) -> AllDone:
+def names_matched(pairs: Sequence[tuple[str, str]], what: str, where: str) -> Remarks:
     """What is to be said of names that are spelled otherwise: each, and what it was taken for.
 
     `what` they are: "name" (of a column), "label" or "price"; `where` they stand: a file or model.
     """
     words = listed([f"{written!r} as {meant!r}" for written, meant in pairs], MOST_NAMED)
-    return noted(f"{what}s matched", len(pairs), f"{what}s of {where} read {words}", where)
+    return remark_on(f"{what}s matched", len(pairs), f"{what}s of {where} read {words}", where)

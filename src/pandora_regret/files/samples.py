@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable, Sequence
 from string import ascii_uppercase
 
-from pandora_regret.core.inputs import Fields, InputError, noted
+from pandora_regret.core.inputs import Fields, InputError, remark_on
 from pandora_regret.files.file_errors import FileError
 from pandora_regret.files.lists import Records, Row, over_all_options, rows_of_records
 from pandora_regret.files.source import Source, SourceInMemory
@@ -41,7 +41,7 @@ def read_samples(file: Source, records: Records, classes: Sequence[str]) -> Sour
     for (place, row), truth in zip(rows.items(), fitting[0], strict=True):
         rows[place] = row._replace(truth=[*row.options][truth])
     words = f"{path} read as samples of lm-evaluation-harness: log-likelihoods of options are the forecasts"
-    return over_all_options(file, rows, classes, noted("format", len(rows), words, path), logits=True)
+    return over_all_options(file, rows, classes, remark_on("format", len(rows), words, path), logits=True)
 
 
 def _sample(values: Fields) -> Row:

@@ -9,7 +9,7 @@ from functools import cache, partial, reduce
 from itertools import accumulate
 from typing import IO, NamedTuple, TypeAlias
 
-from pandora_regret.core.inputs import matched, noted, quoted
+from pandora_regret.core.inputs import matched, quoted, remark_on
 from pandora_regret.files.archives import BAD_ZIP
 from pandora_regret.files.arrow_columns import arrow_table, kinds_of
 from pandora_regret.files.dialect import Dialect
@@ -58,7 +58,7 @@ def open_sheet(path: str, dialect: Dialect, limit: Limit) -> SourceInMemory:
         words.append(f"sheet {titles[number]!r} read, of {len(titles)}")
     if above:
         words.append(f"{counted(above, 'row')} above the names of columns left out")
-    done = noted("sheet", len(words), f"{path}: {'; '.join(words)}", path)
+    done = remark_on("sheet", len(words), f"{path}: {'; '.join(words)}", path)
     places = [f" row {row_number}" for row_number in rows][above + 1 :]
     return SourceInMemory(path, kinds_of(table), done=done, table=table, row_places=places)
 

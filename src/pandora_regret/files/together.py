@@ -11,11 +11,11 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.core.inputs import FloatArray, Forecast, InputError, noted
+from pandora_regret.core.inputs import FloatArray, Forecast, InputError, remark_on
 from pandora_regret.files.alignment import align, common_rows
 from pandora_regret.files.batch import Batch, ModelFacts, NameArray
 from pandora_regret.files.predictions import Predictions, read_models
-from pandora_regret.files.recognise import AllDone
+from pandora_regret.files.recognise import Remarks
 from pandora_regret.text import counted, listed
 
 ArrayT = TypeVar("ArrayT", bound=NDArray[np.generic])
@@ -27,7 +27,7 @@ class AlignedModels:
 
     names: list[str]
     batches: list[Batch]
-    done: AllDone  # what was done to the files
+    done: Remarks  # what was done to the files
 
     @property
     def ids(self) -> NameArray | None:
@@ -105,19 +105,19 @@ def read_together(
     if orders and with_probabilities:
         why = f"because {listed(orders)} {'has' if len(orders) == 1 else 'have'} no probabilities"
         sentence = f"{listed(with_probabilities)} scored by order alone, too, {why}"
-        done += noted("order only", len(with_probabilities), sentence)
+        done += remark_on("order only", len(with_probabilities), sentence)
     done += tuple(dict.fromkeys(chain.from_iterable(model.done for model in opened)))
     for name, model, batch in zip(names, opened, batches, strict=True):
         done += (*batch.changes.done(name), *_zeros(name, model, batch))
     return AlignedModels(names, batches, done)
 
 
-def _truths_left_out(truth: Batch, batches: Sequence[Batch]) -> AllDone:
+def _truths_left_out(truth: Batch, batches: Sequence[Batch]) -> Remarks:
     """How many cases of the truth's own file no model forecasts."""
     forecast = {name for batch in batches for name in np.asarray(batch.ids).tolist()}
     n = len(set(np.asarray(truth.ids).tolist()) - forecast)
     sentence = f"{counted(n, 'case')} of {truth.path} that no model forecasts left out"
-    return noted("truths left out", n, sentence, truth.path)
+    return remark_on("truths left out", n, sentence, truth.path)
 
 
 def unique_names(opened: Sequence[Predictions | ModelFacts]) -> list[str]:
@@ -137,9 +137,9 @@ def unique_names(opened: Sequence[Predictions | ModelFacts]) -> list[str]:
     return names
 
 
-def _zeros(name: str, model: Predictions, batch: Batch) -> AllDone:
+def _zeros(name: str, model: Predictions, batch: Batch) -> Remarks:
     """The classes that were taken as probability 0 because a file lacks them, and how often they are true."""
     absent = [name for name, column in model.columns.column_of.items() if not column and not model.is_list]
     n = int(np.isin(batch.truth, [batch.classes.index(label) for label in absent]).sum())
     sentence = f"{name} has no {listed(absent)}: taken as probability 0, the truth of {counted(n, 'case')}"
-    return noted("classes taken as 0", len(absent), sentence, name)
+    return remark_on("classes taken as 0", len(absent), sentence, name)

@@ -16,8 +16,7 @@ from pandora_regret.core.inputs import InputError, Names, read_choice
 from pandora_regret.core.records import from_plain, to_plain
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.study.store import Plain
-from pandora_regret.text import Cell as TableCell
-from pandora_regret.text import Content, Shown, Table, capitalised
+from pandora_regret.text import Content, DisplayCell, DisplayTable, Shown, capitalised
 
 SCHEMA: Final = "pandora-agreement/1"
 STUDY_SCHEMA: Final = "pandora-study/1"
@@ -260,13 +259,13 @@ class Cell(Estimate):
     constant: bool = False
     reversed: bool = False
 
-    def shown(self, intervals: bool) -> TableCell:
+    def shown(self, intervals: bool) -> DisplayCell:
         """As text, with marks that notes explain."""
         if self.value is None:
-            return TableCell("-")
+            return DisplayCell("-")
         text = f"{self.value:.2f}{'*' if self.constant else ''}{'†' if self.reversed else ''}"
         is_given = intervals and self.low is not None and self.high is not None
-        return TableCell(text, f"{self.low:.2f}, {self.high:.2f}" if is_given else "", self.best)
+        return DisplayCell(text, f"{self.low:.2f}, {self.high:.2f}" if is_given else "", self.best)
 
 
 Row: TypeAlias = tuple[str, str, tuple[Cell, ...]]  # condition, data set, one cell per metric
@@ -283,14 +282,14 @@ class Grid(Shown):
     about: str = ""  # what the figures are, and of how many models and instances
     of_intervals: str = ""
 
-    def _table(self, intervals: bool = False) -> Table:
+    def _table(self, intervals: bool = False) -> DisplayTable:
         """Texts, with what is said below them; of intervals only where they are shown."""
         rows: list[list[Content]] = []
         for title, data, cells in self.rows:
             shown = [cell.shown(intervals) for cell in cells]
             rows.append([title, data, *shown])
         below = [self.about, self.of_intervals, *self.notes] if intervals else [self.about, *self.notes]
-        return Table(["Condition", "Data", *self.metrics], rows, below=below, words=2)
+        return DisplayTable(["Condition", "Data", *self.metrics], rows, below=below, words=2)
 
     def render(self, form: str = "text", intervals: bool | None = None) -> str:
         """The table as text, Markdown, LaTeX in the paper's layout, or CSV.
@@ -308,7 +307,7 @@ class Grid(Shown):
             The table, with what is to be known about it below.
         """
         if form == "csv":
-            return Table.of(self._frame(intervals is not False)).to_csv()
+            return DisplayTable.of(self._frame(intervals is not False)).to_csv()
         table = self._table(bool(intervals))
         if form == "text":
             return replace(table, below=["", *table.below]).to_text() + "\n"

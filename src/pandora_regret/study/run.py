@@ -28,7 +28,7 @@ from pandora_regret.study.results import RESULTS, STUDY_SCHEMA
 from pandora_regret.study.store import Plain, Store
 from pandora_regret.study.zoos import ZOO_CLASSES, zoo_class
 from pandora_regret.study.zoos.image_zoos import LISTED, count_parameters, listed_encoders, official
-from pandora_regret.text.table import Table
+from pandora_regret.text.table import DisplayTable
 
 STUDY = "study.toml"  # in the output folder, a copy of the study's file
 ORIGIN = "origin.txt"  # and the folder in which that file lay
@@ -194,7 +194,7 @@ PACE = 4_038
 HEADER = ("Data", "Models", "Learned from", "Predicted", "Classes", "Hours", "Weights", "Images", "Predictions")
 
 
-def study_plan(study: Study) -> Table:
+def study_plan(study: Study) -> DisplayTable:
     """How many models, images and hours a study takes, and what must be downloaded; nothing is.
 
     Parameters
@@ -204,7 +204,7 @@ def study_plan(study: Study) -> Table:
 
     Returns
     -------
-    Table
+    DisplayTable
         A row per data set, and how the figures were found.
     """
     sizes = [_size(data.zoo) for data in study.data]
@@ -222,7 +222,7 @@ def study_plan(study: Study) -> Table:
             "benchmarks/zoo.py measured, downloads and probes not counted. The paper took about a day of a GPU.",
             f"Encoders of the hub are those that timm {LISTED} has, whichever version is installed.",
         ]
-    return Table(HEADER, rows, below=below)
+    return DisplayTable(HEADER, rows, below=below)
 
 
 def _plan_row(name: str, size: ZooSize) -> list[str]:

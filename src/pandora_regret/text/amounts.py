@@ -227,7 +227,7 @@ def _scale_of(size: float) -> tuple[float, str]:
     return 1.0, ""
 
 
-class Limits(Protocol):
+class WithLimits(Protocol):
     """What an estimate says: a value and, where there are any, the limits of its interval."""
 
     @property
@@ -302,7 +302,7 @@ class Formats:
             return UNDEFINED
         return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
-    def digits(self, kind: str, estimate: Limits) -> int | None:
+    def digits(self, kind: str, estimate: WithLimits) -> int | None:
         """How many decimals an estimate of a kind is written with; None where it has no limits."""
         if estimate.low is None or estimate.high is None:
             return None
@@ -310,7 +310,7 @@ class Formats:
         unit = self.unit if kind == "money" else ""
         return rounded_by(factor * estimate.low, factor * estimate.high, unit, usual)
 
-    def estimate(self, kind: str, estimate: Limits, least_digits: int | None = None) -> tuple[str, str]:
+    def estimate(self, kind: str, estimate: WithLimits, least_digits: int | None = None) -> tuple[str, str]:
         """An `Estimate` of a kind: its value and its limits, rounded by their distance; no limits are empty text.
 
         `least_digits` are those of numbers that a reader will hold this one, not its limits, against.

@@ -33,7 +33,7 @@ LATEX = str.maketrans(
 
 
 @dataclass(frozen=True)
-class Cell:
+class DisplayCell:
     """A text, perhaps with the limits of its interval, perhaps the best of its kind."""
 
     text: str
@@ -44,18 +44,19 @@ class Cell:
         return f"{self.text} [{self.interval}]" if self.interval else self.text
 
 
-Content: TypeAlias = Cell | str | float | None
+Content: TypeAlias = DisplayCell | str | float | None
 
 
 @dataclass(frozen=True)
-class Table:
+class DisplayTable:
     r"""Cells under a header, with sentences above and notes below.
 
     The first `words` columns hold words, to the left; the others numbers, to the right. None is an empty cell.
 
     Examples
     --------
-    >>> table = Table(["Model", "Cost"], [["a", Cell("$5", "4–6", best=True)], ["b", "$16"]], below=["2 models"])
+    >>> rows = [["a", DisplayCell("$5", "4–6", best=True)], ["b", "$16"]]
+    >>> table = DisplayTable(["Model", "Cost"], rows, below=["2 models"])
     >>> print(table.to_text())
     Model      Cost
     a      $5 [4–6]
@@ -78,7 +79,7 @@ class Table:
     words: int = 1
 
     @classmethod
-    def of(cls, records: Sequence[Mapping[str, Any]]) -> Table:
+    def of(cls, records: Sequence[Mapping[str, Content]]) -> DisplayTable:
         """One row per record; the records have the same keys."""
         return cls(list(records[0]), [list(record.values()) for record in records])
 
@@ -96,9 +97,9 @@ class Table:
 
     def _parts(self, width: int, best: str) -> list[list[str]]:
         """As few tables as the columns take, of about as many columns each; titles broken where that helps."""
-        others = len(self.header) - self.words
-        for title_width, n_parts in ((width, 1), *((NARROWEST_TITLES, n) for n in range(1, others + 1))):
-            ends = [self.words + others * part // n_parts for part in range(n_parts + 1)]
+        n_numbers = len(self.header) - self.words
+        for title_width, n_parts in ((width, 1), *((NARROWEST_TITLES, n) for n in range(1, n_numbers + 1))):
+            ends = [self.words + n_numbers * part // n_parts for part in range(n_parts + 1)]
             columns = [[*range(self.words), *range(*part)] for part in pairwise(ends)]
             parts = [self._columns(numbers, width, best, title_width) for numbers in columns]
             if max(cell_width(line) for part in parts for line in part) <= width:
@@ -166,8 +167,8 @@ class Table:
         lines = [f"\\begin{{tabular}}{{{columns}}}", r"\toprule", " & ".join(header) + r" \\"]
         for _, alike in groupby(rows, key=lambda row: self.words > 1 and row[0]):
             lines.append(r"\midrule")
-            for number, (first, *others) in enumerate(alike):
-                lines.append(" & ".join(["" if number and self.words > 1 else first, *others]) + r" \\")
+            for number, (first, *rest) in enumerate(alike):
+                lines.append(" & ".join(["" if number and self.words > 1 else first, *rest]) + r" \\")
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", *(f"% {note}" for note in self.below)])
 
     def to_csv(self) -> str:
@@ -182,12 +183,12 @@ class Table:
         return text.getvalue()
 
 
-def _cell(content: Content) -> Cell:
-    if isinstance(content, Cell):
+def _cell(content: Content) -> DisplayCell:
+    if isinstance(content, DisplayCell):
         return content
     if content is None:
-        return Cell("")
-    return Cell(str(content))
+        return DisplayCell("")
+    return DisplayCell(str(content))
 
 
 def _csv_field(content: Content) -> str | float:
@@ -217,11 +218,11 @@ class Shown(ABC):
     """A result that prints as a few lines of text, shows as a table in a notebook, and becomes a frame."""
 
     @abstractmethod
-    def _table(self) -> Table:
+    def _table(self) -> DisplayTable:
         """What is shown."""
 
     @abstractmethod
-    def _frame(self) -> Sequence[Mapping[str, Any]]:
+    def _frame(self) -> Sequence[Mapping[str, object]]:
         """The rows of the frame, under the names of its columns."""
 
     def __str__(self) -> str:
@@ -237,7 +238,7 @@ class Shown(ABC):
         installed = sorted(filter(find_spec, FRAMES), key=lambda name: name not in sys.modules)
         if backend is None and not installed:
             raise ImportError(f"a frame needs one of {', '.join(FRAMES)}: install one of them.")
-        columns: dict[str, list[Any]] = {}
+        columns: dict[str, list[object]] = {}
         for row in self._frame():
             for name, value in row.items():
                 columns.setdefault(name, []).append(value)

@@ -25,7 +25,7 @@ from pandora_regret.core.inputs import (
     read_tests,
 )
 from pandora_regret.core.kernels.reference import probabilities
-from pandora_regret.text import Shown, Table, money
+from pandora_regret.text import DisplayTable, Shown, money
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.follow import cost_by_class, cost_interval
 from pandora_regret.workup.planner import Planner
@@ -77,13 +77,13 @@ class Plan(Shown):
     def __str__(self) -> str:
         return super().__str__() if self.tree is None else self.to_text()
 
-    def _table(self) -> Table:
+    def _table(self) -> DisplayTable:
         """The steps of a search, the alternatives of a work-up."""
         if self.tree is None:
             return self.listed(MOST_STEPS)
         return alternatives_table(self.alternatives, self.currency, self.to_text().splitlines())
 
-    def listed(self, most: int | None) -> Table:
+    def listed(self, most: int | None) -> DisplayTable:
         """The first steps of a search: what is likely, what is paid and how far a case has come by then."""
         return search_table(self.steps, most, self.currency, [self.to_text()])
 

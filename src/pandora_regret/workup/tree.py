@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from pandora_regret.core.atomic import Place
 from pandora_regret.core.inputs import InputError
 from pandora_regret.core.records import from_plain
-from pandora_regret.text import Table
+from pandora_regret.text import DisplayTable
 
 SCHEMA = "pandora-protocol/1"
 COLUMNS = [
@@ -71,7 +71,7 @@ class PlanNode:
         """As a table: one row per step or ending, with the row and the outcome that lead there."""
         rows = list[Row]()
         self._add_rows(rows, None, "")
-        return Table(COLUMNS, rows).to_csv()
+        return DisplayTable(COLUMNS, rows).to_csv()
 
     def _add_rows(self, rows: list[Row], after: int | None, outcome: str) -> None:
         """Add a row for this node, and those of all that follows; after which row it stands, and which outcome."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pandora_regret.text import (
+    DisplayTable,
     Formats,
-    Table,
     count,
     counted,
     decimals_for,
@@ -106,16 +106,16 @@ def next_lines(tree: PlanNode, currency: str) -> list[str]:
     return lines
 
 
-def alternatives_table(alternatives: Sequence[Alternative], currency: str, above: Sequence[str]) -> Table:
+def alternatives_table(alternatives: Sequence[Alternative], currency: str, above: Sequence[str]) -> DisplayTable:
     """What can be done now, under some lines of text."""
     rows = [
         (option.name, money(option.cost, currency), money(option.expected_cost, currency))
         for option in alternatives
     ]
-    return Table(["What can be done now", "It costs", "Expected cost from here"], rows, above)
+    return DisplayTable(["What can be done now", "It costs", "Expected cost from here"], rows, above)
 
 
-def search_table(steps: Sequence[PlanStep], most: int | None, currency: str, above: Sequence[str]) -> Table:
+def search_table(steps: Sequence[PlanStep], most: int | None, currency: str, above: Sequence[str]) -> DisplayTable:
     """The first steps of a search: what is likely, what is paid and how far a case has come by then."""
     formats = Formats((step.cost for step in steps[:most]), currency)
 
@@ -136,10 +136,10 @@ def search_table(steps: Sequence[PlanStep], most: int | None, currency: str, abo
         )
         for number, step in enumerate(steps[:most], 1)
     ]
-    header = ["Step", "Test for", "Probability now", "Cost", "Total so far", "Done by then"]
+    header = ["Step", "Test for", "Probability now", "Cost", "Total so far", "Remark by then"]
     n_more = len(steps) - len(rows)
     below = [f"... and {n_more:,} more steps"] if n_more else []
-    return Table(header, rows, above, below, words=2)
+    return DisplayTable(header, rows, above, below, words=2)
 
 
 def tree_svg(tree: PlanNode, currency: str) -> str:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pandora_regret.core.inputs import FloatArray, InputError, InputTypeError, IntArray, read_count, read_number
 from pandora_regret.core.priors import Exponential, Gamma, LogNormal, Prior, Uniform
 from pandora_regret.core.scores import expected_search_cost
-from pandora_regret.text import Table
+from pandora_regret.text import DisplayTable
 
 if TYPE_CHECKING:
     from numpy.random import Generator  # loaded where something is drawn
@@ -299,7 +299,7 @@ class Violation:
         for shown, counts in truths.items():
             tally = ", ".join(f"{n} of {truth}" for truth, n in sorted(counts.items()))
             lines.append([tally if counts.total() > 1 else str(*counts), *shown])
-        return Table(header, lines, [self.why], words=len(header)).to_text()
+        return DisplayTable(header, lines, [self.why], words=len(header)).to_text()
 
 
 @dataclass(frozen=True)

@@ -52,14 +52,14 @@ from pandora_regret.core.inputs.past_cases import as_outcome as as_outcome
 from pandora_regret.core.inputs.past_cases import read_records as read_records
 from pandora_regret.core.inputs.tables import NOTHING_RESCALED as NOTHING_RESCALED
 from pandora_regret.core.inputs.tables import TOLERANCE as TOLERANCE
-from pandora_regret.core.inputs.tables import Done as Done
+from pandora_regret.core.inputs.tables import Remark as Remark
 from pandora_regret.core.inputs.tables import Rescaled as Rescaled
 from pandora_regret.core.inputs.tables import by_name as by_name
 from pandora_regret.core.inputs.tables import check_rows as check_rows
 from pandora_regret.core.inputs.tables import match_names as match_names
-from pandora_regret.core.inputs.tables import noted as noted
 from pandora_regret.core.inputs.tables import read_columns as read_columns
 from pandora_regret.core.inputs.tables import refusal as refusal
+from pandora_regret.core.inputs.tables import remark_on as remark_on
 from pandora_regret.core.inputs.tables import rescale_rows as rescale_rows
 from pandora_regret.core.inputs.tables import row_slices as row_slices
 from pandora_regret.core.inputs.tables import row_sum_tolerance as row_sum_tolerance

@@ -25,7 +25,7 @@ EVERY_ROW = range(sys.maxsize)  # a row's number is its position
 
 
 @dataclass(frozen=True)
-class Done:
+class Remark:
     """One thing that was changed or left out: nothing unless asked for, and all of it counted.
 
     Whatever is read carries a tuple `done` of these: a file's table (`Source.done`, such as the separator that was
@@ -39,9 +39,9 @@ class Done:
     model: str | None = field(default=None, metadata={"optional": True})  # or file, where it is about one
 
 
-def noted(what: str, count: int, sentence: str, model: str | None = None) -> tuple[Done, ...]:
+def remark_on(what: str, count: int, sentence: str, model: str | None = None) -> tuple[Remark, ...]:
     """What was done, unless that is nothing."""
-    return (Done(what, count, sentence, model),) if count else ()
+    return (Remark(what, count, sentence, model),) if count else ()
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,11 @@ class Rescaled:
     def __add__(self, other: Rescaled) -> Rescaled:
         return Rescaled(self.rows + other.rows, min(self.low, other.low), max(self.high, other.high))
 
-    def done(self, model: str) -> tuple[Done, ...]:
+    def done(self, model: str) -> tuple[Remark, ...]:
         """The same in words; nothing where no row was."""
         sums = " to ".join(dict.fromkeys(f"{end:.4g}" for end in (self.low, self.high)))
         sentence = f"{counted(self.rows, 'row')} of {model} rescaled (sums {sums})"
-        return noted("rows rescaled", self.rows, sentence, model)
+        return remark_on("rows rescaled", self.rows, sentence, model)
 
 
 NOTHING_RESCALED = Rescaled()
