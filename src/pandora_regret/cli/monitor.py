@@ -36,9 +36,9 @@ from pandora_regret.cli.options import (
     not_both,
     read_saved,
 )
-from pandora_regret.cli.output import echo, print_remarks, print_json
+from pandora_regret.cli.output import echo, print_json, print_remarks
 from pandora_regret.core.atomic import write_atomically
-from pandora_regret.core.inputs import Remark, Fields, InputError, IntArray
+from pandora_regret.core.inputs import Fields, InputError, IntArray, Remark
 from pandora_regret.monitor.queue import OUTSIDE
 from pandora_regret.text import counted, listed
 

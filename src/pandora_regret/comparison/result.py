@@ -482,7 +482,7 @@ class Comparison(Shown):
             header, rows, judged.sentences, [self._basis(len(standings) - most), *self.margin_sentence]
         )
 
-    def _overview_of_lists(self, lists: ListsPart, most: int) -> Table:
+    def _overview_of_lists(self, lists: ListsPart, most: int) -> DisplayTable:
         """The verdict's sentences, and per model its cost, or costs by the price of a miss, and known numbers."""
         formats = Formats((model.cost for model in self.models), self.costs.currency or "")
         header = ["Model"]
@@ -492,17 +492,17 @@ class Comparison(Shown):
             header.append("Looks per case" if self.costs.currency is None else "Cost per case")
         columns = [metric for metric in self.metrics if metric.key != "expected_cost"]
         header += [metric.title for metric in columns]
-        rows: list[list[Cell | str]] = []
+        rows: list[list[DisplayCell | str]] = []
         for model in self.models[:most]:
-            row: list[Cell | str] = [model.name]
+            row: list[DisplayCell | str] = [model.name]
             if lists.miss is None:
                 row += [money(estimate.value or 0.0, "") for estimate in lists.shown[model.name]]
             else:
-                row.append(Cell(*formats.estimate("money", model.scores["expected_cost"])))
+                row.append(DisplayCell(*formats.estimate("money", model.scores["expected_cost"])))
             row += [formats.write(metric.unit, model.scores[metric.key].value) for metric in columns]
             rows.append(row)
         below = [self._basis(len(self.models) - most), *self.margin_sentence]
-        return Table(header, rows, self.verdict.sentences, below)
+        return DisplayTable(header, rows, self.verdict.sentences, below)
 
     @property
     def cases_in_words(self) -> str:

@@ -136,7 +136,7 @@ def search_table(steps: Sequence[PlanStep], most: int | None, currency: str, abo
         )
         for number, step in enumerate(steps[:most], 1)
     ]
-    header = ["Step", "Test for", "Probability now", "Cost", "Total so far", "Remark by then"]
+    header = ["Step", "Test for", "Probability now", "Cost", "Total so far", "Done by then"]
     n_more = len(steps) - len(rows)
     below = [f"... and {n_more:,} more steps"] if n_more else []
     return DisplayTable(header, rows, above, below, words=2)
