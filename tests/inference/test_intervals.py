@@ -10,8 +10,10 @@ from scipy import stats
 from pandora_regret.inference.intervals import (
     corrected_interval,
     corrected_p_value,
+    interval_around,
     interval_by_classes,
     interval_by_forecast,
+    student_p_value,
     suitable_interval,
 )
 from pandora_regret.inference.joint import Figure
@@ -78,3 +80,29 @@ def test_where_every_row_had_luck_the_forecast_says_how_far_the_mean_may_be_off(
     assert high > 1.2
     t = stats.t.ppf(0.975, 19)
     assert high - 1.0 == pytest.approx(t * math.sqrt(0.01 / 0.2 * (high - 1.0)))
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(("skew", "counted"), [(0.1, 0.1), (0.15, 0.15), (0.2, 0.15), (3.0, 0.15)])
+def test_skewness_stretches_the_longer_side_up_to_a_limit(skew, counted, sign):
+    """Johnson's correction, which beyond 0.15 would make matters worse."""
+    low, high = suitable_interval(10.0, 2.0, 30.0, 0.95, acceleration=sign * skew)
+    t = stats.t.ppf(0.975, 29)
+    shorter, longer = (10 - low, high - 10) if sign > 0 else (high - 10, 10 - low)
+    assert shorter == pytest.approx(2 * t)
+    assert longer == pytest.approx(2 * (t + counted * (2 * t**2 + 1)))
+
+
+def test_a_spread_that_rounding_makes_is_none():
+    """Relative to what is added up: 1e-12 of it and less."""
+    assert student_p_value(1e-12, 0.9e-12, 50.0, scale=1.0) is None
+    assert student_p_value(0.0, 0.9e-12, 50.0, scale=1.0) == 1.0
+    assert student_p_value(1e-12, 1.1e-12, 50.0, scale=1.0) == pytest.approx(2 * stats.t.sf(1 / 1.1, 49))
+
+
+def test_an_interval_around_an_estimate_counts_the_bias_of_its_replicates_three_times():
+    estimate = np.array([0.5])
+    replicates = np.array([[0.2], [0.4]])  # their mean is 0.2 too low, their standard deviation 0.1
+    low, high = interval_around(estimate, replicates, 12, 0.95, tied=np.array([0.01]))
+    reach = stats.t.ppf(0.975, 11) * math.sqrt(0.1**2 + 3 * 0.2**2) + 0.01
+    assert (low, high) == (pytest.approx(0.5 - reach), pytest.approx(0.5 + reach))

@@ -27,6 +27,21 @@ def test_cases_that_differ_equally_from_the_rest_are_counted(m, amount):
     assert carriers.few == (m < 11)
 
 
+@pytest.mark.parametrize(("m", "few"), [(4, True), (5, False), (6, False)])
+def test_of_few_units_a_quarter_is_not_few(m, few):
+    """Small samples as such are a matter of Student's t."""
+    values = np.zeros(20)
+    values[:m] = 1.0
+    assert carriers_of(values).few == few
+
+
+@pytest.mark.parametrize(("units", "is_skewed"), [(1 << 16, True), ((1 << 16) + 1, False)])
+def test_the_mean_of_very_many_units_is_not_skewed(units, is_skewed):
+    values = np.zeros(units)
+    values[:100] = 1.0
+    assert (Figure.of_mean(values, np.ones(units)).acceleration > 0) == is_skewed
+
+
 def test_normal_and_skewed_values_have_many_carriers():
     rng = np.random.default_rng(0)
     for draw in (rng.normal, rng.exponential, rng.uniform):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import zeta
 
 from pandora_regret.inference import sequential_loops as loops
 from pandora_regret.inference.sequential import FRACTIONS, STAKES, EProcess, Ranks
@@ -55,8 +56,8 @@ def test_what_is_staked_on_the_first_increment():
 
 
 def share_of_start(k):
-    """What the k-th start after the beginning has to play with."""
-    return (1 - loops.FROM_THE_BEGINNING) / loops.OF_ALL_STARTS * k**-loops.DECAY
+    """What the k-th start after the beginning has to play with: all of them together have a quarter."""
+    return 0.25 / zeta(1.25) * k**-1.25
 
 
 def test_wealth_is_that_of_its_definition_in_every_window():
@@ -73,10 +74,8 @@ def test_wealth_is_that_of_its_definition_in_every_window():
         later = sum(share_of_start(k) * by_start[k] for k in by_start if k > first)
         np.testing.assert_allclose(np.exp(folded[w, :, loops.LATER]), later, rtol=1e-9)
         assert (count, total) == (400 - start, pytest.approx(rows[0, int(start) :].sum()))
-        assert weight == pytest.approx(share_of_start(first) if first else loops.FROM_THE_BEGINNING)
+        assert weight == pytest.approx(share_of_start(first) if first else 0.75)
     assert windows[:, loops.START].max() > 0
-    all_shares = sum(share_of_start(k) for k in range(1, 10**5))
-    assert loops.FROM_THE_BEGINNING + all_shares < 1
 
 
 def test_the_interval_of_a_window_excludes_only_what_its_starts_exclude():
@@ -92,7 +91,7 @@ def test_the_interval_of_a_window_excludes_only_what_its_starts_exclude():
         for side, end in enumerate((claim.low, claim.high)):
             capital = 0.0
             for k in range(first, 400 // 16):
-                share = share_of_start(k) if k else loops.FROM_THE_BEGINNING
+                share = share_of_start(k) if k else 0.75
                 capital += share * (STAKES @ wealth_by_hand(rows, scale, 16 * k, mean=end)[side])
             assert capital >= 1 / LEVEL * (1 - 1e-9)
         excluded += claim.side
@@ -107,10 +106,46 @@ def test_the_interval_is_the_evidence_inverted():
         bets.update(*rows)
         claim = bets.claim()
         for side, end in enumerate((claim.low, claim.high)):
-            evidence = loops.FROM_THE_BEGINNING * (STAKES @ wealth_by_hand(*rows, mean=end)[side])
+            evidence = 0.75 * (STAKES @ wealth_by_hand(*rows, mean=end)[side])
             assert 1 / LEVEL * (1 - 1e-9) <= evidence <= 1 / LEVEL * 2.5
         assert claim.value == pytest.approx(rows[0][0].mean())
         assert claim.low <= claim.value <= claim.high
+
+
+def test_the_arrays_of_a_stored_state_have_one_shape():
+    """Of fourteen windows (the beginning, one of each bet on each side, the present block), and 1,024 bins."""
+    assert {name: np.shape(array) for name, array in EProcess(LEVEL).arrays().items()} == {
+        "bets": (14, 2, 7, 6),
+        "windows": (14, 6),
+        "clock": (3,),
+        "noticed": (2,),
+    }
+    assert Ranks(1.0).tree.shape == (1025,)
+
+
+def test_wealth_is_said_to_be_some_1e100_if_it_is_more():
+    """That much of whole blocks, and what the present block makes of it."""
+    bets = EProcess(LEVEL)
+    bets.update(np.tile([[1.0], [-1.0], [1.0]], 3000), np.ones(3000))
+    assert np.log10(bets.evidence[0]) == pytest.approx(105, abs=5)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_a_tie"),
+    [
+        (1.0, 2 ** (1 / 48), True),  # bins are 32 to an octave, and the scale is where one of them begins
+        (1.0, 2 ** (1.5 / 32), False),
+        (2.0**17, 2.0**20, True),  # what lies beyond 16 octaves lies in the last one
+        (2.0**-17, 2.0**-20, True),
+        (2.0**14, 2.0**15.9, False),
+    ],
+)
+def test_ranks_tell_values_apart_to_two_percent_within_sixteen_octaves(first, second, is_a_tie):
+    pair = np.sort([first, second])
+    tree = np.zeros(1025, np.int64)
+    shares = np.empty(2)
+    loops.rank(pair, 1.0, tree, 0, np.full(2, 0.5), shares)
+    assert shares[1] == pytest.approx(0.5 if is_a_tie else 0.75)
 
 
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.1, -0.1, 0.4]), st.integers(1, 600))

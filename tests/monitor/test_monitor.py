@@ -25,7 +25,7 @@ from pandora_regret import (
 from pandora_regret.core.inputs import read_probabilities
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.monitor import Monitor
-from pandora_regret.monitor.streams import overpaid, possible_costs
+from pandora_regret.monitor.streams import History, Point, overpaid, possible_costs
 from pandora_regret.monitor.summary import Alarm, sentences
 from pandora_regret.workup import workup_entropy
 
@@ -182,6 +182,25 @@ def test_a_difference_that_is_over_has_an_end():
     assert summary.alarm.stands
     assert (summary.likely, summary.until) == ("week 5", "week 8")
     assert "week 5 to week 8" in sentences(summary, None)[0]
+
+
+@pytest.mark.parametrize(("afterwards", "last"), [(4, None), (6, 10)])  # likelier by exp(2.9) and by exp(3.6)
+def test_a_difference_is_over_where_that_is_twenty_times_as_likely(afterwards, last):
+    """Twelve increments of mean 1 and then some of mean 0, which all vary as much."""
+    increments = np.concatenate([np.tile([1.8, 0.2], 6), np.tile([-0.8, 0.8], afterwards)])
+    points = [
+        Point(None, None, units=n, increments=n, cases=n, totals=(total, 0.0))
+        for n, total in enumerate(increments.cumsum().tolist(), start=1)
+    ]
+    assert History(points=points).stretch(side=1, noticed=3) == (0, last)
+
+
+@pytest.mark.parametrize(("dependent", "every", "largest_bet"), [(False, 32, 1.0), (True, 1, 4.0)])
+def test_periods_are_bet_on_more_boldly_than_cases_and_a_change_may_begin_with_each(dependent, every, largest_bet):
+    monitor = Monitor(costs=COSTS, dependent=dependent)
+    monitor.update(*cases(4), time="week 1")
+    assert monitor.paid.overpaid.every == every
+    assert monitor.paid.overpaid.fractions.max() == largest_bet
 
 
 def test_a_model_that_costs_less_after_an_alarm_is_not_back_inside():
