@@ -59,7 +59,7 @@ from pandora_regret.metrics import list_metrics
 USUAL = ComparisonOptions()
 LOOKS = "looks"  # the unit, where every look costs 1
 ROUND = (1.0, 2.0, 5.0)  # what round prices begin with
-SHOWN = (0.25, 1.0, 5.0)  # times what looking at a whole list costs: prices of a miss for a table
+SHOWN = (2.0, 10.0, 50.0)  # times what looking at a whole list costs: prices of a miss for a table
 N_CURVE = 61
 BEYOND = 2.0  # times the largest break-even price: where the curve ends
 
@@ -133,7 +133,7 @@ def compare_lists(
     sample = read_cases(first.n_cases, weights, list(first.ids), groups)
     at = miss
     if at is None:
-        at = _round_price(_whole_list(models)) if _depends_on_miss(models) else 0.0
+        at = _round_price(SHOWN[1] * _whole_list(models)) if _depends_on_miss(models) else 0.0
     Pricing(prior, None, currency, source).check_texts()
     if currency is None:
         is_priced = any((candidates.prices != 1).any() for candidates in models.values())

@@ -559,7 +559,7 @@ def miss_sentences(lists: ListsPart, names: Sequence[str], unit: str | None) -> 
     --------
     >>> ranges = (PricesOfMiss(0.0, 5.2, "short", ()), PricesOfMiss(5.2, None, "short", ("long",)))
     >>> range_sentence(ranges[0], "files"), range_sentence(ranges[1], "files")
-    ('Up to 5.2 files, short costs less.', 'From 5.2 files on, short and long are not settled.')
+    ('Up to 5.2 files, short costs less.', 'From 5.2 files on, it is not settled between short and long.')
     """
     if len(names) == 1:
         estimates = zip(lists.shown_at, lists.shown[names[0]], strict=True)
@@ -591,7 +591,8 @@ def range_sentence(part: PricesOfMiss, unit: str | None) -> str:
     else:
         where = f"From {money(part.low, unit)} to {money(part.high, unit)}"
     if part.undecided:
-        return f"{where}, {listed((part.leader, *part.undecided), MOST_NAMES)} are not settled."
+        names = listed((part.leader, *part.undecided), MOST_NAMES)
+        return f"{where}, it is not settled between {names}."
     return f"{where}, {part.leader} costs less."
 
 
@@ -603,8 +604,9 @@ def picks_sentence(result: Comparison) -> str | None:
     leaders = {part.leader for part in lists.ranges}
     by_pick: dict[str, list[str]] = {}
     for metric in result.metrics:
-        if metric.key in PICKED_BY:
-            chosen = result.models[int(np.argmin(result.ranks[metric.key]))].name
+        ranks = result.ranks[metric.key]
+        if metric.key in PICKED_BY and ranks.count(min(ranks)) == 1:
+            chosen = result.models[ranks.index(min(ranks))].name
             by_pick.setdefault(chosen, []).append(metric.title)
     parts = [f"{listed(titles)} would pick {name}" for name, titles in by_pick.items() if leaders != {name}]
     return f"{'; '.join(parts)}, whatever a miss costs." if parts else None

@@ -294,7 +294,7 @@ METRICS: dict[str, Metric] = {
             wording="macro-F1", by_order=True, shown_in=EVERYWHERE,
         ),
         _share("macro_f1_all", "Macro-F1, all classes", "higher", counts=macro_f1_of_all),
-        _score("mrr", "Mean reciprocal rank", "higher", reciprocal_rank),
+        _score("mrr", "Mean reciprocal rank", "higher", reciprocal_rank, wording="MRR"),
         _share("auroc", "AUROC (macro, one-vs-rest)", "higher", values=macro_auroc),
         _share(
             "ece", "Calibration error (ECE)", "lower", top_label_errors,

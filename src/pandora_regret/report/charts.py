@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from pandora_regret.comparison.result import Breakdown, MetricInfo, ModelResult
+from pandora_regret.comparison.result import Breakdown, ListsPart, MetricInfo, ModelResult
 from pandora_regret.plots.compared_models import places
+from pandora_regret.plots.style import COLOURS, QUIET
 
 Facts = Mapping[str, Any]
 
@@ -188,3 +189,75 @@ class Plot:
     def path(self, points: Iterable[tuple[float, float]]) -> str:
         """A line through points."""
         return "M" + "L".join(f"{self.x(x)} {self.y(y)}" for x, y in points)
+
+
+MISS_WIDTH = 640
+MISS_HEIGHT = 280
+MISS_LEFT = 56  # room for what is written beside the axes
+MISS_BELOW = 34
+MISS_RIGHT = 12
+MISS_ABOVE = 10
+
+
+def miss_chart(lists: ListsPart) -> Facts:
+    """The cost of each model by the price of a miss, in pixels: a line and a band each, and break-even prices."""
+    end = lists.prices[-1] or 1.0
+    highs = [estimate.high or estimate.value or 0.0 for costs in lists.curves.values() for estimate in costs]
+    across = Axis.around([0.0, end], padding=0.0)
+    up = Axis.around([0.0, max(highs)], padding=0.0)
+
+    def x(price: float) -> float:
+        return round(MISS_LEFT + (MISS_WIDTH - MISS_LEFT - MISS_RIGHT) * min(price / end, 1.0), 1)
+
+    def y(cost: float) -> float:
+        return round(MISS_ABOVE + (MISS_HEIGHT - MISS_ABOVE - MISS_BELOW) * (1 - cost / (up.high or 1.0)), 1)
+
+    def joined(points: Iterable[tuple[float, float]]) -> str:
+        return " ".join(f"{across_x},{up_y}" for across_x, up_y in points)
+
+    lines = []
+    for number, (name, costs) in enumerate(lists.curves.items()):
+        values = [(x(price), y(cost.value or 0.0)) for price, cost in zip(lists.prices, costs, strict=True)]
+        lower = [
+            (x(price), y(cost.low))
+            for price, cost in zip(lists.prices, costs, strict=True)
+            if cost.low is not None
+        ]
+        upper = [
+            (x(price), y(cost.high))
+            for price, cost in zip(lists.prices, costs, strict=True)
+            if cost.high is not None
+        ]
+        lines.append(
+            {
+                "name": name,
+                "colour": COLOURS[number] if number < len(COLOURS) else QUIET,
+                "points": joined(values),
+                "band": joined([*lower, *reversed(upper)]),
+            }
+        )
+    marks = []
+    for crossing in lists.crossings:
+        costs = lists.curves[crossing.model]
+        cost = float(np.interp(crossing.price, lists.prices, [estimate.value or 0.0 for estimate in costs]))
+        marks.append(
+            {
+                "x": x(crossing.price),
+                "y": y(cost),
+                "low": x(crossing.low or 0.0),
+                "high": x(end if crossing.high is None else crossing.high),
+            }
+        )
+    return {
+        "width": MISS_WIDTH,
+        "height": MISS_HEIGHT,
+        "left": MISS_LEFT,
+        "right": MISS_WIDTH - MISS_RIGHT,
+        "bottom": MISS_HEIGHT - MISS_BELOW,
+        "top": MISS_ABOVE,
+        "end": end,
+        "lines": lines,
+        "marks": marks,
+        "across": [{"x": x(tick), "value": tick} for tick in across.ticks],
+        "up": [{"y": y(tick), "value": tick} for tick in up.ticks],
+    }

@@ -21,7 +21,15 @@ from pandora_regret.comparison.embed import MOST_ERROR
 from pandora_regret.comparison.embedded import Reason
 from pandora_regret.comparison.judge import FEW_CLUSTERS, KINDS
 from pandora_regret.comparison.result import Breakdown, BreakEven
-from pandora_regret.comparison.words import MOST_NAMES, NOT_SETTLED, VERDICT, price_between, recalibrating
+from pandora_regret.comparison.words import (
+    MOST_NAMES,
+    NOT_SETTLED,
+    VERDICT,
+    constant_sentence,
+    price_between,
+    range_sentence,
+    recalibrating,
+)
 from pandora_regret.core.atomic import write_atomically
 from pandora_regret.core.inputs import Fields, InputError, InputTypeError, did_you_mean
 from pandora_regret.core.search import search_order
@@ -34,6 +42,7 @@ from pandora_regret.report.charts import (
     bump_chart,
     cost_bars,
     group_strips,
+    miss_chart,
     wrong_tests,
 )
 from pandora_regret.text import (
@@ -60,6 +69,7 @@ SCRIPTS = (
     "controls.js",
     "case.js",
     "live.js",
+    "miss.js",
     "start.js",
 )
 LIKE_COST = ("pandora_regret", "excess_burden")  # need the paper, and rank models as costs do
@@ -168,6 +178,7 @@ def render_report(
         "files": shown.files,
         "done": shown.done,
         "sample": shown.sample,
+        "lists": shown.lists,
         "not_sampled": _why_no_prices(shown) if cases else None,
         **_views(shown),
         "title": title,
@@ -277,7 +288,7 @@ def _byline(comparison: Comparison) -> Iterator[str]:
     today = date.today()
     yield f"{today.day} {today:%B %Y}"
     models = counted(len(comparison.models), "model")
-    yield f"{counted(data.rows, 'case')}, {count(len(data.classes))} classes, {models}"
+    yield f"{comparison.cases_in_words}, {models}"
     if comparison.files:
         yield listed(comparison.files, MOST_NAMED)
     prices: list[str] = []
@@ -321,6 +332,20 @@ def _views(comparison: Comparison) -> Fields:
         "bumps": bump_chart(models, ranked, comparison.ranks),
         "panels": list(_panels(comparison)),
         "workup": workup,
+        **_views_of_lists(comparison),
+    }
+
+
+def _views_of_lists(comparison: Comparison) -> Fields:
+    """What the template of the price of a miss shows; nothing where forecasts are no lists."""
+    lists = comparison.lists
+    if lists is None:
+        return {"miss": None, "miss_sentences": (), "constant": None}
+    unit = comparison.costs.currency
+    return {
+        "miss": miss_chart(lists),
+        "miss_sentences": [range_sentence(part, unit) for part in lists.ranges],
+        "constant": constant_sentence(lists, unit),
     }
 
 

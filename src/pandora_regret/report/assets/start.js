@@ -11,4 +11,5 @@ onEach("table.sortable", makeSortable);
 onEach("#model-choice", choosePanels);
 onEach("#more-bars", showAllBars);
 onEach("#bars", bringToLife);
+onEach("#miss", followMiss);
 onEach("#save", (button) => button.addEventListener("click", saveNumbers));
