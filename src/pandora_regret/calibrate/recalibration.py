@@ -336,7 +336,9 @@ class PredictedSavings:
             saved = costs - later_costs
             mean = (q * saved).sum(axis=1)
             centred = saved - mean[:, None]
-            return cls(mean, (q * centred**2).sum(axis=1), (q * centred**3).sum(axis=1))
+            square = q * centred * centred
+            cube = square * centred  # NumPy's power takes ten times as long
+            return cls(mean, square.sum(axis=1), cube.sum(axis=1))
 
     @classmethod
     def joined(cls, parts: Sequence[PredictedSavings]) -> PredictedSavings:
