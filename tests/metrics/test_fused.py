@@ -11,7 +11,7 @@ from pandora_regret.core.inputs.tables import row_sum_tolerance
 from pandora_regret.core.priors import Beta
 from pandora_regret.core.tally import Means
 from pandora_regret.metrics import METRICS
-from pandora_regret.metrics.fused import LANE_OF, score_columns
+from pandora_regret.metrics.fused import LANE_OF, fused_scores
 
 pytest.importorskip("numba", reason="numba is not installed: the definitions do all the work")
 
@@ -39,7 +39,7 @@ def forecasts(draw):
 def fused(forecast, prior, **options):
     columns = [np.ascontiguousarray(column) for column in forecast.values.T]
     arrays = (columns, forecast.truth, forecast.weights, forecast.costs)
-    return score_columns(list(LANE_OF), *arrays, prior, forecast.tolerance, **options)
+    return fused_scores(list(LANE_OF), *arrays, prior, forecast.tolerance, **options)
 
 
 @pytest.mark.slow

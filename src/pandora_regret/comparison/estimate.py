@@ -18,7 +18,7 @@ from pandora_regret.comparison.sample import Sample
 from pandora_regret.core.inputs import FloatArray
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import ROUNDING, hull
-from pandora_regret.inference.joint import Figure, chances_of_least, holm, rounded
+from pandora_regret.inference.joint import Figure, chances_of_least, holm, without_rounding
 from pandora_regret.metrics import METRICS, Metric
 
 PAID = "realised_cost"
@@ -238,7 +238,7 @@ def _saved(model: ModelFigures, recalibrated: Figure, background: Background) ->
     if saved.low is None or model.measurement.recalibrated is None:
         return saved
     low, high = hull((saved.low, saved.high), model.measurement.recalibrated.saved)
-    return rounded(replace(saved, low=low, high=high), max(model.cost.value, recalibrated.value))
+    return without_rounding(replace(saved, low=low, high=high), max(model.cost.value, recalibrated.value))
 
 
 def _by_class(measurement: Measurement, sample: Sample, background: Background) -> tuple[ClassResult, ...]:

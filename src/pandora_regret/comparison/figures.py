@@ -14,7 +14,7 @@ from pandora_regret.comparison.result import IntervalMethod
 from pandora_regret.comparison.sample import Sample
 from pandora_regret.core.inputs import FloatArray, IntArray
 from pandora_regret.inference.joint import Figure, within
-from pandora_regret.inference.resampling import Counts, weighted_sums, weights_in_parts
+from pandora_regret.inference.resampling import DrawCounts, weighted_sums, weights_in_parts
 from pandora_regret.metrics import Metric
 
 # keys of figures, beside those of metrics
@@ -176,7 +176,7 @@ def _sums_of_clusters(measurements: Sequence[Measurement], sample: Sample) -> Fl
     return np.stack(columns, axis=1)
 
 
-def _counts_again(times_drawn: Counts, roles: Sequence[_ClassesOfRows], n_classes: int) -> FloatArray:
+def _counts_again(times_drawn: DrawCounts, roles: Sequence[_ClassesOfRows], n_classes: int) -> FloatArray:
     """The class counts of all models in replicates that drew each row so many times, (R, N): (R, models, 3, K)."""
     counts: FloatArray = np.empty((len(times_drawn), len(roles), n_classes))
     for replicate, times in enumerate(times_drawn):

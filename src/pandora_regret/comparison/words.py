@@ -291,7 +291,7 @@ def _choosers(results: Results) -> dict[str, list[str]]:
         is_defined = any(model.scores[key].value is not None for model in results.models)
         if REPORTED[key].ranks_as is None and is_defined:
             chosen = results.models[int(np.argmin(ranks))]
-            choosers.setdefault(chosen.name, []).append(REPORTED[key].wording)
+            choosers.setdefault(chosen.name, []).append(REPORTED[key].in_sentence)
     return choosers
 
 

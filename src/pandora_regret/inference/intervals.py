@@ -6,7 +6,7 @@ takes the place of the sample size: t has `effective` - 1 degrees of freedom.
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from pandora_regret.core.inputs import FloatArray
 from pandora_regret.inference.student import NORMAL, student_quantile, student_tail
 
 Limits: TypeAlias = tuple[float | None, float | None]
-OfCounts: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
+CountsFunction: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 
 NO_LIMITS: Limits = (None, None)
 ROUNDING = 1e-12  # relative; differences below it are none
@@ -24,7 +24,7 @@ BIAS_WEIGHT = 3  # of the squared bias beside the variance: enough to cover mode
 LEAST_AND_MOST_SKEW = -0.15, 0.15  # beyond it the correction for skewness is worse than none
 
 
-def effective_of_sums(weight: Any, second: Any, fourth: Any) -> Any:
+def effective_of_sums(weight: float, second: float, fourth: float) -> float:
     """How many units of equal weight say as much, from the sums of weights, their squares and fourth powers.
 
     A mean of units of shares h has the variance of ``1 / sum h^2`` equal ones (Kish), and the estimate of that
@@ -68,16 +68,16 @@ def suitable_interval(
     return min(ends), max(ends)
 
 
-def hull(one: Limits, other: Limits) -> Limits:
+def hull(first: Limits, second: Limits) -> Limits:
     """The smallest interval that holds both; none where one of them is not known."""
-    ends = [end for end in (*one, *other) if end is not None]
+    ends = [end for end in (*first, *second) if end is not None]
     return (min(ends), max(ends)) if len(ends) == 4 else NO_LIMITS
 
 
 def student_p_value(
     value: float, error: float, effective: float, scale: float, acceleration: float = 0.0
 ) -> float | None:
-    """Two-sided, of the hypothesis that the value is 0; None where that is not known.
+    """The two-sided p-value of the hypothesis that the value is 0; None where that is not known.
 
     One less the level at which the interval would just reach 0, which may lie on its longer side. An error below
     `scale` times 1e-12 is rounding: units that are all alike say nothing of how others vary, and the p-value of a
@@ -93,9 +93,9 @@ def student_p_value(
 
 
 def interval_by_classes(
-    of_counts: OfCounts, counts: Sequence[FloatArray], effective: float, level: float
+    of_counts: CountsFunction, counts: Sequence[FloatArray], effective: float, level: float
 ) -> Limits:
-    """Of a metric that is a function of class counts, (3, K), such as macro-F1: holds where classes are rare.
+    """The interval of a function of class counts, (3, K), such as macro-F1; it holds where classes are rare.
 
     Of the instances that are of class k or are taken for it, a proportion is both; it has a score interval. Moving
     each class to the end of its interval moves the metric, and the moves add up like standard errors do (MOVER).
@@ -119,7 +119,7 @@ def interval_by_classes(
 def interval_by_forecast(
     value: float, predicted: float, variance: float, least: float, effective: float, level: float
 ) -> Limits:
-    """Of a mean whose forecasts predict that mean, its variance, and the least value there can be.
+    """The interval of a mean whose forecasts predict that mean, its variance, and the least value there can be.
 
     The analogue of the score interval: variance grows from 0 at the least value to what is predicted at the mean
     that is predicted, and on in proportion. So where all of a few rows had luck, the interval still knows that

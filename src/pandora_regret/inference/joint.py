@@ -51,15 +51,18 @@ class Figure:
         replicates: FloatArray | None = None,
     ) -> Figure:
         """A weighted mean; rows, (N,), that share a number of `units` are one unit."""
-        whole = weights.sum()
-        mean = (weights * values).sum() / whole  # BLAS would keep cores busy
+        total = weights.sum()
+        mean = (weights * values).sum() / total  # BLAS would keep cores busy
         with np.errstate(invalid="ignore"):  # an infinite mean has no influences
-            influence = weights * (values - mean) / whole
-        return cls(float(mean), within(influence, units), within(weights, units) / whole, replicates)
+            influence = weights * (values - mean) / total
+        return cls(float(mean), within(influence, units), within(weights, units) / total, replicates)
 
-    def __sub__(self, other: Figure) -> Figure:
-        drawn = None if self.replicates is None or other.replicates is None else self.replicates - other.replicates
-        return Figure(self.value - other.value, self.influence - other.influence, self.shares, drawn)
+    def __sub__(self, subtracted: Figure) -> Figure:
+        replicates = None
+        if self.replicates is not None and subtracted.replicates is not None:
+            replicates = self.replicates - subtracted.replicates
+        influence = self.influence - subtracted.influence
+        return Figure(self.value - subtracted.value, influence, self.shares, replicates)
 
     @property
     def effective(self) -> float:
@@ -95,10 +98,10 @@ class Figure:
 
     def estimate(self, level: float, scale: float = 0.0) -> Estimate:
         """The number with its interval; what is below `scale` times 1e-12 is rounding."""
-        return rounded(Estimate(self.value, *self.limits(level)), scale)
+        return without_rounding(Estimate(self.value, *self.limits(level)), scale)
 
     def p_value(self, scale: float) -> float | None:
-        """Two-sided, of the hypothesis that the value is 0; the larger of Student's and that of the replicates.
+        """Two-sided p-value of the hypothesis that the value is 0: the larger of Student's and the replicates'.
 
         None where it is not known. What is below `scale` times 1e-12 is rounding.
         """
@@ -132,8 +135,8 @@ class Figure:
         return Carriers(number, units, float(top.sum()) / total, largest)
 
 
-def rounded(estimate: AnyInterval, scale: float) -> AnyInterval:
-    """The same, but 0 instead of what is below `scale` times 1e-12, which is rounding."""
+def without_rounding(estimate: AnyInterval, scale: float) -> AnyInterval:
+    """The estimate with 0 instead of what is below `scale` times 1e-12, which is rounding."""
     return estimate.mapped(lambda part: part if abs(part) > ROUNDING * scale else 0.0)
 
 

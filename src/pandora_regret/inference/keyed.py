@@ -4,7 +4,7 @@ SplitMix64 counts: the number of a row's key, or of a place in a stream, needs n
 """
 
 import hashlib
-from typing import Any, TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from pandora_regret.core.inputs import FloatArray, InputError, InputTypeError, check_shape, is_missing, read_array
 
 Keys: TypeAlias = NDArray[np.uint64]
+Bits = TypeVar("Bits", Keys, np.uint64)
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 SHIFTS = np.uint64(30), np.uint64(27), np.uint64(31)
 
 
-def mixed(state: Any) -> Any:
+def mixed(state: Bits) -> Bits:
     """SplitMix64's finaliser: neighbours in, strangers out. The same text serves NumPy and numba."""
     state = (state ^ (state >> SHIFTS[0])) * FACTORS[0]
     state = (state ^ (state >> SHIFTS[1])) * FACTORS[1]
@@ -31,13 +32,13 @@ def uniforms(start: int, n: int) -> FloatArray:
     return np.asarray((numbers >> np.uint64(11)).astype(np.float64) + 0.5) / 2.0**53
 
 
-def keyed_generator(seed: int, *words: Any) -> "np.random.Generator":
+def keyed_generator(seed: int, *words: object) -> "np.random.Generator":
     """NumPy's generator, whose numbers depend on the seed and on what they are for."""
     digest = hashlib.sha256("\0".join(map(str, words)).encode()).digest()
     return np.random.default_rng([seed, *np.frombuffer(digest, dtype="<u4").tolist()])
 
 
-def keys_of(values: Any, name: str = "ids", n_rows: int | None = None) -> Keys:
+def keys_of(values: object, name: str = "ids", n_rows: int | None = None) -> Keys:
     """A 64-bit key for each row number, id or group name, (n,): the same today, tomorrow and on every machine.
 
     Whole numbers are kept as they are; all else is hashed as text. So 1 and "1" are told apart, 1 and 1.0 not.
@@ -81,8 +82,8 @@ def keys_of(values: Any, name: str = "ids", n_rows: int | None = None) -> Keys:
     return np.array([keys[value] for value in listed], dtype=np.uint64)
 
 
-def _key_of(value: Any) -> int | None:
-    """Of one value; None where it is missing."""
+def _key_of(value: object) -> int | None:
+    """The key of one value; None where it is missing."""
     if is_missing(value):
         return None
     if isinstance(value, (int, np.integer)) or (isinstance(value, float) and value.is_integer()):

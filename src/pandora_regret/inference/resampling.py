@@ -6,18 +6,18 @@ a key, the patient they come from, are drawn together: that is the clustered boo
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pandora_regret.core.inputs import FloatArray, read_count
 from pandora_regret.core.kernels.engine import worth_compiling
 from pandora_regret.inference.keyed import GOLDEN, Keys, mixed
 
-Counts: TypeAlias = NDArray[np.uint8]
+DrawCounts: TypeAlias = NDArray[np.uint8]
 
 LARGEST_DRAW = 20  # of Poisson(1): beyond it lies less than one draw in 2^64
 WEIGHTS_AT_ONCE = 1 << 22
@@ -37,7 +37,7 @@ def _poisson_limits() -> Keys:
 LIMITS = _poisson_limits()
 
 
-def poisson_weights(keys: Any, replicates: int | range, seed: int = 0) -> Counts:
+def poisson_weights(keys: ArrayLike, replicates: int | range, seed: int = 0) -> DrawCounts:
     """How often each row is drawn in every bootstrap replicate: Poisson(1), shape (replicates, n).
 
     Parameters
@@ -73,7 +73,7 @@ def poisson_weights(keys: Any, replicates: int | range, seed: int = 0) -> Counts
     return weights
 
 
-def weights_in_parts(keys: Keys, replicates: int, seed: int = 0) -> Iterator[tuple[slice, Counts]]:
+def weights_in_parts(keys: Keys, replicates: int, seed: int = 0) -> Iterator[tuple[slice, DrawCounts]]:
     """What `poisson_weights` returns, some replicates at a time, so that they need little memory."""
     step = min(REPLICATES_AT_ONCE, max(1, WEIGHTS_AT_ONCE // max(1, len(keys))))
     for start in range(0, replicates, step):
@@ -81,7 +81,7 @@ def weights_in_parts(keys: Keys, replicates: int, seed: int = 0) -> Iterator[tup
         yield slice(numbers.start, numbers.stop), poisson_weights(keys, numbers, seed)
 
 
-def weighted_sums(weights: Counts, table: FloatArray) -> FloatArray:
+def weighted_sums(weights: DrawCounts, table: FloatArray) -> FloatArray:
     """``weights @ table``, (replicates, columns), in small products: BLAS threads would fight over busy cores."""
     total = np.zeros((len(weights), table.shape[1]))
     step = max(1, SMALL_PRODUCT // max(1, total.size))
@@ -91,12 +91,13 @@ def weighted_sums(weights: Counts, table: FloatArray) -> FloatArray:
     return total
 
 
-def _fill(states: Keys, streams: Keys, limits: Keys, weights: Counts) -> None:
+def _fill(states: Keys, streams: Keys, limits: Keys, weights: DrawCounts) -> None:
+    """Fill the weights, (replicates, n), from the states of rows and of replicates."""
     for stream, row in zip(streams, weights, strict=True):
         row[:] = np.searchsorted(limits, mixed(states + stream), side="right")
 
 
-def _fill_by_loops(states: Any, streams: Any, limits: Any, weights: Any) -> None:
+def _fill_by_loops(states: Keys, streams: Keys, limits: Keys, weights: DrawCounts) -> None:
     """Fill the weights as `_fill` does, for numba, which makes vector code of comparisons with every limit."""
     for r in range(len(streams)):
         for i in range(len(states)):
@@ -108,10 +109,12 @@ def _fill_by_loops(states: Any, streams: Any, limits: Any, weights: Any) -> None
 
 
 @cache
-def _compiled() -> Any:
+def _compiled() -> Callable[[Keys, Keys, Keys, DrawCounts], None]:
+    """`_fill_by_loops`, compiled."""
     import numba
 
     from pandora_regret.core.kernels.numba_cache import njit
 
     numba.extending.register_jitable(mixed)
-    return njit(nogil=True, cache=True)(_fill_by_loops)
+    fill: Callable[[Keys, Keys, Keys, DrawCounts], None] = njit(nogil=True, cache=True)(_fill_by_loops)
+    return fill

@@ -5,14 +5,13 @@ assumed, and nobody needs to say beforehand when, or how often, they will look. 
 each guarantee with its assumptions and its reference.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from pandora_regret.core.inputs import FloatArray
+from pandora_regret.core.inputs import Fields, FloatArray
 from pandora_regret.inference import sequential_loops as loops
 from pandora_regret.inference.keyed import uniforms
 
@@ -39,20 +38,20 @@ class Claim:
         return int(self.low > 0) - int(self.high < 0)
 
 
-class Stored:
+class Restorable:
     """Arrays, and how many increments there were, as plain data and back; whoever stores it vouches for it."""
 
     n: int
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
         """The arrays that change with every increment, by name."""
         raise NotImplementedError
 
-    def state(self) -> dict[str, Any]:
-        """As plain data, for JSON."""
+    def state(self) -> Fields:
+        """All of it as plain data, for JSON."""
         return {"n": self.n} | {name: array.tolist() for name, array in self.arrays().items()}
 
-    def restore(self, state: Mapping[str, Any]) -> Self:
+    def restore(self, state: Fields) -> Self:
         """Become what this was when `state` was written."""
         self.n = state["n"]
         for name, array in self.arrays().items():
@@ -60,7 +59,7 @@ class Stored:
         return self
 
 
-class EProcess(Stored):
+class EProcess(Restorable):
     """Evidence against "every increment has mean 0, given the past", and the interval that is its inversion.
 
     Wealth is shared out among constant bets from small to large on a mean above 0, and as much on one below; each
@@ -102,11 +101,11 @@ class EProcess(Stored):
         self.clock = np.zeros(3, np.int64)
         self.noticed = np.full(2, loops.NEVER)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
         """Bets, windows, the clock of starts, and when evidence was noticed."""
         return {"bets": self.bets, "windows": self.windows, "clock": self.clock, "noticed": self.noticed}
 
-    def update(self, rows: Any, scale: FloatArray, ends_period: NDArray[np.bool_] | None = None) -> None:
+    def update(self, rows: ArrayLike, scale: FloatArray, ends_period: NDArray[np.bool_] | None = None) -> None:
         """Take increments in.
 
         Parameters
@@ -119,12 +118,24 @@ class EProcess(Stored):
             Whether each is the last of its period, (n,); each is a period of its own unless given. A change may
             begin, and evidence is noticed, between periods alone.
         """
-        rows = np.ascontiguousarray(rows)
+        increments = np.ascontiguousarray(rows, dtype=np.float64)
         if ends_period is None:
-            ends_period = np.ones(rows.shape[1], bool)
-        arrays = (self.bets, self.windows, self.clock, self.noticed)
-        loops.bet(rows, scale, ends_period, self.n, self.every, self.fractions, STAKES, *arrays, 1 / self.level)
-        self.n += rows.shape[1]
+            ends_period = np.ones(increments.shape[1], bool)
+        loops.bet(
+            increments,
+            scale,
+            ends_period,
+            self.n,
+            self.every,
+            self.fractions,
+            STAKES,
+            self.bets,
+            self.windows,
+            self.clock,
+            self.noticed,
+            1 / self.level,
+        )
+        self.n += increments.shape[1]
 
     def noticed_at(self, above: bool) -> int | None:
         """The number of the increment with which evidence on a side first reached ``1 / level``, from 0."""
@@ -138,18 +149,20 @@ class EProcess(Stored):
         return above, below
 
     def claim(self) -> Claim:
-        """Of the likeliest window in which there is evidence enough; else from the beginning.
+        """What is claimed of the likeliest window with evidence enough; else of all increments.
 
-        That one is as likely beforehand as all others together, which are equally likely.
+        The window of all is as likely beforehand as all others together, which are equally likely.
         """
         bets, windows = self._folded()
         window = self._likeliest(bets)
         start, weight, count, total, total_low, total_high = windows[window].tolist()
         count = max(count, 1.0)
         mean = total / count
-        rest = (np.log(STAKES), np.log(max(weight, TINY)), -np.log(self.level))
-        low = loops.end(mean, (total - total_low) / count, bets[window, 0], *rest)
-        high = -loops.end(-mean, (total_high - total) / count, bets[window, 1], *rest)
+        log_stakes = np.log(STAKES)
+        log_weight = np.log(max(weight, TINY))
+        enough = -np.log(self.level)
+        low = loops.end(mean, (total - total_low) / count, bets[window, 0], log_stakes, log_weight, enough)
+        high = -loops.end(-mean, (total_high - total) / count, bets[window, 1], log_stakes, log_weight, enough)
         return Claim(int(start), mean, float(low), float(high))
 
     def _likeliest(self, bets: FloatArray) -> int:
@@ -179,11 +192,11 @@ class EProcess(Stored):
         return int(np.ceil((enough / np.log1p(bets * total / count)).min()))
 
     def _evidence(self) -> FloatArray:
-        """Of every window, on both sides, (windows, 2)."""
+        """The evidence of every window, on both sides, (windows, 2)."""
         return np.asarray(loops.evidence(self.bets, STAKES, self.windows))
 
 
-class Ranks(Stored):
+class Ranks(Restorable):
     """Each value's rank among all so far, as a number in (0, 1): independent and uniform for exchangeable values.
 
     Ranks are those of a conformal test of exchangeability (Vovk). Values are told apart to
@@ -196,13 +209,13 @@ class Ranks(Stored):
         self.n = 0
         self.tree = np.zeros(RANK_BINS + 1, np.int64)  # a Fenwick tree of how many values fell into each bin
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
         """The tree of counts."""
         return {"tree": self.tree}
 
     def update(self, values: FloatArray) -> FloatArray:
         """The rank of each value when it came."""
         shares = np.empty(len(values))
-        loops.rank(values, self.scale, self.tree, self.n, uniforms(self.n, len(values)), shares)
+        loops.ranks_so_far(values, self.scale, self.tree, self.n, uniforms(self.n, len(values)), shares)
         self.n += len(values)
         return shares

@@ -5,21 +5,24 @@ change may begin, and evidence is looked at, only between periods, so that withi
 Nothing is reassociated along the stream: it gives the same digits however it is cut into calls.
 """
 
+from collections.abc import Callable
 from math import exp, log, log1p, log2
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
+
+Loop = TypeVar("Loop")
 
 try:
     from pandora_regret.core.kernels.numba_cache import njit
 except Exception:  # where there is no numba, or a broken one, the same loops run as they stand
 
-    def njit(**options: Any) -> Any:
+    def njit(**options: object) -> Callable[[Loop], Loop]:
         """Leave a function as it is."""
         return lambda function: function
 
 
-STRICT: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
+STRICT: dict[str, bool | str] = {"nogil": True, "cache": True, "error_model": "numpy"}
 BOLDEST = 0.9  # of the largest bet that cannot end in debt: what a gambler who may lose it all keeps
 FROM_THE_BEGINNING = 0.75  # the share of wealth that plays from there; the rest waits for changes
 DECAY = 1.25  # the share of the k-th later start falls as k^-1.25
@@ -121,9 +124,9 @@ def _richest(bets, windows, noticed):
             continue
         for w in range(len(windows) - 1):
             for j in range(bets.shape[3]):
-                own = windows[w, WEIGHT] * exp(min(bets[w, side, WEALTH, j], MOST_LOG))
+                first = windows[w, WEIGHT] * exp(min(bets[w, side, WEALTH, j], MOST_LOG))
                 later = exp(min(bets[w, side, LATER, j], MOST_LOG))
-                most[side] = max(most[side], own + later)
+                most[side] = max(most[side], first + later)
     return most
 
 
@@ -189,8 +192,8 @@ def _start(number, k, bets, windows):
     n_bets = bets.shape[3]
     share = (1 - FROM_THE_BEGINNING) / OF_ALL_STARTS * k**-DECAY
     for w in range(len(windows) - 1):
-        own = bets[w, (w - 1) // n_bets, WEALTH, (w - 1) % n_bets]
-        if w > 0 and windows[w, WEIGHT] * exp(min(own, MOST_LOG)) < share:
+        left = bets[w, (w - 1) // n_bets, WEALTH, (w - 1) % n_bets]
+        if w > 0 and windows[w, WEIGHT] * exp(min(left, MOST_LOG)) < share:
             bets[w] = 0.0
             bets[w, :, LATER] = NO_WEALTH
             windows[w] = 0.0
@@ -230,13 +233,13 @@ def evidence(bets, stakes, windows):
     for w in range(block):
         for side in range(2):
             for j in range(bets.shape[3]):
-                own = windows[w, WEIGHT] * exp(min(bets[w, side, WEALTH, j], MOST_LOG))
+                first = windows[w, WEIGHT] * exp(min(bets[w, side, WEALTH, j], MOST_LOG))
                 later = exp(min(bets[w, side, LATER, j], MOST_LOG))
-                capital[w, side] += stakes[j] * (own + later) * bets[block, side, WEALTH, j]
+                capital[w, side] += stakes[j] * (first + later) * bets[block, side, WEALTH, j]
         total = windows[w, TOTAL] + windows[block, TOTAL]
         if total != 0:
-            other = int(total > 0)
-            capital[w, other] = min(capital[w, other], 1.0)
+            far_side = int(total > 0)
+            capital[w, far_side] = min(capital[w, far_side], 1.0)
     return capital
 
 
@@ -269,9 +272,9 @@ def _log_evidence(m, bets, log_stakes, log_weight):
     logs = np.empty(2 * n_bets)
     for j in range(n_bets):
         steepest = bets[STEEPEST, j]
-        own = _log_shift(m, bets[SLOPE, j], bets[CURVE, j], steepest)
+        first = _log_shift(m, bets[SLOPE, j], bets[CURVE, j], steepest)
         later = _log_shift(m, bets[LATER_SLOPE, j], bets[LATER_CURVE, j], steepest)
-        logs[j] = log_stakes[j] + log_weight + bets[WEALTH, j] + own
+        logs[j] = log_stakes[j] + log_weight + bets[WEALTH, j] + first
         logs[n_bets + j] = log_stakes[j] + bets[LATER, j] + later
     largest = logs.max()
     return largest + log(np.exp(logs - largest).sum()) if largest > -np.inf else largest
@@ -291,7 +294,7 @@ def _log_shift(m, slope, curve, steepest):
 
 
 @njit(**STRICT)
-def rank(values, scale, tree, n, breaks, shares):
+def ranks_so_far(values, scale, tree, n, breaks, shares):
     """The rank of each value among all so far as a number in (0, 1), ties broken at random.
 
     Values fall into bins by their logarithm, `scale` into the middle one, and values of one bin are ties. `tree`

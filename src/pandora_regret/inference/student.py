@@ -2,9 +2,10 @@
 
 from functools import lru_cache
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
+
+from pandora_regret.core.inputs import FloatArray
 
 NORMAL = NormalDist()
 MOST_STEPS = 100
@@ -25,12 +26,13 @@ def student_tail(freedom: float, t: float) -> float:
 
 
 def _area(freedom: float, t: float) -> float:
-    """Under ``(1 + x^2 / v)^(-(v + 1) / 2)`` from t on."""
+    """The area under ``(1 + x^2 / v)^(-(v + 1) / 2)`` from t on."""
     return float((_WIDTHS * _heights(freedom, t + _STEPS)).sum())
 
 
-def _heights(v: float, x: Any) -> Any:
-    return np.exp(-(v + 1) / 2 * np.log1p(x * x / v))
+def _heights(v: float, x: FloatArray | float) -> FloatArray:
+    """The density of t with v degrees of freedom at x, but for a factor."""
+    return np.asarray(np.exp(-(v + 1) / 2 * np.log1p(x * x / v)))
 
 
 @lru_cache(maxsize=1024)

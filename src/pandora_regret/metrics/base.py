@@ -6,16 +6,19 @@ of a few such means, so all resamples of all models are one matrix product.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pandora_regret.core.inputs import (
+    ByClass,
     FloatArray,
     Forecast,
     InputError,
     IntArray,
+    Labels,
+    Table,
     read_choice,
     read_costs,
     read_forecast,
@@ -23,6 +26,7 @@ from pandora_regret.core.inputs import (
 )
 from pandora_regret.core.kernels.reference import probabilities
 from pandora_regret.core.priors import Prior, Uniform
+from pandora_regret.inference.intervals import CountsFunction
 
 BETTER = {"lower": "the smaller, the better the model", "higher": "the larger, the better the model"}
 UNITS = {
@@ -37,9 +41,8 @@ PLACES = {
 }
 FORMS = ("rows", "of_forecast", "counts", "values")
 
-Rows: TypeAlias = Callable[..., FloatArray]
-Values: TypeAlias = Callable[[IntArray, FloatArray, FloatArray], FloatArray]
-Counts: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
+RowsFunction: TypeAlias = Callable[..., FloatArray]
+ValuesFunction: TypeAlias = Callable[[IntArray, FloatArray, FloatArray], FloatArray]
 
 
 @dataclass(frozen=True)
@@ -99,13 +102,13 @@ class Metric:
     key: str
     title: str
     better: Literal["lower", "higher"]
-    rows: Rows | None = None
+    rows: RowsFunction | None = None
     combine: Callable[[FloatArray], FloatArray] | None = None
-    values: Values | None = None
+    values: ValuesFunction | None = None
     priced: bool = False
     of_forecast: Callable[[Forecast, Prior], FloatArray] | None = None
-    counts: Counts | None = None
-    gradient: Counts | None = None
+    counts: CountsFunction | None = None
+    gradient: CountsFunction | None = None
     wording: str = ""
     unit: Literal["score", "share", "money", "tests"] = "score"
     bounds: tuple[float, float] = (-np.inf, np.inf)
@@ -116,7 +119,6 @@ class Metric:
     def __post_init__(self) -> None:
         read_choice(self.better, "better", BETTER)
         read_choice(self.unit, "unit", UNITS)
-        object.__setattr__(self, "wording", self.wording or self.title)
         for place in self.shown_in:
             read_choice(place, "shown_in", PLACES)
         forms = [self.rows, self.of_forecast, self.counts, self.values]
@@ -128,6 +130,11 @@ class Metric:
                 f"metric {self.key!r} has no standard error: a comparison shows means of rows, or counts=... with "
                 "gradient=...; leave 'comparison' out of shown_in."
             )
+
+    @property
+    def in_sentence(self) -> str:
+        """How the metric reads within a sentence."""
+        return self.wording or self.title
 
     @property
     def is_mean(self) -> bool:
@@ -146,7 +153,12 @@ class Metric:
         return low, high
 
     def __call__(
-        self, y_true: Any, y_proba: Any, *, costs: Any = None, sample_weight: ArrayLike | None = None
+        self,
+        y_true: Labels,
+        y_proba: Table,
+        *,
+        costs: ByClass | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> float:
         """The metric of one model."""
         forecast = read_forecast(y_true, y_proba, sample_weight=sample_weight).check()
@@ -164,15 +176,15 @@ class Metric:
         """The metric of every model, proba (B, N, K), under every row of weights, (R, N): (B, R)."""
         n_models, n_rows, n_classes = proba.shape
         if self.values is not None:
-            of_each = np.stack([self.values(truth, table, weights) for table in proba])
-            self._check_shape(of_each, (n_models, len(weights)), "values")
-            if np.isnan(of_each).any():
+            by_model = np.stack([self.values(truth, table, weights) for table in proba])
+            self._check_shape(by_model, (n_models, len(weights)), "values")
+            if np.isnan(by_model).any():
                 raise InputError(f"values of metric {self.key!r} gave NaN: define it there; inf is allowed.")
-            return of_each
+            return by_model
         if self.counts is not None:
-            every = np.arange(n_classes)
-            true = truth[:, None] == every
-            predicted = proba.argmax(axis=2)[..., None] == every
+            classes = np.arange(n_classes)
+            true = truth[:, None] == classes
+            predicted = proba.argmax(axis=2)[..., None] == classes
             occurs = weighted_means(true[None], weights)
             named = weighted_means(predicted, weights)
             return self.counts(occurs, named, weighted_means(true * predicted, weights))
@@ -198,7 +210,7 @@ class Metric:
         return forecast.per_case(self.checked_rows(np.asarray(rows, np.float64), forecast))
 
     def checked_rows(self, rows: FloatArray, forecast: Forecast) -> FloatArray:
-        """The same rows, if they are as many as the forecast has and none is NaN."""
+        """A metric's values of rows, once they are as many as the forecast has rows and none is NaN."""
         columns = rows.shape[1:] if self.combine is not None else ()
         self._check_shape(rows, (len(forecast), *columns), "rows")
         if np.isnan(rows).any():
@@ -208,12 +220,13 @@ class Metric:
             raise InputError(problem, argument=forecast.name, row=int(row), fix=fix)
         return rows
 
-    def _check_shape(self, array: FloatArray, shape: tuple[int, ...], what: str) -> None:
+    def _check_shape(self, array: FloatArray, shape: tuple[int, ...], function: str) -> None:
+        """That a function of the metric has given as much as it must."""
         if array.shape != shape:
-            raise InputError(f"{what} of metric {self.key!r} gave shape {array.shape}: it must be {shape}.")
+            raise InputError(f"{function} of metric {self.key!r} gave shape {array.shape}: it must be {shape}.")
 
 
-def weighted_means(rows: NDArray[Any], weights: FloatArray) -> FloatArray:
+def weighted_means(rows: NDArray[np.floating | np.bool_], weights: FloatArray) -> FloatArray:
     """The mean of the rows of every model, (B, N, J), under every row of weights, (R, N): (B, R, J).
 
     An infinite row makes infinite the means that give it weight, and no others. All models are one matrix product,

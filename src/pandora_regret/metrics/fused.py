@@ -5,13 +5,14 @@ are left to them.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.core.inputs import FloatArray, IntArray
+from pandora_regret.core.inputs import FloatArray, IntArray, row_slices
 from pandora_regret.core.kernels.engine import in_threads
+from pandora_regret.core.priors import Beta
 from pandora_regret.core.priors.base import TIE, TIE_IN_SINGLE
 from pandora_regret.core.tally import Means
 
@@ -42,13 +43,13 @@ class FusedScores(NamedTuple):
     )
 
 
-def score_columns(
+def fused_scores(
     keys: Sequence[str],
-    columns: Sequence[NDArray[Any]] | NDArray[Any],
+    columns: Sequence[NDArray[np.floating]] | NDArray[np.floating],
     truth: IntArray,
     weights: FloatArray | None,
     costs: FloatArray | None,
-    prior: Any,
+    prior: Beta,
     tolerance: float,
     *,
     with_table: bool = False,
@@ -62,45 +63,36 @@ def score_columns(
     if costs is not None and bool((costs == costs[0]).all()):  # half the work
         scale = float(costs[0])
         costs = None
-    wanted = [LANE_OF[key] for key in keys]
-    factor_of = {
-        "pandora_regret": 1 / (3 * (n_classes - 1)),  # of the loss
-        "excess_burden": 1 / 3,
-        "expected_cost": scale,
-        "realised_cost": scale,
-    }
-    factors = np.array([factor_of.get(key, 1.0) for key in keys])
+    lanes = [LANE_OF[key] for key in keys]
+    factors = _factors(keys, n_classes, scale)
     predicted = np.empty(n_rows, np.int64)
     table = np.empty((compiled.N_METRICS, n_rows if with_table else 0))
     is_counted = n_classes <= MOST_COUNTED
-    rows_in_cache = max(1, COPIED_AT_ONCE // n_classes)
     tie = TIE_IN_SINGLE if columns[0].itemsize <= 4 else TIE
 
     def score(rows: slice) -> tuple[Means, FloatArray]:
+        """The means of some rows, and their counts by class."""
         weight_sums = np.zeros(3)
         sums = np.zeros((compiled.N_SUMS, compiled.N_METRICS))
         cells = np.zeros((2, n_classes, n_classes) if is_counted else (2, 0, 0))
-        for start in range(rows.start, rows.stop, rows_in_cache):
-            some = slice(start, min(start + rows_in_cache, rows.stop))
+        for part in row_slices(rows.stop - rows.start, n_classes, COPIED_AT_ONCE):
+            piece = slice(rows.start + part.start, rows.start + part.stop)
             compiled.score_columns(
-                np.array([column[some] for column in columns]),
-                truth[some],
-                None if weights is None else weights[some],
+                np.array([column[piece] for column in columns]),
+                truth[piece],
+                None if weights is None else weights[piece],
                 costs,
                 float(prior.alpha),
                 tie,
                 tolerance,
                 (float(prior.mean), float(prior.loss_to_share)),
-                predicted[some],
+                predicted[piece],
                 weight_sums,
                 sums,
                 cells if is_counted else None,
-                table[:, some] if with_table else None,
+                table[:, piece] if with_table else None,
             )
-        count, weight, squared_weight = weight_sums.tolist()
-        total, centre, drift, spread = sums[:, wanted]
-        moments = np.array([np.full(len(wanted), squared_weight), factors * drift, factors**2 * spread])
-        return Means.of_sums(int(count), weight, factors * total, factors * centre, moments), cells
+        return _means_of_sums(weight_sums, sums[:, lanes], factors), cells
 
     parts = in_threads(score, n_rows, n_rows * n_classes)
     means = Means((len(keys),))
@@ -110,4 +102,23 @@ def score_columns(
     sure_cells = None
     if is_counted and not len(doubtful):
         sure_cells = np.sum([cells for _, cells in parts], axis=0)
-    return FusedScores(means, predicted, table[wanted] * factors[:, None], doubtful, sure_cells)
+    return FusedScores(means, predicted, table[lanes] * factors[:, None], doubtful, sure_cells)
+
+
+def _factors(keys: Sequence[str], n_classes: int, cost: float) -> FloatArray:
+    """What the numbers of the loop are multiplied by to become metrics, (keys,), where each test costs that."""
+    factor_of = {
+        "pandora_regret": 1 / (3 * (n_classes - 1)),  # of the loss
+        "excess_burden": 1 / 3,
+        "expected_cost": cost,
+        "realised_cost": cost,
+    }
+    return np.array([factor_of.get(key, 1.0) for key in keys])
+
+
+def _means_of_sums(weight_sums: FloatArray, sums: FloatArray, factors: FloatArray) -> Means:
+    """Means of metrics from the sums that the loop made, (sums, metrics), and those of weights, (3,)."""
+    count, weight, squared_weight = weight_sums.tolist()
+    total, centre, drift, spread = sums
+    moments = np.array([np.full(len(factors), squared_weight), factors * drift, factors**2 * spread])
+    return Means.of_sums(int(count), weight, factors * total, factors * centre, moments)

@@ -10,16 +10,18 @@ ranks.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pandora_regret.core.decisions.label_metrics import place_of_truth
 from pandora_regret.core.inputs import (
+    Fields,
     FloatArray,
     Forecast,
     InputError,
@@ -51,7 +53,7 @@ NO_SKILL = 0.5  # where only one class is left, and there is nothing to tell apa
 
 def beta_score(alpha: float, forecast: Forecast, prior: Prior) -> FloatArray:
     """``S_alpha``, the mean loss per wrong class under uniform costs; Pandora's Regret at alpha 1."""
-    return _joined(total_losses(forecast.with_costs(None), alpha)) / (3 * (forecast.n_classes - 1))
+    return _values_of_rows(total_losses(forecast.with_costs(None), alpha)) / (3 * (forecast.n_classes - 1))
 
 
 def excess_burden(forecast: Forecast, prior: Prior) -> FloatArray:
@@ -64,7 +66,7 @@ def excess_burden(forecast: Forecast, prior: Prior) -> FloatArray:
 
 def expected_cost(forecast: Forecast, prior: Prior) -> FloatArray:
     """What the search is expected to cost."""
-    return _joined(search_costs(forecast, prior))
+    return _values_of_rows(search_costs(forecast, prior))
 
 
 def pairwise_brier(forecast: Forecast, prior: Prior) -> FloatArray:
@@ -75,7 +77,7 @@ def pairwise_brier(forecast: Forecast, prior: Prior) -> FloatArray:
 def realised_cost(forecast: Forecast, prior: Prior) -> FloatArray:
     """What the search at the mean costs pays, on average over the orders of tests that tie."""
     forecast, unit = at_mean_costs(forecast, prior)
-    return unit * _joined(realised_costs(forecast, BROKEN_AT_RANDOM))
+    return unit * _values_of_rows(realised_costs(forecast, BROKEN_AT_RANDOM))
 
 
 def number_of_tests(forecast: Forecast, prior: Prior) -> FloatArray:
@@ -127,7 +129,8 @@ def brier(truth: IntArray, proba: FloatArray) -> FloatArray:
     return np.asarray((errors**2).sum(axis=1))
 
 
-def _joined(scored: Iterable[tuple[Forecast, FloatArray]]) -> FloatArray:
+def _values_of_rows(scored: Iterable[tuple[Forecast, FloatArray]]) -> FloatArray:
+    """The values of all rows, (N,), from rows and their values, some at a time."""
     return np.concatenate([values for _, values in scored])
 
 
@@ -203,22 +206,23 @@ def macro_auroc(truth: IntArray, proba: FloatArray, weights: FloatArray) -> Floa
     """
     order = np.argsort(proba.T, axis=1)
     scores = np.take_along_axis(proba.T, order, axis=1)
-    areas, defined = np.zeros((2, len(weights)))
+    areas = np.zeros(len(weights))
+    defined = np.zeros(len(weights))  # classes that have instances and others
     if worth_compiling(order.size * len(weights)):
         from pandora_regret.metrics.auroc_loops import add_aurocs
 
-        def add(some: slice) -> None:
-            add_aurocs(order, scores, truth, weights[some], areas[some], defined[some])
+        def add(part: slice) -> None:
+            add_aurocs(order, scores, truth, weights[part], areas[part], defined[part])
 
         in_threads(add, len(areas), order.size * len(areas))
     else:
         for k, (instances, values) in enumerate(zip(order, scores, strict=True)):
-            ours = weights[:, instances] * (truth[instances] == k)
-            others = weights[:, instances] - ours
-            below = np.insert(np.cumsum(others, axis=1), 0, 0.0, axis=1)
+            positive = weights[:, instances] * (truth[instances] == k)
+            negative = weights[:, instances] - positive
+            below = np.insert(np.cumsum(negative, axis=1), 0, 0.0, axis=1)
             ends = [np.searchsorted(values, values, side) for side in ("left", "right")]  # of equal scores
-            right = (ours * below[:, ends].mean(axis=1)).sum(axis=1)
-            pairs = ours.sum(axis=1) * others.sum(axis=1)
+            right = (positive * below[:, ends].mean(axis=1)).sum(axis=1)
+            pairs = positive.sum(axis=1) * negative.sum(axis=1)
             areas += np.divide(right, pairs, out=np.zeros_like(right), where=pairs > 0)
             defined += pairs > 0
     return np.asarray(np.divide(areas, defined, out=np.full(len(weights), NO_SKILL), where=defined > 0))
@@ -325,7 +329,7 @@ LIST_METRICS: dict[str, Metric] = {  # what is reported of ranked lists, beside 
         _share("exam", "EXAM", "lower", _only_of_lists, wording="EXAM", shown_in=()),
     )
 }  # fmt: skip
-REPORTED = LIST_METRICS | METRICS  # every metric of a comparison, by key
+REPORTED: Mapping[str, Metric] = ChainMap(METRICS, LIST_METRICS)  # all of a comparison; METRICS may grow
 
 
 def list_metrics() -> tuple[Metric, ...]:
@@ -351,10 +355,10 @@ def workup_metrics(workup: Workup, prior: Prior | None = None) -> tuple[Metric, 
 
 
 def _workup_costs(workup: Workup, prior: Prior | None, forecast: Forecast, _: Prior) -> FloatArray:
-    """Of each row, (N,); the comparison's own prior is about tests of a search."""
+    """What the work-up of each row costs, (N,); the comparison's own prior is about tests of a search."""
     from pandora_regret.workup.scores import WorkupRows
 
-    return _joined(WorkupRows(workup, forecast, prior).costs())
+    return _values_of_rows(WorkupRows(workup, forecast, prior).costs())
 
 
 def default_metrics(n_classes: int, *, priced: bool) -> tuple[Metric, ...]:
@@ -377,7 +381,7 @@ def default_metrics(n_classes: int, *, priced: bool) -> tuple[Metric, ...]:
     return tuple(metric for metric in shown if priced or not metric.priced)
 
 
-def read_metrics(metrics: Iterable[Any]) -> tuple[Metric, ...]:
+def read_metrics(metrics: Iterable[object]) -> tuple[Metric, ...]:
     """Metrics, Pandora's Regret among them (added in front where it is missing), each once."""
     if isinstance(metrics, (str, Mapping, Metric)):
         raise InputTypeError(f"metrics must be a list of metrics, got {metrics!r}.")
@@ -386,7 +390,7 @@ def read_metrics(metrics: Iterable[Any]) -> tuple[Metric, ...]:
     return tuple(read if BASELINE in keys else [METRICS[BASELINE], *read])
 
 
-def read_metric(metric: Any) -> Metric:
+def read_metric(metric: object) -> Metric:
     """A metric, its key, "module:name" of a `Metric`, or a table whose functions are "module:function".
 
     Keys may carry a number: ``beta_0.5`` is the Beta score at alpha 0.5, ``top_4`` top-4 accuracy,
@@ -411,34 +415,41 @@ def read_metric(metric: Any) -> Metric:
     pandora_regret.core.inputs.errors.InputError: rows is 'my_package.metrics:rows': No module named 'my_package'.
     """
     if isinstance(metric, Mapping):
-        table = dict(metric)
-        for name in (*FORMS, "combine", "gradient"):
-            if isinstance(table.get(name), str):
-                table[name] = _named(table[name], name)
-        try:
-            return Metric(**table)
-        except TypeError:  # a key too few, or one too many
-            raise InputError(
-                f"metric table has {sorted(table)}: give key, title, better and rows or values."
-            ) from None
-    if isinstance(metric, str):
-        metric = _named(metric, "metric") if ":" in metric else METRICS.get(metric) or _numbered(metric)
+        return _metric_of_table(dict(metric))
+    if isinstance(metric, str) and ":" in metric:
+        metric = _import_object(metric, "metric")
+    elif isinstance(metric, str):
+        metric = METRICS.get(metric) or _metric_of_family(metric)
     if not isinstance(metric, Metric):
         raise InputTypeError(f"a metric must be a Metric, a key or a table, got {metric!r}.")
     return metric
 
 
-def _named(path: str, what: str) -> Any:
-    """What stands at "module:name"."""
+def _metric_of_table(table: Fields) -> Metric:
+    """The metric of a table, whose functions are named "module:function"."""
+    for name in (*FORMS, "combine", "gradient"):
+        if isinstance(table.get(name), str):
+            table[name] = _import_object(table[name], name)
+    try:
+        return Metric(**table)
+    except TypeError:  # a key too few, or one too many
+        raise InputError(
+            f"metric table has {sorted(table)}: give key, title, better and rows or values."
+        ) from None
+
+
+def _import_object(path: str, argument: str) -> object:
+    """What stands at "module:name"; `argument` says what it is for."""
     module, _, name = path.partition(":")
     try:
-        return getattr(import_module(module), name)
+        found: object = getattr(import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
-        raise InputError(f"{what} is {path!r}: {error}.") from None
+        raise InputError(f"{argument} is {path!r}: {error}.") from None
+    return found
 
 
-def _numbered(key: str) -> Metric:
-    """``beta_<alpha>``, ``top_<k>`` and ``clipped_log_loss_<floor>``."""
+def _metric_of_family(key: str) -> Metric:
+    """The metric ``beta_<alpha>``, ``top_<k>`` or ``clipped_log_loss_<floor>``."""
     family, _, number = key.rpartition("_")
     try:
         if family == "beta":

@@ -4,23 +4,22 @@ Forecasts come as tables (n, K + 1) of possible costs: what a row's search costs
 the last column the mean of that under the forecast itself, which is its promise.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import pairwise
 from math import log10
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.core.inputs import FloatArray, Forecast, IntArray
+from pandora_regret.core.inputs import Fields, FloatArray, Forecast, IntArray
 from pandora_regret.core.kernels.engine import costs_for_every_truth
 from pandora_regret.core.kernels.reference import probabilities
 from pandora_regret.core.priors import Prior
 from pandora_regret.core.records import from_plain, to_plain
-from pandora_regret.inference.sequential import EProcess, Ranks, Stored
+from pandora_regret.inference.sequential import EProcess, Ranks, Restorable
 from pandora_regret.monitor.queue import Cases, later, natural_key
 from pandora_regret.workup import Workup
 from pandora_regret.workup.scores import WorkupRows
@@ -37,7 +36,7 @@ PERIODS = (1, 4.0)
 
 
 def possible_costs(forecast: Forecast, prior: Prior, workup: Workup | None = None) -> FloatArray:
-    """Of forecasts with base costs (K,), or None, whose numbers are checked here; (n, K + 1)."""
+    """The possible costs of forecasts, (n, K + 1); they have base costs, (K,), or None, and are checked here."""
     parts = [np.empty((0, forecast.n_classes + 1))]
     searches = costs_for_every_truth(forecast, prior)
     for block, costs in searches if workup is None else WorkupRows(workup, forecast).costs_for_every_truth():
@@ -289,23 +288,23 @@ class Paid:
         return tuple(marks)
 
     def copy(self) -> "Paid":
-        """The same, to go on with by itself."""
+        """A copy, to go on with by itself."""
         return deepcopy(self)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Fields:
         """The book and all processes as plain data, for JSON."""
         processes = {name: process.state() for name, process in self._processes().items()}
         return {"book": to_plain(self.book), **processes}
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def restore(self, state: Fields) -> None:
         """Become what this was when `state` was written."""
         self.book = from_plain(Book, state["book"], "state.paid.book")
         for name, process in self._processes().items():
             process.restore(state[name])
 
-    def _processes(self) -> dict[str, Stored]:
+    def _processes(self) -> dict[str, Restorable]:
         """By the names that they have in a state."""
-        processes: dict[str, Stored] = {"overpaid": self.overpaid, "drift": self.drift, "ranks": self.ranks}
+        processes: dict[str, Restorable] = {"overpaid": self.overpaid, "drift": self.drift, "ranks": self.ranks}
         if self.saved is not None:
             processes["saved"] = self.saved
         return processes

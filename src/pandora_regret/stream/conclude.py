@@ -137,12 +137,12 @@ class Spread:
             apart = sums.clusters.weights_apart
             return cls(sums, counts, effective_number(apart / apart.sum()), None, shares)
         second = sums.weight**2 / sums.means.effective_count
-        effective = effective_of_sums(sums.weight, second, sums.sums["fourth powers"].value)
+        effective = effective_of_sums(sums.weight, second, float(sums.sums["fourth powers"].value))
         kept = None
         if sum(part.shape[1] for part in sums.kept) == sums.cases:
             kept = np.concatenate(sums.kept, axis=1)
             kept = kept[:, kept[0] > 0]
-        return cls(sums, counts, float(effective), kept, None)
+        return cls(sums, counts, effective, kept, None)
 
     def value(self, metric: Metric) -> float:
         """The metric of all rows."""

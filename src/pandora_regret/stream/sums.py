@@ -10,13 +10,14 @@ import numpy as np
 from pandora_regret.core.inputs import FloatArray, Forecast, IntArray
 from pandora_regret.core.kernels.engine import wasted_pairs
 from pandora_regret.core.kernels.reference import unavoidable_costs
+from pandora_regret.core.priors import Beta
 from pandora_regret.core.tally import Means, Sum
 from pandora_regret.files.batch import NO_CHANGES, Batch, blamed
 from pandora_regret.files.file_errors import Complaint
 from pandora_regret.inference.joint import MANY
 from pandora_regret.inference.keyed import Keys, keys_of
 from pandora_regret.inference.resampling import weighted_sums, weights_in_parts
-from pandora_regret.metrics.fused import FusedScores, score_columns
+from pandora_regret.metrics.fused import FusedScores, fused_scores
 from pandora_regret.stream.clusters import ClusterSums
 from pandora_regret.stream.ids import SeenIds, TextBytes
 from pandora_regret.stream.settings import Settings
@@ -95,13 +96,15 @@ class StreamSums:
         is_narrow = batch.columns[0].dtype.itemsize < 4
         if not self.compiled or batch.costs is not None or batch.votes is not None or is_narrow:
             return self._by_definition(settings.forecast(batch))
-        scores = score_columns(
+        prior = settings.charge.prior
+        assert isinstance(prior, Beta)  # else nothing is compiled
+        scores = fused_scores(
             [metric.key for metric in settings.means],
             batch.columns,
             batch.truth,
             batch.weights,
             settings.charge.base,
-            settings.charge.prior,
+            prior,
             batch.tolerance,
             with_table=with_table,
         )
