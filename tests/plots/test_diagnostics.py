@@ -16,7 +16,6 @@ from pandora_regret.plots import (
     plot_score_histograms,
     plot_ternary,
 )
-from pandora_regret.plots.compared_models import LEAST_SHOWN
 from pandora_regret.plots.decision_regions import to_plane
 from pandora_regret.plots.style import COLOURS, QUIET
 
@@ -146,8 +145,8 @@ def test_the_ternary_plot_places_forecasts_and_shades_them_by_regret():
     for k, points in enumerate(drawn.collections):
         rows = order[k == TRUTH[order]]
         np.testing.assert_array_equal(points.get_offsets(), to_plane(proba[rows]))
-        np.testing.assert_array_equal(points.get_array(), np.maximum(scores[rows], LEAST_SHOWN))
-        assert points.get_clim() == (LEAST_SHOWN, scores.max())
+        np.testing.assert_array_equal(points.get_array(), np.maximum(scores[rows], 1e-3))
+        assert points.get_clim() == (1e-3, scores.max())
     good = drawn.collections[0].norm([0.002, 0.02, 0.2])
     np.testing.assert_allclose(np.diff(good)[0], np.diff(good)[1])  # good forecasts differ as much as bad ones
     assert texts(drawn)[:3] == ["● melanoma", "■ nevus", "◆ actinic…cinoma"]
