@@ -1,8 +1,8 @@
-"""What people are told when something is refused: the one place where whole sentences are pinned.
+"""What people are told when something is refused: where whole sentences of single calls are pinned.
 
-All other tests assert the fields of an error (see `refusals.refused`). ``python tests/helpers/sentences.py`` (with
-src on the path) writes tests/sentences/*.txt again: read every changed sentence as a stranger would before you
-commit it.
+`sessions` pins what commands print one after the other, `situations` what `pandora compare` says. All other tests
+assert the fields of an error (see `refusals.refused`). ``python tests/helpers/sentences.py`` (src on the path)
+writes tests/sentences/*.txt again: read every changed sentence as a stranger would before you commit it.
 """
 
 from contextlib import chdir
@@ -107,6 +107,18 @@ COMMAND = {
     "a_price_for_no_class": ("compare", "good.csv", "--costs", "flu=20,gout=5"),
     "a_price_of_nothing": ("compare", "good.csv", "--costs", "flu=0,cold=5"),
     "a_group_that_is_no_column": ("compare", "good.csv", "--by", "hospital"),
+    "bins_that_are_no_number": ("compare", "good.csv", "--by", "age:x"),
+    "a_scenario_without_a_name": ("compare", "good.csv", "--scenario", "flu=3"),
+    "a_file_twice": ("compare", "good.csv", "good.csv"),
+    "a_page_that_exists": ("compare", "good.csv", "--html", "sum.csv"),
+    "a_map_for_no_file": ("recalibrate", "good.csv", "--apply", "good.csv"),
+    "a_map_into_the_file_that_is_read": ("recalibrate", "good.csv", "--apply", "sum.csv", "--out", "sum.csv"),
+    "a_map_into_an_unknown_format": ("recalibrate", "good.csv", "--apply", "sum.csv", "--out", "new.xlsx"),
+    "frequencies_of_no_new_cases": ("recalibrate", "good.csv", "--method", "prior"),
+    "a_row_that_is_not_there": ("next", "good.csv", "--row", "4"),
+    "a_file_without_a_row": ("next", "good.csv"),
+    "a_state_that_is_not_there": ("monitor", "--state", "state.json"),
+    "a_false_alarm_nearly_always": ("monitor", "good.csv", "--state", "state.json", "--level", "0.95"),
 }
 
 

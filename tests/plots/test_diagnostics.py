@@ -159,5 +159,5 @@ def test_the_ternary_plot_takes_logits_and_three_classes_only():
     np.testing.assert_allclose(drawn.collections[0].get_offsets(), to_plane(np.array([[0.7, 0.2, 0.1]])))
     infinite = plot_ternary([0, 1], [[0.0, 0.5, 0.5], [0.2, 0.6, 0.2]], alpha=0, ax=axes())
     assert np.isfinite(infinite.collections[0].get_array()).all()
-    with refused(argument="y_proba", says="2 classes"):
+    with refused(argument="y_proba", value=2):
         plot_ternary([0], [[0.5, 0.5]], ax=axes())

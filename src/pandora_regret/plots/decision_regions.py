@@ -47,7 +47,8 @@ LONGEST_CORNER = 14  # its name
 def three_classes(forecast: Forecast) -> Forecast:
     """The forecast, if a triangle can show it."""
     if forecast.n_classes != 3:
-        raise InputError(f"{forecast.name} has {forecast.n_classes} classes: a triangle shows three.")
+        problem = f"has {forecast.n_classes} classes"
+        raise InputError(problem, argument=forecast.name, value=forecast.n_classes, fix="a triangle shows three")
     return forecast
 
 
