@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,11 +21,11 @@ from pandora_regret.plots.style import (
     SHADES,
     Style,
     axes_of,
-    beside,
     name_lines,
     open_frame,
     tint,
     with_unit,
+    write_beside,
 )
 from pandora_regret.text import alpha_name, decimals_for, fixed, shortened
 
@@ -300,7 +300,7 @@ def _write_costs(axes: Axes, costs: FloatArray) -> None:
             axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=size, color=colour)
 
 
-def model_line(number: int, **emphasis: Any) -> Style:
+def model_line(number: int, **emphasis: float) -> Style:
     """How the line of one of several models is drawn, the cheapest first: the seventh and later ones are grey."""
     if number >= len(COLOURS):
         return {"color": QUIET, "linewidth": 0.8, "zorder": 1}
@@ -321,16 +321,32 @@ HIGHEST = 0.85  # of a ridge; the next one begins at 1
 LONGEST_ROW = 18  # the name of a row
 
 
-def scored(
-    y_true: Labels, y_proba: Table, alpha: float, **options: Any
-) -> tuple[Forecast, FloatArray, float, str]:
-    """Labelled forecasts, the score of each, the highest that has a place on the scale, and what it is called."""
-    forecast = read_labelled(y_true, y_proba, **options).check()
+class ScoredForecasts(NamedTuple):
+    """Labelled forecasts, and their scores."""
+
+    forecast: Forecast
+    scores: FloatArray  # (N,)
+    highest: float  # that has a place on the scale
+    title: str  # of the score
+
+
+def score_forecasts(
+    y_true: Labels,
+    y_proba: Table,
+    alpha: float,
+    labels: ArrayLike | None,
+    logits: bool,
+    normalise: bool,
+    sample_weight: ArrayLike | None = None,
+) -> ScoredForecasts:
+    """Labelled forecasts and the score of each."""
+    forecast = read_labelled(y_true, y_proba, labels, sample_weight, logits, normalise).check()
     scores = pandora_regret(
         forecast.truth, forecast.values, alpha=alpha, logits=forecast.logits, per_instance=True
     )
     highest = max(10 * LEAST_SHOWN, *scores[np.isfinite(scores)])
-    return forecast, scores, highest, "Pandora’s Regret" if alpha == 1 else f"score $S_α$, {alpha_name(alpha)}"
+    title = "Pandora’s Regret" if alpha == 1 else f"score $S_α$, {alpha_name(alpha)}"
+    return ScoredForecasts(forecast, scores, highest, title)
 
 
 def plot_score_histograms(
@@ -371,7 +387,7 @@ def plot_score_histograms(
     ['a', 'b']
     """
     axes = axes_of(ax)
-    forecast, scores, highest, title = scored(
+    forecast, scores, highest, title = score_forecasts(
         y_true, y_proba, alpha, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
     )
     edges = np.geomspace(LEAST_SHOWN, highest, BINS + 1)
@@ -398,7 +414,9 @@ def _draw_ridge(axes: Axes, k: int, scores: FloatArray, weights: FloatArray, edg
     if heights.sum() > 0:
         if heights[0] > heights[1:].max() > 0:  # and is cut off: its share says how high it is
             share = f"{100 * heights[0] / heights.sum():.0f} %"
-            beside(axes, share, (edges[1], k - HIGHEST), (2, 0, "left", "top"), fontsize="x-small", color="0.4")
+            write_beside(
+                axes, share, (edges[1], k - HIGHEST), (2, 0, "left", "top"), fontsize="x-small", color="0.4"
+            )
         heights = np.minimum(heights * HIGHEST / (heights[1:].max() or heights[0]), HIGHEST)
         axes.stairs(k - heights, edges, baseline=k, fill=True, facecolor=tint(colour), edgecolor=colour)
         mean = max(np.average(scores[finite], weights=weights[finite]), edges[0])
@@ -408,7 +426,7 @@ def _draw_ridge(axes: Axes, k: int, scores: FloatArray, weights: FloatArray, edg
     total = weights.sum()
     if infinite or not total:
         remark = f"{100 * infinite / total:.2g} % infinite" if total else "no cases"
-        beside(axes, remark, (edges[-1], k), (0, 1, "right", "bottom"), fontsize="small", color="0.4")
+        write_beside(axes, remark, (edges[-1], k), (0, 1, "right", "bottom"), fontsize="small", color="0.4")
 
 
 MOST_DRAWN = 5000  # points as vector graphics; more of them become pixels within the drawing
@@ -454,7 +472,7 @@ def plot_ternary(
     axes = axes_of(ax)
     from matplotlib.colors import LogNorm
 
-    forecast, scores, highest, title = scored(
+    forecast, scores, highest, title = score_forecasts(
         y_true, y_proba, alpha, labels=labels, logits=logits, normalise=normalise
     )
     x, y = to_plane(probability_table(three_classes(forecast))).T

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, product
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pandora_regret.core.inputs import (
+    ByClass,
     FloatArray,
     Forecast,
     InputError,
@@ -27,9 +28,9 @@ from pandora_regret.plots.style import (
     SHADES,
     Style,
     axes_of,
-    beside,
     open_frame,
     tint,
+    write_beside,
 )
 from pandora_regret.text import alpha_name, shortened
 
@@ -63,7 +64,7 @@ def frame(axes: Axes, names: Sequence[str], colours: Sequence[str] = ("black",) 
     below = -3 if len(names[1]) + len(names[2]) <= LONGEST_CORNER else -14  # on a line of its own
     places = [(0, 3, "center", "bottom"), (-3, -3, "left", "top"), (3, below, "right", "top")]
     for corner, name, colour, place in zip(CORNERS, names, colours, places, strict=True):
-        beside(axes, name, corner, place, color=colour)
+        write_beside(axes, name, corner, place, color=colour)
     axes.set(xlim=(-ROOM, 1 + ROOM), ylim=(-ROOM, CORNERS[0, 1] + ROOM), aspect="equal")
     axes.set_axis_off()
 
@@ -125,8 +126,8 @@ class Case(NamedTuple):
             yield tested, corners[np.argsort(np.arctan2(y, x))]
 
 
-def read_case(
-    rule: str, forecast: Any, costs: Any, truth: Any, labels: ArrayLike | None
+def read_ruled_forecast(
+    rule: str, forecast: ArrayLike, costs: ByClass, truth: object, labels: ArrayLike | None
 ) -> tuple[Case, FloatArray, list[str]]:
     """A rule, a forecast (3,), and the names of its classes, checked."""
     read_choice(rule, "rule", RULES)
@@ -149,7 +150,7 @@ def plot_decision_simplex(
     *,
     forecast: ArrayLike = FORECAST,
     costs: ArrayLike = COSTS,
-    truth: Any = None,
+    truth: object = None,
     labels: ArrayLike | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -185,11 +186,11 @@ def plot_decision_simplex(
     >>> [text.get_text() for text in axes.texts]
     ['1', '2', '3']
     """
-    case, mark, names = read_case(rule, forecast, costs, truth, labels)
+    case, mark, names = read_ruled_forecast(rule, forecast, costs, truth, labels)
     axes = axes_of(ax)
     for tested, corners in case.regions():
         colours = [tint(COLOURS[k]) for k in tested]
-        ground: Any = {0: "white", 3: ALL_THREE}.get(len(tested)) or colours[0]
+        ground: str | tuple[float, ...] = {0: "white", 3: ALL_THREE}.get(len(tested)) or colours[0]
         if len(tested) == 2:
             axes.fill(*to_plane(corners).T, facecolor=ground, hatch=STRIPES, edgecolor=colours[1], linewidth=0)
             ground = "none"
@@ -208,7 +209,7 @@ def plot_decision_plane(
     *,
     forecast: ArrayLike = FORECAST,
     costs: ArrayLike = COSTS,
-    truth: Any = None,
+    truth: object = None,
     labels: ArrayLike | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -233,7 +234,7 @@ def plot_decision_plane(
     >>> plot_decision_plane("simultaneous", ax=Figure().subplots()).get_xlabel()
     'probability p'
     """
-    case, chances, names = read_case(rule, forecast, costs, truth, labels)
+    case, chances, names = read_ruled_forecast(rule, forecast, costs, truth, labels)
     axes = axes_of(ax)
     tested = case.tested(chances)
     axes.set(xlim=(0, 1.3 * chances.max()), ylim=(0, 1.3 * case.costs.max()))
@@ -256,7 +257,7 @@ def plot_decision_plane(
         axes.plot(*point, clip_on=False, zorder=3, **marker | {"color": colour, "markerfacecolor": face})
         is_left = len(names[k]) > 1 and k == chances.argmax()  # a name at the right end would be cut off
         place = (-4, -3, "right", "top") if is_left else (4, -3, "left", "top")
-        beside(axes, names[k], point, place, color=colour, in_layout=False)
+        write_beside(axes, names[k], point, place, color=colour, in_layout=False)
     return open_frame(axes)
 
 
@@ -351,10 +352,10 @@ def plot_beta_simplex(
     axes = axes_of(ax)
     prices = read_costs(costs, range(3))
 
-    def scores(forecasts: FloatArray) -> Any:
+    def scores(forecasts: FloatArray) -> FloatArray:
         truth = np.zeros(len(forecasts), np.intp)
         weighted = beta_score(truth, forecasts, alpha=alpha, max_costs=prices, per_instance=True)
-        return weighted / (3 * prices[1:].sum())
+        return np.asarray(weighted / (3 * prices[1:].sum()))
 
     _shade(axes, scores, Case("sequential", prices) if alpha == np.inf else None)
     axes.set_title(alpha_name(alpha), pad=14)  # above the name of the corner
@@ -364,7 +365,7 @@ def plot_beta_simplex(
     return axes
 
 
-SURFACES: dict[str, Callable[[FloatArray], Any]] = {
+SURFACES: dict[str, Callable[[FloatArray], FloatArray]] = {
     "simultaneous": lambda p: -np.log(np.maximum(p[:, 0], np.exp(-2))),  # no darker than the darkest shade
     "pairwise": lambda p: beta_loss(np.log(np.maximum(p[:, 0], 1e-9) / np.maximum(p[:, 1], 1e-9)), 1.0) / 3,
     "top1": lambda p: (p.argmax(axis=1) > 0).astype(np.float64),
@@ -408,11 +409,11 @@ def plot_decision_surface(
     return axes
 
 
-def _shade(axes: Axes, scores: Callable[[FloatArray], Any], flat: Case | None = None) -> None:
+def _shade(axes: Axes, scores: Callable[[FloatArray], FloatArray], flat: Case | None = None) -> None:
     """The triangle by the scores of forecasts, (n, 3); exactly, where these are constant in regions of a case."""
     shades = _shades()
     for _, corners in flat.regions() if flat else ():
-        colour: Any = shades.to_rgba(scores(corners.mean(axis=0)[None]))[0]
+        colour = shades.to_rgba(scores(corners.mean(axis=0)[None]))[0]
         axes.fill(*to_plane(corners).T, facecolor=colour, edgecolor=colour, linewidth=0.3)
     if flat is None:
         steps = [(i, j, STEPS - i - j) for i in range(STEPS + 1) for j in range(STEPS + 1 - i)]
@@ -425,6 +426,7 @@ def _shade(axes: Axes, scores: Callable[[FloatArray], Any], flat: Case | None = 
 
 
 def _shades() -> ScalarMappable:
+    """The colours of scores."""
     from matplotlib import colormaps
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import BoundaryNorm
@@ -433,9 +435,11 @@ def _shades() -> ScalarMappable:
     return ScalarMappable(BoundaryNorm(LEVELS, colours.N, extend="max"), colours)
 
 
-def _explain(panels: Sequence[Axes], **where: Any) -> None:
+def _explain(panels: Sequence[Axes], location: str = "right", aspect: float = 20.0) -> None:
     """A colour bar beside the panels, which says what shades mean."""
-    panels[0].figure.colorbar(_shades(), ax=panels, label="score $S_α$", ticks=LEVELS, format="%g", **where)
+    panels[0].figure.colorbar(
+        _shades(), ax=panels, label="score $S_α$", ticks=LEVELS, format="%g", location=location, aspect=aspect
+    )
 
 
 def draw_beta_simplex(figure: Figure, narrow: bool) -> None:

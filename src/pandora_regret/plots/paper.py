@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pandora_regret.core.atomic import Place
 from pandora_regret.core.inputs import FloatArray, read_alpha, read_choice
@@ -30,6 +31,7 @@ from pandora_regret.text import alpha_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 FURTHEST = 20.0  # odds that are shown, for and against the truth
 MEANINGS = {0.0: ": 1 − ln r, then 1/r", 1.0: ": Pandora’s Regret", np.inf: ": ranks alone"}
@@ -173,10 +175,12 @@ def _mark(
     cells: Sequence[Cell],
     number: int,
     name: str,
-    at: Any,
+    at: NDArray[np.floating],
     *,
     across: bool = False,
-    **style: Any,
+    markersize: float,
+    linestyle: str = "-",
+    linewidth: float | None = None,
 ) -> FloatArray:
     """The markers of one of several lines; hollow where models are ranked the wrong way round.
 
@@ -185,7 +189,13 @@ def _mark(
     values, *ends = np.array([(cell.value, cell.low, cell.high) for cell in cells], np.float64).T
     wrong = np.array([cell.reversed for cell in cells])
     points = np.stack([at, values] if across else [values, at])
-    style |= {"color": COLOURS[number % 6], "marker": MARKERS[number % 6]}
+    style: Style = {
+        "color": COLOURS[number % 6],
+        "marker": MARKERS[number % 6],
+        "markersize": markersize,
+        "linestyle": linestyle,
+        "linewidth": linewidth,
+    }
     axes.plot(*points, label=name, **style)
     axes.plot(*points[:, wrong], **style | {"linestyle": "", "markerfacecolor": "white", "zorder": 3})
     return np.array(ends)
@@ -212,7 +222,9 @@ def draw_tau_gaps(grid: Grid, path: Place) -> Path:
     return Path(path)
 
 
-def plot_sensitivity(numbers: Sequence[Any], lines: Mapping[str, Sequence[Cell]], ax: Axes | None = None) -> Axes:
+def plot_sensitivity(
+    numbers: Sequence[object], lines: Mapping[str, Sequence[Cell]], ax: Axes | None = None
+) -> Axes:
     """|tau| of some metrics, or under some conditions, against a number, with intervals as bands.
 
     A hollow marker is a metric that ranks models the wrong way round.
@@ -242,7 +254,7 @@ def plot_sensitivity(numbers: Sequence[Any], lines: Mapping[str, Sequence[Cell]]
 
 
 WIDTHS = {"column": 3.3, "page": 6.8}  # inches
-FIGURES: Mapping[str, tuple[float, float, Callable[[Any, bool], object]]] = {  # heights in a column, on a page
+FIGURES: Mapping[str, tuple[float, float, Callable[[Figure, bool], object]]] = {  # heights in a column, on a page
     "decision_regions": (6.3, 5.2, draw_decision_regions),
     "beta_simplex": (3.2, 1.6, draw_beta_simplex),
     "pair_loss": (2.4, 2.4, lambda figure, narrow: plot_pair_loss(ax=figure.subplots())),

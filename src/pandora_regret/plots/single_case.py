@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from pandora_regret.core.atomic import Place
 from pandora_regret.core.inputs import InputError
-from pandora_regret.plots.style import COLOURS, Style, axes_of, beside, open_frame, sheet, with_unit
+from pandora_regret.plots.style import COLOURS, Style, axes_of, open_frame, sheet, with_unit, write_beside
 from pandora_regret.text import money, shortened
 from pandora_regret.workup import Plan, PlanStep, plan_search
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-COLOUR, EXPECTED = COLOURS[:2]
+Class = TypeVar("Class", bound=Hashable)  # what classes are called
+
+COLOUR = COLOURS[0]
+EXPECTED = COLOURS[1]
 LEAST_STEP = 0.055  # of the chance of being done since the last name, that leaves room for another below
 LONGEST_NAME = 24
 
@@ -51,7 +54,7 @@ def plot_search_trace(plan: Plan, ax: Axes | None = None, currency: str | None =
             done_at_last_name = step.done
             name = shortened(str(step.test), LONGEST_NAME)
             point = (step.total_cost, 100 * step.done)
-            beside(axes, name, point, (5, -4, "left", "top"), fontsize="small", bbox=background)
+            write_beside(axes, name, point, (5, -4, "left", "top"), fontsize="small", bbox=background)
     axes.set_xlim(0, 1.3 * max(*costs, plan.expected_cost))  # room for the last name
     axes.set(ylim=(0, 105), ylabel="found by now (%)")
     axes.set_xlabel(with_unit("spent so far", currency), parse_math=False)
@@ -73,9 +76,9 @@ FEWEST_LETTERS = 3  # of a name that is still worth writing
 
 
 def plot_bills(
-    forecasts: Mapping[str, Mapping[Any, float]],
-    truth: Any,
-    costs: Mapping[Any, float],
+    forecasts: Mapping[str, Mapping[Class, float]],
+    truth: Class,
+    costs: Mapping[Class, float],
     *,
     currency: str | None = "",
     ax: Axes | None = None,
@@ -120,7 +123,7 @@ def plot_bills(
             room = int(letters_across / longest * step.cost)
             _draw_step(axes, row, step, room, is_truth=step is bill[-1])
         paid = bill[-1].total_cost
-        beside(axes, money(paid, currency), (paid, row), (4, 0, "left", "center"), weight="bold")
+        write_beside(axes, money(paid, currency), (paid, row), (4, 0, "left", "center"), weight="bold")
     axes.set_yticks(range(len(forecasts)), list(forecasts), parse_math=False)
     axes.set_ylim(len(forecasts) - 0.4, -0.6)
     axes.margins(x=0.12)
@@ -128,7 +131,9 @@ def plot_bills(
     return open_frame(axes)
 
 
-def _bill(name: str, forecast: Mapping[Any, float], truth: Any, costs: Mapping[Any, float]) -> Sequence[PlanStep]:
+def _bill(
+    name: str, forecast: Mapping[Class, float], truth: Class, costs: Mapping[Class, float]
+) -> Sequence[PlanStep]:
     """The tests that the forecast's search makes, up to that of the truth."""
     if truth not in forecast:
         fix = f"name one of {list(forecast)}"

@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pandora_regret.core.atomic import Place, write_atomically
-from pandora_regret.core.inputs import read_choice
+from pandora_regret.core.inputs import Fields, FloatArray, read_choice
 from pandora_regret.optional import import_optional
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Style: TypeAlias = dict[str, Any]  # keywords of matplotlib
+Style: TypeAlias = Fields  # keywords of matplotlib
 
 KINDS = {".svg": "vector graphics for the web", ".pdf": "vector graphics for print", ".png": "pixels"}
 
@@ -45,7 +46,8 @@ def save_figure(figure: Figure, path: Place) -> Path:
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # Okabe and Ito, for all eyes
 MARKERS = "osD^vP"
-DASHES: tuple[Any, ...] = ("--", "-.", (0, (2, 1)), (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)))
+Dash: TypeAlias = str | tuple[int, tuple[int, ...]]
+DASHES: tuple[Dash, ...] = ("--", "-.", (0, (2, 1)), (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)))
 QUIET = "0.6"  # what is there but not looked at
 SHADES = "Blues"  # of areas, where nothing is white
 
@@ -73,7 +75,7 @@ def axes_of(ax: Axes | None) -> Axes:
 
 
 @contextmanager
-def sheet(path: Place, width: float, height: float, settings: Mapping[str, Any] = PRINT) -> Iterator[Figure]:
+def sheet(path: Place, width: float, height: float, settings: Mapping[str, object] = PRINT) -> Iterator[Figure]:
     """An empty figure, in small print or other settings, which is saved in the end; they last no longer."""
     with import_optional("matplotlib", extra="report").rc_context(settings):
         from matplotlib.figure import Figure
@@ -102,15 +104,26 @@ def with_unit(words: str, unit: str | None) -> str:
     return f"{words} ({named})" if named else words
 
 
-def beside(axes: Axes, text: str, point: Any, place: tuple[float, float, str, str], **style: Any) -> None:
-    """A text as it is, so many points to the right of a point and above it, with this side and end there."""
+def write_beside(
+    axes: Axes,
+    text: str,
+    point: tuple[float, float] | FloatArray,
+    place: tuple[float, float, str, str],
+    **style: Any,
+) -> None:
+    """A text as it is, so many points to the right of a point and above it, with this side and end there.
+
+    `style` is what matplotlib takes of a text.
+    """
     right, above, across, up = place
     shift: Style = {"xytext": (right, above), "textcoords": "offset points"}
-    axes.annotate(text, point, ha=across, va=up, parse_math=False, **shift, **style)
+    axes.annotate(text, (point[0], point[1]), ha=across, va=up, parse_math=False, **shift, **style)
 
 
-def name_lines(axes: Axes, handles: Sequence[Any], names: Sequence[str], **where: Any) -> None:
+def name_lines(
+    axes: Axes, handles: Sequence[Artist | tuple[Artist, ...]], names: Sequence[str], **place: Any
+) -> None:
     """A legend of names as they are: matplotlib leaves out those that begin with _ and parses those with $."""
-    legend = axes.legend(handles, [" "] * len(handles), frameon=False, **where)
+    legend = axes.legend(handles, [" "] * len(handles), frameon=False, **place)
     for text, name in zip(legend.get_texts(), names, strict=True):
         text.set(text=name, parse_math=False)
