@@ -159,7 +159,7 @@ def _start_pool(jobs: int, do: Callable[[Item], Result]) -> ChildPool:
     threads = max(1, (os.cpu_count() or 1) // jobs)
     limits = {f"{library}_NUM_THREADS": str(threads) for library in THREADED}
     pool: ChildPool = import_optional("pebble", extra="zoo").ProcessPool(
-        jobs, initializer=_begin, initargs=(limits, _pickle(do)), context=get_context("spawn")
+        jobs, initializer=_start_child, initargs=(limits, _pickle(do)), context=get_context("spawn")
     )
     return pool
 
@@ -170,7 +170,7 @@ def _pickle(value: object) -> bytes:
     return message
 
 
-def _begin(limits: dict[str, str], do: bytes) -> None:
+def _start_child(limits: dict[str, str], do: bytes) -> None:
     """What a child does first: few threads, no standard output of ours, an end with its parent, and imports."""
 
     def end_with_parent() -> None:

@@ -13,7 +13,7 @@ from pandora_regret.cli.options import ListOptions, PriceOptions, RowOptions, re
 
 COMMANDS = [
     (compare.compare, compare.CompareOptions),
-    (compare.score, compare.ScoreOptions),
+    (compare.score, compare.ScoreFilesOptions),
     (next.next, next.NextOptions),
     (workup.learn, workup.LearnOptions),
     (workup.replay, workup.ReplayOptions),

@@ -43,7 +43,7 @@ from pandora_regret.calibrate.maps import (
     probability_table,
     read_objective,
 )
-from pandora_regret.calibrate.recalibration import deal, read_groups
+from pandora_regret.calibrate.recalibration import deal, number_groups
 from pandora_regret.core.inputs import (
     ByClass,
     Fields,
@@ -135,7 +135,7 @@ class ForecastReader(LikeliestClass, BaseEstimator):  # type: ignore[misc]
             self._order: IntArray | None = None
         else:
             check_labels(truth)
-            self._columns, self._order = columns_of(truth, n_columns, labels)
+            self._columns, self._order = meaning_of_columns(truth, n_columns, labels)
             y = truth
         if self._order is None:
             names = self._columns
@@ -553,7 +553,7 @@ class CalibratedSearch(LikeliestClass, _RoutingNotSupportedMixin, MetaEstimatorM
 
     def _stratified_folds(self, n_folds: int, y: NDArray[np.generic], groups: ArrayLike | None) -> PredefinedSplit:
         """Folds into which the rows of every class are dealt in turn, whole groups at a time."""
-        numbered = read_groups(groups, len(y))
+        numbered = number_groups(groups, len(y))
         most = len(y) if numbered is None else int(numbered.max()) + 1
         if min(n_folds, most) < 2:
             unit = "n_samples" if numbered is None else "n_groups"
@@ -609,7 +609,7 @@ def check_labels(y: NDArray[np.generic]) -> None:
         check_classification_targets(y)
 
 
-def columns_of(
+def meaning_of_columns(
     y: NDArray[np.generic], n_columns: int, labels: Sequence[object] | None
 ) -> tuple[Sequence[object], IntArray | None]:
     """What the columns stand for, and the column of each class where labels came as numbers of names.

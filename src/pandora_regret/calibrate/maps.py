@@ -83,7 +83,7 @@ def pick_rows(rows: Forecast, index: IntArray) -> Forecast:
     return replace(chosen, values=np.asfortranarray(chosen.values))
 
 
-def sample_rows(rows: Forecast, most: int) -> Forecast:
+def draw_rows(rows: Forecast, most: int) -> Forecast:
     """All rows where there are at most so many, else so many of them: drawn by chance, since files have periods.
 
     The seed is fixed, so that they are always the same.
@@ -352,7 +352,7 @@ def search_inverse_temperature(rows: Forecast, prior: Prior) -> float:
 
 def _part(rows: Forecast) -> Forecast:
     """The rows that find where to start."""
-    return sample_rows(rows, max(len(rows) // ONE_IN, FEWEST))
+    return draw_rows(rows, max(len(rows) // ONE_IN, FEWEST))
 
 
 def derivatives(rows: Forecast, inverse_temperature: float) -> FloatArray:

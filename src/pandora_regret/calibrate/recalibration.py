@@ -21,6 +21,7 @@ from pandora_regret._version import __version__
 from pandora_regret.calibrate.maps import (
     METHODS,
     Map,
+    draw_rows,
     find_frequencies,
     fitted_map,
     frequencies_in,
@@ -31,7 +32,6 @@ from pandora_regret.calibrate.maps import (
     probabilities_of,
     probability_table,
     read_objective,
-    sample_rows,
     warranted_map,
 )
 from pandora_regret.core.atomic import write_atomically
@@ -260,7 +260,7 @@ def recalibrate(
     method = read_choice(method, "method", METHODS)
     level = read_level(level)
     search_prior = prior if read_objective(objective, method) == "search" else None
-    units = read_groups(groups, forecast.n_cases)
+    units = number_groups(groups, forecast.n_cases)
     recalibrated, fold = out_of_fold(forecast, method, search_prior, folds, seed, units)
     map_ = _map_of_all_rows(forecast, method, objective, search_prior)
     weights = weights_of(forecast)
@@ -418,7 +418,7 @@ def weights_of(forecast: Forecast) -> FloatArray:
     return np.ones(forecast.n_cases) if forecast.case_weights is None else forecast.case_weights
 
 
-def read_groups(groups: object, n_rows: int) -> IntArray | None:
+def number_groups(groups: object, n_rows: int) -> IntArray | None:
     """The number of each row's group, (N,), from 0; None where every row stands for itself."""
     return None if groups is None else np.unique(keys_of(groups, "groups", n_rows), return_inverse=True)[1]
 
@@ -598,7 +598,7 @@ def decompose(
     prior, forecast = priced(forecast, prior, costs)
     method = read_choice(method, "method", CHOICES)
     level = read_level(level)
-    units = read_groups(groups, forecast.n_cases)
+    units = number_groups(groups, forecast.n_cases)
     weights = weights_of(forecast)
     rows = _with_weights_of_units(log_probabilities(forecast)[0], weights, units)
     if (np.ptp(rows.values, axis=0) <= SAME).all():
@@ -658,7 +658,7 @@ def _learn(method: str, rows: Forecast) -> _Learned:
     frequencies = frequencies_in(rows)
     if method == "frequencies":
         return _Learned(frequencies, frequency_map(rows))
-    enough = sample_rows(rows, ENOUGH_ROWS)
+    enough = draw_rows(rows, ENOUGH_ROWS)
     return _Learned(frequencies, warranted_map(enough) if method == "auto" else fitted_map(method, enough))
 
 

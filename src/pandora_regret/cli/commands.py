@@ -78,7 +78,7 @@ class Commands(Group):
         except (Exception, KeyboardInterrupt) as error:
             from pandora_regret.cli.output import echo
 
-            reason, code = _explained(error)
+            reason, code = _reason_and_code(error)
             if not reason.startswith("Usage:"):
                 reason = f"pandora: {' '.join(reason.split())}"
             echo(reason, err=True)
@@ -112,7 +112,7 @@ def load_command(name: str) -> click.Command | None:
     return command
 
 
-def _explained(error: BaseException) -> tuple[str, int]:
+def _reason_and_code(error: BaseException) -> tuple[str, int]:
     """What is wrong, and the exit code; a defect of the program is raised again."""
     if isinstance(error, click.UsageError):
         message = error.format_message()

@@ -125,7 +125,7 @@ def compare(options: CompareOptions) -> None:
     not_both("choose one", json=options.json, csv=options.csv)
     check_output(options.html, options.force)
     is_saved = len(options.files) == 1 and options.files[0].endswith(".json")
-    result = _saved_comparison(options.files[0]) if is_saved else _compared(options)
+    result = _saved_comparison(options.files[0]) if is_saved else _compare_models(options)
     if options.json:
         print_json(result.to_dict())
     elif options.csv:
@@ -151,7 +151,7 @@ def _saved_comparison(path: str) -> comparing.Comparison:
     return read_saved(path, comparing.Comparison.from_dict, "a comparison: write it with pandora compare --json")
 
 
-def _compared(options: CompareOptions) -> comparing.Comparison:
+def _compare_models(options: CompareOptions) -> comparing.Comparison:
     """The comparison that files and options ask for, with progress on standard error."""
     from pandora_regret.comparison import request as requests
     from pandora_regret.comparison.breakdowns import columns_of, values_of
@@ -248,7 +248,7 @@ def _with_names(
 
 
 @dataclass(frozen=True)
-class ScoreOptions:
+class ScoreFilesOptions:
     """What `pandora score` was asked."""
 
     files: tuple[str, ...]
@@ -264,7 +264,7 @@ class ScoreOptions:
 
 
 @command(
-    ScoreOptions,
+    ScoreFilesOptions,
     FILE_ARGUMENTS,
     *SEARCH,
     WORKUP,
@@ -276,7 +276,7 @@ class ScoreOptions:
     *FORMAT,
     Option("--wrong-tests", "Also which wrong tests the money goes to; takes longer."),
 )
-def score(options: ScoreOptions) -> None:
+def score(options: ScoreFilesOptions) -> None:
     r"""What one model's forecasts cost, from a file of any size.
 
     Several FILES are parts of one table, read one after the other. Rows are streamed: memory does not grow with
@@ -294,7 +294,7 @@ def score(options: ScoreOptions) -> None:
         if times > 1:
             problem = f"{file} is given {times} times"
             raise inputs.InputError(problem, fix="files are parts of one table, give each once")
-    results = _scored(options)
+    results = _score_models(options)
     if options.json and len(results) == 1:
         print_json(results[0].to_dict())
     elif options.json:
@@ -322,7 +322,7 @@ def _rows_of_scores(result: comparing.Comparison) -> Iterator[dict[str, Content]
         }
 
 
-def _scored_lists(options: ScoreOptions) -> list[comparing.Comparison]:
+def _scored_lists(options: ScoreFilesOptions) -> list[comparing.Comparison]:
     """A comparison of one for each model of a file of ranked lists."""
     from pandora_regret.cli.ranked import ListsGiven, compare_ranked
     from pandora_regret.comparison.request import ComparisonOptions
@@ -338,7 +338,7 @@ def _scored_lists(options: ScoreOptions) -> list[comparing.Comparison]:
     return [compare_ranked(given, settings)]
 
 
-def _scored(options: ScoreOptions) -> list[comparing.Comparison]:
+def _score_models(options: ScoreFilesOptions) -> list[comparing.Comparison]:
     """A comparison of one for each model of the files."""
     from pandora_regret.stream import score_stream
 

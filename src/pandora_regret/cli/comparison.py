@@ -49,7 +49,7 @@ def print_comparison(comparison: Comparison, *, full: bool = False) -> None:
     for number, sentence in enumerate(comparison.headline):
         say(sentence, bold=number == 0)
     echo()
-    written = _Written(comparison)
+    written = _Writer(comparison)
     for title, note, table, sentences in (*written.about_models(), *written.about_money(), *written.by_group()):
         heading(title, note, dim=True)
         if table is not None:
@@ -63,7 +63,7 @@ def print_comparison(comparison: Comparison, *, full: bool = False) -> None:
 
 def screen(comparison: Comparison, width: int = WIDTH) -> list[str]:
     """The lines of the short form: two of the verdict's at least, more where there is room."""
-    written = _Written(comparison, width)
+    written = _Writer(comparison, width)
     parts = [part for part in (written.models(), written.groups(), written.below()) if part]
     room = MOST_LINES - sum(len(part) + 1 for part in parts)
     lines = written.verdict(max(room, 2))
@@ -78,7 +78,7 @@ def fitted(name: str, width: int) -> str:
     return name if cell_width(name) <= width else shortened(name, width if name.isascii() else width // 2)
 
 
-class _Written:
+class _Writer:
     """A comparison, and how it is written: the lines of the screen, and the sections of the full form."""
 
     def __init__(self, comparison: Comparison, width: int = WIDTH) -> None:

@@ -38,11 +38,11 @@ def help(options: HelpOptions) -> None:
     formatter = click.get_current_context().make_formatter()
     formatter.write_text(" ".join(TOPICS[options.topic].split()))
     with formatter.section("Options about files" if options.topic == "files" else options.topic.capitalize()):
-        formatter.write_dl(list(_listed(options.topic)))
+        formatter.write_dl(list(_rows_of_topic(options.topic)))
     echo(formatter.getvalue(), nl=False)
 
 
-def _listed(topic: str) -> Iterator[tuple[str, str]]:
+def _rows_of_topic(topic: str) -> Iterator[tuple[str, str]]:
     """The rows of a topic's table: a name, and what it stands for."""
     if topic == "files":
         context = click.get_current_context()

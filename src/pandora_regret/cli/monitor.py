@@ -169,8 +169,8 @@ def monitor(options: MonitorOptions) -> int:
     not_both("--dependent orders and names cases, too", time=options.time, dependent=options.dependent)
     for path in (options.state, options.html):
         check_output(path, force=True)
-    with _locked(os.path.dirname(os.path.realpath(options.state))):
-        watched, setup, counts, done = _updated(options)
+    with _one_at_a_time(os.path.dirname(os.path.realpath(options.state))):
+        watched, setup, counts, done = _update_monitor(options)
         state = seal_state(watched.state() | {"command": setup.to_dict()})
         text = json.dumps(state, allow_nan=False, separators=(",", ":"))
         write_atomically(options.state, text.encode())
@@ -191,7 +191,7 @@ def monitor(options: MonitorOptions) -> int:
 
 
 @contextmanager
-def _locked(folder: str) -> Iterator[None]:
+def _one_at_a_time(folder: str) -> Iterator[None]:
     """Two runs on the same state come one after the other, so that neither loses what the other saw."""
     if os.name != "posix":
         yield
@@ -207,7 +207,7 @@ def _locked(folder: str) -> Iterator[None]:
         os.close(handle)
 
 
-def _updated(
+def _update_monitor(
     options: MonitorOptions,
 ) -> tuple[monitoring.Monitor, Setup, monitoring.UpdateCounts, tuple[Remark, ...]]:
     """The monitor with what the files add, its setup, what became of rows, and what was done to the files."""
@@ -215,11 +215,11 @@ def _updated(
     monitor = None
     setup = options.setup()
     if os.path.exists(options.state):
-        monitor, setup = _restored(options, prices)
+        monitor, setup = _restore_monitor(options, prices)
     late_before = 0 if monitor is None else monitor.queue.late
     new, done = _read_files(options, setup, monitor, prices)
     if new is not None and monitor is None:
-        monitor, setup, unused = _begun(options, setup, prices, new)
+        monitor, setup, unused = _begin_monitor(options, setup, prices, new)
         done += unused
     if monitor is None:
         raise InputError(f"{options.state} does not exist yet: give files of forecasts first.")
@@ -306,7 +306,7 @@ def _nothing_new(no_rows: files.NoRowsError) -> tuple[Remark, ...]:
     return (Remark("files without rows", 1, f"{no_rows.place} {no_rows.problem}"),)
 
 
-def _restored(options: MonitorOptions, prices: StatedPrices) -> tuple[monitoring.Monitor, Setup]:
+def _restore_monitor(options: MonitorOptions, prices: StatedPrices) -> tuple[monitoring.Monitor, Setup]:
     """The monitor of a state and its setup; whatever is asked for again must be as the state was begun."""
     monitor, setup = read_saved(
         options.state,
@@ -327,12 +327,12 @@ def _restored(options: MonitorOptions, prices: StatedPrices) -> tuple[monitoring
         ("miss", options.miss, monitor.miss),
     )
     for option, typed, before in settings:
-        _check_same(options.state, option, typed, typed in (None, before), before)
+        _check_as_begun(options.state, option, typed, typed in (None, before), before)
     if options.prices.costs is not None or prices.unit:
         are_same = _are_the_prices(prices, monitor, setup.unit)
-        _check_same(options.state, "costs", options.prices.costs, are_same, "other prices")
+        _check_as_begun(options.state, "costs", options.prices.costs, are_same, "other prices")
     is_same = prices.workup in (None, monitor.workup)
-    _check_same(options.state, "workup", options.prices.workup, is_same, "another")
+    _check_as_begun(options.state, "workup", options.prices.workup, is_same, "another")
     return monitor, setup
 
 
@@ -345,7 +345,7 @@ def _are_the_prices(prices: StatedPrices, monitor: monitoring.Monitor, unit: str
     return np.array_equal(base_costs, monitor.costs) and costs.currency == unit
 
 
-def _check_same(state: str, option: str, typed: object, is_same: bool, before: object) -> None:
+def _check_as_begun(state: str, option: str, typed: object, is_same: bool, before: object) -> None:
     """That a state was begun with what is asked for again."""
     if is_same:
         return
@@ -445,7 +445,7 @@ def _check_alike(opened: Sequence[files.Predictions], order: Sequence[int]) -> N
             raise files.FileError("lists options in order only", path=model.path, fix=fix)
 
 
-def _begun(
+def _begin_monitor(
     options: MonitorOptions, setup: Setup, prices: StatedPrices, new: NewForecasts
 ) -> tuple[monitoring.Monitor, Setup, tuple[Remark, ...]]:
     """A new monitor of the models in these files, its setup, and prices that were not used."""

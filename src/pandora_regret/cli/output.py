@@ -82,7 +82,7 @@ def bullets(sentences: Iterable[str], mark: str = "-") -> None:
             echo(f"{' ' * len(mark)} {line}")
 
 
-class Reported(Protocol):
+class HasRemarks(Protocol):
     """A file or a model that says what was done to it."""
 
     @property
@@ -90,7 +90,7 @@ class Reported(Protocol):
         """What was changed or left out."""
 
 
-def all_remarks(parts: Iterable[Reported]) -> tuple[Remark, ...]:
+def all_remarks(parts: Iterable[HasRemarks]) -> tuple[Remark, ...]:
     """What was done to several files or models, each thing once."""
     return tuple(dict.fromkeys(change for part in parts for change in part.done))
 

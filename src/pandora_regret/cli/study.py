@@ -40,7 +40,7 @@ class RunOptions:
 def run(options: RunOptions) -> None:
     """Run the study that a TOML file describes; what is already in the output folder is kept."""
     described = studies.begin(options.study_file, options.out, trust=options.trust)
-    _finish(described, options.out, options.jobs, options.cluster)
+    _run_and_print(described, options.out, options.jobs, options.cluster)
 
 
 @dataclass(frozen=True)
@@ -74,10 +74,10 @@ def resume(options: ResumeOptions) -> None:
     described = studies.reopen(options.folder, trust=options.trust)
     if options.retry_failed:
         studies.forget_failures(described, options.folder)
-    _finish(described, options.folder, options.jobs, options.cluster)
+    _run_and_print(described, options.folder, options.jobs, options.cluster)
 
 
-def _finish(described: studies.Study, folder: str, jobs: int, cluster: str | None) -> None:
+def _run_and_print(described: studies.Study, folder: str, jobs: int, cluster: str | None) -> None:
     """Do what is left to do, with bars, and print the table."""
     with bars() as watcher:
         results = studies.run_study(described, folder, watcher=watcher, jobs=jobs, cluster=cluster)
@@ -85,7 +85,7 @@ def _finish(described: studies.Study, folder: str, jobs: int, cluster: str | Non
 
 
 @dataclass(frozen=True)
-class MetricOptions:
+class ChosenMetrics:
     """Which metrics a table or a figure shows."""
 
     metric: tuple[str, ...]
@@ -99,7 +99,7 @@ class TableOptions:
     folder: str
     what: str
     format: str
-    metrics: MetricOptions
+    metrics: ChosenMetrics
     intervals: bool | None  # None: as the format has it
 
 
@@ -121,7 +121,7 @@ def table(options: TableOptions) -> None:
     echo(grid.render(options.format, options.intervals), nl=False)
 
 
-def _grid(folder: str, contents: str, options: MetricOptions) -> studies.Grid:
+def _grid(folder: str, contents: str, options: ChosenMetrics) -> studies.Grid:
     """The table of a study's results: of all metrics, of those that were asked for, or of the paper's."""
     metrics = () if options.all else options.metric or studies.PAPER_METRICS
     return studies.study_grid(studies.read_results(folder), contents, metrics)
@@ -133,7 +133,7 @@ class FigureOptions:
 
     folder: str
     file: str
-    metrics: MetricOptions
+    metrics: ChosenMetrics
     force: bool
 
 

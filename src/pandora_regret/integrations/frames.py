@@ -136,7 +136,7 @@ def with_scores(
     if not names or not {*names} <= {*METRICS}:
         raise InputError(argument="metrics", value=names, fix=f"name some of {', '.join(METRICS)}")
     scores = _Scores(classes, label, alpha, costs, "expected_search_cost" in names)
-    rows = _rows_of(frame)
+    rows = _as_narwhals(frame)
     columns = set(rows.collect_schema().names())
     if missing := [name for name in (*scores.classes, label) if name not in columns]:
         raise InputError(f"has no column {missing[0]!r}", argument="frame", column=missing[0], fix="rename one")
@@ -189,7 +189,7 @@ def score_frame(
     """
     names = _names_in(metrics)
     scored = with_scores(frame, classes, label=label, alpha=alpha, costs=costs, metrics=names)
-    rows = _rows_of(scored)
+    rows = _as_narwhals(scored)
     columns = _names_in(by)
     summaries = [nw.col(name).mean() for name in names]
     summaries += [nw.col(name).std().alias(f"{name}_se") for name in names]
@@ -242,7 +242,7 @@ def duckdb_sql(
         return str(scored.sql_query())
 
 
-def _rows_of(frame: object) -> Frame:
+def _as_narwhals(frame: object) -> Frame:
     """A frame of any library, as narwhals sees it."""
     native: Any = frame
     rows: Frame = nw.from_native(native)

@@ -64,7 +64,7 @@ def fused_scores(
         scale = float(costs[0])
         costs = None
     lanes = [LANE_OF[key] for key in keys]
-    factors = _factors(keys, n_classes, scale)
+    factors = _factors_of_metrics(keys, n_classes, scale)
     predicted = np.empty(n_rows, np.int64)
     table = np.empty((compiled.N_METRICS, n_rows if with_table else 0))
     is_counted = n_classes <= MOST_COUNTED
@@ -105,7 +105,7 @@ def fused_scores(
     return FusedScores(means, predicted, table[lanes] * factors[:, None], doubtful, sure_cells)
 
 
-def _factors(keys: Sequence[str], n_classes: int, cost: float) -> FloatArray:
+def _factors_of_metrics(keys: Sequence[str], n_classes: int, cost: float) -> FloatArray:
     """What the numbers of the loop are multiplied by to become metrics, (keys,), where each test costs that."""
     factor_of = {
         "pandora_regret": 1 / (3 * (n_classes - 1)),  # of the loss

@@ -31,8 +31,8 @@ from pandora_regret.monitor.alarms import Acknowledged, UnknownClass
 from pandora_regret.monitor.queue import OUTSIDE, Cases, Queue, as_columns, later, natural_key
 from pandora_regret.monitor.rows import OWN_ID, check_length, read_keys, read_known_labels, read_times
 from pandora_regret.monitor.state import SCHEMA, open_state, read_prior_name, read_seen, seal_state, write_seen
-from pandora_regret.monitor.streams import History, Paid, possible_costs
-from pandora_regret.monitor.summary import MonitorSummary, Period, summarise
+from pandora_regret.monitor.streams import Bets, History, possible_costs
+from pandora_regret.monitor.summary import MonitorSummary, Period, summarise_monitor
 from pandora_regret.workup import Workup
 
 LABELS = 255  # labels of counted cases are told apart up to so many classes
@@ -127,7 +127,7 @@ class Monitor:
         self.newest = Period()
         self.unknown: dict[str, UnknownClass] = {}  # by name, in the order in which they came
         self.acknowledged: list[Acknowledged] = []
-        self._paid: Paid | None = None
+        self._paid: Bets | None = None
         self._put_off: list[Forecast] = []
         self._together = False
 
@@ -292,7 +292,9 @@ class Monitor:
         paid = self.paid
         assert paid is not None
         unknown = list(self.unknown.values())
-        return summarise(paid, self.queue, self.newest, unknown, self.acknowledged, two_sided=self.two_sided)
+        return summarise_monitor(
+            paid, self.queue, self.newest, unknown, self.acknowledged, two_sided=self.two_sided
+        )
 
     def acknowledge(self, note: str) -> None:
         """Say what became of an alarm: it ends, stays in the history, and evidence is gathered anew from now on.
@@ -331,7 +333,7 @@ class Monitor:
         points = before.book.history.points
         if points:
             points[-1].after = before.marks()
-        anew = Paid(before.overpaid.level, before.drift.level, self.compares, self.dependent, before.ranks.scale)
+        anew = Bets(before.overpaid.level, before.drift.level, self.compares, self.dependent, before.ranks.scale)
         anew.saved = before.saved
         anew.drift = before.drift
         anew.ranks = before.ranks
@@ -444,7 +446,7 @@ class Monitor:
         return monitor
 
     @property
-    def paid(self) -> Paid | None:
+    def paid(self) -> Bets | None:
         """What was paid beyond promises, with all that came in; None before any forecast.
 
         The newest period counts as far as it has come, if its labels are there; but not if its cases depend on
@@ -459,7 +461,7 @@ class Monitor:
         return paid
 
     @property
-    def _streams(self) -> Paid:
+    def _streams(self) -> Bets:
         """What was bet on for good: all but the newest period, while that may go on."""
         assert self._paid is not None
         return self._paid
@@ -511,7 +513,7 @@ class Monitor:
         self.costs = costs
         self.compares = compares
         scale = self._all_tests()
-        self._paid = Paid(self.level / (1 + self.two_sided), self.level / 2, compares, self.dependent, scale)
+        self._paid = Bets(self.level / (1 + self.two_sided), self.level / 2, compares, self.dependent, scale)
 
     def _work_off(self) -> None:
         """Count rows that were put off; those of the last update by themselves, as what came last."""

@@ -67,7 +67,7 @@ class Cases(NamedTuple):
 
 
 @dataclass
-class Waiting:
+class WaitingCase:
     """A case in the queue."""
 
     possible: tuple[float, ...]
@@ -90,7 +90,7 @@ class Waiting:
 class Queue:
     """Cases in the order of their forecasts, until they are bet on; plain data, as a state stores it."""
 
-    cases: list[Waiting] = field(default_factory=list)
+    cases: list[WaitingCase] = field(default_factory=list)
     given_up: dict[str, int] = field(default_factory=dict)  # by key: when it came
     delays: dict[str, int] = field(default_factory=dict)  # how many labels came after so many periods or cases
     late: int = 0  # labels that came after their case was given up, and rows of periods that were bet on
@@ -125,7 +125,7 @@ class Queue:
             elif later(time, self.newest):
                 self.newest = time
                 self.count += 1
-            case = Waiting(tuple(possible), truth, key, time, self.count)
+            case = WaitingCase(tuple(possible), truth, key, time, self.count)
             case.is_past = time is not None and self.past is not None and not later(time, self.past)
             self.cases.append(case)
             if truth < 0:
@@ -146,7 +146,7 @@ class Queue:
         """Whether a case has no label yet, be it that it waits or was given up."""
         return key in self.unlabelled or str(key) in self.given_up
 
-    def label(self, key: int, truth: int) -> Waiting | None:
+    def label(self, key: int, truth: int) -> WaitingCase | None:
         """The case of which this is the label, where one waits for it; None where it was given up."""
         case = self.unlabelled.pop(key, None)
         delay = str(self.count - (self.given_up.pop(str(key)) if case is None else case.came))
@@ -160,14 +160,14 @@ class Queue:
 
     def unranked(self, dependent: bool) -> Iterator[Cases]:
         """Complete periods whose promises were not compared yet with those before, with or without labels."""
-        new = list[list[Waiting]]()
+        new = list[list[WaitingCase]]()
         for time, group in groupby(self.cases, key=lambda case: case.time):
             if not self._is_complete(time):
                 break
-            new.append([case for case in _in_order(list(group)) if not case.is_ranked])
+            new.append([case for case in _by_key(list(group)) if not case.is_ranked])
         for case in chain.from_iterable(new):
             case.is_ranked = True
-        yield from _joined([(period, None) for period in new], dependent)
+        yield from _columns_of_periods([(period, None) for period in new], dependent)
 
     def ready(self, wait: int | None, dependent: bool) -> Iterator[Cases]:
         """Those whose turn has come, all with labels: period by period, or in a row where there are no times."""
@@ -189,7 +189,7 @@ class Queue:
     def _ready_periods(self, wait: int | None, dependent: bool) -> Iterator[Cases]:
         periods = [list(group) for _, group in groupby(self.cases, key=lambda case: case.time)]
         starts = [*(period[0].time or "" for period in periods), self.newest or ""]
-        ready = list[tuple[list[Waiting], str | None]]()
+        ready = list[tuple[list[WaitingCase], str | None]]()
         gone = 0
         for period, time, next_time in zip(periods, starts[:-1], starts[1:], strict=True):
             is_held = any(self._is_waited_for(case, wait) for case in period)
@@ -206,18 +206,18 @@ class Queue:
                 turns.append(next_time)  # which showed it to be complete
             turn = max(turns, key=natural_key) if turns else time
             self.turn = turn if later(turn, time) else None
-            labelled = _in_order([case for case in period if case.is_bet_on])
+            labelled = _by_key([case for case in period if case.is_bet_on])
             ready.append((labelled, self.turn))
         del self.cases[:gone]
-        yield from _joined(ready, dependent)
+        yield from _columns_of_periods(ready, dependent)
 
-    def _is_waited_for(self, case: Waiting, wait: int | None) -> bool:
+    def _is_waited_for(self, case: WaitingCase, wait: int | None) -> bool:
         """Whether a case has no label, and is not given up yet."""
         if case.truth >= 0:
             return False
         return case.files < FILES if wait is None else case.came + wait > self.count
 
-    def _give_up(self, part: Sequence[Waiting]) -> None:
+    def _give_up(self, part: Sequence[WaitingCase]) -> None:
         """Wait no more for the labels of those among these cases that have none."""
         for case in part:
             if case.truth < 0:
@@ -229,7 +229,7 @@ class Queue:
         """The newest period as far as it has come, if all before it had their turn and its labels are there."""
         if self.newest is None or not self.cases or self.unlabelled or self.cases[0].time != self.newest:
             return None
-        cases = _in_order([case for case in self.cases if case.is_bet_on])
+        cases = _by_key([case for case in self.cases if case.is_bet_on])
         return as_columns(cases) if cases else None
 
     def leave_behind(self) -> None:
@@ -258,7 +258,7 @@ class Queue:
         return int(np.quantile(delays, KEPT, method="inverted_cdf")) if self.delays else None
 
 
-def as_columns(cases: Sequence[Waiting], noticed: str | None = None) -> Cases:
+def as_columns(cases: Sequence[WaitingCase], noticed: str | None = None) -> Cases:
     """Cases from the queue as arrays, in their order."""
     possible = np.array([case.possible for case in cases])
     truth = np.array([case.truth for case in cases], np.intp)
@@ -267,7 +267,7 @@ def as_columns(cases: Sequence[Waiting], noticed: str | None = None) -> Cases:
     return Cases(possible, truth, keys, times, noticed)
 
 
-def _joined(periods: Sequence[tuple[list[Waiting], str | None]], apart: bool) -> Iterator[Cases]:
+def _columns_of_periods(periods: Sequence[tuple[list[WaitingCase], str | None]], apart: bool) -> Iterator[Cases]:
     """The cases of periods, with when it was noticed what these show: each apart, or those noticed alike."""
     filled = [(period, noticed) for period, noticed in periods if period]
     for noticed, alike in groupby(filled, key=lambda pair: pair[1]):
@@ -278,7 +278,7 @@ def _joined(periods: Sequence[tuple[list[Waiting], str | None]], apart: bool) ->
             yield as_columns(part, noticed)
 
 
-def _in_order(period: list[Waiting]) -> list[Waiting]:
+def _by_key(period: list[WaitingCase]) -> list[WaitingCase]:
     """Cases of one period in an order that neither the files in which they came nor their outcomes tell.
 
     It is that of their keys. Cases without ids that have the same forecast have the same key, and could not be

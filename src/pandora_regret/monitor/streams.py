@@ -180,7 +180,7 @@ class Book:
     drift: str | None = None  # when drift was noticed
 
 
-class Paid:
+class Bets:
     """The e-processes of a monitor, each of cases or of the means of periods.
 
     Parameters
@@ -287,7 +287,7 @@ class Paid:
                 marks += [claim.value, claim.low, claim.high]
         return tuple(marks)
 
-    def copy(self) -> "Paid":
+    def copy(self) -> "Bets":
         """A copy, to go on with by itself."""
         return deepcopy(self)
 

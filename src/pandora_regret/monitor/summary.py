@@ -10,7 +10,7 @@ from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.sequential import Claim
 from pandora_regret.monitor.alarms import Acknowledged, UnknownClass
 from pandora_regret.monitor.queue import Queue, later, natural_key
-from pandora_regret.monitor.streams import Paid
+from pandora_regret.monitor.streams import Bets
 from pandora_regret.text import capitalised, counted, money, money_between
 
 ALWAYS = "valid whenever you look"
@@ -93,8 +93,8 @@ class MonitorSummary:
         return self.alarm is not None or any(known.alarms for known in self.unknown)
 
 
-def summarise(
-    paid: Paid,
+def summarise_monitor(
+    paid: Bets,
     queue: Queue,
     newest: Period,
     unknown: Sequence[UnknownClass],
@@ -139,7 +139,7 @@ def summarise(
     )
 
 
-def _alarms(paid: Paid, side: int, two_sided: bool) -> tuple[Alarm | None, Alarm | None]:
+def _alarms(paid: Bets, side: int, two_sided: bool) -> tuple[Alarm | None, Alarm | None]:
     """The alarm and the note, of either side on which there ever was evidence; those that stand first."""
     alarms = []
     for above in (True, False):
@@ -152,7 +152,7 @@ def _alarms(paid: Paid, side: int, two_sided: bool) -> tuple[Alarm | None, Alarm
     return raised, note
 
 
-def _drift(paid: Paid) -> Alarm | None:
+def _drift(paid: Bets) -> Alarm | None:
     """That promises are higher or lower than they used to be, on the side that was noticed first."""
     if paid.book.drift is None:
         return None
@@ -160,7 +160,7 @@ def _drift(paid: Paid) -> Alarm | None:
     return Alarm(paid.book.drift, above=lower < 0 or 0 <= higher < lower)
 
 
-def _held(paid: Paid, queue: Queue) -> int:
+def _held(paid: Bets, queue: Queue) -> int:
     """How many cases with labels are not counted, not even for now."""
     if not paid.dependent and queue.open_period() is not None:
         return 0
@@ -184,7 +184,7 @@ def sentences(summary: MonitorSummary, unit: str | None, challenger: str | None 
         kept = f"; a wait of {wait} would have kept 99 %" if summary.needed_wait else ""
         lines.append(f"{late} came too late and were not counted{kept} (--wait, in a new state).")
     if summary.saved is not None:
-        lines.append(_saved(summary.saved, unit, challenger or "the challenger"))
+        lines.append(_saving_sentence(summary.saved, unit, challenger or "the challenger"))
     if summary.drift is not None:
         direction = "more" if summary.drift.above else "less"
         noticed = _at(summary.drift.noticed)
@@ -222,7 +222,7 @@ def _unknown_class(known: UnknownClass, newest: Period) -> str:
     return f"{cases} of {place} {were} of a class that the model does not know: {known.name}{in_all}"
 
 
-def _saved(saved: Estimate, unit: str | None, challenger: str) -> str:
+def _saving_sentence(saved: Estimate, unit: str | None, challenger: str) -> str:
     """What the challenger saves, and whether that is settled."""
     amount = _amount(saved, unit, "saves {} per case", "costs {} per case more")
     if saved.is_above_zero:

@@ -26,12 +26,12 @@ from pandora_regret.integrations.torch.loss import (
 from pandora_regret.integrations.torch.tensors import (
     Reduction,
     TensorLike,
-    blocks_of,
     check_classes,
     costs_on,
     read_class_costs,
     read_reduction,
     refuse_gradient,
+    row_blocks,
 )
 
 TILE_BYTES = 1 << 28  # of one tile of logits: larger ones gain nothing, smaller products are slower
@@ -257,7 +257,7 @@ def _one_pass(
     """Losses of rows times their scales, (N,), and those gradients of their sum that are wanted."""
     scales = scales / (3 * (len(weight) - 1))
     truth_logits = torch.empty_like(scales)
-    for rows in blocks_of(features):
+    for rows in row_blocks(features):
         truth_logits[rows] = (features[rows].to(scales.dtype) * weight[truth[rows]]).sum(dim=1)
     if bias is not None:
         truth_logits = truth_logits + bias[truth]

@@ -24,14 +24,14 @@ from pandora_regret.integrations.torch.graphs import Context, LossOfRows, costs_
 from pandora_regret.integrations.torch.tensors import (
     Reduction,
     TensorLike,
-    blocks_of,
     check_classes,
     costs_on,
     read_class_costs,
     read_reduction,
-    read_rows,
     read_smoothing,
+    read_tensors,
     refuse_gradient,
+    row_blocks,
 )
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def _by_torch(logits: Tensor, target: Tensor, rule: Rule, weights: Tensor | None
     share = 1 / (3 * (k - 1))
     losses = torch.empty(n, dtype=dtype, device=logits.device)
     grad = None if weights is None else torch.empty(logits.shape, dtype=logits.dtype, device=logits.device)
-    for rows in blocks_of(logits, 1 if hard and not rule.label_smoothing else k):
+    for rows in row_blocks(logits, 1 if hard and not rule.label_smoothing else k):
         truths = target[rows]
         terms, slopes = _block(logits[rows].to(dtype), truths, rule, costs)
         ignored = truths == rule.ignore_index if hard else torch.zeros_like(terms, dtype=torch.bool)
@@ -393,7 +393,7 @@ def loss_of_batch(
 ) -> Tensor:
     """The loss, with options that have been read: fused if alpha is a number, by operators if it is a tensor."""
     refuse_gradient(target, "target")
-    values, flat, shape = read_rows(logits, target)
+    values, flat, shape = read_tensors(logits, target)
     if isinstance(alpha, Tensor):
         loss = _losses_by_operators(values, flat, costs, alpha, label_smoothing, ignore_index)
         if reduction == "mean":

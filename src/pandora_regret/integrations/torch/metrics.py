@@ -27,11 +27,11 @@ from pandora_regret.core.priors import Beta
 from pandora_regret.core.priors.names import read_prices
 from pandora_regret.integrations.torch.tensors import (
     TensorLike,
-    blocks_of,
     check_classes,
     costs_on,
     read_class_costs,
-    read_rows,
+    read_tensors,
+    row_blocks,
 )
 
 
@@ -114,7 +114,7 @@ class PandoraRegret(Metric):
         """Add forecasts (N, K) or (N, K, d1, ...) of true classes (N,) or (N, d1, ...), of weights like those."""
         if target.is_floating_point():
             raise InputTypeError(f"target has dtype {target.dtype}: pass class numbers, int64.")
-        values, truth, shape = read_rows(preds.detach(), target, "preds")
+        values, truth, shape = read_tensors(preds.detach(), target, "preds")
         if values.shape[1] != self.num_classes:
             raise InputError(f"preds has {values.shape[1]} classes but num_classes is {self.num_classes}.")
         weights = torch.ones(shape, dtype=torch.float64, device=values.device)
@@ -128,7 +128,7 @@ class PandoraRegret(Metric):
         weight = self.weight
         costs = costs_on(self.costs, self.num_classes, values.device, torch.float64)
         tie = tie_of(values.dtype, torch)
-        for rows in blocks_of(values):
+        for rows in row_blocks(values):
             scores = total_loss(
                 truth[rows],
                 values[rows].double(),

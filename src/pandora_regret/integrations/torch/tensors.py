@@ -28,7 +28,7 @@ CPU_BLOCK = 1 << 18  # numbers at a time: what a cache holds; what keeps a devic
 DEVICE_BLOCK = 1 << 24
 
 
-def read_rows(values: Tensor, target: Tensor, name: str = "logits") -> tuple[Tensor, Tensor, torch.Size]:
+def read_tensors(values: Tensor, target: Tensor, name: str = "logits") -> tuple[Tensor, Tensor, torch.Size]:
     """Forecasts (N, K), targets (N,) of int64 or (N, K), and the shape of one value per instance.
 
     The dimension of classes is the second, or the only one.
@@ -66,7 +66,7 @@ def _flat(table: Tensor, class_dim: int) -> Tensor:
     return table.movedim(class_dim, -1).reshape(-1, table.shape[class_dim])
 
 
-def blocks_of(values: Tensor, copies: int = 1) -> Iterator[slice]:
+def row_blocks(values: Tensor, copies: int = 1) -> Iterator[slice]:
     """Consecutive rows, few enough at a time that temporaries, so many copies of them, stay small."""
     block = CPU_BLOCK if values.device.type == "cpu" else DEVICE_BLOCK
     step = max(1, block // (values.shape[1] * copies))
