@@ -156,73 +156,78 @@ def score_rows(values, truth, weights, costs, alpha, tie, ties, tolerance, losse
         i = truth[row]
         p_i = types.float64(values[row, i])
         q_i = p_i / cost_of(costs, row, i)
-        if not (_is_forecast(values, row, tolerance) and p_i > LEAST_TRUTH and q_i > LEAST_TRUTH):
+        if not (p_i > LEAST_TRUTH and q_i > LEAST_TRUTH):
             losses[row] = np.nan
             continue
         if alpha == 1:
-            losses[row] = _uniform_row(values, row, i, q_i, costs, spent)
+            loss, mass, n_wrong = _uniform_row(values, row, i, q_i, costs, spent)
         elif alpha == np.inf:
-            losses[row] = _ranked_row(values, row, i, q_i, costs, tie, ties, spent)
+            loss, mass, n_wrong = _ranked_row(values, row, i, q_i, costs, tie, ties, spent)
         else:
-            losses[row] = _power_row(values, row, i, q_i, costs, alpha, spent)
-        if pairs is not None:
+            loss, mass, n_wrong = _power_row(values, row, i, q_i, costs, alpha, spent)
+        is_forecast = abs(mass - 1) <= tolerance and n_wrong == 0
+        losses[row] = loss if is_forecast else np.nan
+        if is_forecast and pairs is not None:
             _add_pairs(pairs, i, spent, weights, row)
 
 
-@njit(**INLINE_STEP)
-def _is_forecast(values, row, tolerance):
-    """Whether a row's numbers are probabilities: none is negative or NaN, and they sum to 1."""
-    total = 0.0
-    n_wrong = 0
-    for j in range(values.shape[1]):
-        p = types.float64(values[row, j])
-        total += p
-        n_wrong += not p >= 0
-    return abs(total - 1) <= tolerance and n_wrong == 0
+# The next three pass over a row once: of few classes, most of the time goes into beginning and ending a loop.
 
 
 @njit(**INLINE_STEP)
 def _uniform_row(values, row, i, q_i, costs, spent):
-    """``sum_j C_j L_1(q_i / q_j)``, and its terms."""
-    total = 0.0
+    """``sum_j C_j L_1(q_i / q_j)``, and its terms; what the row sums to; how many are negative or NaN."""
+    loss = 0.0
+    mass = 0.0
+    n_wrong = 0
     for j in range(values.shape[1]):
+        p_j = types.float64(values[row, j])
+        mass += p_j
+        n_wrong += not p_j >= 0
         cost = cost_of(costs, row, j)
-        q_j = types.float64(values[row, j]) / cost
-        term = cost * uniform_loss(q_i, q_j) if j != i else 0.0
-        total += term
+        term = cost * uniform_loss(q_i, p_j / cost) if j != i else 0.0
+        loss += term
         if spent is not None:
             spent[j] = term
-    return total
+    return loss, mass, n_wrong
 
 
 @njit(**INLINE_STEP)
 def _ranked_row(values, row, i, q_i, costs, tie, ties, spent):
-    """``sum_j C_j L_inf(q_i / q_j)``, and its terms."""
+    """As `_uniform_row`, for ``L_inf``."""
     lower, higher = ties
-    total = 0.0
+    loss = 0.0
+    mass = 0.0
+    n_wrong = 0
     for j in range(values.shape[1]):
+        p_j = types.float64(values[row, j])
+        mass += p_j
+        n_wrong += not p_j >= 0
         cost = cost_of(costs, row, j)
-        q_j = types.float64(values[row, j]) / cost
         worth = lower if j < i else higher
-        term = cost * rank_loss(q_j - q_i, tie * q_i, worth) if j != i else 0.0
-        total += term
+        term = cost * rank_loss(p_j / cost - q_i, tie * q_i, worth) if j != i else 0.0
+        loss += term
         if spent is not None:
             spent[j] = term
-    return total
+    return loss, mass, n_wrong
 
 
 @njit(**INLINE_STEP)
 def _power_row(values, row, i, q_i, costs, alpha, spent):
-    """``sum_j C_j L_alpha(q_i / q_j)`` for finite alpha, and its terms."""
-    total = 0.0
+    """As `_uniform_row`, for ``L_alpha`` of finite alpha."""
+    loss = 0.0
+    mass = 0.0
+    n_wrong = 0
     for j in range(values.shape[1]):
+        p_j = types.float64(values[row, j])
+        mass += p_j
+        n_wrong += not p_j >= 0
         cost = cost_of(costs, row, j)
-        q_j = types.float64(values[row, j]) / cost
-        term = cost * quotient_loss(q_i, q_j, alpha) if j != i else 0.0
-        total += term
+        term = cost * quotient_loss(q_i, p_j / cost, alpha) if j != i else 0.0
+        loss += term
         if spent is not None:
             spent[j] = term
-    return total
+    return loss, mass, n_wrong
 
 
 @njit(**INLINE_STEP)
