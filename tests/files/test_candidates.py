@@ -80,6 +80,15 @@ def test_options_that_a_row_lacks_cost_nothing_even_where_the_truth_is_held_impo
     np.testing.assert_allclose(costs, alone, rtol=1e-12)
 
 
+def test_probability_zero_has_the_log_loss_of_a_table(tmp_path):
+    rows = [row("flu", 1, flu=0.0, cold=1.0), row("cold", 2, flu=0.25, cold=0.75)]
+    (tmp_path / "table.csv").write_text("id,truth,flu,cold\n1,flu,0,1\n2,cold,0.25,0.75\n")
+    for path, options in ((lists(tmp_path, rows), ()), (tmp_path / "table.csv", ("--label", "truth"))):
+        [model] = run_json("score", path, *options)["models"]
+        assert model["scores"]["log_loss"]["value"] is None
+        assert model["scores"]["log_loss"]["warning"].startswith("infinite")
+
+
 def test_what_lists_do_not_name_goes_into_a_bucket_and_is_counted(tmp_path):
     rows = [
         row("flu", 1, flu=0.5, cold=0.3),

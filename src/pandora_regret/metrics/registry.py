@@ -21,6 +21,7 @@ import numpy as np
 
 from pandora_regret.core.decisions.label_metrics import place_of_truth
 from pandora_regret.core.inputs import (
+    LEAST_NORMAL,
     Fields,
     FloatArray,
     Forecast,
@@ -102,8 +103,10 @@ def log_loss(forecast: Forecast, prior: Prior) -> FloatArray:
 
             logs = at_truth(block, log_softmax(block.values, axis=1))
         else:
+            of_truth = at_truth(block, block.values)
+            is_possible = of_truth > LEAST_NORMAL  # which stands for a 0 that a list of candidates names
             with np.errstate(divide="ignore"):
-                logs = np.log(at_truth(block, block.values))
+                logs = np.log(np.where(is_possible, of_truth, 0.0))
         losses.append(0.0 - logs)
     return np.concatenate(losses)
 
