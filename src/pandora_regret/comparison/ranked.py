@@ -61,6 +61,7 @@ LOOKS = "looks"  # the unit, where every look costs 1
 ROUND = (1.0, 2.0, 5.0)  # what round prices begin with
 SHOWN = (2.0, 10.0, 50.0)  # times what looking at a whole list costs: prices of a miss for a table
 N_CURVE = 61
+MOST_CONSTANT = 100  # names on the list that is the same for every case
 BEYOND = 2.0  # times the largest break-even price: where the curve ends
 
 
@@ -250,13 +251,13 @@ def _lists_part(
 def _constant(
     models: Mapping[str, Candidates], asked: ListRequest, truths: Sequence[Sequence[str]] | None, sample: Sample
 ) -> ConstantList | None:
-    """The same list for every case, as long as lists usually are."""
+    """The same list for every case, as long as lists usually are, or 100 names."""
     first = next(iter(models.values()))
     named = [list(names) for names in truths] if truths is not None else _named_by_hits(models)
     if not any(named):
         return None
     lengths = np.concatenate([candidates.lengths for candidates in models.values()])
-    length = max(1, int(np.median(lengths)))
+    length = min(max(1, int(np.median(lengths))), MOST_CONSTANT)
     lists = constant_list(first, named, length)
     weights: FloatArray = sample.weights
     cases = sample.case_numbers(first.n_cases)

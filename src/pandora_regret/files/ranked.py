@@ -37,7 +37,7 @@ from pandora_regret.core.inputs import (
     quoted,
     remark_on,
 )
-from pandora_regret.files.arrow_columns import coded, texts_of
+from pandora_regret.files.arrow_columns import coded, numbers_in, texts_of
 from pandora_regret.files.dialect import RECOGNISED, Dialect
 from pandora_regret.files.file_errors import FileError
 from pandora_regret.files.formats import open_source, stem_of
@@ -418,7 +418,7 @@ def _rows_of(
         prices = None if columns.price is None else _prices(table, columns.price, codes)
         is_true = None
         if columns.hit is not None:
-            is_true = read_hits(texts_of(_chunk(table, columns.hit)), codes)
+            is_true = _hits(table, columns.hit, codes)
     except InputError as error:
         where = "" if error.row is None else f" row {error.row + 1}"
         raise FileError(
@@ -489,8 +489,26 @@ def _numbers(table: pa.Table, column: str, argument: str, codes: IntArray) -> Fl
     """A column of numbers; text that is none is an error that names its row."""
     array = _chunk(table, column)
     if pa.types.is_floating(array.type) or pa.types.is_integer(array.type):
-        return read_values(array.cast(pa.float64()).to_numpy(zero_copy_only=False), argument, codes)
+        numbers = array.cast(pa.float64())
+        if numbers.null_count:
+            numbers = numbers.fill_null(float("nan"))
+        return read_values(numbers_in(numbers), argument, codes)
     return read_values(np.array(array.to_pylist(), dtype=object), argument, codes)
+
+
+def _hits(table: pa.Table, column: str, codes: IntArray) -> BoolArray:
+    """A column that says which candidates are true; each different text is read once."""
+    texts, numbers = coded(_chunk(table, column))
+    words = np.array(texts, dtype=object)
+    first = np.full(len(texts), -1, dtype=np.intp)  # the first row with each text that names a candidate
+    rows = np.flatnonzero(codes >= 0)[::-1]
+    first[numbers[rows]] = rows
+    try:
+        meanings = read_hits(words, first)
+    except InputError as error:
+        row = 0 if error.row is None else int(first[error.row])
+        raise error.replace(row=row) from None
+    return np.asarray(meanings[numbers] & (codes >= 0))
 
 
 def _prices(table: pa.Table, column: str, codes: IntArray) -> FloatArray:
