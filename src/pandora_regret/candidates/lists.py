@@ -21,8 +21,13 @@ from pandora_regret.candidates.reading import (
 from pandora_regret.candidates.search import (
     UNTIL,
     BoolArray,
+    Elsewhere,
+    Looks,
     Route,
     Until,
+    end_of_searches,
+    looks_along,
+    quotients,
     rests,
     route_of_probabilities,
     route_of_scores,
@@ -249,17 +254,41 @@ class Candidates:
             is_true=self.is_true[rows],
         )
 
-    def route(self, miss: float | None = None) -> Route:
-        """The order of all searches, with elsewhere at the price of a miss; it is last where that is None."""
+    @cached_property
+    def _searched(self) -> Route:
+        """The order of all searches, elsewhere last."""
         if not self.has_probabilities:
             return self._ranked
-        price = np.inf if miss is None else miss
-        return route_of_probabilities(self.case, self.values, self.prices, self.is_true, self.n_cases, price)
+        return route_of_probabilities(self.case, self.values, self.prices, self.is_true, self.n_cases)
 
     @cached_property
     def _ranked(self) -> Route:
         """The lists as they are ranked, whatever candidates cost."""
         return route_of_scores(self.case, self.values, self.is_true, self.n_cases)
+
+    @cached_property
+    def _elsewhere(self) -> dict[Until, Elsewhere]:
+        """What moves elsewhere along lists of probabilities, as it is asked for."""
+        return {}
+
+    def _looks(self, miss: float | None, until: Until) -> Looks:
+        """How likely each look is where a miss costs so much; None puts elsewhere last, as orders do."""
+        if miss is None or not self.has_probabilities:
+            return looks_along(self._searched, len(self.values), until)
+        if until not in self._elsewhere:
+            merit = quotients(self.values, self.prices)
+            end_merit, n_true = end_of_searches(self._searched, merit, self.is_true, self.case, until)
+            self._elsewhere[until] = Elsewhere(
+                last=looks_along(self._searched, len(self.values), until),
+                case=self.case,
+                merit=merit,
+                rest=rests(self.values, self.case, self.n_cases),
+                is_missed=self.is_missed,
+                end_merit=end_merit,
+                n_true_at_end=n_true,
+                until=until,
+            )
+        return self._elsewhere[until].at(miss)
 
     def spending(self, miss: float | None = None, until: Until = "first") -> tuple[FloatArray, FloatArray]:
         """What looks at listed candidates cost in each case, (N,), and the probability that a miss is paid, (N,).
@@ -284,13 +313,8 @@ class Candidates:
         self, amounts: FloatArray, miss: float | None, until: Until
     ) -> tuple[FloatArray, FloatArray]:
         """The mean sum of the amounts of candidates that are looked at, and the chance of elsewhere; (N,) each."""
-        route = self.route(miss)
-        chances = route.chances(until)
-        is_listed = route.row < len(amounts)
-        listed = route.row[is_listed]
-        looked = sums_by_case(chances[is_listed] * amounts[listed], route.case[is_listed], self.n_cases)
-        missed = chances[~is_listed]  # one per case, and cases rise
-        return looked, missed
+        looks = self._looks(miss, until)
+        return sums_by_case(looks.on_list * amounts, self.case, self.n_cases), looks.elsewhere
 
     def costs(self, miss: float | None = None, until: Until = "first") -> FloatArray:
         """What the search of each case costs, the true candidate's price included: mean over orders of ties.

@@ -69,6 +69,72 @@ class Route:
         return np.where(self.block < ends, 1.0, np.where(self.block == ends, in_last_block, 0.0))
 
 
+@dataclass(frozen=True)
+class Looks:
+    """How likely each look is."""
+
+    on_list: FloatArray  # (C,) at each candidate, in the order of the lists as they were handed in
+    elsewhere: FloatArray  # (N,) in each case
+
+
+def looks_along(route: Route, n_candidates: int, until: Until) -> Looks:
+    """The looks of searches in which elsewhere comes last."""
+    chances = route.chances(until)
+    by_row = np.empty(len(chances))
+    by_row[route.row] = chances
+    return Looks(by_row[:n_candidates], by_row[n_candidates:])
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """What it takes to move elsewhere along the lists of all cases, as the price of a miss changes.
+
+    A case with a true candidate looks at the same candidates wherever elsewhere comes: it is looked at, too, if it
+    comes before the end of the search. A case without one ends elsewhere: it looks at what comes before.
+    """
+
+    last: Looks  # where it comes last
+    case: IntArray  # (C,)
+    merit: FloatArray  # (C,) the quotient of each candidate
+    rest: FloatArray  # (N,) its probability
+    is_missed: BoolArray  # (N,)
+    end_merit: FloatArray  # (N,) the quotient at which the search ends that finds a true candidate
+    n_true_at_end: IntArray  # (N,) how many true ones tie there
+    until: Until
+
+    def at(self, miss: float) -> Looks:
+        """The looks where a miss costs so much: elsewhere comes at its probability over that."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            merit = np.where(self.rest > 0, self.rest / np.float64(miss), -np.inf)
+        n_true = np.maximum(self.n_true_at_end, 1)
+        of_tie = 1 / (n_true + 1) if self.until == "first" else n_true / (n_true + 1)
+        elsewhere = np.where(self.is_missed, 1.0, _chance_before(merit, self.end_merit, of_tie))
+        if not self.is_missed.any():
+            return Looks(self.last.on_list, elsewhere)
+        of_case = merit[self.case]
+        before = np.where(of_case == -np.inf, 1.0, _chance_before(self.merit, of_case, 0.5))
+        return Looks(np.where(self.is_missed[self.case], before, self.last.on_list), elsewhere)
+
+
+def _chance_before(merit: FloatArray, end: FloatArray, of_tie: FloatArray | float) -> FloatArray:
+    """How likely a look at one merit is before a search ends at another; `of_tie` where they tie."""
+    with np.errstate(invalid="ignore"):
+        gap = merit - end
+        is_tie = np.abs(gap) <= TIE * np.minimum(np.abs(merit), np.abs(end))
+    return np.where(is_tie, of_tie, np.where(gap > 0, 1.0, 0.0))
+
+
+def end_of_searches(
+    route: Route, merit: FloatArray, is_true: BoolArray, case: IntArray, until: Until
+) -> tuple[FloatArray, IntArray]:
+    """The merit at which each search ends on its list, and how many true candidates tie there, (N,) each."""
+    n_true = route.true_in_block[route.end_blocks(until)]
+    ends = np.full(route.n_cases, -np.inf if until == "first" else np.inf)
+    choose = np.maximum if until == "first" else np.minimum
+    choose.at(ends, case[is_true], merit[is_true])
+    return ends, n_true
+
+
 def sums_by_case(values: FloatArray, case: IntArray, n_cases: int) -> FloatArray:
     """The sum of each case's values, (N,)."""
     return np.asarray(np.bincount(case, values, n_cases), dtype=np.float64)
@@ -80,10 +146,15 @@ def rests(probabilities: FloatArray, case: IntArray, n_cases: int) -> FloatArray
     return np.where(rest > TOLERANCE, rest, 0.0)
 
 
+def quotients(probabilities: FloatArray, prices: FloatArray) -> FloatArray:
+    """``p / c`` of each candidate, (C,); ``-c`` where it is held to be impossible: the cheapest leads."""
+    return np.where(probabilities > 0, probabilities / prices, -prices)
+
+
 def route_of_probabilities(
-    case: IntArray, probabilities: FloatArray, prices: FloatArray, is_true: BoolArray, n_cases: int, miss: float
+    case: IntArray, probabilities: FloatArray, prices: FloatArray, is_true: BoolArray, n_cases: int
 ) -> Route:
-    """By falling p / c, elsewhere among them; what is impossible after that, the cheapest first.
+    """By falling p / c; what is impossible after that, the cheapest first; elsewhere last, as if a miss cost much.
 
     Parameters
     ----------
@@ -93,19 +164,9 @@ def route_of_probabilities(
         Of each candidate, (C,).
     n_cases
         How many cases there are, those with empty lists included.
-    miss
-        The price of a miss; infinity where it is not known, and elsewhere then comes last.
     """
-    is_possible = probabilities > 0
-    level = np.where(is_possible, POSSIBLE, IMPOSSIBLE)
-    merit = np.where(is_possible, probabilities, 1.0) / prices
-    rest = rests(probabilities, case, n_cases)
-    has_place = (rest > 0) & (miss < np.inf)
-    elsewhere_level = np.where(has_place, POSSIBLE, LAST)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        elsewhere_merit = np.where(has_place, rest / np.float64(miss), 0.0)
-    merits = np.concatenate([merit, elsewhere_merit])
-    levels = np.concatenate([level, elsewhere_level])
+    levels = np.concatenate([np.where(probabilities > 0, POSSIBLE, IMPOSSIBLE), np.full(n_cases, LAST)])
+    merits = np.concatenate([quotients(probabilities, prices), np.zeros(n_cases)])
     return _route(case, levels, merits, is_true, n_cases, relative_tie=TIE)
 
 
