@@ -102,8 +102,8 @@ class CompareOptions:
     Option("--show MODEL", "On the page even if there are over 50.", OUTPUT, multiple=True),
     Option("--no-cases", "A page without single cases and live prices.", OUTPUT),
     FORCE,
-    *RANKED,
     *MISS,
+    *RANKED,
     *RESAMPLING,
     *LAYOUT,
     *FORMAT,
@@ -120,7 +120,6 @@ def compare(options: CompareOptions) -> None:
       pandora compare "Deep net=deepnet.csv" forest.parquet --costs prices.csv
       pandora compare models.toml --costs prices.csv --by site --html page.html
       pandora compare a.csv b.csv --json > comparison.json
-      pandora compare ochiai.csv autofl.csv --id bug --candidate method --score score --hit is_bug --miss 500
     """
     not_both("choose one", json=options.json, csv=options.csv)
     check_output(options.html, options.force)
@@ -268,8 +267,8 @@ class ScoreFilesOptions:
     FILE_ARGUMENTS,
     *SEARCH,
     WORKUP,
-    *RANKED,
     *MISS,
+    *RANKED,
     *RESAMPLING,
     *LAYOUT,
     *WORK,

@@ -14,7 +14,8 @@ PRICES = "Prices"
 INTERVALS = "Intervals"
 OUTPUT = "Output"
 SECTIONS = (MAIN, LISTS, FILES, PRICES, INTERVALS, OUTPUT)
-MOST_NAMED = 4  # options about files, which have a page of their own: pandora help files
+HELP_PAGES = {FILES: "files", LISTS: "lists"}  # sections whose options are only named, as they have a page
+MOST_NAMED = 4  # of these options
 
 
 class Option(click.Option):
@@ -58,8 +59,8 @@ class Command(click.Command):
             if not options:
                 continue
             with formatter.section(section):
-                if section == FILES:
-                    formatter.write_text(f"{_first_names(options)}: pandora help files")
+                if section in HELP_PAGES:
+                    formatter.write_text(f"{_first_names(options)}: pandora help {HELP_PAGES[section]}")
                 else:
                     records = [option.get_help_record(ctx) for option in options]
                     formatter.write_dl([record for record in records if record is not None])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import click
 
-from pandora_regret.cli.options import LAYOUT, command
+from pandora_regret.cli.options import LAYOUT, MISS, RANKED, command
 from pandora_regret.cli.output import echo
 
 TOPICS = {
@@ -13,6 +13,10 @@ TOPICS = {
         JSONL, Parquet, Arrow, NPZ or Excel; or samples of lm-evaluation-harness; - is standard input. It holds one
         model, or several with a column that names them. NAME=FILE names a model, and a TOML file describes models
         that are written each in their own way. Rows are matched by id, or by their order if no file has ids.""",
+    "lists": """Ranked lists: a row per case and candidate (--candidate), JSON lines with a list per case (ranking,
+        candidates, predictions, found_files), a folder with a file per case (--id FILE), or TREC runs (--format
+        trec). What is true says a column (--hit), or a file (--truth) with ids and names. --costs may price
+        candidates by name: NAME=VALUE,...,other=VALUE.""",
     "prices": """--costs says what tests cost: NAME=VALUE,..., such as flu=20,cold=5; a table (FILE or
         FILE:CLASS_COLUMN:COST_COLUMN); a pathway file (TOML); or a shipped one. --prior says how they vary.""",
     "metrics": "What is shown of models, beside what their searches cost.",
@@ -28,7 +32,7 @@ class HelpOptions:
 
 @command(HelpOptions, click.Argument(["topic"], type=click.Choice(list(TOPICS))))
 def help(options: HelpOptions) -> None:
-    r"""More about files, prices and metrics.
+    r"""More about files, lists, prices and metrics.
 
     \b
     Examples:
@@ -37,7 +41,8 @@ def help(options: HelpOptions) -> None:
     """
     formatter = click.get_current_context().make_formatter()
     formatter.write_text(" ".join(TOPICS[options.topic].split()))
-    with formatter.section("Options about files" if options.topic == "files" else options.topic.capitalize()):
+    titles = {"files": "Options about files", "lists": "Options about lists"}
+    with formatter.section(titles.get(options.topic, options.topic.capitalize())):
         formatter.write_dl(list(_rows_of_topic(options.topic)))
     echo(formatter.getvalue(), nl=False)
 
@@ -47,6 +52,9 @@ def _rows_of_topic(topic: str) -> Iterator[tuple[str, str]]:
     if topic == "files":
         context = click.get_current_context()
         yield from (option.get_help_record(context) or ("", "") for option in LAYOUT)
+    elif topic == "lists":
+        context = click.get_current_context()
+        yield from (option.get_help_record(context) or ("", "") for option in (*MISS, *RANKED))
     elif topic == "prices":
         from pandora_regret.core.costs import available_costs
         from pandora_regret.core.priors.names import spelled_priors
