@@ -33,14 +33,19 @@ def test_the_help_of_compare_fits_a_screen_and_begins_with_what_everybody_needs(
     assert len(lines) <= 60
     assert max(map(len, lines)) <= 80
     headings = [line for line in lines if line and line[0] != " "]
-    assert headings[1:] == ["Options:", "Files:", "Prices:", "Intervals:", "Output:"]
-    main = lines[lines.index("Options:") : lines.index("Files:")]
+    assert headings[1:] == ["Options:", "Ranked lists:", "Files:", "Prices:", "Intervals:", "Output:"]
+    main = lines[lines.index("Options:") : lines.index("Ranked lists:")]
     assert sum(line.startswith("  -") for line in main) <= 12
 
 
 @pytest.mark.parametrize(
     ("topic", "words"),
-    [("files", ["--votes-prefix", "--encoding"]), ("prices", available_costs()), ("metrics", ["log_loss"])],
+    [
+        ("files", ["--votes-prefix", "--encoding"]),
+        ("lists", ["--hit", "--miss"]),
+        ("prices", available_costs()),
+        ("metrics", ["log_loss"]),
+    ],
 )
 def test_topics_say_what_commands_have_in_common(topic, words):
     page = run("help", topic).stdout
