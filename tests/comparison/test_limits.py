@@ -242,5 +242,32 @@ def test_two_thousand_rows_are_drawn_at_least_five_of_each_class_and_else_in_pro
     assert np.bincount(sample.truths()).tolist() == [5 + 1985 * 2990 // 6000] * 2 + [5 + 1985 * 20 // 6000]
 
 
+@pytest.mark.parametrize(("error", "why_not"), [(0.1, None), (0.101, "error")])
+def test_figures_of_a_page_may_be_a_tenth_off(monkeypatch, error, why_not):
+    monkeypatch.setattr("pandora_regret.comparison.embed._relative_error", lambda *_: error)
+    assert embedded(np.arange(3000) % 3, 3).not_sampled == why_not
+
+
+def test_figures_of_a_page_are_within_three_standard_errors():
+    """Of eight lists of prices that are halved or doubled at random, those that change a cost the most."""
+    truth = truth_of(5000)
+    prices = np.array([90.0, 60.0, 30.0])
+    sample = compare(truth, {"a": calibrated(truth, 1.5, 1)}, costs=prices, options=PLAIN).sample
+    drawn = sample.truths()
+    weights = np.array(sample.weights)
+    largest = 0.0
+    for signs in np.random.default_rng(0).choice([-1, 1], (8, 3)):
+        changed = sample.costs("a", prices * 2.0**signs)
+        change = changed - sample.costs("a", prices)
+        variance = 0.0
+        for label in range(3):
+            in_class = drawn == label
+            share = weights[in_class].sum() / weights.sum()
+            left_out = 1 - in_class.sum() / (truth == label).sum()
+            variance += share**2 * left_out * change[in_class].var(ddof=1) / in_class.sum()
+        largest = max(largest, 3 * np.sqrt(variance) / np.average(changed, weights=weights))
+    assert sample.error == pytest.approx(largest, rel=0.05)  # it has two digits
+
+
 def test_the_scale_of_odds_is_that_of_the_page():
     assert from_scale(np.array([0.5, -0.2])) == pytest.approx([4.0, -1.0])
