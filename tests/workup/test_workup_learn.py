@@ -159,28 +159,83 @@ def test_shares_of_counted_cases_are_uncertain_and_stated_ones_are_not():
     assert plans[1].high - plans[1].low > plans[0].high - plans[0].low
 
 
-def test_a_replay_is_every_case_walked_by_hand():
+@pytest.mark.parametrize("blank", [0.0, 0.15])
+def test_a_replay_is_every_case_walked_by_hand(blank):
+    """A complete case stands for one over the product of the shares, by class, in which its tests were made."""
     workup = learn_workup(past_cases(200, 8), "fault", FEES, wrong=30.0)
-    records = pd.DataFrame(past_cases(500, 9, blank=0.15))
-    plan, paid, wrong = plan_workup(None, workup), [], 0
+    records = pd.DataFrame(past_cases(500, 9, blank=blank))
+    plan, paid, weights, wrong = plan_workup(None, workup), [], [], 0
+    made = {test: records[test] != "" for test in FEES}
     for _, case in records.iterrows():
-        node, total = plan.tree, 0.0
+        node, total, weight = plan.tree, 0.0, 1.0
+        alike = records.fault == case.fault
         while node is not None and node.kind == "step":
+            share = (made[node.name][alike].sum() + made[node.name].mean()) / (alike.sum() + 1)
+            weight = weight / share
             total, node = total + node.cost, node.branches.get(case[node.name])
         if node is not None:
             right = node.name == f"call it {case.fault}"
             wrong += not right
             paid.append(total + 30.0 * (not right))
+            weights.append(weight)
     result = replay_workup(workup, records, "fault")
-    assert (result.cases, result.left_out, result.wrong) == (len(paid), 500 - len(paid), wrong)
-    t, error = stats.t.ppf(0.975, len(paid) - 1), np.std(paid, ddof=1) / len(paid) ** 0.5
-    longer = stats.skew(paid) / 6 / len(paid) ** 0.5 * (2 * t**2 + 1)  # Johnson's, of a skewed mean
-    ends = (np.mean(paid), np.mean(paid) - t * error, np.mean(paid) + (t + longer) * error)
-    assert (result.paid.value, result.paid.low, result.paid.high) == pytest.approx(ends)
+    assert (result.cases, result.incomplete, result.wrong) == (len(paid), 500 - len(paid), wrong)
+    assert result.paid.value == pytest.approx(np.average(paid, weights=weights))
+    assert result.largest_weight == pytest.approx(max(weights))
+    if blank == 0.0:
+        assert set(weights) == {1.0}
+        t, error = stats.t.ppf(0.975, len(paid) - 1), np.std(paid, ddof=1) / len(paid) ** 0.5
+        longer = stats.skew(paid) / 6 / len(paid) ** 0.5 * (2 * t**2 + 1)  # Johnson's, of a skewed mean
+        ends = (np.mean(paid), np.mean(paid) - t * error, np.mean(paid) + (t + longer) * error)
+        assert (result.paid.value, result.paid.low, result.paid.high) == pytest.approx(ends)
     assert result.promised.value == pytest.approx(plan.expected_cost)
-    assert result.promised.low < result.paid.value < result.promised.high
     assert result.dependent == ()
-    assert f"{result.left_out} cases left out" in result.to_text()
+
+
+def incident_cases(n, seed, blank):
+    """Eight components, and four diagnostics of which a plan asks more where the search is long."""
+    rng = np.random.default_rng(seed)
+    rates = np.random.default_rng(7).choice([0.05, 0.15, 0.75, 0.9], (4, 8))
+    truth = rng.integers(8, size=n)
+    columns = {"fault": [f"part {k}" for k in truth]}
+    for test in range(4):
+        yes = rng.random(n) < rates[test, truth]
+        texts = np.where(yes, "alarm", "clean").astype(object)
+        columns[f"ask {test}"] = np.where(rng.random(n) < blank, "", texts)
+    for k in range(8):
+        found = np.where(truth == k, "yes", "no").astype(object)
+        columns[f"look at {k}"] = np.where(rng.random(n) < blank, "", found)
+    return columns
+
+
+def test_blanks_do_not_make_a_plan_look_cheaper():
+    """With a fifth of the outcomes blanked, the same cases pay as much as with complete records."""
+    past = incident_cases(400, 1, 0.0)
+    learned = learn_workup(past, "fault", {f"ask {test}": 2.0 for test in range(4)}).document
+    looks = {f"look at {k}": {"cost": 10.0 + 3 * k, "confirms": f"part {k}"} for k in range(8)}
+    stops = {"replace all": {"loss": 120.0}}
+    workup = Workup(**learned | {"steps": learned["steps"] | looks, "stops": stops})
+    options = {"method": "planner", "seconds": 1e9, "limit": 30}
+    complete = replay_workup(workup, incident_cases(3000, 2, 0.0), "fault", **options)
+    blanked = replay_workup(workup, incident_cases(3000, 2, 0.2), "fault", **options)
+    assert complete.incomplete == 0
+    assert blanked.incomplete > 1000
+    assert blanked.paid.low < complete.paid.value < blanked.paid.high
+    assert blanked.paid.high - blanked.paid.low < complete.paid.value / 5
+
+
+def test_too_few_complete_cases_tell_nothing():
+    workup = learn_workup(past_cases(200, 8), "fault", FEES, wrong=30.0)
+    few = past_cases(25, 3)
+    few["noise"][0] = few["heat"][0] = few["leak"][0] = ""
+    result = replay_workup(workup, few, "fault")
+    assert not result.can_be_told
+    assert (result.paid.value, result.paid.low, result.spent, result.wrong_share) == (None, None, None, None)
+    assert (result.cases, result.incomplete) == (24, 1)
+    heavy = past_cases(3000, 4, blank=0.85)
+    result = replay_workup(workup, heavy, "fault")
+    assert result.largest_weight > 20
+    assert not result.can_be_told
 
 
 def test_a_replay_warns_of_tests_that_depend_on_each_other_given_the_class():
@@ -215,8 +270,9 @@ def test_tests_of_one_round_are_followed_together():
     plan = plan_workup(None, workup)
     assert plan.next == "x + y"
     assert plan.low < plan.expected_cost < plan.high
-    result = replay_workup(workup, {"k": ["a", "c", "a"], "x": ["yes", "no", "yes"], "y": ["no", "no", ""]}, "k")
-    assert (result.paid.value, result.wrong, result.left_out) == (11.0, 0, 1)
+    others = {"k": ["a", "c"] * 20 + ["a"], "x": ["yes", "no"] * 20 + ["yes"], "y": ["no"] * 40 + [""]}
+    result = replay_workup(workup, others, "k")
+    assert (result.paid.value, result.wrong, result.incomplete) == (11.0, 0, 1)
 
 
 def test_a_stop_loss_keeps_its_promise_as_often_as_it_says(monkeypatch):

@@ -2,8 +2,8 @@
 
 The JSON of a replay (schema "pandora-replay/1")::
 
-    schema, library, promised {value, low, high}, paid {value, low, high}, spent, cases, named, wrong, left_out,
-    dependent [two tests, or none], currency
+    schema, library, promised {value, low, high}, paid {value, low, high}, spent, wrong_share, cases, named, wrong,
+    incomplete, largest_weight, dependent [two tests, or none], currency
 """
 
 from __future__ import annotations

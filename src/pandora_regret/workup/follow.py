@@ -38,8 +38,7 @@ def follow(workup: WorkupData, node: PlanNode, outcome_table: OutcomeTable) -> F
     """
     if not node.branches:
         return end_of(workup, node)
-    names = [node.name] if node.name in workup.step_index else node.name.split(" + ")  # in a round, several steps
-    steps = [workup.step_index[name] for name in names]
+    steps = steps_of(workup, node)
     total: FloatArray = np.array([[node.cost], [0.0], [0.0], [0.0], [0.0]])
     for text, child in node.branches.items():
         shown = text.split(" + ") if len(steps) > 1 else [text]
@@ -49,6 +48,12 @@ def follow(workup: WorkupData, node: PlanNode, outcome_table: OutcomeTable) -> F
             chance = chance * outcome_table(step)[..., row, None, :]
         total = total + chance * follow(workup, child, outcome_table)
     return total
+
+
+def steps_of(workup: WorkupData, node: PlanNode) -> list[int]:
+    """The numbers of the steps that are made at one point of a tree: one, or in a round several."""
+    names = [node.name] if node.name in workup.step_index else node.name.split(" + ")
+    return [workup.step_index[name] for name in names]
 
 
 def end_of(workup: WorkupData, node: PlanNode) -> FloatArray:

@@ -128,23 +128,28 @@ class Planner(Solver):
 
     def plans(self) -> Iterator[bool]:
         """Look for better plans: piece by piece, as long as there is anything to be tried."""
-        rules = self.rules()
-        coarse = sorted(self.follow(number, rule, LIKELY) for number, rule in enumerate(rules))
+        first_rule, *other_rules = self.rules()
+        best = self.follow(0, first_rule, WHOLE)
+        coarse = sorted(self.follow(number, rule, LIKELY) for number, rule in enumerate(other_rules, 1))
         yield True
-        followed = list[Followed]()
-        for _, number, rule in coarse:
-            followed.append(self.follow(number, rule, WHOLE))
-            yield True
-        followed.sort()
         likely = WHOLE
+        n_tries = 1
         while True:
-            while self.try_other_steps(followed[0].rule):
+            for followed in coarse[:2]:  # the most promising ones first
+                best = min(best, self.follow(followed.number, followed.rule, WHOLE))
                 yield True
-            if likely <= FINEST:
+            coarse = coarse[2:]
+            if likely > FINEST:
+                likely *= 0.1
+                best = self.follow(best.number, best.rule, likely)
+                yield True
+            n_tried = 0
+            while n_tried < n_tries and self.try_other_steps(best.rule):
+                n_tried += 1
+                yield True
+            if n_tried == 0 and not coarse and likely <= FINEST:
                 return
-            likely *= 0.1
-            followed = sorted(self.follow(number, rule, likely) for _, number, rule in followed[:2])
-            yield True
+            n_tries *= 2
 
     def run_state_by_state(self) -> None:
         """As `run`, by one rule at several prices that is followed from state to state."""
@@ -300,7 +305,7 @@ class Planner(Solver):
         rules = self.rollouts
         prices = [self.root.price * price for price in PRICES]
         chosen = [rules.by_information, rules.by_value, *map(rules.by_price, prices), rules.by_ending]
-        battery = rules.battery(self.beliefs(self.root))
+        battery = rules.battery(self.beliefs(self.root)) if self.searches.can_search else []
         return [*chosen, rules.by_list(battery)] if battery else chosen
 
     def beliefs(self, *nodes: Node) -> Beliefs:

@@ -1,11 +1,12 @@
 """A plan, followed by cases that it was not learned from; and a stop loss under which few of them are misnamed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pandora_regret.core.inputs import (
     FloatArray,
@@ -22,41 +23,64 @@ from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.joint import Figure
 from pandora_regret.text import counted, money, money_between
 from pandora_regret.workup.description import Workup
-from pandora_regret.workup.follow import cost_interval, follow
+from pandora_regret.workup.follow import cost_interval, end_of, steps_of
 from pandora_regret.workup.plan import plan_workup
+from pandora_regret.workup.tree import PlanNode
 
 VISIBLE = 0.05  # share of cases that are elsewhere than if two tests were independent given the class
 DOUBLINGS = range(10, -8, -1)  # of what all steps cost together: the stop losses that are tried, in this order
 NOT_MADE = -1
 
 
+FEWEST_COMPLETE = 30  # cases: with fewer, and others that lack an outcome, nothing can be told
+LARGEST_WEIGHT = 20.0  # a case that stands for more than this cannot be relied on
+CARRIED = 0.1  # of all weight: so much of it on such cases is too much
+CANNOT_BE_TOLD = "cannot be told from these records"
+
+
 @dataclass(frozen=True)
 class Replay:
-    """What a plan promised per case, and what cases would have paid that it was not made from."""
+    """What a plan promised per case, and what cases would have paid that it was not made from.
+
+    Where a test that the plan asks of a case was not made, the case is incomplete: what it would have paid is not
+    known. Long searches are incomplete more often, so that the others pay less than all would. Each complete case
+    therefore stands for as many as its inverse chance of being complete: one over the product, along its path, of
+    how often each test was made in cases of its class. This is right on average if outcomes are blank at random,
+    given the class.
+    """
 
     promised: Estimate
-    paid: Estimate
-    spent: float  # of it on steps
+    paid: Estimate  # without a value where it cannot be told from these records
+    spent: float | None  # of it on steps
+    wrong_share: float | None  # of those that are named; None where nothing is named, or nothing can be told
     dependent: Names  # the two tests that depend most on each other given the class, if any do
     currency: str
-    cases: int = 0
+    cases: int = 0  # complete ones
     named: int = 0  # of them ended with the name of a class
     wrong: int = 0  # of these are of another class
-    left_out: int = 0  # cases in which a test was not made that the plan asks for
+    incomplete: int = 0  # cases in which a test was not made that the plan asks for
+    largest_weight: float = 1.0  # how many cases the one stands for that stands for most
+
+    @property
+    def can_be_told(self) -> bool:
+        """Whether the records say what would have been paid."""
+        return self.paid.value is not None
 
     def to_text(self) -> str:
         """What was promised and paid, how many were named wrongly, and what speaks against the promise."""
-        promised = self._amount(self.promised)
-        paid = self._amount(self.paid)
-        wrong_share = self.wrong / max(self.named, 1)
-        lines = [
-            f"Promised {promised} per case; {counted(self.cases, 'case')} would have paid {paid}.",
-            f"Steps cost {money(self.spent, self.currency)}; {self.wrong:,} of {self.named:,} named wrongly "
-            f"({wrong_share:.1%}).",
-        ]
-        if self.left_out:
-            cases = counted(self.left_out, "case")
-            lines.append(f"{cases} left out: a test that the plan asks for was not made.")
+        promised = f"Promised {self._amount(self.promised)} per case"
+        lines = list[str]()
+        if self.can_be_told:
+            paid = self._amount(self.paid)
+            lines.append(f"{promised}; {counted(self.cases + self.incomplete, 'case')} would have paid {paid}.")
+            steps = f"Steps cost {money(self.spent or 0.0, self.currency)}"
+            if self.wrong_share is not None:
+                steps += f"; {self.wrong:,} of {self.named:,} named wrongly ({self.wrong_share:.1%})"
+            lines.append(f"{steps}.")
+        else:
+            lines.append(f"{promised}; what would have been paid {CANNOT_BE_TOLD}.")
+        if self.incomplete:
+            lines.append(self._incomplete_in_words())
         if self.dependent:
             pair = " and ".join(self.dependent)
             lines.append(
@@ -64,9 +88,38 @@ class Replay:
             )
         return "\n".join(lines)
 
+    def _incomplete_in_words(self) -> str:
+        """How many cases the figures rest on, and what that assumes."""
+        n_cases = self.cases + self.incomplete
+        rests = f"{self.cases:,} of {counted(n_cases, 'case')} have all tests that the plan asks of them"
+        if not self.can_be_told:
+            if self.cases < FEWEST_COMPLETE:
+                return f"Only {rests}; {FEWEST_COMPLETE} are needed."
+            return f"{rests}, but few of them stand for most: one for {self.largest_weight:,.0f}."
+        return (
+            f"{rests}; each stands for up to {self.largest_weight:,.1f} like it. This holds if outcomes are blank "
+            "at random, given the class."
+        )
+
     def _amount(self, estimate: Estimate) -> str:
         """An estimate with its interval, as money."""
         return money_between(estimate.value or 0.0, estimate.low, estimate.high, self.currency)
+
+
+@dataclass
+class Walked:
+    """What each of n cases pays that follows a tree; complete ones only."""
+
+    spent: FloatArray  # (n,) on steps
+    lost: FloatArray  # (n,) at the end
+    weight: FloatArray  # (n,) how many cases each stands for; 0 where a test was not made
+    named: NDArray[np.bool_]  # (n,) whether a class is named at the end
+    wrong: NDArray[np.bool_]  # (n,) whether another class than the truth is
+
+    @property
+    def complete(self) -> NDArray[np.bool_]:
+        """(n,) whether all tests were made that the tree asks for."""
+        return np.asarray(self.weight > 0)
 
 
 class RecordedOutcomes:
@@ -77,6 +130,7 @@ class RecordedOutcomes:
         self.columns = columns
         self.truth = truth  # (n,)
         self.by_step: dict[int, IntArray] = {}  # (n,) outcomes of the steps that were asked for, or NOT_MADE
+        self.shares: dict[int, FloatArray] = {}  # (n,) remembered by `share_made`
 
     def outcomes(self, number: int) -> IntArray:
         """The outcome of a step in each case, (n,); of a step without a column, what the truth alone decides."""
@@ -85,17 +139,67 @@ class RecordedOutcomes:
         return self.by_step[number]
 
     def _read(self, number: int) -> IntArray:
-        """As `outcomes`, from the column of the step."""
+        """As `outcomes`, from the column of the step; where that is blank, what the truth alone decides."""
         step = self.workup.steps[number]
-        if step.name not in self.columns and step.is_certain:
-            return np.asarray(np.argmax(step.chances, axis=0)[self.truth])
         shown = map(step.outcome, self.columns.get(step.name, [""] * len(self.truth)))
-        return np.array([NOT_MADE if outcome is None else outcome for outcome in shown])
+        recorded = np.array([NOT_MADE if outcome is None else outcome for outcome in shown])
+        if step.is_certain:
+            certain = np.argmax(step.chances, axis=0)[self.truth]
+            recorded = np.where(recorded == NOT_MADE, certain, recorded)
+        return recorded
 
-    def table(self, number: int) -> FloatArray:
-        """The chances of a step's outcomes in each case, (n, O, 1): 1 for what it has shown, if it was made."""
-        outcomes = np.arange(len(self.workup.steps[number].outcomes))
-        return np.asarray(outcomes[:, None] == self.outcomes(number)[:, None, None], np.float64)
+    def share_made(self, number: int) -> FloatArray:
+        """How often a step was made in cases of each case's class, (n,).
+
+        A class of few cases is drawn towards all: as if one case more had been made as often as those of others.
+        """
+        if number not in self.shares:
+            was_made = self.outcomes(number) != NOT_MADE
+            n_classes = len(self.workup.classes)
+            cases = np.bincount(self.truth, minlength=n_classes)
+            made = np.bincount(self.truth, was_made, n_classes)
+            shares = (made + was_made.mean()) / (cases + 1)
+            self.shares[number] = shares[self.truth]
+        return self.shares[number]
+
+    def walk(self, tree: PlanNode) -> Walked:
+        """What each case pays that follows a tree."""
+        n_cases = len(self.truth)
+        walked = Walked(
+            spent=np.zeros(n_cases),
+            lost=np.zeros(n_cases),
+            weight=np.zeros(n_cases),
+            named=np.zeros(n_cases, bool),
+            wrong=np.zeros(n_cases, bool),
+        )
+        self._walk(tree, np.arange(n_cases), np.zeros(n_cases), np.ones(n_cases), walked)
+        return walked
+
+    def _walk(
+        self, node: PlanNode, cases: IntArray, spent: FloatArray, weight: FloatArray, walked: Walked
+    ) -> None:
+        """Go on with some cases, (m,), that have spent so much by now and stand for so many, into `walked`."""
+        if len(cases) == 0:
+            return
+        if not node.branches:
+            _, lost, _, named, wrong = end_of(self.workup, node)
+            truth = self.truth[cases]
+            walked.spent[cases] = spent
+            walked.lost[cases] = lost[truth]
+            walked.weight[cases] = weight
+            walked.named[cases] = named[truth] > 0
+            walked.wrong[cases] = wrong[truth] > 0
+            return
+        steps = steps_of(self.workup, node)
+        chance = np.prod([self.share_made(step)[cases] for step in steps], axis=0)
+        for text, child in node.branches.items():
+            shown = text.split(" + ") if len(steps) > 1 else [text]
+            goes_there = np.ones(len(cases), bool)
+            for step, outcome in zip(steps, shown, strict=True):
+                number = self.workup.steps[step].outcomes.index(outcome)
+                goes_there &= self.outcomes(step)[cases] == number
+            weight_there = weight[goes_there] / chance[goes_there]
+            self._walk(child, cases[goes_there], (spent + node.cost)[goes_there], weight_there, walked)
 
     def dependent_tests(self) -> Names:
         """Of the tests that were asked for, the two that depend most on each other given the class, if any do."""
@@ -144,7 +248,8 @@ def replay_workup(
     -------
     Replay
         What was promised and paid, with intervals; `to_text` says it in words. The promise holds on average if
-        tests are independent given the class: there is a warning if they visibly are not.
+        tests are independent given the class: there is a warning if they visibly are not. Cases that lack a test
+        which the plan asks for are made up for by others of their class, as long as these are not too few.
 
     Examples
     --------
@@ -161,24 +266,40 @@ def replay_workup(
         raise InputError(f"holds {name!r}, which is no class of the work-up", place=f"column {label!r}", fix=fix)
     truth = np.array([workup.classes.index(name) for name in names])
     recorded = RecordedOutcomes(workup, columns, truth)
-    tree: Any = plan_workup(None, workup, **planning).tree
-    by_class = np.broadcast_to(follow(workup, tree, recorded.table), (len(truth), 5, len(workup.classes)))
-    spent, lost, done, named, wrong = by_class[np.arange(len(truth)), :, truth].T  # (n,) each
-    if not done.any():
+    plan = plan_workup(None, workup, **planning)
+    if plan.tree is None:
+        raise TypeError("the plan of a work-up has a tree")
+    return replay_tree(recorded, plan.tree, level)
+
+
+def replay_tree(recorded: RecordedOutcomes, tree: PlanNode, level: float) -> Replay:
+    """As `replay_workup`, of a plan that has been made."""
+    workup = recorded.workup
+    walked = recorded.walk(tree)
+    complete = walked.complete
+    if not complete.any():
         fix = f"it begins with {tree.name}"
         raise InputError("hold no case with all tests that the plan asks for", place="the records", fix=fix)
+    weight = walked.weight
+    named_weight = weight @ walked.named
     low, high = cost_interval(workup, tree, None, {}, level)
-    return Replay(
+    result = Replay(
         promised=Estimate(tree.expected_cost, low, high),
-        paid=Figure.of_mean(spent + lost, done).estimate(level),
-        spent=float(spent @ done / done.sum()),
+        paid=Figure.of_mean(walked.spent + walked.lost, weight).estimate(level),
+        spent=float(walked.spent @ weight / weight.sum()),
+        wrong_share=float(weight @ walked.wrong / named_weight) if named_weight > 0 else None,
         dependent=recorded.dependent_tests(),
         currency=workup.currency,
-        cases=int(done.sum()),
-        named=int(named.sum()),
-        wrong=int(wrong.sum()),
-        left_out=int((1 - done).sum()),
+        cases=int(complete.sum()),
+        named=int(walked.named.sum()),
+        wrong=int(walked.wrong.sum()),
+        incomplete=int((~complete).sum()),
+        largest_weight=float(weight.max()),
     )
+    carried = weight[weight > LARGEST_WEIGHT].sum() / weight.sum()
+    if result.incomplete and (result.cases < FEWEST_COMPLETE or carried > CARRIED):
+        return replace(result, paid=Estimate(None, warning=CANNOT_BE_TOLD), spent=None, wrong_share=None)
+    return result
 
 
 def find_stop_loss(
@@ -188,7 +309,8 @@ def find_stop_loss(
 
     With probability `level`, of new cases like these at most the share `at_most_wrong` is named wrongly. Losses
     are tried in an order that does not depend on the cases, from the largest down, each by the exact binomial
-    test, until one fails (fixed-sequence testing, "Learn then Test").
+    test, until one fails (fixed-sequence testing, "Learn then Test"). A case that lacks a test that the plan asks
+    for counts as named wrongly.
 
     Parameters
     ----------
@@ -223,7 +345,9 @@ def find_stop_loss(
         stops = workup.document["stops"] | {naming[0]: {"wrong": loss}}
         trial = Workup(**{**workup.document, "stops": stops})
         result = replay_workup(trial, records, label, level=level, **planning)
-        if result.named == 0 or bdtr(result.wrong, result.named, at_most_wrong) > 1 - level:
+        # an incomplete case counts as one that is named wrongly: so the promise holds whatever it lacks
+        wrong = result.wrong + result.incomplete
+        if result.named == 0 or bdtr(wrong, result.named + result.incomplete, at_most_wrong) > 1 - level:
             break
         best = (trial, result)
     return best

@@ -378,7 +378,7 @@ class Rollouts:
             best = None
             for step in self.diagnostics:
                 if step in chosen or self.before[step] or beliefs.outcomes[0, step] != UNUSED:
-                    continue
+                    continue  # made, or not to be made yet
                 after = self.branches(leaves, np.full(len(leaves.w), step)).beliefs
                 cost = spent + self.costs[step] * mass + float(self.endings(after).sum())
                 if cost < least * BETTER:
