@@ -19,6 +19,7 @@ from pandora_regret._version import __version__
 from pandora_regret.text import cell_width, without_controls, wrapped
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
     from click._termui_impl import ProgressBar
 
     from pandora_regret.core.inputs import Remark
@@ -102,7 +103,7 @@ def print_remarks(done: Sequence[Remark]) -> None:
         bullets(f"{change.sentence}." for change in done)
 
 
-def print_json(value: object, schema: str | None = None) -> None:
+def print_json(value: Mapping[str, object] | DataclassInstance, schema: str | None = None) -> None:
     """Strict JSON, in ASCII, which every terminal and every program can read; its schema and maker come first.
 
     Dataclasses become objects, wherever they are.

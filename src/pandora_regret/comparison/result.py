@@ -425,7 +425,7 @@ class Comparison(Shown):
 
     def to_dict(self) -> Fields:
         """Plain lists, dicts, numbers and text: strict JSON."""
-        return cast(Fields, to_plain(self))
+        return to_plain(self)
 
     @classmethod
     def from_dict(cls, data: Any) -> Comparison:

@@ -8,41 +8,79 @@ metadata is ``{"optional": True}`` is not written where it is None.
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
-from types import UnionType
-from typing import Annotated, Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Literal,
+    NoReturn,
+    Protocol,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+    overload,
+)
 
 from pandora_regret.core.inputs import Fields, InputError, did_you_mean
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+    from msgspec import Meta
+
 T = TypeVar("T")
 
+
+class Readable(Protocol):
+    """A file on disk, or within a package."""
+
+    def read_bytes(self) -> bytes:
+        """All that it holds."""
+
+
 LARGEST = 1e100  # of a number that anybody measured; larger ones could not be summed or drawn
-WORDS = {
-    "float": "a number",
-    "int": "a whole number",
-    "str": "text",
-    "bool": "true or false",
-    "array": "a list",
-    "object": "a table of named values",
+KINDS: dict[object, str] = {
+    float: "a number",
+    int: "a whole number",
+    str: "text",
+    bool: "true or false",
+    tuple: "a list",
+    list: "a list",
+    dict: "a table of named values",
 }
 
 
-def to_plain(value: Any) -> Any:
+@overload
+def to_plain(value: "DataclassInstance | Mapping[str, object]") -> Fields: ...
+@overload
+def to_plain(value: object) -> object: ...
+def to_plain(value: object) -> object:
     """Dataclasses and tuples as dicts and lists: strict JSON."""
     if is_dataclass(value):
-        return {
-            each.name: to_plain(item)
-            for each in fields(value)
-            if (item := getattr(value, each.name)) is not None or not each.metadata.get("optional", False)
-        }
+        plain = {}
+        for field in fields(value):
+            item: object = getattr(value, field.name)
+            is_left_out = item is None and field.metadata.get("optional", False)
+            if not is_left_out:
+                plain[field.name] = to_plain(item)
+        return plain
     if isinstance(value, tuple | list):
         return [to_plain(item) for item in value]
-    return {key: to_plain(item) for key, item in value.items()} if isinstance(value, dict) else value
+    if isinstance(value, dict):
+        return {key: to_plain(item) for key, item in value.items()}
+    return value
 
 
-def as_written(value: Any) -> Any:
+@overload
+def as_written(value: Mapping[str, object]) -> Fields: ...
+@overload
+def as_written(value: object) -> object: ...
+def as_written(value: object) -> object:
     """Python's and NumPy's values as a file would give them: lists, dictionaries without None, numbers, text."""
     if isinstance(value, Mapping):
         return {str(key): as_written(entry) for key, entry in value.items() if entry is not None}
@@ -51,7 +89,7 @@ def as_written(value: Any) -> Any:
     return [as_written(entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
-def from_plain(kind: type[T], value: Any, place: str) -> T:
+def from_plain(kind: type[T], value: object, place: str) -> T:
     """Plain data as a value of a kind, built of dataclasses, tuples, dicts, unions, literals, numbers and text.
 
     What does not fit raises an `InputError` whose place is the path to it. Keys that a later version added are
@@ -72,15 +110,15 @@ def from_plain(kind: type[T], value: Any, place: str) -> T:
     try:
         return convert(value, kind)
     except ValidationError as error:
-        raise _first_error(kind, value, place, error) from None
+        raise _first_error(kind, value, place, error.__cause__) from None
 
 
-def check_keys(kind: Any, value: Any, place: str) -> None:
+def check_keys(kind: object, value: object, place: str) -> None:
     """That a table, and those within it, has only the keys of a dataclass: any other was mistyped."""
     for option in _options(kind):
         if not is_dataclass(option) or not isinstance(value, Mapping):
             continue
-        names = [each.name for each in fields(option)]
+        names = [field.name for field in fields(option)]
         for key in value:
             if key not in names:
                 fail(path(place, key), "is not a key of the format", did_you_mean(key, names), value[key])
@@ -88,15 +126,17 @@ def check_keys(kind: Any, value: Any, place: str) -> None:
         check_keys(hint, part, path(place, step))
 
 
-def check_one_of(table: Any, one: str, other: str) -> None:
-    """That exactly one of two values of a table is there."""
-    has_one, has_other = (getattr(table, key) is not None for key in (one, other))
+def check_one_of(**alternatives: object) -> None:
+    """That exactly one of two values of a table, by their names, is there."""
+    one, other = alternatives
+    has_one = alternatives[one] is not None
+    has_other = alternatives[other] is not None
     if has_one == has_other:
         problem = f"stands beside {other}" if has_one else f"is missing, and so is {other}"
         raise InputError(problem, argument=one, fix="state one of the two")
 
 
-def fail(place: str, problem: str, fix: str | None = None, value: Any = None) -> NoReturn:
+def fail(place: str, problem: str, fix: str | None = None, value: object = None) -> NoReturn:
     """Say what is wrong with a description, where, and what to do about it."""
     raise InputError(problem, place=place, fix=fix, value=value)
 
@@ -109,10 +149,11 @@ def path(place: str, step: str | int) -> str:
     return f"{place}.{key}" if place else key
 
 
-def read_toml(file: Any, fix: str) -> Fields:
+def read_toml(file: object, fix: str) -> Fields:
     """What a TOML file says: a path, or a file within the package."""
     try:
-        content = (file if hasattr(file, "read_bytes") else Path(file)).read_bytes()
+        readable = file if hasattr(file, "read_bytes") else Path(cast(str, file))
+        content = cast(Readable, readable).read_bytes()
     except (OSError, ValueError, TypeError) as error:  # ValueError: a null character in the path
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"cannot be read ({reason})", value=str(file), place=repr(str(file)), fix=fix) from None
@@ -128,7 +169,7 @@ def parse_toml(content: bytes, file: str) -> Fields:
         raise InputError(f"not valid TOML: {error}", fix=fix).within(file) from None
 
 
-def to_toml(document: Mapping[str, Any], place: str = "") -> str:
+def to_toml(document: Mapping[str, object], place: str = "") -> str:
     """A TOML file: sections, down to tables of tables, which have one line each.
 
     Examples
@@ -144,14 +185,15 @@ def to_toml(document: Mapping[str, Any], place: str = "") -> str:
     <BLANKLINE>
     """
     tables = {key: value for key, value in document.items() if isinstance(value, Mapping)}
-    apart = any(isinstance(part, Mapping) for table in tables.values() for part in table.values())
-    sections = tables if apart else {}
+    parts = [part for table in tables.values() for part in table.values()]
+    has_tables_of_tables = any(isinstance(part, Mapping) for part in parts)
+    sections = tables if has_tables_of_tables else {}
     lines = [f"{path('', key)} = {_inline(value)}\n" for key, value in document.items() if key not in sections]
     header = [f"\n[{place}]\n"] if place and (lines or not sections) else []
     return "".join([*header, *lines, *(to_toml(value, path(place, key)) for key, value in sections.items())])
 
 
-def _inline(value: Any) -> str:
+def _inline(value: object) -> str:
     if isinstance(value, Mapping):
         parts = (f"{path('', key)} = {_inline(part)}" for key, part in value.items())
         return f"{{{', '.join(parts)}}}"
@@ -160,30 +202,54 @@ def _inline(value: Any) -> str:
     return _quoted(value)
 
 
-def _quoted(value: Any) -> str:
+def _quoted(value: object) -> str:
     """As TOML and JSON both write it."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _check_numbers(value: Any, place: str) -> None:
+def _check_numbers(value: object, place: str) -> None:
+    """That all numbers of a description are finite, and not absurdly large."""
     if isinstance(value, int | float) and not abs(value) <= LARGEST:  # NaN compares false
         problem = f"is {value}" if isinstance(value, float) else "is too large"  # to be written down
         fail(place, problem, f"it must be a number (at most {LARGEST:g})", value)
-    if isinstance(value, list | tuple | dict):
-        for step, part in value.items() if isinstance(value, dict) else enumerate(value):
-            _check_numbers(part, path(place, step))
+    if isinstance(value, dict):
+        for key, part in value.items():
+            _check_numbers(part, path(place, key))
+    if isinstance(value, list | tuple):
+        for number, part in enumerate(value):
+            _check_numbers(part, path(place, number))
 
 
-def _options(kind: Any) -> list[Any]:
+# What types say
+
+
+def _options(kind: object) -> list[object]:
     """The kinds of a union, each without what annotates it."""
-    origin = get_origin(kind)
     arguments = get_args(kind)
-    if origin in (Union, UnionType):
-        return [option for each in arguments for option in _options(each)]
-    return _options(arguments[0]) if origin is Annotated else [kind]
+    if get_origin(kind) is Annotated:
+        return _options(arguments[0])
+    if get_origin(kind) not in (Union, UnionType):
+        return [kind]
+    options = []
+    for argument in arguments:
+        options.extend(_options(argument))
+    return options
 
 
-def _parts(kind: Any, value: Any) -> Iterator[tuple[str | int, Any, Any]]:
+def _limits(kind: object) -> list["Meta"]:
+    """What annotates the kinds of a union: least and largest values, lengths."""
+    arguments = get_args(kind)
+    if get_origin(kind) is Annotated:
+        return list(arguments[1:])
+    if get_origin(kind) not in (Union, UnionType):
+        return []
+    limits = []
+    for argument in arguments:
+        limits.extend(_limits(argument))
+    return limits
+
+
+def _parts(kind: object, value: object) -> Iterator[tuple[str | int, object, object]]:
     """What a value is made of: key or number, the type promised for it, and the part itself."""
     for option in _options(kind):
         origin = get_origin(option)
@@ -197,25 +263,66 @@ def _parts(kind: Any, value: Any) -> Iterator[tuple[str | int, Any, Any]]:
             yield from ((number, arguments[0], part) for number, part in enumerate(value))
 
 
-def _first_error(kind: Any, value: Any, place: str, error: Exception) -> InputError:
-    """The first thing that does not fit, as deep within a value as it is found, where msgspec met an error."""
+# What does not fit
+
+
+def _first_error(kind: object, value: object, place: str, cause: BaseException | None) -> InputError:
+    """The first thing that does not fit, as deep within a value as it is found.
+
+    `cause` is what went wrong while the value was made, if anything did: perhaps a dataclass's own check.
+    """
     from msgspec import ValidationError, convert
 
     for step, hint, part in _parts(kind, value):
         try:
-            convert(part, hint)
+            convert(part, cast("type[object]", hint))
         except ValidationError as deeper:
-            return _first_error(hint, part, path(place, step), deeper)
-    if isinstance(cause := error.__cause__, InputError):
+            return _first_error(hint, part, path(place, step), deeper.__cause__)
+    if isinstance(cause, InputError):
         return cause.replace(place=path(place, cause.argument) if cause.argument else place)
-    message = str(error)
-    if message.startswith("Object missing"):
-        return InputError(f"lacks {message.split('`')[1]!r}", place=place, fix="add it")
-    literals = [option for option in _options(kind) if get_origin(option) is Literal]
-    if literals:
-        asked = f"one of {', '.join(map(repr, get_args(literals[0])))}"
-    else:  # the names of kinds as msgspec writes them, "Expected `float | null` >= 0, got ..."
-        before, kinds, after = (message.removeprefix("Expected ").partition(", got")[0] + "``").split("`")[:3]
-        named = (WORDS.get(name, name) for name in kinds.split(" | ") if name != "null")
-        asked = f"{before}{' or '.join(named)}{after}"
-    return InputError(f"is {value!r:.60}", place=place, value=value, fix=f"it must be {asked}")
+    missing = _missing_key(kind, value)
+    if missing is not None:
+        return InputError(f"lacks {missing!r}", place=place, fix="add it")
+    return InputError(f"is {value!r:.60}", place=place, value=value, fix=f"it must be {_wanted(kind, value)}")
+
+
+def _missing_key(kind: object, value: object) -> str | None:
+    """The first key that a dataclass needs and a table lacks, if that is what is wrong."""
+    if not isinstance(value, Mapping):
+        return None
+    for option in _options(kind):
+        for field in fields(option) if is_dataclass(option) else ():
+            is_needed = field.default is MISSING and field.default_factory is MISSING
+            if is_needed and field.name not in value:
+                return field.name
+    return None
+
+
+def _wanted(kind: object, value: object) -> str:
+    """What a value should have been: "a number <= 1", "text or a list"."""
+    kinds = []
+    for option in _options(kind):
+        if get_origin(option) is Literal:
+            kinds.append(f"one of {', '.join(map(repr, get_args(option)))}")
+        elif is_dataclass(option):
+            kinds.append(KINDS[dict])
+        elif option is not NoneType:
+            kinds.append(KINDS.get(get_origin(option) or option, str(option)))
+    limit = next(filter(None, (_broken_limit(meta, value) for meta in _limits(kind))), "")
+    return " or ".join(dict.fromkeys(kinds)) + limit
+
+
+def _broken_limit(meta: "Meta", value: object) -> str:
+    """The limit that a value does not keep: " <= 1", " of length >= 2"; empty if it keeps all."""
+    if isinstance(value, int | float):
+        if meta.ge is not None and not value >= meta.ge:
+            return f" >= {meta.ge:.12g}"
+        if meta.gt is not None and not value > meta.gt:
+            return f" > {meta.gt:.12g}"
+        if meta.le is not None and not value <= meta.le:
+            return f" <= {meta.le:.12g}"
+        if meta.lt is not None and not value < meta.lt:
+            return f" < {meta.lt:.12g}"
+    if isinstance(value, Sequence) and meta.min_length is not None and len(value) < meta.min_length:
+        return f" of length >= {meta.min_length}"
+    return ""

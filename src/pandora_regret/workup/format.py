@@ -42,7 +42,7 @@ class StepTable:
     normal: str | None = None
 
     def __post_init__(self) -> None:
-        check_one_of(self, "cost", "items")
+        check_one_of(cost=self.cost, items=self.items)
         tellings = {
             "confirms": self.confirms,
             "tells_apart": self.tells_apart,
@@ -74,7 +74,7 @@ class StopTable:
     wrong: PerClass | None = None
 
     def __post_init__(self) -> None:
-        check_one_of(self, "loss", "wrong")
+        check_one_of(loss=self.loss, wrong=self.wrong)
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ class Payment:
     quantity: Annotated[float, Meta(gt=0)] = 1.0
 
     def __post_init__(self) -> None:
-        check_one_of(self, "item", "pathway")
+        check_one_of(item=self.item, pathway=self.pathway)
 
     @property
     def name(self) -> str:
