@@ -114,7 +114,7 @@ def _is_workup(path: str) -> bool:
     return True
 
 
-def _unused_prices(results: Sequence[files.Inspected], prices: files.PriceList | None) -> tuple[Remark, ...]:
+def _unused_prices(results: Sequence[files.TableReport], prices: files.PriceList | None) -> tuple[Remark, ...]:
     """Which prices are of no class of the files; nothing where not all files were understood."""
     if prices is None:
         return ()
@@ -125,7 +125,7 @@ def _unused_prices(results: Sequence[files.Inspected], prices: files.PriceList |
     return prices.match(classes)[1]
 
 
-def _table_as_dict(result: files.Inspected) -> dict[str, object]:
+def _table_as_dict(result: files.TableReport) -> dict[str, object]:
     """What was understood of a file, and its problems, as JSON."""
     columns = None
     classes: dict[str, int] = {}
@@ -168,7 +168,7 @@ def _problems(problems: Sequence[files.Problem], *keys: str) -> list[dict[str, o
     return tables
 
 
-def _print(results: Sequence[files.Inspected], shared_problems: Sequence[files.Problem]) -> None:
+def _print(results: Sequence[files.TableReport], shared_problems: Sequence[files.Problem]) -> None:
     """Every file with what was understood and what is wrong, then what is wrong with all of them together."""
     for number, result in enumerate(results):
         if number:
@@ -185,7 +185,7 @@ def _print(results: Sequence[files.Inspected], shared_problems: Sequence[files.P
         bullets((problem.message for problem in shared_problems), mark="!")
 
 
-def _print_understood(result: files.Inspected) -> None:
+def _print_understood(result: files.TableReport) -> None:
     """What each column is taken for."""
     if result.columns is None:
         return

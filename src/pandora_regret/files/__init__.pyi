@@ -4,7 +4,7 @@ from pandora_regret.files.batch import Batch as Batch
 from pandora_regret.files.dialect import Dialect as Dialect
 from pandora_regret.files.file_errors import FileError as FileError
 from pandora_regret.files.file_errors import NoRowsError as NoRowsError
-from pandora_regret.files.inspecting import Inspected as Inspected
+from pandora_regret.files.inspecting import TableReport as TableReport
 from pandora_regret.files.inspecting import inspect_models as inspect_models
 from pandora_regret.files.layout import Layout as Layout
 from pandora_regret.files.layout import ModelFiles as ModelFiles

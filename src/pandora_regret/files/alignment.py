@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +46,7 @@ class _Pair:
 
 
 def align(batches: Sequence[Batch], names: Sequence[str], problems: Problems = RAISED) -> list[Batch]:
-    """The same rows and classes in the same order: those of the first.
+    """Models on the same rows and classes in the same order: those of the first.
 
     Classes are matched by name. Rows are matched by id where every file has ids, by row order where none has.
     Labels, and weights, groups and costs where both have them, must then be equal.
@@ -221,15 +220,19 @@ def common_rows(batches: Sequence[Batch], names: Sequence[str]) -> tuple[list[Ba
     ids = [batch.ids for batch in batches if batch.ids is not None]
     if len(ids) < len(batches):
         return list(batches), ()  # `align` says which lack them, or goes by their order
-    rows = [batch.rows_of(ids[0]) for batch in batches]
+    rows = [batch.rows_of(ids[0]) for batch in batches]  # of each batch, for each row of the first
     have_truth = [np.append(batch.truth, -1)[places] >= 0 for batch, places in zip(batches, rows, strict=True)]
     in_all = np.flatnonzero(np.all(have_truth, axis=0))
     if not len(in_all):
         fix = "say which column holds the ids (--id); --ids-as-numbers reads 007 and 7.0 as 7"
         raise FileError("has no id that all others have", batches[-1].path, fix)
-    n = len(set(chain.from_iterable(names_of_rows.tolist() for names_of_rows in ids))) - len(in_all)
-    sizes = zip(names, map(len, batches), strict=True)
-    lost = [f"{name} lost {count(size - len(in_all))}" for name, size in sizes if size > len(in_all)]
+    common = [batch.take(places[in_all]) for batch, places in zip(batches, rows, strict=True)]
+    all_ids = set[object]()
+    lost: list[str] = []
+    for name, batch, batch_ids in zip(names, batches, ids, strict=True):
+        all_ids.update(batch_ids.tolist())
+        if len(batch) > len(in_all):
+            lost.append(f"{name} lost {count(len(batch) - len(in_all))}")
+    n = len(all_ids) - len(in_all)
     sentence = f"{counted(n, 'row')} that not all files have left out ({', '.join(lost)})"
-    kept = [batch.take(places[in_all]) for batch, places in zip(batches, rows, strict=True)]
-    return kept, remark_on("rows left out", n, sentence)
+    return common, remark_on("rows left out", n, sentence)

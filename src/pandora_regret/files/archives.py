@@ -5,7 +5,8 @@ from __future__ import annotations
 import lzma
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from tokenize import TokenError
 
 import numpy as np
@@ -21,7 +22,7 @@ from pandora_regret.files.source import SourceInMemory
 
 FORECASTS = "y_proba"
 CLASSES = "classes"
-USUAL_NAMES = frozenset(name for role in ROLES for name in role.usual)
+USUAL_NAMES = frozenset(chain.from_iterable(role.usual for role in ROLES))
 PLAIN = "USbiuf"  # kinds of arrays that are text or numbers
 BAD_ZIP = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, RuntimeError, ValueError)
 BAD_ARCHIVE = (*BAD_ZIP, SyntaxError, TokenError, MemoryError, KeyError, OverflowError)  # headers are literals
@@ -33,17 +34,11 @@ def open_archive(path: str, classes: Sequence[str] | None, limit: Limit) -> Sour
 
     The archive's `classes` name those of forecasts, or the `classes` that were asked for, else numbers do.
     """
-    with (
-        explained(path, "NPZ", *BAD_ARCHIVE),
-        open(path, "rb") as file,  # which NumPy would leave open after an error
-        np.load(file, allow_pickle=False) as archive,
-    ):
-        limit.check(COPIES * sum(member.file_size for member in archive.zip.infolist()))
-        arrays = {key: np.asarray(array) for key, array in archive.items()}
+    arrays = _read_arrays(path, limit)
     if FORECASTS not in arrays or arrays[FORECASTS].ndim != 2:
         problem = f"holds the arrays {quoted(sorted(arrays))}"
         raise FileError(problem, path, "save the forecasts as y_proba, shape (rows, classes)")
-    forecasts = np.ascontiguousarray(_plain(arrays.pop(FORECASTS), path, FORECASTS).T)
+    forecasts = np.ascontiguousarray(_plain(arrays.pop(FORECASTS), path, FORECASTS).T)  # (K, n)
     titles = arrays.pop(CLASSES, None)
     if titles is not None:
         classes = _classes_of_archive(titles, len(forecasts), path)
@@ -53,13 +48,7 @@ def open_archive(path: str, classes: Sequence[str] | None, limit: Limit) -> Sour
     columns: dict[str, NDArray[np.generic]] = {}
     for name, forecast in zip(names, forecasts, strict=True):
         columns[f"{FORECASTS}:{name}"] = forecast
-    for key, array in arrays.items():
-        if array.shape == forecasts.shape[1:] and (key in USUAL_NAMES or array.dtype.kind in PLAIN):
-            columns[key] = _plain(array, path, key)
-        elif key in USUAL_NAMES:
-            problem = f"has shape {array.shape} but there are {forecasts.shape[1]} forecasts"
-            raise FileError(problem, path, "write one entry per forecast", f": {key}", column=key)
-    table = pa.table(columns)
+    table = pa.table(columns | _columns_of_rows(arrays, forecasts.shape[1], path))
     return SourceInMemory(
         path,
         kinds_of_schema(table.schema),
@@ -67,6 +56,31 @@ def open_archive(path: str, classes: Sequence[str] | None, limit: Limit) -> Sour
         names_classes=classes is not None,
         table=table,
     )
+
+
+def _read_arrays(path: str, limit: Limit) -> dict[str, NDArray[np.generic]]:
+    """The arrays of an archive, by name."""
+    with (
+        explained(path, "NPZ", *BAD_ARCHIVE),
+        open(path, "rb") as file,  # which NumPy would leave open after an error
+        np.load(file, allow_pickle=False) as archive,
+    ):
+        limit.check(COPIES * sum(member.file_size for member in archive.zip.infolist()))
+        return {key: np.asarray(array) for key, array in archive.items()}
+
+
+def _columns_of_rows(
+    arrays: Mapping[str, NDArray[np.generic]], n_rows: int, path: str
+) -> dict[str, NDArray[np.generic]]:
+    """The arrays that have one value for each row; one of a usual name must have."""
+    columns: dict[str, NDArray[np.generic]] = {}
+    for key, array in arrays.items():
+        if array.shape == (n_rows,) and (key in USUAL_NAMES or array.dtype.kind in PLAIN):
+            columns[key] = _plain(array, path, key)
+        elif key in USUAL_NAMES:
+            problem = f"has shape {array.shape} but there are {n_rows} forecasts"
+            raise FileError(problem, path, "write one entry per forecast", f": {key}", column=key)
+    return columns
 
 
 def _classes_of_archive(titles: NDArray[np.generic], n: int, path: str) -> list[str]:

@@ -134,10 +134,10 @@ def valid_rows(batches: Iterable[RecordsT], skipped: int = 0) -> Iterator[Record
     """
     for batch in batches:
         batch.validate(full=True)
-        kept = batch.slice(min(skipped, len(batch)))
-        skipped -= len(batch) - len(kept)
-        if len(kept):
-            yield kept
+        remaining = batch.slice(min(skipped, len(batch)))
+        skipped -= len(batch) - len(remaining)
+        if len(remaining):
+            yield remaining
 
 
 def arrow_table(rows: Sequence[Fields], names: Iterable[str]) -> pa.Table:

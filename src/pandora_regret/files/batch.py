@@ -59,7 +59,7 @@ class Changes:
         return Changes(self.spelled | more.spelled, *counts)
 
     def done(self, model: str) -> Remarks:
-        """The same in words."""
+        """What is to be said of what was done to the rows of a model."""
         counted_as = f"{counted(self.outside, 'truth')} of {model} outside their lists counted as {self.other!r}"
         outside = remark_on("truths to other", self.outside, counted_as, model)
         return (*outside, *names_matched(sorted(self.spelled), "label", model), *self.rescaled.done(model))
@@ -286,7 +286,9 @@ def concatenated(batches: Sequence[Batch]) -> Batch:
         return first
     by = None
     if first.by is not None:
-        by = {name: np.concatenate([batch.by[name] for batch in batches if batch.by]) for name in first.by}
+        by = {}
+        for name in first.by:
+            by[name] = np.concatenate([batch.by[name] for batch in batches if batch.by is not None])
     return replace(
         first,
         columns=np.concatenate([batch.values for batch in batches]).T,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from pandora_regret.core.inputs import InputError, Names, did_you_mean, matched, quoted
 from pandora_regret.files.file_errors import FileError
@@ -61,8 +62,8 @@ class Columns:
     @property
     def wanted(self) -> list[str]:
         """All columns that are read, each once."""
-        names = (*(name for role in ROLES for name in self.of(role)), *self.forecasts)
-        return list(dict.fromkeys(filter(None, names)))
+        names = dict.fromkeys(chain.from_iterable(self.of(role) for role in ROLES)) | dict.fromkeys(self.forecasts)
+        return [name for name in names if name]
 
 
 @dataclass(frozen=True)
@@ -102,8 +103,8 @@ def find_columns(layout: Layout, source: Source, is_truth: bool = False) -> Colu
     group = _single_column(GROUP, file)
     model = _single_column(MODEL, file)
     by = tuple(file.meant[name] for name in layout.by if name in file.meant)
-    taken = {label, id_column, weight, group, model, *by}
-    column_of = _listed_classes(file) if file.class_columns else _unlisted_classes(file, taken)
+    not_classes = {label, id_column, weight, group, model, *by}
+    column_of = _listed_classes(file) if file.class_columns else _unlisted_classes(file, not_classes)
     columns = Columns(
         tuple(column_of),
         () if is_truth else tuple(column_of.values()),
@@ -197,24 +198,25 @@ def _columns_of_classes(role: Role, prefix: str | None, classes: Iterable[str], 
     return tuple(columns.values())
 
 
-def _unlisted_classes(file: _File, taken: Collection[str | None]) -> dict[str, str]:
-    """The column of each class, in file order, those that are taken left out; of a file of truths, those of votes.
+def _unlisted_classes(file: _File, not_classes: Collection[str | None]) -> dict[str, str]:
+    """The column of each class, in file order; of a file of truths, those of votes.
 
     They are those that begin with a prefix; without one, all columns of numbers, some of which may be no classes.
+    Columns that play other parts are `not_classes`.
     """
     layout = file.layout
     kinds = file.source.kinds
     prefix = layout.votes_prefix if file.is_truth else layout.proba_prefix
     if prefix:
-        names = [name for name in kinds if name.startswith(prefix) and name not in (*taken, prefix)]
+        names = [name for name in kinds if name.startswith(prefix) and name not in (*not_classes, prefix)]
         check_several(names, file.source, f" whose names begin with {prefix!r}")
         return {name.removeprefix(prefix): name for name in names}
     if file.is_truth:
         return {}
     if layout.votes_prefix is not None or layout.truth is not None:
-        taken = {*taken, *LABEL.usual}  # a majority's label, or a vendor's own, beside the truth
+        not_classes = {*not_classes, *LABEL.usual}  # a majority's label, or a vendor's own, beside the truth
     other_prefixes = tuple(filter(None, (layout.cost_prefix, layout.votes_prefix)))
-    numbers = [name for name, kind in kinds.items() if kind in ("number", "percent") and name not in taken]
+    numbers = [name for name, kind in kinds.items() if kind in ("number", "percent") and name not in not_classes]
     return {name: name for name in numbers if not name.startswith(other_prefixes)}
 
 

@@ -13,13 +13,13 @@ from pandora_regret.files.layout import ModelFiles
 from pandora_regret.files.opening import models_of, understood_tables
 from pandora_regret.files.predictions import Predictions, read_models
 from pandora_regret.files.prices import PriceList
-from pandora_regret.files.problems import Collected, Problem
+from pandora_regret.files.problems import CollectedProblems, Problem
 from pandora_regret.files.recognise import Remarks
 from pandora_regret.files.together import unique_names
 
 
-class Inspected(Collected):
-    """What was understood of a table, and what is wrong with it."""
+class TableReport(CollectedProblems):
+    """What was understood of a table, and what is wrong with it; the table's reader tells it."""
 
     columns: Columns | None = None
     rows = 0
@@ -30,7 +30,7 @@ class Inspected(Collected):
         super().__init__()
         self.path = path
         self.name = name
-        self.read = list[Batch]()  # all rows of each model
+        self.batches = list[Batch]()  # all rows of each model
         self.models = Counter[str]()  # rows of each model
         self.labels = Counter[str]()  # rows of each class
 
@@ -46,7 +46,7 @@ class Inspected(Collected):
         self.done = table.done
         self.unused = [name for name in table.sources[0].kinds if name not in wanted]
         for batch in read_models(models_of(table)):
-            self.read.append(batch)
+            self.batches.append(batch)
             self.rows += len(batch)
             if batch.model.only is not None:
                 self.models[batch.model.only] = len(batch)
@@ -57,7 +57,7 @@ class Inspected(Collected):
 
 def inspect_models(
     files: Sequence[ModelFiles], prices: PriceList | None = None, progress: Callable[[], object] = lambda: None
-) -> tuple[list[Inspected], list[Problem]]:
+) -> tuple[list[TableReport], list[Problem]]:
     """What is in the files of models, table by table, and what keeps those that are fine from going together.
 
     Parameters
@@ -74,16 +74,17 @@ def inspect_models(
     tuple
         What is in each table, and what keeps tables from going together.
     """
-    results = [Inspected(str(model.paths[0]), model.name or str(model.paths[0])) for model in files]
-    together = Collected()
+    reports = [TableReport(str(model.paths[0]), model.name or str(model.paths[0])) for model in files]
+    together = CollectedProblems()
     layout = files[0].layout
     with together.noting():
-        for table in understood_tables(files, None if prices is None else prices.costs.keys(), results):
-            assert isinstance(table.problems, Inspected)
-            with table.problems.noting():
-                table.problems.add(table)
+        for table in understood_tables(files, None if prices is None else prices.costs.keys(), reports):
+            report = table.problems  # one of `reports`, as each table tells its own
+            assert isinstance(report, TableReport)
+            with report.noting():
+                report.add(table)
             progress()
-    batches = [batch for result in results if result.fine for batch in result.read]
+    batches = list(chain.from_iterable(report.batches for report in reports if report.fine))
     with together.noting("prices", () if prices is None else (prices.source,)):
         if prices is not None and batches:
             prices.for_classes(list(dict.fromkeys(chain.from_iterable(batch.classes for batch in batches))))
@@ -93,4 +94,4 @@ def inspect_models(
             batches, _ = common_rows(batches, names)
         if batches:
             align(batches, names, together)
-    return results, together.problems
+    return reports, together.problems

@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from pandora_regret.files.arrow_columns import arrow_table, kinds_of
 from pandora_regret.files.dialect import Dialect
 from pandora_regret.files.file_errors import FileError
 from pandora_regret.files.limits import Limit
-from pandora_regret.files.lists import field_of_lists, read_lists
+from pandora_regret.files.lists import Records, field_of_lists, read_lists
 from pandora_regret.files.recognise import dialect_recognised
 from pandora_regret.files.samples import SAMPLE_FIELDS, read_samples
 from pandora_regret.files.source import Source, check_names
@@ -26,23 +27,25 @@ def open_json(
     file, sample, _ = JsonLines.begun(path, head, dialect, location)
     file = replace(file, done=dialect_recognised(path, file.encoding))
     rows = [values for _, values in file.objects(file.records(io.BytesIO(sample)))]
-    names = list(dict.fromkeys(name for row in rows for name in row))
+    names = list(dict.fromkeys(chain.from_iterable(rows)))
     if not names:
         raise FileError("has no rows", path, ONE_PER_LINE)
-    is_sample = rows[0].keys() >= SAMPLE_FIELDS
-    if is_sample or field_of_lists(rows[0]):
-        lines = _limited(file, limit)
-        objects = file.objects(lines, each_once=True)
-        records = {f" line {line}": values for line, values in objects}
-        if is_sample:
-            return read_samples(file, records, classes or ())
-        return read_lists(file, records, dialect.other, classes or ())
+    if rows[0].keys() >= SAMPLE_FIELDS:
+        return read_samples(file, _all_records(file, limit), classes or ())
+    if field_of_lists(rows[0]):
+        return read_lists(file, _all_records(file, limit), dialect.other, classes or ())
     check_names(names, path)
     return replace(file, kinds=kinds_of(arrow_table(rows, names)))
 
 
+def _all_records(file: JsonLines, limit: Limit) -> Records:
+    """All rows of a file, by their places, as long as they may be held; none names anything twice."""
+    lines = _limited(file, limit)
+    return {f" line {number}": values for number, values in file.objects(lines, each_once=True)}
+
+
 def _limited(file: JsonLines, limit: Limit) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file whose rows are all held, as long as they may be."""
+    """The lines of a file with their numbers, as long as all of their objects together may be held."""
     size = 0
     for _, (number, line) in file.rows():
         size += len(line)

@@ -14,6 +14,8 @@ from functools import partial
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
+import pyarrow as pa
+
 from pandora_regret.core.inputs import LARGEST, TOLERANCE, Fields, InputError, quoted, remark_on
 from pandora_regret.files.arrow_columns import arrow_table, kinds_of_schema
 from pandora_regret.files.file_errors import FileError
@@ -80,31 +82,42 @@ def rows_of_records(path: str, records: Records, read: Callable[[Fields], Row]) 
 
 def over_all_options(
     file: Source,
-    rows: dict[str, Row],
+    rows: Mapping[str, Row],
     first: Sequence[str],
     done: Remarks,
     logits: bool,
     order_only: bool = False,
     other: str | None = None,
 ) -> SourceInMemory:
-    """The rows of a file as a table of all options, those in `first` before the others.
+    """The rows of a file as a table of all options, NaN where a row does not list one.
 
-    Truths that no row lists are options, too, unless the class `other` stands for them.
+    Parameters
+    ----------
+    file
+        The file.
+    rows
+        What is on its lines, by their places.
+    first
+        Options that come before the others.
+    done
+        What was recognised besides.
+    logits, order_only
+        Whether the forecasts are logits; whether they say no more than an order.
+    other
+        The class that stands for truths which no row lists; without it, these are options, too.
+
+    Returns
+    -------
+    SourceInMemory
+        The table, and what it settles of a `Layout`.
     """
-    lines = rows.values()
-    named = tuple(dict.fromkeys(chain.from_iterable(row.options for row in lines)))
+    named = tuple(dict.fromkeys(chain.from_iterable(row.options for row in rows.values())))
     options = tuple(dict.fromkeys((*first, *named)))
     if other is None:
-        options = with_labels(options, dict.fromkeys(row.truth for row in lines))
+        options = with_labels(options, dict.fromkeys(row.truth for row in rows.values()))
     if len(options) < 2:
         raise FileError(f"names the options {quoted(options)}", file.path, "list at least two options")
-    records = []
-    for row in lines:
-        forecast = {f"{PREFIX}{name}": value for name, value in row.options.items()}
-        records.append(row.facts | {TRUTH: row.truth} | forecast)
-    facts = chain.from_iterable(row.facts for row in lines)
-    columns = dict.fromkeys((*facts, TRUTH, *(f"{PREFIX}{name}" for name in options)))
-    table = arrow_table(records, columns)
+    table = _table_of_rows(list(rows.values()), options)
     return SourceInMemory(
         file.path,
         kinds_of_schema(table.schema),
@@ -118,40 +131,83 @@ def over_all_options(
     )
 
 
+def _table_of_rows(rows: Sequence[Row], options: Sequence[str]) -> pa.Table:
+    """A column for each fact, for the truth, and for each option."""
+    records = []
+    for row in rows:
+        forecast = {f"{PREFIX}{name}": value for name, value in row.options.items()}
+        records.append(row.facts | {TRUTH: row.truth} | forecast)
+    facts = dict.fromkeys(chain.from_iterable(row.facts for row in rows))
+    return arrow_table(records, dict.fromkeys((*facts, TRUTH, *(f"{PREFIX}{name}" for name in options))))
+
+
 def read_lists(file: Source, records: Records, other: str | None, classes: Sequence[str]) -> SourceInMemory:
     """Rows such as ``{"id": 7, "truth": "flu", "forecast": {"flu": 0.7, "cold": 0.3}}``, or in order only.
 
-    `other` is the class of everything that a list does not name.
+    Parameters
+    ----------
+    file
+        Where they come from.
+    records
+        The rows, by their places.
+    other
+        The class of everything that a list does not name, if there is one.
+    classes
+        Options that come before the others.
+
+    Returns
+    -------
+    SourceInMemory
+        The rows as a table of all options.
     """
-    path = file.path
     first = next(iter(records.values()))
     key = field_of_lists(first) or FORECAST
     order_only = _pairs(first[key]) is None
-    rows = rows_of_records(path, records, partial(_row, key=key, order_only=order_only))
-    lists = [row.options for row in rows.values()]
-    if order_only:
-        sentence = f"{path} lists options in order only: scored by that order, as at known costs (alpha = inf)"
-        done = remark_on("order only", len(rows), sentence, path)
-    else:
-        n = sum(math.fsum(options.values()) < 1 - TOLERANCE for options in lists)
-        to = "spread evenly over the classes that they do not name" if other is None else f"given to {other!r}"
-        done = remark_on("rest of lists", n, f"what {counted(n, 'list')} of {path} leave is {to}", path)
-    if other is not None:  # it has the probability that is left, or comes last
+    rows = rows_of_records(file.path, records, partial(_row, key=key, order_only=order_only))
+    done = _lists_recognised([row.options for row in rows.values()], file.path, order_only, other)
+    if other is not None:
         classes = (*classes, other)
-        for options in lists:
-            rest = max(0.0, 1 - math.fsum(options.values())) + options.get(other, 0.0)
-            options[other] = options.get(other, -STEP * len(options)) if order_only else rest
+        for row in rows.values():
+            row.options[other] = _value_of_other(row.options, other, order_only)
     return over_all_options(file, rows, classes, done, order_only, order_only, other)
 
 
+def _lists_recognised(
+    lists: Sequence[Mapping[str, float]], path: str, order_only: bool, other: str | None
+) -> Remarks:
+    """What is to be said of lists: that they are orders only, or where the probability goes that they leave."""
+    if order_only:
+        sentence = f"{path} lists options in order only: scored by that order, as at known costs (alpha = inf)"
+        return remark_on("order only", len(lists), sentence, path)
+    n = sum(math.fsum(options.values()) < 1 - TOLERANCE for options in lists)
+    to = "spread evenly over the classes that they do not name" if other is None else f"given to {other!r}"
+    return remark_on("rest of lists", n, f"what {counted(n, 'list')} of {path} leave is {to}", path)
+
+
+def _value_of_other(options: Mapping[str, float], other: str, order_only: bool) -> float:
+    """The forecast of the class of everything else: it comes last, or has the probability that is left."""
+    if order_only:
+        return options.get(other, -STEP * len(options))
+    return max(0.0, 1 - math.fsum(options.values())) + options.get(other, 0.0)
+
+
 def _row(values: Fields, key: str, order_only: bool) -> Row:
-    """Probabilities; or logits that fall along a list, so steeply that no prices change the order."""
+    """What is on a line, whose list is called `key`, and all of whose others are orders only or are not."""
     truth = next((values[name] for name in TRUTHS if values.get(name) is not None), None)
     if not isinstance(truth, (str, int, type(None))):
         raise InputError(f"has the {TRUTH} {truth!r:.40}", fix="write the name of the true option")
     forecast = values.get(key)
     if not forecast or not isinstance(forecast, (dict, list)):
         raise InputError(f"has no {key}", fix="write names with their probabilities, or names in order")
+    facts = Fields()
+    for name, value in values.items():
+        if name != TRUTH and not isinstance(value, (dict, list)):
+            facts[name] = value
+    return Row(None if truth is None else str(truth), _options(forecast, order_only), facts)
+
+
+def _options(forecast: dict[object, object] | list[object], order_only: bool) -> dict[str, float]:
+    """Probabilities; or logits that fall along a list, so steeply that no prices change the order."""
     pairs = _pairs(forecast)
     if (pairs is None) != order_only:
         problem = "holds an order where other lines hold probabilities"
@@ -167,8 +223,4 @@ def _row(values: Fields, key: str, order_only: bool) -> Row:
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < LARGEST:
             raise InputError(f"gives {name!r} the value {value!r:.40}", fix="write a number")
         options[str(name)] = float(value)
-    facts = Fields()
-    for name, value in values.items():
-        if name != TRUTH and not isinstance(value, (dict, list)):
-            facts[name] = value
-    return Row(None if truth is None else str(truth), options, facts)
+    return options

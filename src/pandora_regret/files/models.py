@@ -17,10 +17,14 @@ from pandora_regret.files.columns import check_several
 from pandora_regret.files.file_errors import FileError
 from pandora_regret.files.labels import any_number, numbers_of, with_labels
 from pandora_regret.files.predictions import Predictions
-from pandora_regret.files.problems import Collected
+from pandora_regret.files.problems import CollectedProblems
 from pandora_regret.files.rows import Reading, read_forecasts
 from pandora_regret.files.table import Block
 
+FIX_OF_UNSEEN = (
+    "list the classes (--classes), and other columns are ignored; or say what the forecasts' names begin "
+    "with (--proba-prefix), or what such a column is for: see pandora help files"
+)
 SAMPLE_VALUES = 1 << 12
 ROUGHLY = 1e-2  # how far off 1 a sum may be, and still say which columns are meant
 
@@ -42,7 +46,7 @@ def _sum_to(
     names = [column for column in columns if column]
     if block is None or not names:
         return False
-    numbers = read_forecasts(block, names, replace(reading, problems=Collected()))
+    numbers = read_forecasts(block, names, replace(reading, problems=CollectedProblems()))
     sums = np.sum(numbers, axis=0, dtype=np.float64)
     possible = np.min(numbers, axis=0) >= 0
     return any((possible & (np.abs(sums / total - 1) < ROUGHLY)).mean() > 0.5 for total in totals)
@@ -78,7 +82,7 @@ def with_known_classes(models: Sequence[Predictions], priced: Collection[str] | 
 
 def _spelled_alike(models: Sequence[Predictions]) -> list[Predictions]:
     """The models with their classes called as the truth calls them, or the first model that has them."""
-    names = dict.fromkeys(name for model in models for name in model.labels_apart)
+    names = dict.fromkeys(chain.from_iterable(model.labels_apart for model in models))
     alike: list[Predictions] = []
     for model in models:
         meant = matched(model.classes, names)
@@ -98,20 +102,23 @@ def over_all_options(models: Sequence[Predictions]) -> list[Predictions]:
 
     That is if it was asked for, or if the class stands for all that lists do not name.
     """
-    buckets = {source.other for model in models for source in model.sources} - {None}
-    options = tuple(dict.fromkeys(name for model in models for name in model.classes))
-    whole: list[Predictions] = []
+    sources = chain.from_iterable(model.sources for model in models)
+    buckets = {source.other for source in sources} - {None}
+    options = tuple(dict.fromkeys(chain.from_iterable(model.classes for model in models)))
     for model in models:
         if (model.layout.missing_class_zero or model.truth is not None) and model.sources[0].other is None:
             options = with_labels(options, labels_of(model))
         classes_of_others = chain.from_iterable(other.classes for other in models if other is not model)
         _check_lists(model, set(classes_of_others) - buckets)
+    over_all: list[Predictions] = []
     for model in models:
-        every = model.layout.missing_class_zero or model.is_list
-        column_of = model.columns.column_of
-        absent = (name for name in options if name not in column_of and (every or name in buckets))
-        whole.append(_with_classes(model, column_of | dict.fromkeys(absent, "")))
-    return whole
+        may_lack_any = model.layout.missing_class_zero or model.is_list
+        column_of = dict(model.columns.column_of)
+        for name in options:
+            if name not in column_of and (may_lack_any or name in buckets):
+                column_of[name] = ""
+        over_all.append(_with_classes(model, column_of))
+    return over_all
 
 
 def _with_classes(model: Predictions, column_of: Mapping[str, str]) -> Predictions:
@@ -159,37 +166,39 @@ def scaled(model: Predictions) -> Predictions:
 
 
 def _by_labels(model: Predictions) -> Predictions:
-    """Columns are classes if they occur as labels, also those that hold text in some place."""
+    """The model with the columns as classes that occur as labels, also those that hold text in some place."""
     columns = model.columns
-    source = model.sources[0]
-    labels = labels_of(model, until_all=True)
-    if model.layout.unlabelled:
-        labels.pop(None, None)
-    if not labels:
-        if not model.count():
-            raise model.no_rows()
-        fix = "list the classes (--classes), or say what the forecasts' names begin with (--proba-prefix)"
-        problem = "has no labels that say which columns are classes"
-        raise FileError(problem, model.path, fix, argument="classes")
+    kinds = model.sources[0].kinds
+    labels = _known_labels(model)
     numbers = numbers_of(labels, model.classes).tolist()
-    not_classes = set[str]()
-    for label, number in zip(labels, numbers, strict=True):
-        if number < 0 and label is not None:
-            not_classes.add(str(label))
-    texts = (name for name in not_classes - {*columns.wanted} if source.kinds.get(name, "nested") != "nested")
-    class_of = {column: name for name, column in columns.column_of.items()} | {name: name for name in texts}
+    not_classes = {
+        label for label, number in zip(labels, numbers, strict=True) if number < 0 and label is not None
+    }
+    class_of = {column: name for name, column in columns.column_of.items()}
+    others = not_classes - {*columns.wanted}
+    class_of |= {label: label for label in others if kinds.get(label, "nested") != "nested"}
     unseen = [name for number, name in enumerate(model.classes) if number not in numbers]
     all_are_classes = not not_classes and None not in labels  # else whoever reads the rows says what is wrong
     if unseen and all_are_classes and len(class_of) > 1:
         where = repr(columns.label) if model.truth is None else model.truth.path
         problem = f"hold numbers but never occur as a label in {where}"
-        fix = (
-            "list the classes (--classes), and other columns are ignored; or say what the forecasts' names begin "
-            "with (--proba-prefix), or what such a column is for: see pandora help files"
-        )
-        raise FileError(problem, model.path, fix, f": columns {quoted(unseen)}", argument="classes")
-    check_several(class_of, source, " of numbers")
-    return _with_classes(model, {class_of[column]: column for column in source.kinds if column in class_of})
+        raise FileError(problem, model.path, FIX_OF_UNSEEN, f": columns {quoted(unseen)}", argument="classes")
+    check_several(class_of, model.sources[0], " of numbers")
+    return _with_classes(model, {class_of[column]: column for column in kinds if column in class_of})
+
+
+def _known_labels(model: Predictions) -> dict[str | None, None]:
+    """The labels that say which columns are classes; a FileError where there is none."""
+    labels = labels_of(model, until_all=True)
+    if model.layout.unlabelled:
+        labels.pop(None, None)
+    if not labels and not model.count():
+        raise model.no_rows()
+    if not labels:
+        fix = "list the classes (--classes), or say what the forecasts' names begin with (--proba-prefix)"
+        problem = "has no labels that say which columns are classes"
+        raise FileError(problem, model.path, fix, argument="classes")
+    return labels
 
 
 def labels_of(model: Predictions, until_all: bool = False) -> dict[str | None, None]:

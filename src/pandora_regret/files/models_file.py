@@ -48,7 +48,7 @@ class ModelEntry(Dialect):
     missing_class_zero: bool | None = None
 
     def files(self, defaults: Layout, folder: str) -> ModelFiles:
-        """The same with what it leaves out, and the files that patterns name in order of their names."""
+        """The model with what the table leaves out, and the files that patterns name, in order of their names."""
         paths = list[str]()
         for pattern in (self.path,) if isinstance(self.path, str) else self.path:
             whole = os.path.join(folder, pattern)

@@ -65,39 +65,55 @@ def read_row(
     OneRow
         The forecast, and its classes.
     """
+    model = _open_unlabelled(path, layout, priced)
+    if row is None and case is None:
+        fix = "say which of its rows with --row (from 1) or --case"
+        raise FileError("is a file", model.path, fix, argument="row")
+    if model.order_only:
+        raise FileError("lists options in order only", model.path, "look in this order")
+    id_column = None if case is None else model.columns.id
+    if case is not None and id_column is None:
+        fix = "say which one names the rows with --id"
+        raise FileError("has no column of ids", model.path, fix, argument="ids")
+    columns = Columns(model.classes, model.columns.forecasts, costs=model.columns.costs, id=id_column)
+    batch = _only_row_called(str(row) if case is None else case, replace(model, columns=columns))
+    forecast = batch.values[0]
+    listed = np.ones(len(forecast), bool)
+    if model.is_list:  # the options that the row has itself
+        listed = forecast > (-np.inf if model.logits else 0)
+    place = batch.place(0)
+    return OneRow(
+        tuple(name for name, is_listed in zip(model.classes, listed, strict=True) if is_listed),
+        forecast[listed],
+        place,
+        costs=None if batch.costs is None else batch.costs[0, listed],
+        done=(*model.done, *batch.changes.done(place)),
+    )
+
+
+def _open_unlabelled(path: AnyPath, layout: Layout, priced: Collection[str] | None) -> Predictions:
+    """The table in a file that needs no labels, with its classes."""
     layout = replace(layout, unlabelled=True, truth=None)
     [table] = with_known_classes([table_of(ModelFiles((os.fspath(path),), layout))], priced)
     model = scaled(table)
-    column = None if case is None else table.columns.id
     if not model.classes:
         raise FileError("has no columns of numbers", model.path, "write one per class, its probability")
-    if row is None and case is None:
-        raise FileError(
-            "is a file", model.path, "say which of its rows with --row (from 1) or --case", argument="row"
-        )
-    if model.order_only:
-        raise FileError("lists options in order only", model.path, "look in this order")
-    if case is not None and not column:
-        raise FileError(
-            "has no column of ids", model.path, "say which one names the rows with --id", argument="ids"
-        )
-    columns = Columns(model.classes, model.columns.forecasts, costs=model.columns.costs, id=column)
-    wanted = str(row) if case is None else case
-    rows = _rows_called(wanted, replace(model, columns=columns))
-    if len(rows) != 1:
-        problem = f"has {len(rows) or 'no'} row{'s' * (len(rows) > 1)} whose {column or 'number'} is {wanted!r}"
-        places = " or ".join(str(1 + found.places[0]) for found in rows)
-        fix = f"say which with --row: {places}" if rows else None
-        raise FileError(problem, model.path, fix, argument="row" if case is None else "ids", value=wanted)
-    [batch] = rows
-    forecast = batch.values[0]
-    classes = np.array(model.classes, dtype=object)
-    place = batch.place(0)
-    own = slice(None)
-    if model.is_list:  # the options that it has itself
-        own = forecast > (-np.inf if model.logits else 0)
-    costs = None if batch.costs is None else batch.costs[0, own]
-    return OneRow((*classes[own],), forecast[own], place, costs, (*model.done, *batch.changes.done(place)))
+    return model
+
+
+def _only_row_called(wanted: str, model: Predictions) -> Batch:
+    """The only row of this id; without ids, the one of this number."""
+    batches = _rows_called(wanted, model)
+    if len(batches) == 1:
+        return batches[0]
+    id_column = model.columns.id
+    fix = None
+    if batches:
+        fix = f"say which with --row: {' or '.join(str(1 + batch.places[0]) for batch in batches)}"
+    problem = (
+        f"has {len(batches) or 'no'} row{'s' * (len(batches) > 1)} whose {id_column or 'number'} is {wanted!r}"
+    )
+    raise FileError(problem, model.path, fix, argument="row" if id_column is None else "ids", value=wanted)
 
 
 def _rows_called(wanted: str, model: Predictions) -> list[Batch]:

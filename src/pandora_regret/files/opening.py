@@ -86,7 +86,7 @@ def open_models(
     models = list[Predictions]()
     listeners: list[Problems] = [RAISED] * len(files)
     if failures is not None:
-        listeners = [_Failed(failures, model.name or stem_of(str(model.paths[0]))) for model in files]
+        listeners = [_Failures(failures, model.name or stem_of(str(model.paths[0]))) for model in files]
     for table in understood_tables(files, priced, listeners):
         with table.problems.noting():
             models += models_of(replace(table, problems=RAISED))
@@ -94,13 +94,14 @@ def open_models(
 
 
 @dataclass
-class _Failed(Problems):
+class _Failures(Problems):
     """Files that cannot be read are left out."""
 
     failures: dict[str, str]
     name: str
 
     def in_file(self, kind: str, error: InputError, count: int = 1, paths: Names = ()) -> None:
+        """Remember why the model is left out."""
         self.failures[self.name] = str(error)
 
 

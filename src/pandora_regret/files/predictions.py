@@ -201,7 +201,8 @@ class Predictions:
 
     def fragments(self) -> list[Predictions]:
         """Pieces that can be tallied apart, in other processes too; each knows its first row's number."""
-        pieces = [replace(self, sources=(part,)) for source in self.sources for part in source.pieces()]
+        parts = chain.from_iterable(source.pieces() for source in self.sources)
+        pieces = [replace(self, sources=(part,)) for part in parts]
         starts = accumulate((piece.count() for piece in pieces[:-1]), initial=self.first_row)
         return [replace(piece, first_row=start) for piece, start in zip(pieces, starts, strict=True)]
 
@@ -225,9 +226,9 @@ def own_rows(
             continue
         names, codes = coded(block.column(shared))
         for code, name in enumerate(names):
-            own = np.flatnonzero(codes == code)
-            if name in by_name and len(own):
-                yield by_name[name], block.take(own)
+            rows_of_model = np.flatnonzero(codes == code)
+            if name in by_name and len(rows_of_model):
+                yield by_name[name], block.take(rows_of_model)
 
 
 def read_all(predictions: Predictions) -> Batch:

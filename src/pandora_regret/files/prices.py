@@ -191,30 +191,40 @@ def _read_price_table(
 ) -> PriceList:
     """The cost of each class, from columns that are named, or called as such columns are."""
     import_optional("pyarrow", extra="cli")
-    from pandora_regret.files.arrow_columns import kinds_of_schema, texts_of
     from pandora_regret.files.formats import open_source
 
-    dialect = Dialect(decimal=".", sheet=sheet)  # commas stay: `read_amounts` tells what they mean
-    source = open_source(path, dialect=dialect)
+    source = open_source(path, dialect=Dialect(decimal=".", sheet=sheet))  # `read_amounts` tells what commas mean
     columns = [_column(source, NAMES, name_column), _column(source, COSTS, cost_column)]
     columns += [name for name in matched(UNITS, source.kinds).values() if name not in columns][:1]
+    texts, decimal = _price_texts(source, columns)
+    names_in_order = list(texts)  # one in each row
+
+    def place(name: str) -> str:
+        """Where the amount of a name stands."""
+        return f"{path}{source.place(names_in_order.index(name))}: the cost of {name!r}"
+
+    prices = read_amounts(texts, path, place, decimal)
+    usual_unit = "min" if folded(columns[1]) == "minutes" else ""
+    return replace(prices, unit=prices.unit or usual_unit, done=source.done + prices.done)
+
+
+def _price_texts(source: Source, columns: Sequence[str]) -> tuple[dict[str, str], str | None]:
+    """The amount for each name, with its unit, from the columns of names, amounts and perhaps units.
+
+    And the decimal sign of the amounts, where that is known: they are numbers, and no text.
+    """
+    from pandora_regret.files.arrow_columns import kinds_of_schema, texts_of
+
     texts = dict[str, str]()
-    decimal: str | None = "."  # of costs that are numbers, and no text
+    decimal: str | None = "."
     for part in source.read(columns, frozenset(), ROWS_AT_ONCE):
         if kinds_of_schema(part.schema)[columns[1]] != "number":
             decimal = None
         names, costs, *units = (texts_of(part.column(column)).tolist() for column in columns)
         units_of_rows = units[0] if units else [""] * len(names)
         for name, cost, unit in zip(names, costs, units_of_rows, strict=True):
-            _add_price(texts, name or "", cost or "", unit or "", path)
-    names_in_order = list(texts)  # one in each row
-
-    def place(name: str) -> str:
-        return f"{path}{source.place(names_in_order.index(name))}: the cost of {name!r}"
-
-    prices = read_amounts(texts, path, place, decimal)
-    usual = "min" if folded(columns[1]) == "minutes" else ""
-    return replace(prices, unit=prices.unit or usual, done=source.done + prices.done)
+            _add_price(texts, name or "", cost or "", unit or "", source.path)
+    return texts, decimal
 
 
 def _add_price(texts: dict[str, str], name: str, cost: str, unit: str, path: str) -> None:
@@ -324,22 +334,35 @@ def _common_unit(prices: Mapping[str, _Price]) -> str:
 def _read_amount(text: str, name: str) -> _Price:
     """What an amount may mean, with its unit; `name` is said in the error for what is no amount."""
     match = PRICE.fullmatch(text.strip())
-    readings = dict[str, float]()
+    readings: dict[str, float] = {}
     units = set[str]()
     if match is not None:
         before, digits, exponent, after = match.groups("")
         units = {unit_named(unit) for unit in (before, after.strip(".-–— ")) if unit.strip()}
-        for mark in ".,":
-            whole, _, fraction = re.sub(r"\s", " ", digits).replace("’", "'").partition(mark)
-            if WHOLE.fullmatch(whole) and re.fullmatch(r"\d*", fraction):
-                whole = re.sub("[.,' ]", "", whole)
-                readings[mark] = float(f"{whole}.{fraction}{exponent}")
+        readings = _readings(digits, exponent)
     unit = " ".join(units)
     named = not unit or any(letter.isalpha() or category(letter) == "Sc" for letter in unit)
     if not readings or len(units) > 1 or not named or unit.strip("$€£¥").casefold() in MULTIPLES:
         fix = "write a number, such as 1250 or 1250.00, with or without its unit"
         raise InputError(f"is {text!r}", column=name, fix=fix)
     return _Price(readings, unit, text.strip())
+
+
+def _readings(digits: str, exponent: str) -> dict[str, float]:
+    """What digits with marks between them may mean, by the mark that stands before decimals.
+
+    Examples
+    --------
+    >>> _readings("1,250", "")
+    {'.': 1250.0, ',': 1.25}
+    """
+    readings: dict[str, float] = {}
+    for mark in ".,":
+        whole, _, fraction = re.sub(r"\s", " ", digits).replace("’", "'").partition(mark)
+        if WHOLE.fullmatch(whole) and re.fullmatch(r"\d*", fraction):
+            whole = re.sub("[.,' ]", "", whole)
+            readings[mark] = float(f"{whole}.{fraction}{exponent}")
+    return readings
 
 
 def _decimal_mark(prices: Mapping[str, _Price]) -> str:

@@ -52,7 +52,7 @@ class Problem:
     column: str | None = None
 
 
-class Collected(Problems):
+class CollectedProblems(Problems):
     """All problems in the order in which they are met, each kind once for each column."""
 
     def __init__(self) -> None:

@@ -10,6 +10,7 @@ import csv
 import io
 import re
 from collections.abc import Sequence
+from itertools import chain
 from typing import TypeAlias
 
 from pandora_regret.core.inputs import Remark, remark_on
@@ -86,22 +87,24 @@ def _recognise_separator(text: str, dialect: Dialect, usual: str, path: str) -> 
     """The separator of lines of text, and their values."""
     candidates = [dialect.separator_mark] if dialect.separator_mark else list(SEPARATORS)
     tables = {mark: _values(text, mark) for mark in candidates}
-    fitting: dict[str, int] = {}  # rows that are as long as the header, by the mark that it holds
-    has_rows = False
-    for mark, rows in tables.items():
-        if rows and len(rows[0]) > 1:
-            fitting[mark] = sum(len(row) == len(rows[0]) for row in rows[1:])
-            has_rows = has_rows or len(rows) > 1
-    most = max(fitting.values(), default=0)
-    best = [mark for mark, n_rows in fitting.items() if n_rows == most]
+    in_header = [mark for mark, rows in tables.items() if rows and len(rows[0]) > 1]
+    n_fitting = {mark: _rows_like_header(tables[mark]) for mark in in_header}
+    most = max(n_fitting.values(), default=0)
+    best = [mark for mark in in_header if n_fitting[mark] == most]
     if not best:
         best = [dialect.separator_mark or usual]
+    has_rows = any(len(tables[mark]) > 1 for mark in in_header)
     if len(best) > 1 and has_rows:
         problem = f"fits {' and '.join(map(repr, best))} as separators equally well"
         fix = f"say which (--separator {' or '.join(SEPARATORS[mark] for mark in best)})"
         raise FileError(problem, path, fix, argument="separator")
     separator = usual if usual in best else best[0]
     return separator, tables[separator]
+
+
+def _rows_like_header(rows: list[list[str]]) -> int:
+    """How many rows below the header have as many values as that."""
+    return sum(len(row) == len(rows[0]) for row in rows[1:])
 
 
 def _values(text: str, separator: str) -> list[list[str]]:
@@ -116,7 +119,7 @@ def _recognise_decimal(rows: list[list[str]], separator: str, dialect: Dialect, 
     """The decimal sign of the values below a header."""
     if dialect.decimal_mark is not None:
         return dialect.decimal_mark
-    values = [value.strip() for row in rows[1:] for value in row]
+    values = [value.strip() for value in chain.from_iterable(rows[1:])]
     with_comma = [value for value in values if WITH_COMMA.fullmatch(value)]
     with_point = next(filter(WITH_POINT.fullmatch, values), None)
     if not with_comma or (with_point is not None and separator == ","):

@@ -15,6 +15,7 @@ from pandora_regret.files.arrow_columns import arrow_table, kinds_of
 from pandora_regret.files.dialect import Dialect
 from pandora_regret.files.file_errors import FileError, explained
 from pandora_regret.files.limits import Limit
+from pandora_regret.files.recognise import Remarks
 from pandora_regret.files.source import SourceInMemory, check_names
 from pandora_regret.optional import import_optional
 from pandora_regret.text import counted
@@ -41,26 +42,37 @@ def open_sheet(path: str, dialect: Dialect, limit: Limit) -> SourceInMemory:
         titles = book.sheet_names
         number = _sheet_number(str(dialect.sheet or 1), titles, path)
         cells = book.get_sheet_by_index(number).to_python(skip_empty_area=False)
-    rows = dict[int, list[Cell]]()  # those that are not empty, by their numbers in the sheet
-    for row_number, row in enumerate(cells, 1):
+    rows = _filled_rows(cells, path)
+    values = list(rows.values())
+    n_above = _rows_above_names(values)
+    names = ["" if cell is None else str(cell) for cell in values[n_above]]
+    check_names(names, path)
+    table = arrow_table([dict(zip(names, row, strict=True)) for row in values[n_above + 1 :]], names)
+    done = _sheet_recognised(path, titles, number, n_above)
+    places = [f" row {row_number}" for row_number in rows]
+    return SourceInMemory(path, kinds_of(table), done=done, table=table, row_places=places[n_above + 1 :])
+
+
+def _filled_rows(cells: Sequence[Sequence[object]], path: str) -> dict[int, list[Cell]]:
+    """The rows that are not empty, by their numbers from 1, up to the last column that any of them fills."""
+    rows = dict[int, list[Cell]]()
+    for number, row in enumerate(cells, 1):
         if any(map(str, row)):
-            rows[row_number] = [_value(cell) for cell in row]
-    width = max((_filled_width(row) for row in rows.values()), default=0)
+            rows[number] = [_value(cell) for cell in row]
+    width = max(map(_filled_width, rows.values()), default=0)
     if width == 0:
         raise FileError("has an empty sheet", path, "name another (--sheet), or fill it")
-    wide = [row[:width] for row in rows.values()]
-    above = _rows_above_names(wide, width)
-    names = ["" if cell is None else str(cell) for cell in wide[above]]
-    check_names(names, path)
-    table = arrow_table([dict(zip(names, row, strict=True)) for row in wide[above + 1 :]], names)
+    return {number: row[:width] for number, row in rows.items()}
+
+
+def _sheet_recognised(path: str, titles: Sequence[str], number: int, n_above: int) -> Remarks:
+    """What is to be said of which sheet was read, and what stands above the names of its columns."""
     words = list[str]()
     if len(titles) > 1:
         words.append(f"sheet {titles[number]!r} read, of {len(titles)}")
-    if above:
-        words.append(f"{counted(above, 'row')} above the names of columns left out")
-    done = remark_on("sheet", len(words), f"{path}: {'; '.join(words)}", path)
-    places = [f" row {row_number}" for row_number in rows][above + 1 :]
-    return SourceInMemory(path, kinds_of(table), done=done, table=table, row_places=places)
+    if n_above:
+        words.append(f"{counted(n_above, 'row')} above the names of columns left out")
+    return remark_on("sheet", len(words), f"{path}: {'; '.join(words)}", path)
 
 
 def _filled_width(row: Sequence[Cell]) -> int:
@@ -68,16 +80,16 @@ def _filled_width(row: Sequence[Cell]) -> int:
     return max((column for column, cell in enumerate(row, 1) if cell is not None), default=0)
 
 
-def _rows_above_names(rows: Sequence[list[Cell]], width: int) -> int:
+def _rows_above_names(rows: Sequence[list[Cell]]) -> int:
     """How many rows, such as titles, stand above the first that names all columns (the first may have no name)."""
     for number, row in enumerate(rows):
-        if None not in row[min(1, width - 1) :]:
+        if None not in row[min(1, len(row) - 1) :]:
             return number
     return 0
 
 
 def _value(cell: object) -> Cell:
-    """As people see it: nothing, text, or a number, 1 rather than 1.0."""
+    """What people see in a cell: nothing, text, or a number, 1 rather than 1.0."""
     if isinstance(cell, bool) or not isinstance(cell, (int, float)):
         return str(cell).strip() or None
     return int(cell) if cell == int(cell) and abs(cell) < WHOLE else cell

@@ -99,7 +99,7 @@ class SourceInMemory(Source):
         yield self.table.select(list(columns))
 
     def places(self, rows: Iterable[int]) -> dict[int, str]:
-        """As the file's own format counts."""
+        """Where rows stand, as the file's own format counts."""
         return {row: self.row_places[row] for row in rows} if self.row_places else super().places(rows)
 
 

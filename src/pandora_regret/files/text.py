@@ -153,7 +153,7 @@ class DelimitedFile(TextFile[list[str]]):
 
     @classmethod
     def open(cls, path: str, head: bytes, dialect: Dialect, usual: str, location: str) -> Self:
-        """Its head is read: how it is written, names, and from the first lines what the columns hold.
+        """The file, of which the head is read: how it is written, names, and what the columns hold.
 
         `usual` is the separator that its name promises.
         """
@@ -165,20 +165,11 @@ class DelimitedFile(TextFile[list[str]]):
         file = replace(file, delimiter=separator, decimal=decimal)
         lines = file.records(io.BytesIO(sample), complete)
         line, names = next(lines, (1, []))
-        rows = [values for _, values in islice(lines, 1 + CELLS_LOOKED_AT // (8 * max(1, len(names))))]
-        if not names:
-            raise FileError("has no header", path, "name the columns on the first line")
-        if len(names) == 1:
-            problem = f"has a single column, {names[0][:80]!r}, if values are separated by {separator!r}"
-            raise FileError(problem, path, "say what separates them (--separator)", argument="separator")
-        check_names(names, path)
-        kinds: dict[str, Kind] = dict.fromkeys(names, "other")
-        for name, cells in zip(names, zip(*rows, strict=False), strict=False):
-            if name.strip():  # else it holds the row numbers that pandas writes
-                kinds[name] = kind_of_texts(cells, decimal)
+        _check_header(names, separator, path)
+        rows = [values for _, values in islice(lines, 1 + CELLS_LOOKED_AT // (8 * len(names)))]
         return replace(
             file,
-            kinds=kinds,
+            kinds=_kinds_of_columns(names, rows, decimal),
             header_lines=line + "".join(names).count("\n"),
             longest_line=max(map(len, sample.split(b"\n"))),
             n_rows=None if rows or not complete else 0,
@@ -276,6 +267,25 @@ class DelimitedFile(TextFile[list[str]]):
                 problem = f"has {len(values)} values but the header names {len(self.kinds)} columns"
                 fix = "quote values that contain the separator, or complete the line"
                 raise FileError(problem, self.path, fix, f" line {number}", row=row, value=len(values))
+
+
+def _check_header(names: Sequence[str], separator: str, path: str) -> None:
+    """Raise a FileError unless a header names several columns, each of its own name."""
+    if not names:
+        raise FileError("has no header", path, "name the columns on the first line")
+    if len(names) == 1:
+        problem = f"has a single column, {names[0][:80]!r}, if values are separated by {separator!r}"
+        raise FileError(problem, path, "say what separates them (--separator)", argument="separator")
+    check_names(names, path)
+
+
+def _kinds_of_columns(names: Sequence[str], rows: Sequence[Sequence[str]], decimal: str) -> dict[str, Kind]:
+    """What columns hold, by their first rows; one without a name holds the row numbers that pandas writes."""
+    kinds: dict[str, Kind] = dict.fromkeys(names, "other")
+    for name, cells in zip(names, zip(*rows, strict=False), strict=False):
+        if name.strip():
+            kinds[name] = kind_of_texts(cells, decimal)
+    return kinds
 
 
 @dataclass(frozen=True)

@@ -114,8 +114,10 @@ def read_together(
 
 def _truths_left_out(truth: Batch, batches: Sequence[Batch]) -> Remarks:
     """How many cases of the truth's own file no model forecasts."""
-    forecast = {name for batch in batches for name in np.asarray(batch.ids).tolist()}
-    n = len(set(np.asarray(truth.ids).tolist()) - forecast)
+    without_forecast = set(np.asarray(truth.ids).tolist())
+    for batch in batches:
+        without_forecast.difference_update(np.asarray(batch.ids).tolist())
+    n = len(without_forecast)
     sentence = f"{counted(n, 'case')} of {truth.path} that no model forecasts left out"
     return remark_on("truths left out", n, sentence, truth.path)
 

@@ -32,7 +32,7 @@ def read_pairs(text: str, what: str) -> dict[str, float]:
 
 
 def read_texts(text: str, what: str, fix: str = "write such as flu=0.7,cold=0.3") -> dict[str, str]:
-    """The same, the values as they are written; `fix` is said of what is no pair."""
+    """``NAME=VALUE,...`` as a mapping, the values as they are written; `fix` is said of what is no pair."""
     pairs: dict[str, str] = {}
     for field in listed(text):
         name, _, value = (part.strip() for part in field.rpartition("="))
