@@ -104,13 +104,13 @@ def test_a_row_may_bring_its_costs_along(tmp_path):
 def test_the_plot_is_written_beside_what_is_printed(tmp_path):
     pytest.importorskip("matplotlib")
     plot = tmp_path / "plan.svg"
-    result = run("next", CASE, "--costs", DOLLARS, "--plot", plot, "--json")
+    result = run("next", CASE, "--costs", DOLLARS, "--tree", plot, "--json")
     assert json.loads(result.stdout)["steps"]
     assert result.stderr == f"Plot: {plot}\n"
     assert plot.read_bytes().startswith(b"<?xml")
-    assert run("next", CASE, "--plot", plot).exit_code == 2
-    assert run("next", CASE, "--plot", plot, "--force").exit_code == 0
-    assert run("next", CASE, "--plot", tmp_path / "plan.doc").exit_code == 2
+    assert run("next", CASE, "--tree", plot).exit_code == 2
+    assert run("next", CASE, "--tree", plot, "--force").exit_code == 0
+    assert run("next", CASE, "--tree", tmp_path / "plan.doc").exit_code == 2
     assert [path.name for path in tmp_path.iterdir()] == ["plan.svg"]
 
 

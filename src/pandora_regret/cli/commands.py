@@ -59,6 +59,19 @@ class Commands(Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that was asked for; one that there is not is answered with the nearest."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            from difflib import get_close_matches
+
+            nearest = get_close_matches(name, COMMANDS)
+            if nearest:
+                ctx.fail(f"No such command {name!r}: did you mean {' or '.join(map(repr, nearest))}?")
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: click.Context) -> object:
         """A reader of our output who has seen enough, as `head` has, is no failure; Ctrl-C takes no extra line."""
         try:
@@ -174,9 +187,9 @@ def pandora() -> None:
 
     \b
     Examples:
-      pandora compare forest.csv network.csv --costs dermamnist
+      pandora next "flu=0.6,cold=0.4" --costs "flu=20,cold=5"
+      pandora compare forest.csv network.csv --costs prices.csv
       pandora score predictions.parquet --costs "flu=20,covid=35,cold=5"
-      pandora next "melanoma=0.2,nevus=0.7,keratosis=0.1" --costs "melanoma=384,nevus=75,keratosis=75"
       pandora study run study.toml --out results
 
     Shell completion: eval "$(_PANDORA_COMPLETE=bash_source pandora)", or zsh_source, or fish_source.

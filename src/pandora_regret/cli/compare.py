@@ -16,7 +16,7 @@ from click.core import ParameterSource
 
 from pandora_regret import comparison as comparing
 from pandora_regret import files
-from pandora_regret.cli.headings import INTERVALS, OUTPUT, PRICES, Option
+from pandora_regret.cli.headings import OUTPUT, PRICES, RARE, Option
 from pandora_regret.cli.options import (
     COMMON_ROWS,
     FILE_ARGUMENTS,
@@ -89,18 +89,18 @@ class CompareOptions:
     Option(
         "--smallest-group N",
         "Of --by: groups of fewer cases are pooled.",
-        INTERVALS,
+        RARE,
         least=2,
         default=30,
     ),
     Option(
         "--worth AMOUNT", "The least difference worth acting on: 2.5, or 1% of the cost.", PRICES, default="1%"
     ),
-    Option("--decompose", "Split costs into miscalibration, discrimination, uncertainty.", OUTPUT),
+    Option("--decompose", "Split costs into miscalibration, discrimination, uncertainty.", RARE),
     Option("--html FILE", "Write the report to this file, too."),
     Option("--title TEXT", "The page's heading.", OUTPUT),
-    Option("--show MODEL", "On the page even if there are over 50.", OUTPUT, multiple=True),
-    Option("--no-cases", "A page without single cases and live prices.", OUTPUT),
+    Option("--show MODEL", "On the page even if there are over 50.", RARE, multiple=True),
+    Option("--no-cases", "A page without single cases and live prices.", RARE),
     FORCE,
     *MISS,
     *RANKED,

@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from pandora_regret.text import listed
+
 PATH = click.Path(readable=False)  # whether it can be read is found out by reading it
 MAIN = "Options"
 FILES = "Files"
@@ -13,7 +15,10 @@ LISTS = "Ranked lists"
 PRICES = "Prices"
 INTERVALS = "Intervals"
 OUTPUT = "Output"
-SECTIONS = (MAIN, LISTS, FILES, PRICES, INTERVALS, OUTPUT)
+RARE = "Rarely needed"
+SECTIONS = (MAIN, LISTS, FILES, PRICES, INTERVALS, OUTPUT, RARE)
+FIRST = ("costs", "truth", "id", "label", "by", "html")  # of the main options, where a command has them
+BESIDE_TRUTH = ("by", "group", "weight")  # what columns in a file of true classes may be for
 HELP_PAGES = {FILES: "files", LISTS: "lists"}  # sections whose options are only named, as they have a page
 MOST_NAMED = 4  # of these options
 
@@ -54,6 +59,7 @@ class Command(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The options of each section; those about the layout of files are only named."""
         shown = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        shown.sort(key=lambda option: FIRST.index(option.name) if option.name in FIRST else len(FIRST))
         for section in SECTIONS:
             options = [option for option in shown if getattr(option, "section", MAIN) == section]
             if not options:
@@ -62,14 +68,23 @@ class Command(click.Command):
                 if section in HELP_PAGES:
                     formatter.write_text(f"{_first_names(options)}: pandora help {HELP_PAGES[section]}")
                 else:
-                    records = [option.get_help_record(ctx) for option in options]
-                    formatter.write_dl([record for record in records if record is not None])
+                    formatter.write_dl([_record(option, shown, ctx) for option in options])
         if isinstance(self, click.Group):
             self.format_commands(ctx, formatter)
 
 
 class Group(Command, click.Group):
     """A command that has others below it, with headings, too."""
+
+
+def _record(option: click.Option, options: Sequence[click.Option], ctx: click.Context) -> tuple[str, str]:
+    """How an option is written, and what it is for; --truth names the options whose columns it may hold."""
+    spelled, words = option.get_help_record(ctx) or ("", "")
+    if option.name == "truth":
+        beside = [f"--{other.name}" for other in options if other.name in BESIDE_TRUTH]
+        columns = f", and columns for {listed(beside)}," if beside else ""
+        words = f"True classes by id{columns} in a file of their own."
+    return spelled, words
 
 
 def _first_names(options: Sequence[click.Option]) -> str:

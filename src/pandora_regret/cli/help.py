@@ -21,16 +21,22 @@ TOPICS = {
         FILE:CLASS_COLUMN:COST_COLUMN); a pathway file (TOML); or a shipped one. --prior says how they vary.""",
     "metrics": "What is shown of models, beside what their searches cost.",
 }
+ABOUT = {
+    "files": "how files of predictions may be written, and what to say where it is not recognised",
+    "lists": "ranked lists of candidates: how they may be written, and the price of a miss",
+    "prices": "how to say what tests cost, and how that varies",
+    "metrics": "what is shown beside the cost",
+}
 
 
 @dataclass(frozen=True)
 class HelpOptions:
     """What `pandora help` was asked."""
 
-    topic: str
+    topic: str | None
 
 
-@command(HelpOptions, click.Argument(["topic"], type=click.Choice(list(TOPICS))))
+@command(HelpOptions, click.Argument(["topic"], type=click.Choice(list(TOPICS)), required=False))
 def help(options: HelpOptions) -> None:
     r"""More about files, lists, prices and metrics.
 
@@ -40,6 +46,11 @@ def help(options: HelpOptions) -> None:
       pandora help metrics
     """
     formatter = click.get_current_context().make_formatter()
+    if options.topic is None:
+        with formatter.section("Topics"):
+            formatter.write_dl([(f"pandora help {topic}", about) for topic, about in ABOUT.items()])
+        echo(formatter.getvalue(), nl=False)
+        return
     formatter.write_text(" ".join(TOPICS[options.topic].split()))
     titles = {"files": "Options about files", "lists": "Options about lists"}
     with formatter.section(titles.get(options.topic, options.topic.capitalize())):

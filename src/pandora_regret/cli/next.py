@@ -30,7 +30,7 @@ from pandora_regret.cli.options import (
     COSTS,
     FORCE,
     JSON,
-    LAYOUT,
+    LAYOUT_OF_ROWS,
     ClassCosts,
     PriceOptions,
     RowOptions,
@@ -62,7 +62,7 @@ class NextOptions:
     miss: float | None
     steps: int | None
     seconds: float
-    plot: str | None
+    tree: str | None
     full: bool
     json: bool
     force: bool
@@ -92,9 +92,9 @@ class NextOptions:
         type=click.FloatRange(0, min_open=True),
         default=1.0,
     ),
-    Option("--plot --tree FILE", "Write the plan into this file, too: .svg draws it; a tree also .csv, .json."),
+    Option("--tree FILE", "Write the plan into this file, too: .svg draws it; a tree also .csv, .json."),
     Option("--full", "List every test, not only the first ten.", OUTPUT),
-    *LAYOUT,
+    *LAYOUT_OF_ROWS,
     JSON,
     FORCE,
 )
@@ -113,7 +113,7 @@ def next(options: NextOptions) -> None:
       pandora next skin.toml "melanoma=0.2,nevus=0.7,keratosis=0.1" \
           --found dermoscopy=suspicious --tree tree.svg
     """
-    check_output(options.plot, options.force)
+    check_output(options.tree, options.force)
     not_both("one of them says which row", row=options.row, case=options.case)
     match options.workup_and_forecast:
         case (path, forecast):
@@ -156,8 +156,8 @@ def _plan_workup(path: str, forecast: str | None, options: NextOptions) -> None:
             logits=options.rows.logits,
             normalise=options.rows.normalise,
         )
-    if options.plot is not None:
-        echo(f"Tree: {plan.save(options.plot)}", err=True)
+    if options.tree is not None:
+        echo(f"Tree: {plan.save(options.tree)}", err=True)
     if options.json:
         print_json(plan.to_dict() | {"done": case.done}, "pandora-next/1")
     else:
@@ -199,10 +199,10 @@ def _plan_search(forecast: str, options: NextOptions) -> None:
             logits=options.rows.logits,
             normalise=options.rows.normalise,
         )
-    if options.plot is not None:
+    if options.tree is not None:
         from pandora_regret.plots.single_case import draw_search_trace
 
-        echo(f"Plot: {draw_search_trace(plan, options.plot, currency=costs.currency)}", err=True)
+        echo(f"Plot: {draw_search_trace(plan, options.tree, currency=costs.currency)}", err=True)
     if options.json:
         results = {
             "currency": costs.currency,

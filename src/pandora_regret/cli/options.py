@@ -20,9 +20,20 @@ from typing import TYPE_CHECKING, Literal, TypeVar, get_type_hints
 import click
 
 from pandora_regret import files, text, workup  # whose names load when they are asked for
-from pandora_regret.cli.headings import FILES, INTERVALS, LISTS, OUTPUT, PRICES, Command, Option, path_argument
+from pandora_regret.cli.headings import (
+    FILES,
+    INTERVALS,
+    LISTS,
+    MAIN,
+    OUTPUT,
+    PRICES,
+    RARE,
+    Command,
+    Option,
+    path_argument,
+)
 from pandora_regret.core import inputs, priors
-from pandora_regret.files.roles import BY, GROUP, ROLES, WEIGHT, Role
+from pandora_regret.files.roles import BY, GROUP, ID, LABEL, ROLES, WEIGHT, Role
 
 if TYPE_CHECKING:
     from pandora_regret.files.ranked import ListLayout
@@ -69,7 +80,12 @@ def role_option(role: Role) -> Option:
     """The option that says which columns of a file have a role."""
     spelled = f"--{role.option.replace('_', '-')} {'TEXT' if role.prefix else 'COLUMN'}"
     usual = f"  [default: {' or '.join(role.usual)}]" if role.usual else ""
-    return Option(spelled, f"{role.help}{usual}", INTERVALS if role in (GROUP, WEIGHT) else FILES)
+    section = FILES
+    if role in (GROUP, WEIGHT):
+        section = INTERVALS
+    elif role in (ID, LABEL):
+        section = MAIN
+    return Option(spelled, f"{role.help}{usual}", section)
 
 
 LAYOUT = (
@@ -78,9 +94,7 @@ LAYOUT = (
     Option("--classes NAME,...", "The classes, where columns of numbers do not tell.", FILES),
     *(role_option(role) for role in ROLES if role is not BY),
     Option("--logits", "The forecasts are logits.", FILES),
-    Option(
-        "--truth FILE", "True classes by id, and columns for --by, --group and --weight, in a file of their own."
-    ),
+    Option("--truth FILE", "True classes by id, in a file of their own."),
     Option("--ids-as-numbers", "Read ids as numbers: 007 and 7.0 are 7.", FILES),
     Option("--missing-class-zero", "Take a class for which a file has no forecasts as probability 0.", FILES),
     Option("--separator MARK", "What separates values: , ; | or tab.  [default: recognised]", FILES),
@@ -90,6 +104,7 @@ LAYOUT = (
     Option("--max-memory SIZE", "What a file may take.  [default: 100 x its size, 2GB at least]", FILES),
     Option("--other CLASS", "Stands for what the candidate list of a row does not name.", FILES),
 )
+LAYOUT_OF_ROWS = tuple(option for option in LAYOUT if option.name not in ("weight", "group"))  # seen one by one
 RANKED = (
     Option("--candidate COLUMN", "Names of candidates, a row for each: FILES hold ranked lists.", LISTS),
     Option("--score COLUMN", "Orders a case's candidates, the highest first.", LISTS),
@@ -130,7 +145,7 @@ LEVEL = Option(
 RESAMPLING = (
     Option("--bootstrap N", "Intervals by N replicates.", INTERVALS, least=0, default=0),
     LEVEL,
-    Option("--seed N", "Of the bootstrap.", INTERVALS, least=0, default=0),
+    Option("--seed N", "Of the bootstrap.", RARE, least=0, default=0),
 )
 WORK = (
     Option("--jobs N", "Processes at a time.", type=click.IntRange(1, 1024), default=1),

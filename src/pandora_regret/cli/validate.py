@@ -29,7 +29,7 @@ from pandora_regret.cli.options import (
     COSTS,
     FILE_ARGUMENTS,
     JSON,
-    LAYOUT,
+    LAYOUT_OF_ROWS,
     RANKED,
     ListOptions,
     PriceOptions,
@@ -56,7 +56,7 @@ class ValidateOptions:
     json: bool
 
 
-@command(ValidateOptions, FILE_ARGUMENTS, COMMON_ROWS, *RANKED, *LAYOUT, *COSTS, JSON)
+@command(ValidateOptions, FILE_ARGUMENTS, COMMON_ROWS, *RANKED, *LAYOUT_OF_ROWS, *COSTS, JSON)
 def validate(options: ValidateOptions) -> int:
     r"""What is wrong with a file, if anything: all of it, not just the first thing.
 
