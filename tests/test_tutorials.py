@@ -15,7 +15,12 @@ from docs_site import DOCS
 sys.path.append(str(DOCS / "hooks"))
 RESULTS = {
     "clinic": ["Recalibrated, vendor is the cheapest of 3 models", "Market 367 .* stands out", "overconfident"],
-    "language-models": ["base and tuned cannot be told apart", r"the chance of being wrong costs 0\.00"],
+    "language-models": [
+        "base and tuned cannot be told apart",
+        r"the chance of being wrong costs 0\.00",
+        r"Up to 7.89 looks, quick costs less\. .* it is not settled between quick and thorough",
+        r"Deploy thorough",
+    ],
     "on-call": [
         "No alarm: in 400 cases so far, paid .* Newest 400 cases",
         r"since about case [34]\d\d .* more than it promises",
