@@ -15,7 +15,7 @@ from typing import Any
 
 from evidence_tables import STORED
 
-from pandora_regret.study import Cell, study_grid
+from pandora_regret.study import Cell, StudyResults, study_grid
 
 STUDIES = STORED.parent / "study"
 WORKUPS = {
@@ -210,7 +210,7 @@ def workup_thyroid() -> str:
 
 def _workups(what: str) -> dict[str, dict[tuple[str, str], Cell]]:
     """By metric: the cell of every condition and data set that leaves a choice."""
-    grid = study_grid(_json(STUDIES / "workups.json"), what, ())
+    grid = study_grid(StudyResults.from_dict(_json(STUDIES / "workups.json")), what, ())
     return {
         metric: {(condition, data): cells[k] for condition, data, cells in grid.rows if not cells[k].constant}
         for k, metric in enumerate(grid.metrics)

@@ -2,11 +2,13 @@
 
 Models of a made-up population see two classes through noise; what they cost and how metrics rate them in the long
 run is known from a fine grid of that noise. Run with
-``python benchmarks/study_coverage.py --out docs/study/coverage.json``; it takes minutes.
+``python benchmarks/study_coverage.py --samples 500 --out docs/study/coverage.json``: a quarter of an hour on one
+core; 100 samples unless said.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from pathlib import Path
@@ -90,6 +92,7 @@ POPULATIONS = {  # in which it is known what choosing costs
     "two classes, models of different skill": {"spread": 2.0},
     "five classes, models alike": {"n_classes": 5, "spread": 0.3},
     "five classes, 12 models, 300 cases": {"n_classes": 5, "spread": 1.0, "n_models": 12, "n_rows": 300},
+    "two classes, 100 models alike": {"spread": 0.3, "n_models": 100},
 }
 LONG_RUN = 4000  # cases that stand for all there are
 DEAREST, CHEAPEST = 10.0, 2.0  # tests, and the others in equal steps of ratio between them
@@ -172,6 +175,9 @@ KINDS = {  # and whether intervals promise to hold there
         True,
     ),
     "ties": ("20 models hard to tell apart, 60 instances", {"spread": 0.3, "n_rows": 60}, False),
+    "few": ("5 models of different skill, 400 instances", {"n_models": 5}, False),
+    "many": ("100 models of different skill, 400 instances", {"n_models": 100}, True),
+    "many_alike": ("100 models hard to tell apart, 400 instances", {"spread": 0.3, "n_models": 100}, True),
 }
 
 
@@ -218,14 +224,16 @@ def extra_costs_of_all(samples):
 
 
 def main():
-    samples = 40 if "--quick" in sys.argv else 100
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--samples", type=int, default=100, help="studies of each population")
+    parser.add_argument("--out", type=Path, help="a JSON file for the shares")
+    options = parser.parse_args()
+    samples = options.samples
     stored = {"samples": samples, "metrics": len(KEYS)}
     stored["extra_costs"] = extra_costs_of_all(samples)
     stored["tau"] = coverage_of_all(samples)
-    if "--out" in sys.argv:
-        Path(sys.argv[sys.argv.index("--out") + 1]).write_text(
-            json.dumps(stored, indent=1) + "\n", encoding="utf-8"
-        )
+    if options.out:
+        options.out.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
     return finish()
 
 

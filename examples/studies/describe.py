@@ -13,8 +13,8 @@ import numpy as np
 from pandora_regret.metrics import METRICS
 from pandora_regret.study import DataSet, Store, reopen
 from pandora_regret.study.conditions import CONDITIONS
-from pandora_regret.study.predicting import kept_models
 from pandora_regret.study.ranking_agreement import Contest, read_contest, replicate_taus
+from pandora_regret.study.zoo import kept_models
 
 STORED = Path(__file__).parents[2] / "docs" / "study" / "zoos.json"
 SEED = 42  # of the draws, as in the studies
@@ -22,7 +22,7 @@ SEED = 42  # of the draws, as in the studies
 
 def described(data: DataSet, store: Store) -> dict[str, Any]:
     """One zoo: its size, its models' accuracies, and tau under each of 100 cost vectors from Unif[0, 1]."""
-    models = kept_models(data, store.models)
+    models = kept_models(store.models, data.leave_out)
     proba = store.probabilities(models)
     costs = data.costs_of(store.classes)
     of_truth = proba[:, np.arange(len(store.truth)), store.truth]
@@ -30,7 +30,7 @@ def described(data: DataSet, store: Store) -> dict[str, Any]:
     taus = taus_of_draws(read_contest(store.truth, proba, models, store.classes, costs, SEED))
     return {
         "models": len(models),
-        "failures": len(kept_models(data, list(store.failures))),
+        "failures": len(kept_models(store.failures, data.leave_out)),
         "rows": len(store.truth),
         "groups": None if store.groups is None else int(store.groups.max()) + 1,
         "classes": len(store.classes),

@@ -15,7 +15,8 @@ import numpy as np
 
 from pandora_regret.metrics import read_metrics
 from pandora_regret.study import DataSet, Store, Study, agreement_of, read_conditions, reopen
-from pandora_regret.study.predicting import kept_models
+from pandora_regret.study.results import DataSetResult
+from pandora_regret.study.zoo import kept_models
 
 STORED = Path(__file__).parents[2] / "docs" / "study" / "near-baseline.json"
 METRICS = ("pandora_regret", "log_loss", "clipped_log_loss", "brier", "accuracy", "macro_f1_all", "macro_f1")
@@ -25,7 +26,7 @@ DIGITS = 6  # that are stored
 
 def compared(study: Study, data: DataSet, store: Store) -> dict[str, Any]:
     """What all models of a zoo say at known costs, and what those say that are not near the baseline."""
-    models = kept_models(data, store.models)
+    models = kept_models(store.models, data.leave_out)
     accuracy = (store.probabilities(models).argmax(axis=2) == store.truth).mean(axis=1)
     largest = np.bincount(store.truth).max() / len(store.truth)
     near = [model for model, share in zip(models, accuracy, strict=True) if abs(share - largest) <= NEAR]
@@ -40,9 +41,9 @@ def compared(study: Study, data: DataSet, store: Store) -> dict[str, Any]:
     }
 
 
-def _short(part: dict[str, Any]) -> dict[str, Any]:
+def _short(part: DataSetResult) -> dict[str, Any]:
     """The one condition, without names of models, and with few digits."""
-    [condition] = part["agreement"]["conditions"]
+    [condition] = part.agreement.to_dict()["conditions"]
     for cell in condition["metrics"]:
         del cell["picked"]
     return dict(json.loads(json.dumps(condition), parse_float=lambda text: round(float(text), DIGITS)))

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from pandora_regret.plots.paper import draw_tau_gaps
-from pandora_regret.study import PAPER_METRICS, Cell, read_results, study_grid
+from pandora_regret.study import PAPER_METRICS, Cell, StudyResults, read_results, study_grid
 
 ROOT = Path(__file__).parents[2]
 sys.path += [str(ROOT / "benchmarks"), str(Path(__file__).parent)]
@@ -57,7 +57,7 @@ def shown(cell: Cell) -> str:
 
 def workup_table(what: str) -> str:
     """Models ranked by searches, by work-ups whose steps are shared, and by those with panels."""
-    grid = study_grid(json.loads(WORKUPS.read_text(encoding="utf-8")), what, OF_WORKUPS)
+    grid = study_grid(StudyResults.from_dict(json.loads(WORKUPS.read_text(encoding="utf-8"))), what, OF_WORKUPS)
     rows = [
         [condition, data, *(NO_CHOICE if cell.constant else shown(cell) for cell in cells)]
         for condition, data, cells in grid.rows
@@ -107,7 +107,7 @@ def _made_anew(match: re.Match[str]) -> str:
 
 def store(name: str, folder: Path) -> None:
     """The results of a study, a line for each condition and six digits of each number."""
-    text = json.dumps(_rounded(read_results(folder)), separators=(",", ":"))
+    text = json.dumps(_rounded(read_results(folder).to_dict()), separators=(",", ":"))
     for start in ('{"name":', '{"key":', '"metrics":['):
         text = text.replace(start, "\n" + start)
     kept = ROOT / "docs" / "study" / name

@@ -46,7 +46,7 @@ def cells_of(study: Study, folder: Path, data: DataSet, conditions: Any, metrics
     asked = replace(
         study, replicates=REPLICATES, conditions=read_conditions(conditions), metrics=read_metrics(metrics)
     )
-    found = agreement_of(asked, data, Store.open(folder / data.name))["agreement"]["conditions"]
+    found = agreement_of(asked, data, Store.open(folder / data.name)).agreement.to_dict()["conditions"]
     return {each["name"]: {cell["key"]: _short(cell) for cell in each["metrics"]} for each in found}
 
 

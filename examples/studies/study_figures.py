@@ -46,7 +46,7 @@ def _cells(folder: str) -> dict[tuple[str, str, str], Any]:
     """By data set, condition and metric."""
     return {
         (part["name"], condition["name"], cell["key"]): cell
-        for part in read_results(STUDIES / folder)["data"]
+        for part in read_results(STUDIES / folder).to_dict()["data"]
         for condition in part["agreement"]["conditions"]
         for cell in condition["metrics"]
     }

@@ -19,7 +19,7 @@ from scipy.stats import kendalltau
 
 from pandora_regret import search_cost
 from pandora_regret.metrics import METRICS
-from pandora_regret.study import Store, reopen
+from pandora_regret.study import FilesZoo, Store, reopen
 
 STORED = Path(__file__).parents[2] / "docs" / "study" / "votes.json"
 KEYS = ("pandora_regret", "clipped_log_loss", "brier", "accuracy", "macro_f1_all")
@@ -80,7 +80,9 @@ def flusight(folder: Path, data: Path) -> dict[str, Any]:
 
     store = Store.open(folder / "FluSight")
     [prices] = [each.costs_of(store.classes) for each in reopen(folder).data]
-    zoo = pd.read_parquet(Path(reopen(folder).data[0].zoo.paths))
+    files = reopen(folder).data[0].zoo
+    assert isinstance(files, FilesZoo)
+    zoo = pd.read_parquet(str(files.paths))
     cells = zoo[zoo["model"] == zoo["model"].iloc[0]]["id"].str.split(" ", expand=True)
     released = pd.read_parquet(data / "truth_cells.parquet").astype({"location": str, "reference_date": str})
     first = released.set_index(["reference_date", "horizon", "location"])["y_first_release"]

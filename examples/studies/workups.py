@@ -10,8 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pandora_regret import __version__
 from pandora_regret.metrics import Metric, default_metrics, read_metrics, workup_metrics
-from pandora_regret.study import DataSet, Store, Study, agreement_of, read_conditions, reopen
+from pandora_regret.study import DataSet, Store, Study, StudyResults, agreement_of, read_conditions, reopen
+from pandora_regret.study.results import STUDY_SCHEMA, DataSetResult
 from pandora_regret.workup import Workup
 
 HERE = Path(__file__).parent
@@ -40,15 +42,16 @@ def metrics(data: str) -> tuple[Metric, ...]:
     return read_metrics([*default_metrics(CLASSES[data], priced=True), by_panel])
 
 
-def part(study: Study, data: DataSet, folder: Path) -> dict[str, Any]:
+def part(study: Study, data: DataSet, folder: Path) -> DataSetResult:
     asked = replace(study, conditions=read_conditions(conditions(data.name)), metrics=metrics(data.name))
     return agreement_of(asked, data, Store.open(folder / data.name))
 
 
 def run(folder: Path) -> None:
     study = reopen(folder)
-    found = {"title": study.title, "data": [part(study, data, folder) for data in study.data]}
-    RESULTS.write_text(json.dumps(found, indent=1), encoding="utf-8")
+    parts = tuple(part(study, data, folder) for data in study.data)
+    found = StudyResults(STUDY_SCHEMA, f"pandora-regret {__version__}", study.title, parts)
+    RESULTS.write_text(json.dumps(found.to_dict(), indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

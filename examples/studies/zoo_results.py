@@ -8,7 +8,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from pandora_regret.study import read_results
+from pandora_regret.study import StudyResults, read_results
 
 STUDIES = Path(__file__).parents[2] / "docs" / "study"
 FOLDERS = (
@@ -139,9 +139,9 @@ def _number(value: Any) -> float:
     return float("nan") if value is None else float(value)
 
 
-def stored_keys(results: dict[str, Any], keys: Iterable[str]) -> tuple[str, ...]:
+def stored_keys(results: StudyResults, keys: Iterable[str]) -> tuple[str, ...]:
     """The keys of metrics under which results hold them: those of an earlier run stand for some."""
-    held = {metric["key"] for metric in results["data"][0]["agreement"]["metrics"]}
+    held = {metric.key for metric in results.data[0].agreement.metrics}
     return tuple(key if key in held else OF_EARLIER_RUN[key] for key in keys)
 
 
@@ -155,7 +155,7 @@ def row_of(zoo: str, condition: dict[str, Any]) -> ZooRow:
 @cache
 def all_rows() -> tuple[ZooRow, ...]:
     """In the order of the tables; the same condition of two studies is that of the first."""
-    parts = [part for folder in FOLDERS for part in read_results(STUDIES / folder)["data"]]
+    parts = [part for folder in FOLDERS for part in read_results(STUDIES / folder).to_dict()["data"]]
     parts += json.loads(WORKUPS.read_text(encoding="utf-8"))["data"]
     rows: dict[tuple[str, str], ZooRow] = {}
     for part in parts:

@@ -180,7 +180,7 @@ def all_metrics() -> str:
 
 @cache
 def _parts(folder: str) -> Any:
-    return read_results(STUDIES / folder)["data"]
+    return read_results(STUDIES / folder).to_dict()["data"]
 
 
 def floors_of_log_loss() -> str:

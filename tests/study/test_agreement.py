@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import kendalltau
 from scipy.stats import t as student
 
-from pandora_regret import InputError, Uniform, search_cost
+from pandora_regret import Gamma, InputError, Uniform, search_cost
 from pandora_regret.core.kernels import engine
 from pandora_regret.metrics import METRICS, Metric
 from pandora_regret.study import Agreement, agreement
@@ -51,7 +51,7 @@ def test_the_point_is_tau_of_the_metric_with_the_mean_search_cost():
     assert_allclose(result.gap[0], expected - expected[0], atol=1e-12)
 
 
-@pytest.mark.parametrize("prior", [{"prior": Uniform(), "typical": "drawn"}, {"prior": "gamma:2"}])
+@pytest.mark.parametrize("prior", [{"prior": Uniform(), "typical": "drawn"}, {"prior": Gamma(2.0)}])
 def test_readings_of_drawn_costs(prior):
     truth, proba = zoo()
     value = [METRICS["pandora_regret"](truth, table) for table in proba]

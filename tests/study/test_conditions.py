@@ -237,3 +237,20 @@ def test_each_data_set_can_have_its_own_work_up():
         condition.of_data("digits")
     with pytest.raises(InputError, match="of_data"):
         condition.bills(np.array([0]), np.array([[0.5, 0.5]]), np.ones((1, 2)), (0, 1))
+
+
+def test_a_table_may_name_its_prior():
+    table = {"name": "gamma_by_case", "prior": "gamma:2", "reading": "per_instance", "draws": 10}
+    assert read_condition(table) == Condition("gamma_by_case", prior=Gamma(2.0), reading="per_instance", draws=10)
+    assert read_condition({"name": "noisy_costs", "prior": "gamma:2"}).prior == Gamma(2.0)
+
+
+def test_a_word_for_prevalence_is_equal_or_refused():
+    assert Condition("balanced", prevalence="equal").weights(np.array([0, 0, 1]), CLASSES).tolist() == [
+        0.75,
+        0.75,
+        1.5,
+    ]
+    with pytest.raises(InputError) as error:
+        Condition("other", prevalence="even")
+    assert (error.value.argument, error.value.value) == ("prevalence", "even")

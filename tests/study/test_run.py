@@ -137,7 +137,7 @@ WITH_CULPRITS = study_zoo.STUDY.replace("seed = 1", "seed = 1\ntimeout = 3") + f
 
 
 def failures_of(out):
-    return {name: reason for name, reason in read_results(out)["data"][0]["failures"].items() if name in CULPRITS}
+    return {name: reason for name, reason in read_results(out).data[0].failures.items() if name in CULPRITS}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGSEGV")
@@ -147,7 +147,7 @@ def test_models_that_kill_their_process_or_never_end_are_failures_and_the_study_
     file.write_text(WITH_CULPRITS + zoo, encoding="utf-8")
     run_study(begin(file, out), out, jobs=2)
     assert failures_of(out) == CULPRITS
-    agreements = [read_results(folder)["data"][0]["agreement"] for folder in (out, finished)]
+    agreements = [read_results(folder).data[0].agreement for folder in (out, finished)]
     assert agreements[0] == agreements[1]
 
 
@@ -155,9 +155,9 @@ def test_a_model_may_be_left_out_and_the_timeout_changed_after_the_study_has_beg
     changed = study_zoo.STUDY.replace('name = "made up"', 'name = "made up"\nleave_out = ["model 1*", "raises"]')
     study_file.write_text(changed.replace("seed = 1", "seed = 1\ntimeout = 60"), encoding="utf-8")
     run_study(begin(study_file, finished), finished)
-    [part] = read_results(finished)["data"]
-    assert set(part["failures"]) == {"gives NaN"}
-    assert [name for name in part["agreement"]["data"]["models"] if name.startswith("model 1")] == []
+    [part] = read_results(finished).data
+    assert set(part.failures) == {"gives NaN"}
+    assert [name for name in part.agreement.data.models if name.startswith("model 1")] == []
     assert standing(finished)[0][0].models == 10
     assert reopen(finished).timeout == 60
 

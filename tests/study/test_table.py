@@ -2,6 +2,8 @@
 
 import csv
 import io
+import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +14,8 @@ from click.testing import CliRunner
 
 from pandora_regret import InputError
 from pandora_regret.cli.commands import pandora
-from pandora_regret.study import Store, agreement, study_grid
+from pandora_regret.study import Store, StudyResults, agreement, read_results, study_grid
+from pandora_regret.study.results import DataSetResult, ExtraCost
 
 KEYS = ["pandora_regret", "log_loss", "accuracy", "macro_f1_all", "beta_0.5"]
 
@@ -32,8 +35,8 @@ def results():
         result = agreement(
             truth, proba, costs=[1.0, 2.0, 9.0], conditions=["clinical"], metrics=KEYS, replicates=20, seed=seed
         )
-        data.append({"name": name, "currency": "USD", "failures": {}, "agreement": result.to_dict()})
-    return {"schema": "pandora-study/1", "title": "t", "data": data}
+        data.append(DataSetResult(name, "USD", {}, result))
+    return StudyResults("pandora-study/1", "made up", "t", tuple(data))
 
 
 def test_the_paper_s_columns_unless_others_are_asked_for(results):
@@ -47,7 +50,7 @@ def test_the_paper_s_columns_unless_others_are_asked_for(results):
 
 def grid_of(proba, **options):
     result = agreement(forecasts(0)[0], proba, costs=[1.0, 2.0, 3.0], conditions=["clinical"], **options)
-    return result, study_grid({"data": [{"name": "d", "failures": {}, "agreement": result.to_dict()}]}, metrics=())
+    return result, study_grid(StudyResults.of({"d": result}), metrics=())
 
 
 def test_a_metric_that_ranks_the_wrong_way_round_is_marked_and_never_best():
@@ -98,7 +101,40 @@ def test_the_commands_from_run_to_figure(study_folder):
 
 def test_csv_keeps_every_digit(results):
     rows = list(csv.DictReader(io.StringIO(study_grid(results, metrics=()).render("csv"))))
-    cells = results["data"][1]["agreement"]["conditions"][0]["metrics"]
-    ours = [row for row in rows if row["data"] == "OCT & co_1"]
-    assert [float(row["tau"]) for row in ours] == [cell["tau"]["value"] for cell in cells]
-    assert [float(row["low"]) for row in ours] == [cell["tau"]["low"] for cell in cells]
+    cells = results.data[1].agreement.conditions[0].metrics
+    of_second = [row for row in rows if row["data"] == "OCT & co_1"]
+    assert [float(row["tau"]) for row in of_second] == [cell.tau.value for cell in cells]
+    assert [float(row["low"]) for row in of_second] == [cell.tau.low for cell in cells]
+
+
+def test_results_are_read_as_they_were_written(results):
+    """Infinite amounts are text in JSON, and undefined ones null: what is handed on is numbers again."""
+    [first, *others] = results.data
+    conditions = []
+    for condition in first.agreement.conditions:
+        infinite = replace(condition.metrics[1], extra_cost=ExtraCost("inf", "-inf", None))
+        conditions.append(replace(condition, metrics=(condition.metrics[0], infinite, *condition.metrics[2:])))
+    odd = replace(first, agreement=replace(first.agreement, conditions=tuple(conditions)))
+    written = json.loads(json.dumps(replace(results, data=(odd, *others)).to_dict()))
+    again = StudyResults.from_dict(written)
+    assert again.to_dict() == written
+    assert again.data[0].agreement.extra_cost[0, 1] == np.inf
+    cell = study_grid(again, "extra_cost", metrics=()).rows[0][2][1]
+    assert (cell.value, cell.low, cell.high) == (np.inf, -np.inf, None)
+
+
+def test_a_result_without_an_interval_may_leave_its_limits_out(results):
+    written = results.to_dict()
+    for data in written["data"]:
+        del data["agreement"]["conditions"][0]["metrics"][0]["tau"]["low"]
+    cell = study_grid(StudyResults.from_dict(written)).rows[0][2][0]
+    assert (cell.low, cell.value) == (None, results.data[0].agreement.tau[0, 0])
+
+
+def test_what_is_no_result_is_refused_with_its_place(tmp_path, results):
+    written = results.to_dict()
+    written["data"][1]["agreement"]["conditions"][0]["metrics"][2]["tau"]["value"] = "high"
+    (tmp_path / "results.json").write_text(json.dumps(written))
+    with pytest.raises(InputError) as error:
+        read_results(tmp_path)
+    assert "data[1].agreement.conditions[0].metrics[2].tau.value" in str(error.value)

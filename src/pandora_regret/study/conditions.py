@@ -7,12 +7,13 @@ name, a number of draws), never on what else is in the study: another model or c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pandora_regret.core.costs import available_costs
 from pandora_regret.core.imperfect import Tests, expected_expenditure
@@ -42,7 +43,9 @@ from pandora_regret.core.records import check_keys
 from pandora_regret.inference.keyed import keyed_generator
 from pandora_regret.workup import Workup, workup_cost
 
-Classes: TypeAlias = tuple[Any, ...]
+Classes: TypeAlias = tuple[str, ...] | tuple[int, ...]  # names, or numbers where there are none
+PerClass: TypeAlias = float | Sequence[float] | Mapping[str, float]  # one for all classes, or one for each
+Costs: TypeAlias = ArrayLike | Mapping[str, float]  # of all classes in order, or by class
 
 CHOICES: dict[str, dict[str, str]] = {
     "temperature": {
@@ -59,13 +62,17 @@ CHOICES: dict[str, dict[str, str]] = {
         "mean_of_costs": "costs are averaged over cost vectors, and models are ranked once",
         "per_instance": "every instance has cost vectors of its own, and models are ranked once",
     },
+    "prevalence": {"equal": "all classes occur equally often"},
 }
 PERFECT = {"sensitivity": 1.0, "false_positive_rate": 0.0, "confirmatory_cost": 0.0}  # of tests
 NEEDS: dict[str, Fields] = {  # by what they mean nothing without: fields, and what they then must be
     "prior": {"typical": "clinical", "reading": "mean_of_taus", "generator": None},
     "search": PERFECT,
 }
-GENERATORS: Fields = {"default": np.random.default_rng, "legacy": np.random.RandomState}
+GENERATORS: dict[str, Callable[[int], np.random.Generator | np.random.RandomState]] = {
+    "default": np.random.default_rng,
+    "legacy": np.random.RandomState,
+}
 
 
 @dataclass(frozen=True)
@@ -88,7 +95,7 @@ class Condition:
         The least probability that a forecast may give a class: what is below is raised to it, and the row divided
         by its sum, as somebody would who must not call anything impossible. 0 leaves forecasts as they are.
     prior
-        None: the search pays the clinical costs. A prior, or its name in a file ("gamma:2"): costs are drawn from
+        None: the search pays the clinical costs. A prior, which a table may name ("gamma:2"): costs are drawn from
         it, the same for all models.
     typical
         "clinical": drawn costs have the clinical ones as their means. "drawn": the draws are the costs.
@@ -117,7 +124,7 @@ class Condition:
 
     Examples
     --------
-    >>> Condition("cool", temperature="all", sigma=0.5).title
+    >>> Condition("cool", temperature="all", sigma=0.5).heading
     'cool'
     >>> Condition("warm", temperature="some")
     Traceback (most recent call last):
@@ -130,25 +137,25 @@ class Condition:
     sigma: float = 1.0
     per: Literal["model", "instance"] = "model"
     floor: float = 0.0
-    prior: Prior | str | None = None
+    prior: Prior | None = None
     typical: Literal["clinical", "drawn"] = "clinical"
     draws: int = 100
     reading: Literal["mean_of_taus", "mean_of_costs", "per_instance"] = "mean_of_taus"
     generator: str | None = None
     search: SearchName | None = None
-    sensitivity: Any = 1.0
-    false_positive_rate: Any = 0.0
-    confirmatory_cost: Any = 0.0
-    prevalence: Any = None
+    sensitivity: PerClass = 1.0
+    false_positive_rate: PerClass = 0.0
+    confirmatory_cost: PerClass = 0.0
+    prevalence: Literal["equal"] | Sequence[float] | Mapping[str, float] | None = None
     workup: str | Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "title", self.title or self.name)
         chosen = {
             "temperature": self.temperature,
             "per": self.per,
             "typical": self.typical,
             "reading": self.reading,
+            "prevalence": self.prevalence if isinstance(self.prevalence, str) else None,
         }
         for name, choice in chosen.items():
             if choice is not None:
@@ -157,10 +164,6 @@ class Condition:
             read_positive(self.sigma, "sigma")
         read_number(self.floor, "floor", lambda least: 0 <= least < 0.5, "it must be 0 or more, and below 0.5")
         read_count(self.draws, "draws")
-        if isinstance(self.prior, str):
-            from pandora_regret.files import read_prior_argument
-
-            object.__setattr__(self, "prior", read_prior_argument(self.prior))
         if self.generator is not None:
             named_generator(self.generator)
         for problem in self._problems():
@@ -183,6 +186,11 @@ class Condition:
             yield f"has reading='per_instance' and {same}: leave search out, or choose another reading"
         if self.workup and (self.prior or self.search):
             yield "has a work-up, which says what its steps cost and tell: leave prior and search out"
+
+    @property
+    def heading(self) -> str:
+        """What people call it: its title, or its name where it has none."""
+        return self.title or self.name
 
     @property
     def unit(self) -> str:
@@ -224,15 +232,15 @@ class Condition:
     ) -> FloatArray:
         """The cost vectors that searches pay, one after the other, (D, K), or each instance's own, (D, N, K)."""
         typical = self._typical(clinical, classes)
-        own = self.reading == "per_instance"
-        if self.workup is not None or not isinstance(self.prior, Prior):
+        has_own = self.reading == "per_instance"
+        if self.workup is not None or self.prior is None:
             return typical[None]
         rng = keyed_generator(seed, "costs") if self.generator is None else named_generator(self.generator)
         prior = self.prior.for_classes(classes)
-        drawn = prior.sample(self.draws * (instances if own else 1), len(classes), rng)
+        drawn = prior.sample(self.draws * (instances if has_own else 1), len(classes), rng)
         if self.generator is not None and self.prior == Uniform():
             drawn = 1 - drawn  # exactly the generator's numbers: the prior took 1 - U, so that no test is free
-        if own:
+        if has_own:
             drawn = drawn.reshape(self.draws, instances, len(classes))
         if self.typical != "drawn":
             drawn = drawn * (typical / prior.mean)
@@ -252,8 +260,9 @@ class Condition:
             raise InputError(f"condition {self.name!r} has a work-up for each data set: choose one by of_data.")
         if self.workup is not None:
             workup = _read_workup(self.workup)
-            names = np.array(classes)[truth]
-            paid = workup_cost(names, proba, workup, labels=list(classes), per_instance=True)
+            names_of_classes = np.array(classes)
+            names = names_of_classes[truth]
+            paid = workup_cost(names, proba, workup, labels=names_of_classes, per_instance=True)
             return np.array([paid])
         if self.search is None:
             return search_bills(truth, proba, costs)
@@ -268,7 +277,7 @@ class Condition:
         """How much each instance counts, (N,), on average 1; a class without instances cannot count."""
         if self.prevalence is None:
             return np.ones(len(truth))
-        if np.array_equal(self.prevalence, "equal"):
+        if isinstance(self.prevalence, str):  # "equal"
             wanted = np.ones(len(classes))
         else:
             wanted = read_costs(self.prevalence, classes, argument="prevalence")
@@ -280,7 +289,7 @@ class Condition:
         """The clinical costs, or the means of the costs drawn, (K,); a work-up states its own."""
         if self.prior is not None:
             check_prior(self.prior, len(classes), "the forecasts")
-        if self.typical == "drawn" and isinstance(self.prior, Prior):
+        if self.typical == "drawn" and self.prior is not None:
             return np.full(len(classes), self.prior.for_classes(classes).mean)
         if self.workup is not None and clinical is None:
             return np.ones(len(classes))
@@ -311,7 +320,7 @@ def _read_workup(workup: str) -> Workup:
     return Workup.from_pathways(workup) if workup in available_costs() else Workup.load(workup)
 
 
-def tempered(proba: FloatArray, temperature: Any) -> FloatArray:
+def tempered(proba: FloatArray, temperature: float | FloatArray) -> FloatArray:
     """``p^(1/T)``, normalised; impossible classes stay impossible.
 
     Examples
@@ -339,7 +348,7 @@ def floored(proba: FloatArray, least: float) -> FloatArray:
     return np.asarray(raised / raised.sum(axis=-1, keepdims=True))
 
 
-def tempered_distractors(truth: IntArray, proba: FloatArray, temperature: Any) -> FloatArray:
+def tempered_distractors(truth: IntArray, proba: FloatArray, temperature: float | FloatArray) -> FloatArray:
     """The truth's probability as it was, the rest shared by the other classes at another temperature.
 
     Where no other class has any probability but there is some to share, they share it equally.
@@ -379,14 +388,15 @@ def search_bills(truth: IntArray, proba: FloatArray, costs: FloatArray) -> Float
     return np.array(bills)
 
 
-def named_generator(name: Any) -> Any:
+def named_generator(name: str) -> np.random.Generator:
     """The generator of NumPy that "legacy:42" or "default:42" names."""
     kind, _, seed = str(name).partition(":")
     try:
-        return GENERATORS[kind](int(seed))
+        generator = GENERATORS[kind](int(seed))
     except (KeyError, ValueError):
         fix = "pass 'default:SEED' (default_rng) or 'legacy:SEED' (RandomState), SEED from 0 to 4294967295"
         raise InputError(argument="generator", value=name, fix=fix) from None
+    return cast(np.random.Generator, generator)  # priors call methods that both have
 
 
 PAPER_CONDITIONS = ("clinical", "well_specified", "random_temperature", "random_distractor_temperature")
@@ -406,7 +416,10 @@ CONDITIONS: dict[str, Condition] = {
 }
 
 
-def read_condition(condition: Any) -> Condition:
+ConditionLike: TypeAlias = Condition | str | Mapping[str, object]  # a condition, its name, or a table
+
+
+def read_condition(condition: object) -> Condition:
     """A condition, its name, or a table: a new one, or a known one's name and what is different.
 
     Parameters
@@ -434,10 +447,15 @@ def read_condition(condition: Any) -> Condition:
     if len(table) == 1 and usual is None:
         fix = f"known conditions are {', '.join(CONDITIONS)}"
         raise InputError(f"condition {table['name']!r} is not known and says nothing else: {fix}.")
-    return Condition(**table) if usual is None else replace(usual, **table)
+    fields = dict(table)
+    if isinstance(fields.get("prior"), str):
+        from pandora_regret.files import read_prior_argument
+
+        fields["prior"] = read_prior_argument(fields["prior"])
+    return Condition(**fields) if usual is None else replace(usual, **fields)
 
 
-def read_conditions(conditions: Iterable[Any]) -> tuple[Condition, ...]:
+def read_conditions(conditions: Iterable[object]) -> tuple[Condition, ...]:
     """Conditions, each with its own name.
 
     Parameters

@@ -2,52 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from pandora_regret.core.inputs import InputError, InputTypeError
-from pandora_regret.study.store import Plain, Prediction, Store, Target
+from pandora_regret.study.store import Store
+from pandora_regret.study.zoo import DataSet, Outcome, Zoo, kept_models
 from pandora_regret.work import Death, run_all
 
-if TYPE_CHECKING:
-    from pandora_regret.study.run import DataSet
-
 TOGETHER = 8  # batches that the one process of a zoo does in a row, before it says how far it is
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What became of one model: a prediction, or the reason why there is none."""
-
-    name: str
-    prediction: Prediction | None = None
-    failure: str | None = None
-
-
-class Zoo(Protocol):
-    """Models that predict the same instances."""
-
-    most_jobs: int | None  # processes that may predict at once: 0 is this one, None as many as asked for
-
-    def target(self) -> Target:
-        """The instances that every model predicts."""
-
-    def names(self) -> list[str]:
-        """The models, always in the same order."""
-
-    def batches(self, names: Sequence[str]) -> list[list[str]]:
-        """The names split into those that one process should do together; not asked where `most_jobs` is 0."""
-
-    def predict(self, names: Sequence[str]) -> Iterator[Outcome]:
-        """The outcome of each model; one that fails does not stop the others."""
-
-    def about(self) -> Plain:
-        """Settings and library versions, to be kept with the predictions."""
 
 
 class Watcher(Protocol):
@@ -71,11 +37,6 @@ class Nobody(Watcher):
 
 
 NOBODY = Nobody()
-
-
-def matches(name: str, patterns: Iterable[str]) -> bool:
-    """Whether a name is one of these, or fits one of these patterns."""
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def predict_all(
@@ -116,7 +77,7 @@ def predict_all(
         metadata = {"zoo": zoo.about(), "models": zoo.names()}
         Store.create(folder, target.truth, target.classes, groups=target.groups, about=metadata)
     store = Store.open(folder)
-    names = kept_models(data, store.about["models"])
+    names = kept_models(store.about["models"], data.leave_out)
     missing = store.unfinished(names)
     if missing:
         store.check_same(zoo.target())  # it may have changed since the store was begun
@@ -136,11 +97,6 @@ def predict_all(
             watcher.say(f"{data.name}: left out {name}: {failure}")
         watcher.advance()
     return store
-
-
-def kept_models(data: DataSet, names: Iterable[str]) -> list[str]:
-    """The models that the study file does not leave out."""
-    return [name for name in names if not matches(name, data.leave_out)]
 
 
 def _finished(

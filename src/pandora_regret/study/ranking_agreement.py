@@ -7,11 +7,12 @@ forecasts are changed and searched some models at a time, so memory holds one co
 else.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pandora_regret._version import __version__
 from pandora_regret.core.inputs import (
@@ -34,17 +35,24 @@ from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import interval_around
 from pandora_regret.inference.keyed import keyed_generator
 from pandora_regret.metrics import BASELINE, Metric, default_metrics, read_metrics, weighted_means
-from pandora_regret.study.conditions import PAPER_CONDITIONS, Condition, read_conditions
+from pandora_regret.study.conditions import (
+    PAPER_CONDITIONS,
+    Classes,
+    Condition,
+    ConditionLike,
+    Costs,
+    read_conditions,
+)
 from pandora_regret.study.results import (
     SCHEMA,
     Agreement,
     ConditionResult,
     ContestSize,
     ExtraCost,
-    IntervalMethod,
     MetricResult,
     MetricTitle,
-    number_of,
+    Resampling,
+    as_number,
 )
 from pandora_regret.study.store import read_groups
 
@@ -72,20 +80,26 @@ def replicate_taus(metrics: FloatArray, costs: FloatArray, counts: FloatArray) -
     array([[ 0.333, -1.   ,  0.   ]])
     """
     n_metrics, n_models, n_cases = metrics.shape
-    taus = np.empty((len(counts), n_metrics))
     n_compared = len(counts) * (n_metrics + costs.shape[2]) * n_models**2
-    if worth_compiling(n_compared // 2):
-        from pandora_regret.study import ranking_loops
+    if not worth_compiling(n_compared // 2):
+        return _plain_taus(metrics, costs, counts)
+    from pandora_regret.study import ranking_loops
 
-        def compare(replicates: slice) -> None:
-            cases = replicates if n_cases > 1 else slice(None)
-            ranking_loops.replicate_taus(
-                metrics[:, :, cases], costs[:, cases], counts[replicates], taus[replicates]
-            )
+    taus = np.empty((len(counts), n_metrics))
 
-        in_threads(compare, len(counts), n_compared // 2)
-        return taus
-    for r, drawn in enumerate(counts):  # the definition: which of two models is ahead, in all rankings
+    def compare(replicates: slice) -> None:
+        cases = replicates if n_cases > 1 else slice(None)
+        ranking_loops.replicate_taus(metrics[:, :, cases], costs[:, cases], counts[replicates], taus[replicates])
+
+    in_threads(compare, len(counts), n_compared // 2)
+    return taus
+
+
+def _plain_taus(metrics: FloatArray, costs: FloatArray, counts: FloatArray) -> FloatArray:
+    """`replicate_taus` by its definition: which of two models is ahead, in all rankings."""
+    n_metrics, _, n_cases = metrics.shape
+    taus = np.empty((len(counts), n_metrics))
+    for r, drawn in enumerate(counts):
         rankings = np.vstack([metrics[:, :, r % n_cases], costs[:, r % n_cases].T])
         pairs = np.outer(drawn, drawn)
         signs = np.where(rankings[:, :, None] > rankings[:, None], 1.0, 0.0)
@@ -121,7 +135,7 @@ def extra_costs(
         Differences, (R, Q), NaN where both are infinite; of each metric the numbers of the models that it picks
         in replicate 0.
     """
-    by_bills, _ = _paid_by_choice(bills, later_bills, drawn)
+    paid_by_bills, _ = _paid_by_choice(bills, later_bills, drawn)
     paid = []
     picked = []
     for loss in losses:
@@ -129,7 +143,7 @@ def extra_costs(
         paid.append(of_metric)
         picked.append(np.flatnonzero(chosen[0]))
     with np.errstate(invalid="ignore"):  # infinite on both sides
-        return np.stack(paid, axis=1) - by_bills[:, None], picked
+        return np.stack(paid, axis=1) - paid_by_bills[:, None], picked
 
 
 def _paid_by_choice(loss: FloatArray, later_bills: FloatArray, drawn: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -168,6 +182,27 @@ BATCH_ELEMENTS = 1 << 20  # forecasts, or bills, of as many models as fit are co
 DIGITS = 40  # binary: values that agree in so many are ties, however their sums were rounded
 
 
+MetricLike: TypeAlias = Metric | str | Mapping[str, object]  # a metric, its key, or a table that describes one
+# what a metric that knows no costs sees of a condition: temperature, sigma, per, floor and weights of instances
+Look: TypeAlias = tuple[str | None, float, str, float, bytes]
+Seen: TypeAlias = dict[tuple[str, Look], FloatArray]  # a metric's values, (M, R), by its key and by what it sees
+
+
+class Draws(NamedTuple):
+    """How often some replicates draw what there is."""
+
+    instances: FloatArray  # (R, N), or (1, N) where all have the same
+    models: FloatArray  # (R, M)
+
+
+class Measured(NamedTuple):
+    """What some replicates say of models under one condition; values that differ by rounding are made equal."""
+
+    losses: FloatArray  # (Q, M, R) what metrics say, lower is better
+    costs: FloatArray  # (M, R, D) what searches cost, once for each ranking by cost
+    rows: FloatArray  # (M, N) what each instance's search costs, averaged over cost vectors
+
+
 class Findings(NamedTuple):
     """What some replicates say about one condition."""
 
@@ -183,12 +218,33 @@ class Contest(NamedTuple):
     """Models, in the order of their names, that predict the same instances."""
 
     truth: IntArray  # (N,)
-    forecasts: NDArray[Any]  # (M, N, K)
+    forecasts: NDArray[np.generic]  # (M, N, K) floats
     models: Names  # (M,)
-    classes: tuple[Any, ...]  # (K,)
+    classes: Classes  # (K,)
     costs: FloatArray | None  # (K,) clinical costs
     seed: int
     groups: IntArray  # (N,) numbers of groups, whose instances replicates draw together
+
+    @property
+    def n_groups(self) -> int:
+        """How many groups there are; each instance is one of its own where none were given."""
+        return int(self.groups.max()) + 1
+
+    @property
+    def size(self) -> ContestSize:
+        """What is compared on what."""
+        n_rows = len(self.truth)
+        groups = self.n_groups if self.n_groups < n_rows else None
+        return ContestSize(self.models, tuple(map(str, self.classes)), n_rows, groups)
+
+    def draws(self, block: range, resample: Resample) -> Draws:
+        """What some replicates draw, by their numbers."""
+        numbers = range(1) if resample == "models" else block
+        of_groups = draw_counts(numbers, self.n_groups, "instances", self.seed)
+        instances = np.asfortranarray(of_groups[:, self.groups])
+        if resample == "instances":
+            return Draws(instances, np.ones((len(block), len(self.models))))
+        return Draws(instances, draw_counts(block, len(self.models), "models", self.seed))
 
     def batches(self, condition: Condition, per_row: int) -> Iterator[tuple[slice, FloatArray]]:
         """Some models at a time, so many that `per_row` numbers for each row fit, and their forecasts, (B, N, K).
@@ -211,29 +267,39 @@ class Contest(NamedTuple):
         instance, averaged over cost vectors, (M, N).
         """
         costs = condition.cost_draws(self.costs, self.classes, self.seed, len(self.truth))
-        priced = any(metric.priced for metric in metrics)
-        typical = condition.typical_costs(self.costs, self.classes) if priced else None
-        n_models = len(self.models)
-        n_weights = len(weights)
-        values = np.empty((len(metrics), n_models, n_weights))
-        means = np.empty((n_models, n_weights, condition.rankings))
-        rows = np.empty((n_models, len(self.truth)))
+        typical = None
+        if any(metric.priced for metric in metrics):
+            typical = condition.typical_costs(self.costs, self.classes)
+        values = np.empty((len(metrics), len(self.models), len(weights)))
+        means = np.empty((len(self.models), len(weights), condition.rankings))
+        rows = np.empty((len(self.models), len(self.truth)))
         for models, proba in self.batches(condition, max(len(self.classes), len(costs))):
             for metric, of_models in zip(metrics, values, strict=True):
                 of_models[models] = metric.of_models(self.truth, proba, weights, typical)
-            truths = np.tile(self.truth, len(proba))
-            stacked = proba.reshape(-1, len(self.classes))
-            bills = condition.bills(truths, stacked, costs, self.classes).reshape(len(costs), *proba.shape[:2])
+            bills = self._bills(condition, proba, costs)
             rows[models] = bills.mean(axis=0)
             ranked = rows[None, models] if condition.rankings == 1 else bills
             means[models] = weighted_means(np.moveaxis(ranked, 0, 2), weights)
         return values, means, rows
 
+    def _bills(self, condition: Condition, proba: FloatArray, costs: FloatArray) -> FloatArray:
+        """What searches by some models, (B, N, K), cost each instance under each cost vector, (D, B, N)."""
+        truths = np.tile(self.truth, len(proba))
+        stacked = proba.reshape(-1, len(self.classes))
+        bills = condition.bills(truths, stacked, costs, self.classes)
+        return bills.reshape(len(costs), *proba.shape[:2])
+
 
 def read_contest(
-    truth: Labels, forecasts: Any, models: Any, classes: Any, costs: Any, seed: int, groups: Any = None
+    truth: Labels,
+    forecasts: ArrayLike,
+    models: Sequence[str] | None,
+    classes: Sequence[str] | None,
+    costs: Costs | None,
+    seed: int,
+    groups: ArrayLike | None = None,
 ) -> Contest:
-    """Models and instances, checked."""
+    """Models and instances, checked, from the arguments of `agreement`."""
     array = read_array(forecasts, "forecasts")
     if array.ndim != 3 or any(np.less(array.shape, (2, 1, 2))) or array.dtype.kind != "f":
         raise InputError(
@@ -242,7 +308,9 @@ def read_contest(
         )
     n_models, n_rows, n_classes = array.shape
     names = _read_names(models, n_models, "models")
-    listed = tuple(range(n_classes)) if classes is None else _read_names(classes, n_classes, "classes")
+    listed: Classes = tuple(range(n_classes))
+    if classes is not None:
+        listed = _read_names(classes, n_classes, "classes")
     for name, table in zip(names, array, strict=True):
         read_probabilities(table, name=f"forecasts of {name!r}").check()
     order = sorted(range(n_models), key=names.__getitem__)
@@ -250,41 +318,42 @@ def read_contest(
     column = read_truth(truth, range(n_classes), n_rows)
     numbers = read_groups(groups, n_rows)
     grouped = np.arange(n_rows) if numbers is None else numbers
-    return Contest(column, array[order], tuple(sorted(names)), listed, priced, seed, grouped)
+    return Contest(column, np.asarray(array[order]), tuple(sorted(names)), listed, priced, seed, grouped)
 
 
-def _read_names(names: Any, count: int, what: str) -> Names:
-    listed = tuple(map(str, read_labels(range(count) if names is None else list(names), what)))
+def _read_names(names: Sequence[str] | None, count: int, argument: str) -> Names:
+    """So many names, each once; numbers where none were given."""
+    listed = tuple(map(str, read_labels(range(count) if names is None else list(names), argument)))
     if len(listed) != count:
-        raise InputError(f"{what} has {len(listed)} entries but forecasts have {count}: name each of them.")
+        raise InputError(f"{argument} has {len(listed)} entries but forecasts have {count}: name each of them.")
     return listed
 
 
-def draw_counts(numbers: range, n_items: int, what: str, seed: int) -> FloatArray:
-    """How often each of some replicates draws each item, (R, n)."""
+def draw_counts(numbers: range, n_items: int, kind: str, seed: int) -> FloatArray:
+    """How often each of some replicates draws each item of a kind, "instances" or "models", (R, n)."""
     counts = np.ones((len(numbers), n_items))
     for drawn, number in zip(counts, numbers, strict=True):
         if number > 0:
-            items = keyed_generator(seed, what, number).integers(0, n_items, n_items)
+            items = keyed_generator(seed, kind, number).integers(0, n_items, n_items)
             drawn[:] = np.bincount(items, minlength=n_items)
     return counts
 
 
 def agreement(
     truth: Labels,
-    forecasts: Any,
+    forecasts: ArrayLike,
     *,
     models: Sequence[str] | None = None,
     classes: Sequence[str] | None = None,
-    groups: Any = None,
-    costs: Any = None,
-    conditions: Iterable[Any] = PAPER_CONDITIONS,
-    metrics: Iterable[Any] | None = None,
+    groups: ArrayLike | None = None,
+    costs: Costs | None = None,
+    conditions: Iterable[ConditionLike] = PAPER_CONDITIONS,
+    metrics: Iterable[MetricLike] | None = None,
     replicates: int = 1000,
     resample: Resample = "instances",
     level: float = 0.95,
     seed: int = 42,
-    progress: Callable[[int, int, str], object] = lambda done, total, what: None,
+    progress: Callable[[int, int, str], object] = lambda done, total, condition: None,
 ) -> Agreement:
     """How well each metric ranks models by what their searches cost, under each condition.
 
@@ -341,80 +410,112 @@ def agreement(
     >>> result.tau.round(2), result.picked[0][0]
     (array([[1., 1.]]), ('7',))
     """
-    checked_conditions = read_conditions(conditions)
+    asked = read_conditions(conditions)
     contest = read_contest(truth, forecasts, models, classes, costs, read_count(seed, "seed", least=0), groups)
-    priced = contest.costs is not None or all(condition.typical == "drawn" for condition in checked_conditions)
+    priced = contest.costs is not None or all(condition.typical == "drawn" for condition in asked)
     ranking = default_metrics(len(contest.classes), priced=priced) if metrics is None else read_metrics(metrics)
     read_choice(resample, "resample", RESAMPLE)
-    numbers = range(read_count(replicates, "replicates", least=0) + 1)
-    share = read_level(level)
-    n_models = len(contest.models)
-    n_rows = len(contest.truth)
-    n_groups = int(contest.groups.max()) + 1
-    by_condition: list[list[Findings]] = [[] for _ in checked_conditions]
-    most_rankings = max(condition.rankings for condition in checked_conditions)
-    step = max(1, TABLE_BYTES // (8 * n_models * most_rankings))
-    blocks = [numbers[start : start + step] for start in range(0, len(numbers), step)]
-    done = 0
-    for block in blocks:
-        cases = range(1) if resample == "models" else block  # one row where all replicates have the same instances
-        counts = draw_counts(cases, n_groups, "instances", contest.seed)[:, contest.groups]
-        drawn = draw_counts(block, n_models, "models", contest.seed)
-        if resample == "instances":
-            drawn = np.ones_like(drawn)
-        seen: dict[Any, FloatArray] = {}
-        for findings, condition in zip(by_condition, checked_conditions, strict=True):
-            findings.append(_findings(contest, condition, ranking, np.asfortranarray(counts), drawn, seen))
-            done += 1
-            progress(done, len(blocks) * len(checked_conditions), condition.title)
-    size = ContestSize(
-        contest.models, tuple(map(str, contest.classes)), n_rows, n_groups if n_groups < n_rows else None
-    )
-    results = [
-        _of_condition(condition, findings, ranking, n_models, share, keeps_instances=resample == "models")
-        for condition, findings in zip(checked_conditions, by_condition, strict=True)
-    ]
+    n_replicates = read_count(replicates, "replicates", least=0)
+    interval = Resampling(METHOD, read_level(level), n_replicates, resample, contest.seed)
+    found = _all_findings(contest, asked, ranking, interval, progress)
+    results = []
+    for condition, findings in zip(asked, found, strict=True):
+        results.append(_of_condition(condition, findings, ranking, interval, len(contest.models)))
     return Agreement(
         SCHEMA,
         f"pandora-regret {__version__}",
-        size,
-        IntervalMethod(METHOD, share, len(numbers) - 1, resample, contest.seed),
+        contest.size,
+        interval,
         tuple(MetricTitle(metric.key, metric.title, metric.better) for metric in ranking),
         tuple(results),
     )
 
 
-def _findings(
+def _all_findings(
     contest: Contest,
-    condition: Condition,
+    conditions: Sequence[Condition],
     metrics: Sequence[Metric],
-    counts: FloatArray,
-    drawn: FloatArray,
-    seen: dict[Any, FloatArray],
-) -> Findings:
-    """What some replicates say about one condition.
+    interval: Resampling,
+    progress: Callable[[int, int, str], object],
+) -> list[Findings]:
+    """What the sample itself, replicate 0, and all others say about each condition."""
+    parts: list[list[Findings]] = [[] for _ in conditions]
+    most_rankings = max(condition.rankings for condition in conditions)
+    step = max(1, TABLE_BYTES // (8 * len(contest.models) * most_rankings))
+    numbers = range(interval.replicates + 1)
+    blocks = [numbers[start : start + step] for start in range(0, len(numbers), step)]
+    done = 0
+    for block in blocks:
+        draws = contest.draws(block, interval.resample)
+        seen: Seen = {}
+        for findings, condition in zip(parts, conditions, strict=True):
+            findings.append(_findings(contest, condition, metrics, draws, seen))
+            done += 1
+            progress(done, len(blocks) * len(conditions), condition.heading)
+    return [_joined(findings) for findings in parts]
 
-    `counts` (R, N) is how often they drew each instance, `drawn` (R, M) how often each model; `seen` holds
-    metrics that they have already computed: those that know no costs serve all conditions that look alike to them.
-    """
+
+def _findings(
+    contest: Contest, condition: Condition, metrics: Sequence[Metric], draws: Draws, seen: Seen
+) -> Findings:
+    """What some replicates say about one condition; `seen` holds values of metrics that know no costs."""
     base = condition.weights(contest.truth, contest.classes)
-    weights = counts * base
-    look = (condition.temperature, condition.sigma, condition.per, condition.floor, base.tobytes())
+    weights = draws.instances * base
+    losses, costs, rows = _measured(contest, condition, metrics, weights, seen)
+    bills = _mean_bills(rows, weights)
+    extra, picked = extra_costs(losses, bills, later_bills_of(rows, base, draws.instances), draws.models)
+    all_models = np.array(contest.models, dtype=object)
+    in_sample = _mean_bills(rows, base[None])
+    in_sample_each_time = np.repeat(in_sample[None], bills.shape[1], axis=2)
+    return Findings(
+        taus=replicate_taus(losses, costs, draws.models),
+        extra=extra,
+        constant=_tells_none_apart(losses, costs),
+        picked=[tuple(all_models[models]) for models in picked],
+        tied=np.array([tied_share(values, in_sample[:, 0]) for values in losses[:, :, 0]]),
+        stability=replicate_taus(in_sample_each_time, bills[:, :, None], draws.models)[:, 0],
+    )
+
+
+def _tells_none_apart(losses: FloatArray, costs: FloatArray) -> NDArray[np.bool_]:
+    """Whether each metric, or the cost, is the same for all models in the first replicate, (Q,)."""
+    is_same_loss = (losses[:, :, 0] == losses[:, :1, 0]).all(axis=1)
+    is_same_cost = (costs[:, 0] == costs[0, 0]).all()
+    return np.asarray(is_same_loss | is_same_cost)
+
+
+def _measured(
+    contest: Contest, condition: Condition, metrics: Sequence[Metric], weights: FloatArray, seen: Seen
+) -> Measured:
+    """All models under rows of weights, (R, N).
+
+    Metrics that know no costs are computed once for all conditions that look alike to them; `seen` holds them.
+    """
+    prevalence = condition.weights(contest.truth, contest.classes).tobytes()
+    look = (condition.temperature, condition.sigma, condition.per, condition.floor, prevalence)
     fresh = [metric for metric in metrics if metric.priced or (metric.key, look) not in seen]
-    of_fresh, costs, rows = contest.measured(fresh, condition, weights)
-    seen.update(zip(((metric.key, look) for metric in fresh), _rounded(of_fresh), strict=True))
-    losses = np.stack([seen[metric.key, look] * (1 if metric.better == "lower" else -1) for metric in metrics])
-    taus = replicate_taus(losses, _rounded(costs), drawn)
-    bills = _rounded(weighted_means(rows[:, :, None], weights)[:, :, 0])
-    dearer, picked = extra_costs(losses, bills, later_bills_of(rows, base, counts), drawn)
-    constant = (losses[:, :, 0] == losses[:, :1, 0]).all(axis=1) | (costs[:, 0] == costs[0, 0]).all()
-    model_names = np.array(contest.models, dtype=object)
-    names = [tuple(model_names[models]) for models in picked]
-    whole = _rounded(weighted_means(rows[:, :, None], base[None])[:, :, 0])
-    tied = np.array([tied_share(values, whole[:, 0]) for values in losses[:, :, 0]])
-    in_sample = np.repeat(whole[None], bills.shape[1], axis=2)
-    stability = replicate_taus(in_sample, bills[:, :, None], drawn)[:, 0]
-    return Findings(taus, dearer, constant, names, tied, stability)
+    values_of_fresh, costs, rows = contest.measured(fresh, condition, weights)
+    for metric, values in zip(fresh, _rounded(values_of_fresh), strict=True):
+        seen[metric.key, look] = values
+    losses = []
+    for metric in metrics:
+        values = seen[metric.key, look]
+        losses.append(values if metric.better == "lower" else -values)
+    return Measured(np.stack(losses), _rounded(costs), rows)
+
+
+def _mean_bills(rows: FloatArray, weights: FloatArray) -> FloatArray:
+    """Models' mean costs under rows of weights, (M, R), from what searches cost each instance, (M, N)."""
+    return _rounded(weighted_means(rows[:, :, None], weights)[:, :, 0])
+
+
+def _joined(parts: Sequence[Findings]) -> Findings:
+    """All replicates of a condition: what holds of the sample itself is found in the first part."""
+    return parts[0]._replace(
+        taus=np.concatenate([part.taus for part in parts]),
+        extra=np.concatenate([part.extra for part in parts]),
+        stability=np.concatenate([part.stability for part in parts]),
+    )
 
 
 def tied_share(values: FloatArray, bills: FloatArray) -> float:
@@ -443,70 +544,92 @@ def _rounded(values: FloatArray) -> FloatArray:
 
 
 def _of_condition(
-    condition: Condition,
-    parts: list[Findings],
-    metrics: Sequence[Metric],
-    n_models: int,
-    level: float,
-    *,
-    keeps_instances: bool,
+    condition: Condition, found: Findings, metrics: Sequence[Metric], interval: Resampling, n_models: int
 ) -> ConditionResult:
     """Taus from replicate 0, the sample itself; extra costs, and all intervals, from the others."""
-    signed = np.concatenate([part.taus for part in parts])
-    dearer = np.concatenate([part.extra for part in parts])
-    if len(signed) == 1:  # nothing is known about intervals, and no case was left out to be paid for
-        signed = np.vstack([signed, np.full_like(signed, np.nan)])
-        dearer = np.full_like(signed, np.nan)
-    first = parts[0]
-    tied = np.where(first.constant | keeps_instances, 0.0, first.tied)
     keys = [metric.key for metric in metrics]
-    baseline = [keys.index(BASELINE)]
-    taus = signed * np.where(signed[:1] < 0, -1, 1)  # the estimate's absolute value, and what is around it
-    gaps = taus - taus[:, baseline]
+    baseline = keys.index(BASELINE)
+    stability = float(found.stability[1:].mean()) if interval.replicates else None
+    is_unstable = stability is not None and stability < LEAST_STABILITY
+    warning = UNSTABLE if is_unstable and not found.constant.all() else None
+    taus, gaps = _taus_and_gaps(found, baseline, interval, n_models, warning)
+    extra = found.extra[1:]
+    with np.errstate(invalid="ignore"):  # infinite bills on both sides: there is no difference
+        extra_means = _means_of_replicates(extra, n_models, interval)
+        gap_means = _means_of_replicates(extra - extra[:, [baseline]], n_models, interval)
+    results = []
+    for number, key in enumerate(keys):
+        result = MetricResult(
+            key=key,
+            constant=bool(found.constant[number]),
+            reversed=bool(found.taus[0, number] < 0),
+            tau=taus[number],
+            gap=gaps[number],
+            extra_cost=extra_means[number],
+            extra_cost_gap=gap_means[number],
+            picked=found.picked[number],
+        )
+        results.append(result)
+    return ConditionResult(
+        condition.name,
+        condition.heading,
+        condition.unit,
+        1 if condition.prior is None else condition.draws,
+        tuple(results),
+        condition.reading,
+        stability,
+    )
+
+
+def _taus_and_gaps(
+    found: Findings, baseline: int, interval: Resampling, n_models: int, warning: str | None
+) -> tuple[list[Estimate], list[Estimate]]:
+    """|tau| of each metric, and that minus the |tau| of the metric at place `baseline`, with their intervals."""
+    sign_in_sample = np.where(found.taus[0] < 0, -1, 1)  # the estimate's absolute value, and what is around it
+    taus = found.taus * sign_in_sample
+    gaps = taus - taus[:, [baseline]]
+    tied = found.tied
+    if interval.resample == "models":  # the same instances would tie them again
+        tied = np.zeros_like(tied)
+    tied = np.where(found.constant, 0.0, tied)
     tied_in_either = tied + tied[baseline]
     tied_in_either[baseline] = 0.0
+    if interval.replicates == 0:
+        unknown = np.full_like(taus[0], np.nan)
+        return _estimates(taus[0], unknown, unknown, warning), _estimates(gaps[0], unknown, unknown, warning)
+    level = interval.level
     low, high = interval_around(taus[0], taus[1:], items=n_models, level=level, tied=tied)
     gap_low, gap_high = interval_around(gaps[0], gaps[1:], items=n_models, level=level, tied=tied_in_either)
     low = np.maximum(low, 0)
     high = np.minimum(high, 1)
     gap_low = np.maximum(gap_low, low - high[baseline])  # further apart the two cannot be
     gap_high = np.minimum(gap_high, high - low[baseline])
-    of_replicates = np.concatenate([part.stability for part in parts])[1:]
-    stability = None if len(of_replicates) == 0 else float(of_replicates.mean())
-    is_unstable = stability is not None and stability < LEAST_STABILITY
-    warning = UNSTABLE if is_unstable and not first.constant.all() else None
-    tau = _estimates(taus[0], low, high, warning)
-    gap = _estimates(gaps[0], gap_low, gap_high, warning)
-    with np.errstate(invalid="ignore"):  # infinite bills on both sides: there is no difference
-        extra = _means_of_replicates(dearer[1:], n_models, level)
-        extra_gap = _means_of_replicates(dearer[1:] - dearer[1:, baseline], n_models, level)
-    is_reversed = (signed[0] < 0).tolist()
-    cells = zip(keys, first.constant.tolist(), is_reversed, tau, gap, extra, extra_gap, first.picked, strict=True)
-    return ConditionResult(
-        condition.name,
-        condition.title,
-        condition.unit,
-        1 if condition.prior is None else condition.draws,
-        tuple(MetricResult(*cell) for cell in cells),
-        condition.reading,
-        stability,
-    )
+    return _estimates(taus[0], low, high, warning), _estimates(gaps[0], gap_low, gap_high, warning)
 
 
 def _estimates(values: FloatArray, low: FloatArray, high: FloatArray, warning: str | None) -> list[Estimate]:
     """One for each metric, from three arrays (Q,), and what speaks against trusting all of them."""
-    return [
-        Estimate(number_of(value), number_of(start), number_of(end), warning)
-        for value, start, end in zip(values, low, high, strict=True)
-    ]
+    estimates = []
+    for value, start, end in zip(values.tolist(), low.tolist(), high.tolist(), strict=True):
+        estimates.append(Estimate(_if_known(value), _if_known(start), _if_known(end), warning))
+    return estimates
 
 
-def _means_of_replicates(replicates: FloatArray, n_models: int, level: float) -> list[ExtraCost]:
+def _if_known(value: float) -> float | None:
+    """None instead of NaN."""
+    return None if math.isnan(value) else value
+
+
+def _means_of_replicates(replicates: FloatArray, n_models: int, interval: Resampling) -> list[ExtraCost]:
     """The mean of some amounts over replicates, (R, Q), and an interval as wide as single replicates scatter.
 
     That is wider than the mean's own error: what one choice from one sample may turn out to cost lies in it, and
-    so does, in all simulations, what choosing costs on average.
+    so does, in all simulations, what choosing costs on average. Nothing is known without replicates, where no case
+    was left out to be paid for.
     """
+    if len(replicates) == 0:
+        return [ExtraCost(None, None, None)] * replicates.shape[1]
     means = replicates.mean(axis=0)
-    low, high = interval_around(means, replicates, items=n_models, level=level)
-    return [ExtraCost(*map(number_of, ends)) for ends in zip(means, low, high, strict=True)]
+    low, high = interval_around(means, replicates, items=n_models, level=interval.level)
+    amounts = zip(means, low, high, strict=True)
+    return [ExtraCost(as_number(mean), as_number(start), as_number(end)) for mean, start, end in amounts]

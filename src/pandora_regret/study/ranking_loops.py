@@ -16,7 +16,9 @@ def _sign(one, other):
 @njit(**FAST)
 def _taus(x, y, weight):
     """The taus (Q,) of metrics x, (n, Q), with costs y, (n, D), of models that were drawn `weight` times each."""
-    scale, untied, agreeing = np.zeros(y.shape[1]), np.zeros(x.shape[1]), np.zeros(x.shape[1])
+    scale = np.zeros(y.shape[1])
+    untied = np.zeros(x.shape[1])
+    agreeing = np.zeros(x.shape[1])
     for a in range(len(y)):
         for b in range(a):
             for d in range(len(scale)):
@@ -24,7 +26,8 @@ def _taus(x, y, weight):
     scale = 1 / (len(scale) * np.sqrt(np.maximum(scale, 1.0)))  # where all tie, whatever it is
     for a in range(len(x)):
         for b in range(a):
-            pairs, verdict = weight[a] * weight[b], 0.0  # by how much model a costs more
+            pairs = weight[a] * weight[b]
+            verdict = 0.0  # by how much model a costs more
             for d in range(len(scale)):
                 verdict += scale[d] * _sign(y[a, d], y[b, d])
             for q in range(len(untied)):
@@ -44,5 +47,6 @@ def replicate_taus(metrics, costs, counts, taus):
     D Q n^2 / 2.
     """
     for r in range(len(counts)):
-        case, drawn = r % metrics.shape[2], np.flatnonzero(counts[r])
+        case = r % metrics.shape[2]
+        drawn = np.flatnonzero(counts[r])
         taus[r] = _taus(metrics[:, :, case][:, drawn].T.copy(), costs[:, case][drawn], counts[r][drawn])

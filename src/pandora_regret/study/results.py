@@ -3,26 +3,42 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import attrgetter
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pandora_regret._version import __version__
 from pandora_regret.core.atomic import Place
-from pandora_regret.core.inputs import InputError, Names, read_choice
+from pandora_regret.core.inputs import FloatArray, InputError, Names, read_choice
 from pandora_regret.core.records import from_plain, to_plain
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.study.store import Plain
+from pandora_regret.study.zoo import RESULTS
 from pandora_regret.text import Content, DisplayCell, DisplayTable, Shown, capitalised
 
 SCHEMA: Final = "pandora-agreement/1"
 STUDY_SCHEMA: Final = "pandora-study/1"
-RESULTS = "results.json"
 
 Number: TypeAlias = float | Literal["inf", "-inf"] | None  # as JSON holds it: undefined is null
+
+
+def as_number(value: float) -> Number:
+    """A float as JSON holds it: "inf" and "-inf" as text, NaN as null."""
+    if math.isnan(value):
+        return None
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return float(value)
+
+
+def as_float(number: Number) -> float:
+    """The float that `as_number` wrote."""
+    return math.nan if number is None else float(number)
 
 
 @dataclass(frozen=True)
@@ -76,7 +92,7 @@ class MetricTitle:
 
 
 @dataclass(frozen=True)
-class IntervalMethod:
+class Resampling:
     """How intervals were found."""
 
     method: str  # of tau and gaps: "bias, spread and ties"
@@ -94,16 +110,6 @@ class ContestSize:
     classes: Names
     rows: int
     groups: int | None = None
-
-
-def _of_cells(of: str, kind: type = float) -> Any:
-    """A property: one attribute of every cell, "tau.low" or "constant", (C, Q); NaN where it is undefined."""
-    read = attrgetter(of)
-
-    def of_condition(condition: ConditionResult) -> list[Any]:
-        return list(map(read, condition.metrics))
-
-    return property(lambda self: np.array(list(map(of_condition, self.conditions)), kind))
 
 
 @dataclass(frozen=True)
@@ -140,20 +146,79 @@ class Agreement:
     schema: Literal["pandora-agreement/1"]
     library: str
     data: ContestSize
-    interval: IntervalMethod
+    interval: Resampling
     metrics: tuple[MetricTitle, ...]
     conditions: tuple[ConditionResult, ...]
 
-    tau, tau_low, tau_high = map(_of_cells, ("tau.value", "tau.low", "tau.high"))
-    gap, gap_low, gap_high = map(_of_cells, ("gap.value", "gap.low", "gap.high"))
-    extra_cost, extra_cost_low, extra_cost_high = map(
-        _of_cells, ("extra_cost.value", "extra_cost.low", "extra_cost.high")
-    )
-    extra_cost_gap, extra_cost_gap_low, extra_cost_gap_high = map(
-        _of_cells, ("extra_cost_gap.value", "extra_cost_gap.low", "extra_cost_gap.high")
-    )
-    constant = _of_cells("constant", bool)
-    reversed = _of_cells("reversed", bool)
+    @property
+    def tau(self) -> FloatArray:
+        return self._floats(lambda result: result.tau.value)
+
+    @property
+    def tau_low(self) -> FloatArray:
+        return self._floats(lambda result: result.tau.low)
+
+    @property
+    def tau_high(self) -> FloatArray:
+        return self._floats(lambda result: result.tau.high)
+
+    @property
+    def gap(self) -> FloatArray:
+        return self._floats(lambda result: result.gap.value)
+
+    @property
+    def gap_low(self) -> FloatArray:
+        return self._floats(lambda result: result.gap.low)
+
+    @property
+    def gap_high(self) -> FloatArray:
+        return self._floats(lambda result: result.gap.high)
+
+    @property
+    def extra_cost(self) -> FloatArray:
+        return self._floats(lambda result: result.extra_cost.value)
+
+    @property
+    def extra_cost_low(self) -> FloatArray:
+        return self._floats(lambda result: result.extra_cost.low)
+
+    @property
+    def extra_cost_high(self) -> FloatArray:
+        return self._floats(lambda result: result.extra_cost.high)
+
+    @property
+    def extra_cost_gap(self) -> FloatArray:
+        return self._floats(lambda result: result.extra_cost_gap.value)
+
+    @property
+    def extra_cost_gap_low(self) -> FloatArray:
+        return self._floats(lambda result: result.extra_cost_gap.low)
+
+    @property
+    def extra_cost_gap_high(self) -> FloatArray:
+        return self._floats(lambda result: result.extra_cost_gap.high)
+
+    @property
+    def constant(self) -> NDArray[np.bool_]:
+        return self._flags(lambda result: result.constant)
+
+    @property
+    def reversed(self) -> NDArray[np.bool_]:
+        return self._flags(lambda result: result.reversed)
+
+    def _floats(self, number: Callable[[MetricResult], Number]) -> FloatArray:
+        """One number of every metric under every condition, (C, Q); NaN where it is undefined."""
+        table = np.empty((len(self.conditions), len(self.metrics)))
+        for row, condition in zip(table, self.conditions, strict=True):
+            row[:] = [as_float(number(result)) for result in condition.metrics]
+        return table
+
+    def _flags(self, flag: Callable[[MetricResult], bool]) -> NDArray[np.bool_]:
+        """Whether something holds of every metric under every condition, (C, Q)."""
+        table = np.empty((len(self.conditions), len(self.metrics)), dtype=bool)
+        for row, condition in zip(table, self.conditions, strict=True):
+            row[:] = [flag(result) for result in condition.metrics]
+        return table
 
     @property
     def names_of_conditions(self) -> list[str]:
@@ -181,15 +246,6 @@ class Agreement:
                 raise InputError(f"has other metrics in condition {condition.name!r} than {keys}")
 
 
-def number_of(value: float) -> Any:
-    """As JSON holds it, a `Number`."""
-    if np.isnan(value):
-        return None
-    if np.isfinite(value):
-        return float(value)
-    return "inf" if value > 0 else "-inf"
-
-
 @dataclass(frozen=True)
 class DataSetResult:
     """What a study found on one data set."""
@@ -202,7 +258,7 @@ class DataSetResult:
 
 @dataclass(frozen=True)
 class StudyResults:
-    """The content of a results file."""
+    """The content of a results file: what a study found on each of its data sets."""
 
     schema: Literal["pandora-study/1"]
     library: str
@@ -214,9 +270,24 @@ class StudyResults:
         if not conditions or not conditions[0] or any(names != conditions[0] for names in conditions):
             raise InputError(f"has the conditions {conditions}: every data set must have the same")
 
+    @classmethod
+    def of(cls, agreements: Mapping[str, Agreement], title: str = "") -> StudyResults:
+        """Agreements by the names of their data sets, as the results of a study of which no model failed."""
+        data = tuple(DataSetResult(name, None, {}, agreement) for name, agreement in agreements.items())
+        return cls(STUDY_SCHEMA, f"pandora-regret {__version__}", title, data)
 
-def read_results(folder: Place) -> Plain:
-    """What a study found, as plain values; a file that is not of that form is an `InputError` naming the key.
+    def to_dict(self) -> Plain:
+        """Plain values, ready for JSON; an infinite number becomes "inf", an undefined one null."""
+        return dict(to_plain(self))
+
+    @classmethod
+    def from_dict(cls, record: object, place: str = "results") -> StudyResults:
+        """What `to_dict` gave; what is not of that form is an `InputError` with the path to it, below `place`."""
+        return from_plain(cls, record, place)
+
+
+def read_results(folder: Place) -> StudyResults:
+    """What a study found; a file that is not of that form is an `InputError` naming the key.
 
     Parameters
     ----------
@@ -225,24 +296,23 @@ def read_results(folder: Place) -> Plain:
 
     Returns
     -------
-    dict
-        Plain values, ready for JSON.
+    StudyResults
+        Of every data set, what was compared, and how well metrics rank.
     """
     path = Path(folder) / RESULTS
     try:
-        results = json.loads(path.read_bytes())
+        record = json.loads(path.read_bytes())
     except OSError as error:
         problem = f"{str(folder)!r} has no results ({error.strerror or error})"
         fix = f"pandora study resume {folder}" if Path(folder).is_dir() else "name the folder of a study"
         raise InputError(f"{problem}: {fix}.") from None
     except (ValueError, RecursionError):
         raise InputError(f"{str(path)!r} is corrupt: pandora study resume {folder} makes it again.") from None
-    from_plain(StudyResults, results, str(path))
-    return dict(results)
+    return StudyResults.from_dict(record, str(path))
 
 
 PAPER_METRICS = ("pandora_regret", "log_loss", "accuracy", "macro_f1_all")  # the columns of the paper's table
-WHAT = {
+QUANTITIES = {
     "tau": "how well each metric ranks models by what their searches cost, |Kendall's tau-b|",
     "gap": "the same minus that of Pandora's Regret",
     "extra_cost": "how much more the model that a metric picks costs per new case than the one that bills pick",
@@ -263,7 +333,11 @@ class Cell(Estimate):
         """As text, with marks that notes explain."""
         if self.value is None:
             return DisplayCell("-")
-        text = f"{self.value:.2f}{'*' if self.constant else ''}{'†' if self.reversed else ''}"
+        text = f"{self.value:.2f}"
+        if self.constant:
+            text += "*"
+        if self.reversed:
+            text += "†"
         is_given = intervals and self.low is not None and self.high is not None
         return DisplayCell(text, f"{self.low:.2f}, {self.high:.2f}" if is_given else "", self.best)
 
@@ -275,12 +349,12 @@ Row: TypeAlias = tuple[str, str, tuple[Cell, ...]]  # condition, data set, one c
 class Grid(Shown):
     """Conditions x data sets down, metrics across."""
 
-    what: str
+    quantity: str  # what cells hold: a key of `QUANTITIES`
     metrics: Names
     rows: tuple[Row, ...]
     notes: Names  # on marks and units
-    about: str = ""  # what the figures are, and of how many models and instances
-    of_intervals: str = ""
+    caption: str = ""  # what the figures are, and of how many models and instances
+    intervals_made: str = ""  # how intervals were found
 
     def _table(self, intervals: bool = False) -> DisplayTable:
         """Texts, with what is said below them; of intervals only where they are shown."""
@@ -288,7 +362,7 @@ class Grid(Shown):
         for title, data, cells in self.rows:
             shown = [cell.shown(intervals) for cell in cells]
             rows.append([title, data, *shown])
-        below = [self.about, self.of_intervals, *self.notes] if intervals else [self.about, *self.notes]
+        below = [self.caption, self.intervals_made, *self.notes] if intervals else [self.caption, *self.notes]
         return DisplayTable(["Condition", "Data", *self.metrics], rows, below=below, words=2)
 
     def render(self, form: str = "text", intervals: bool | None = None) -> str:
@@ -314,29 +388,25 @@ class Grid(Shown):
         return (table.to_markdown() if form == "markdown" else table.to_latex()) + "\n"
 
     def _frame(self, intervals: bool = True) -> list[Plain]:
-        return [
-            {
-                "condition": condition,
-                "data": data,
-                "metric": metric,
-                self.what: cell.value,
-                **({"low": cell.low, "high": cell.high} if intervals else {}),
-                "constant": int(cell.constant),
-                "reversed": int(cell.reversed),
-            }
-            for condition, data, cells in self.rows
-            for metric, cell in zip(self.metrics, cells, strict=True)
-        ]
+        """One entry for each condition, data set and metric, with all digits."""
+        entries = []
+        for condition, data, cells in self.rows:
+            for metric, cell in zip(self.metrics, cells, strict=True):
+                entry: Plain = {"condition": condition, "data": data, "metric": metric, self.quantity: cell.value}
+                if intervals:
+                    entry |= {"low": cell.low, "high": cell.high}
+                entries.append(entry | {"constant": int(cell.constant), "reversed": int(cell.reversed)})
+        return entries
 
 
-def study_grid(results: Plain, what: str = "tau", metrics: Sequence[str] = PAPER_METRICS) -> Grid:
+def study_grid(results: StudyResults, quantity: str = "tau", metrics: Sequence[str] = PAPER_METRICS) -> Grid:
     """One of a study's tables, of the metrics with these keys, or if none are given of all that are there.
 
     Parameters
     ----------
     results
         From `run_study` or `read_results`.
-    what
+    quantity
         "tau", "gap", "extra_cost" or "extra_cost_gap".
     metrics
         Keys of metrics.
@@ -346,79 +416,114 @@ def study_grid(results: Plain, what: str = "tau", metrics: Sequence[str] = PAPER
     Grid
         Titles, and rows of cells.
     """
-    read_choice(what, "what", WHAT)
-    agreements = [data["agreement"] for data in results["data"]]
-
-    def is_in_all(metric: Plain) -> bool:
-        return all(metric in agreement["metrics"] for agreement in agreements)
-
-    titles = {metric["key"]: metric["title"] for metric in agreements[0]["metrics"] if is_in_all(metric)}
-    if not metrics or (metrics == PAPER_METRICS and not set(metrics) <= set(titles)):
-        metrics = list(titles)
-    keys = [read_choice(key, "metric", dict.fromkeys(titles, "in this study")) for key in metrics]
+    read_choice(quantity, "quantity", QUANTITIES)
+    titles = _titles_in_all(results)
+    keys = _chosen_keys(metrics, titles)
     rows = []
-    by_condition = zip(*(agreement["conditions"] for agreement in agreements), strict=True)
-    for condition_of_each in by_condition:
-        for data, condition in zip(results["data"], condition_of_each, strict=True):
-            rows.append((condition["title"], data["name"], _row_cells(condition, keys, what)))
-    interval = agreements[0]["interval"]
-    method = interval["method"] if what in AGREEMENT else "spread"
-    resampled = interval["resample"].replace("both", "models and instances")
-    drawn = f"{interval['replicates']} bootstrap replicates of {resampled}"
-    sizes = [_size_in_words(data) for data in results["data"]]
+    for number in range(len(results.data[0].agreement.conditions)):
+        for data in results.data:
+            condition = data.agreement.conditions[number]
+            rows.append((condition.title, data.name, _row_cells(condition, keys, quantity)))
+    sizes = [_size_in_words(data) for data in results.data]
     return Grid(
-        what,
+        quantity,
         tuple(titles[key] for key in keys),
         tuple(rows),
-        tuple(_notes(results, what, rows)),
-        about=f"{capitalised(WHAT[what])}. {', '.join(sizes)}.",
-        of_intervals=f"Intervals: {interval['level']:.0%}, {method} of {drawn}.",
+        tuple(_notes(results, quantity, rows)),
+        caption=f"{capitalised(QUANTITIES[quantity])}. {', '.join(sizes)}.",
+        intervals_made=_intervals_in_words(results.data[0].agreement.interval, quantity),
     )
 
 
-def _row_cells(condition: Plain, keys: Sequence[str], what: str) -> tuple[Cell, ...]:
+def _titles_in_all(results: StudyResults) -> dict[str, str]:
+    """The titles by key of the metrics that every data set has."""
+    titles = {metric.key: metric.title for metric in results.data[0].agreement.metrics}
+    for data in results.data[1:]:
+        known = {metric.key: metric.title for metric in data.agreement.metrics}
+        titles = {key: title for key, title in titles.items() if known.get(key) == title}
+    return titles
+
+
+def _chosen_keys(metrics: Sequence[str], titles: dict[str, str]) -> list[str]:
+    """The keys that were asked for; all where none were, or where the paper's, by default, are not all there."""
+    lacks_the_paper_s = metrics == PAPER_METRICS and not set(metrics) <= set(titles)
+    if not metrics or lacks_the_paper_s:
+        return list(titles)
+    choices = dict.fromkeys(titles, "in this study")
+    return [read_choice(key, "metric", choices) for key in metrics]
+
+
+def _intervals_in_words(interval: Resampling, quantity: str) -> str:
+    """How the intervals of a table were found."""
+    method = interval.method if quantity in AGREEMENT else "spread"
+    resampled = interval.resample.replace("both", "models and instances")
+    drawn = f"{interval.replicates} bootstrap replicates of {resampled}"
+    return f"Intervals: {interval.level:.0%}, {method} of {drawn}."
+
+
+def _row_cells(condition: ConditionResult, keys: Sequence[str], quantity: str) -> tuple[Cell, ...]:
     """One condition on one data set: a cell for each metric, the best of them marked."""
-    by_key = {result["key"]: result for result in condition["metrics"]}
-    cells = []
-    for key in keys:
-        result = by_key[key]
-        figure = result[what]
-        numbers = [figure["value"], figure.get("low"), figure.get("high")]  # what has no interval may leave it out
-        value, low, high = (None if number is None else float(number) for number in numbers)  # "inf" included
-        is_wrong = what in AGREEMENT and result["reversed"]
-        cells.append(Cell(value, low, high, constant=result["constant"], reversed=is_wrong))
+    by_key = {result.key: result for result in condition.metrics}
+    cells = [_cell(by_key[key], quantity) for key in keys]
     shown = [None if cell.value is None or cell.reversed else round(cell.value, 2) for cell in cells]
     defined = [value for value in shown if value is not None]
     best = None
     if defined:
-        best = max(defined) if what in AGREEMENT else min(defined)
+        best = max(defined) if quantity in AGREEMENT else min(defined)
     return tuple(replace(cell, best=value == best) for cell, value in zip(cells, shown, strict=True))
 
 
-def _size_in_words(data: Plain) -> str:
+def _cell(result: MetricResult, quantity: str) -> Cell:
+    """One metric under one condition; infinite numbers are floats, undefined ones None."""
+    figures: dict[str, Estimate | ExtraCost] = {
+        "tau": result.tau,
+        "gap": result.gap,
+        "extra_cost": result.extra_cost,
+        "extra_cost_gap": result.extra_cost_gap,
+    }
+    figure = figures[quantity]
+    return Cell(
+        value=None if figure.value is None else float(figure.value),
+        low=None if figure.low is None else float(figure.low),
+        high=None if figure.high is None else float(figure.high),
+        constant=result.constant,
+        reversed=quantity in AGREEMENT and result.reversed,
+    )
+
+
+def _size_in_words(data: DataSetResult) -> str:
     """How many models and instances of a data set were compared."""
-    contest = data["agreement"]["data"]
-    size = f"{data['name']}: {len(contest['models'])} models, {contest['rows']} instances"
-    if contest.get("groups"):
-        size += f" in {contest['groups']} groups, drawn as a whole"
-    if data["failures"]:
-        size += f", {len(data['failures'])} models left out"
+    contest = data.agreement.data
+    size = f"{data.name}: {len(contest.models)} models, {contest.rows} instances"
+    if contest.groups:
+        size += f" in {contest.groups} groups, drawn as a whole"
+    if data.failures:
+        size += f", {len(data.failures)} models left out"
     return size
 
 
-def _notes(results: Plain, what: str, rows: Sequence[Row]) -> Iterator[str]:
+def _notes(results: StudyResults, quantity: str, rows: Sequence[Row]) -> Iterator[str]:
     """What amounts are counted in, which differs between conditions, and what marks mean."""
-    if what not in AGREEMENT:
-        currencies = dict.fromkeys(data.get("currency") or "the costs' unit" for data in results["data"])
-        conditions = results["data"][0]["agreement"]["conditions"]
-        drawn = ", ".join(condition["title"] for condition in conditions if condition["unit"] == "draws")
-        yield f"In {', '.join(currencies)}{f'; {drawn}: in the unit of the costs drawn' if drawn else ''}."
-    for data in results["data"]:
-        for condition in data["agreement"]["conditions"]:
-            if what in AGREEMENT and condition["metrics"][0][what].get("warning"):
-                yield f"{condition['title']}, {data['name']}: {condition['metrics'][0][what]['warning']}."
-    every = [cell for _, _, cells in rows for cell in cells]
-    if any(cell.constant for cell in every):
+    if quantity in AGREEMENT:
+        for data in results.data:
+            for condition in data.agreement.conditions:
+                warning = condition.metrics[0].tau.warning
+                if warning:
+                    yield f"{condition.title}, {data.name}: {warning}."
+    else:
+        yield _units_in_words(results)
+    shown = [cell for _, _, cells in rows for cell in cells]
+    if any(cell.constant for cell in shown):
         yield "* the same for all models, so that it ranks none: its tau is 0."
-    if any(cell.reversed for cell in every):
+    if any(cell.reversed for cell in shown):
         yield "† the wrong way round: models that it ranks higher cost more."
+
+
+def _units_in_words(results: StudyResults) -> str:
+    """What amounts are counted in."""
+    currencies = dict.fromkeys(data.currency or "the costs' unit" for data in results.data)
+    conditions = results.data[0].agreement.conditions
+    drawn = [condition.title for condition in conditions if condition.unit == "draws"]
+    if drawn:
+        return f"In {', '.join(currencies)}; {', '.join(drawn)}: in the unit of the costs drawn."
+    return f"In {', '.join(currencies)}."

@@ -34,6 +34,7 @@ from pandora_regret.core.inputs import (
 from pandora_regret.optional import import_optional
 
 Plain: TypeAlias = dict[str, Any]  # values that JSON holds
+Arrays: TypeAlias = dict[str, NDArray[Any]]  # by name, of any type
 
 SCHEMA = "pandora-predictions/1"
 LABELS = "labels.safetensors"
@@ -53,7 +54,7 @@ class Target:
 class Prediction:
     """One model's forecasts."""
 
-    values: NDArray[Any]  # (N, K) probabilities, or logits
+    values: NDArray[np.floating]  # (N, K) probabilities, or logits
     logits: bool
     metadata: Plain = field(default_factory=dict)  # parameters, input size, seed, seconds, ...
 
@@ -88,7 +89,7 @@ class Store:
         cls,
         folder: Place,
         truth: ArrayLike,
-        classes: Sequence[Any],
+        classes: Sequence[object],
         *,
         groups: ArrayLike | None = None,
         about: Plain | None = None,
@@ -115,7 +116,7 @@ class Store:
         folder = Path(folder)
         if not cls.exists(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            arrays = {"truth": labels}
+            arrays: Arrays = {"truth": labels}
             if target.groups is not None:
                 arrays["groups"] = target.groups
             write_arrays(folder / LABELS, arrays, {"classes": names, "about": about or {}})
@@ -145,10 +146,10 @@ class Store:
         self._check_same_part("truth", self.truth, target.truth)
         self._check_same_part("groups", self.groups, target.groups)
 
-    def _check_same_part(self, part: str, stored: Any, given_now: Any) -> None:
+    def _check_same_part(self, part: str, stored: ArrayLike | None, given_now: ArrayLike | None) -> None:
         """One value per instance or class, or None, as stored and as given now: an error if they differ."""
-        kept = np.atleast_1d(stored)
-        new = np.atleast_1d(given_now)
+        kept = np.atleast_1d(np.asarray(stored))
+        new = np.atleast_1d(np.asarray(given_now))
         if np.array_equal(kept, new):
             return
         row = int(np.argmax(kept != new)) if kept.shape == new.shape else 0
@@ -272,7 +273,7 @@ def file_name(model: str) -> str:
     return f"{readable}-{unique}.safetensors" if readable else f"{unique}.safetensors"
 
 
-def write_arrays(path: Path, arrays: dict[str, NDArray[Any]], header: Plain) -> None:
+def write_arrays(path: Path, arrays: Arrays, header: Plain) -> None:
     """A safetensors file of these arrays and of a dict; what JSON does not know becomes a number or its text."""
     text = json.dumps(header | {"schema": SCHEMA}, sort_keys=True, default=_json_value)
     arrays = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
@@ -280,12 +281,12 @@ def write_arrays(path: Path, arrays: dict[str, NDArray[Any]], header: Plain) -> 
     write_atomically(path, content)
 
 
-def _json_value(value: Any) -> Any:
+def _json_value(value: object) -> object:
     """An array or a number of NumPy as plain numbers, anything else as its text."""
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
-def read_arrays(path: Path, *, header_only: bool = False) -> tuple[dict[str, NDArray[Any]], Plain]:
+def read_arrays(path: Path, *, header_only: bool = False) -> tuple[Arrays, Plain]:
     """What `write_arrays` wrote, or the dict alone; a file that is not there is a `FileNotFoundError`."""
     library = import_optional("safetensors", extra="zoo")
     try:

@@ -261,7 +261,7 @@ def test_the_paper_s_study_runs_on_a_stand_in(images, weights, tmp_path, monkeyp
     assert "0.00 GB" in planned
     assert "0 encoders" in planned
     results = run_study(begin(file, tmp_path / "out"), tmp_path / "out")
-    assert [len(part["agreement"]["data"]["models"]) for part in results["data"]] == [3, 3]
+    assert [len(part.agreement.data.models) for part in results.data] == [3, 3]
     assert len(study_grid(results).rows) == 8
 
 

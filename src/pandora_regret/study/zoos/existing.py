@@ -23,8 +23,8 @@ from pandora_regret.files import (
     read_models,
 )
 from pandora_regret.files.formats import ENDING, FORMATS, stem_of
-from pandora_regret.study.predicting import Outcome, matches
 from pandora_regret.study.store import Plain, Prediction, Store, Target, read_groups
+from pandora_regret.study.zoo import Outcome, matches
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,9 @@ class StoreZoo:
 
     def names(self) -> list[str]:
         return list(Store.open(self.folder).models)
+
+    def batches(self, names: Sequence[str]) -> list[list[str]]:
+        return [list(names)]
 
     def predict(self, names: Sequence[str]) -> Iterator[Outcome]:
         store = Store.open(self.folder)
@@ -78,14 +81,19 @@ class FilesZoo:
 
     def target(self) -> Target:
         """The instances of the first model that can be read, to which the others are matched."""
-        return _read(self)[0]
+        target, _ = _read(self)
+        return target
 
     def names(self) -> list[str]:
-        return [outcome.name for outcome in _read(self)[1]]
+        _, outcomes = _read(self)
+        return [outcome.name for outcome in outcomes]
+
+    def batches(self, names: Sequence[str]) -> list[list[str]]:
+        return [list(names)]
 
     def predict(self, names: Sequence[str]) -> Iterator[Outcome]:
         """The predictions as they are; every file is read once, and none of them again until they are all done."""
-        outcomes = _read(self)[1]
+        _, outcomes = _read(self)
         _read.cache_clear()  # whoever asks again reads the files again
         yield from (outcome for outcome in outcomes if outcome.name in names)
 
@@ -95,19 +103,12 @@ class FilesZoo:
 
 @cache
 def _read(zoo: FilesZoo) -> tuple[Target, list[Outcome]]:
-    """The instances, and what became of each model; a file that models share is read once.
+    """The instances, and what became of each model.
 
     Files that cannot be read, or do not fit the first that can, are failures with their reasons.
     """
     failures = dict[str, str]()
-    readable = list[tuple[Predictions, Batch]]()
-    outcomes = list[Outcome]()
-    for _, sharing in groupby(_opened(zoo, failures), key=lambda model: model.sources):
-        models = list(sharing)
-        try:
-            readable += zip(models, list(read_models(models)), strict=True)
-        except InputError as error:
-            failures |= dict.fromkeys((model.name for model in models), str(error))
+    readable = _readable(_opened(zoo, failures), failures)
     if not readable:
         raise InputError(f"no file of predictions can be read: {'; '.join(failures.values())}")
     names = [model.name for model, _ in readable]
@@ -115,22 +116,50 @@ def _read(zoo: FilesZoo) -> tuple[Target, list[Outcome]]:
     if zoo.common_rows:
         batches = common_rows(batches, names)[0]
     first = batches[0]
+    outcomes = []
     for (model, _), batch in zip(readable, batches, strict=True):
         try:
             *_, aligned = align([first, batch], [names[0], model.name])
-            prediction = Prediction(aligned.values, model.logits, {"file": model.path})
-            outcomes.append(Outcome(model.name, prediction))
         except InputError as error:
             failures[model.name] = str(error)
+        else:
+            prediction = Prediction(aligned.values, model.logits, {"file": model.path})
+            outcomes.append(Outcome(model.name, prediction))
     outcomes += [Outcome(name, failure=reason) for name, reason in failures.items()]
     groups = read_groups(first.groups, len(first.truth))
     return Target(first.truth, tuple(map(str, first.classes)), groups), outcomes
 
 
+def _readable(models: Sequence[Predictions], failures: dict[str, str]) -> list[tuple[Predictions, Batch]]:
+    """The models whose files can be read, with all of their rows; a file that models share is read once.
+
+    Of the others, reasons are added to the failures.
+    """
+    readable = list[tuple[Predictions, Batch]]()
+    for _, sharing in groupby(models, key=lambda model: model.sources):
+        of_one_file = list(sharing)
+        try:
+            readable += zip(of_one_file, list(read_models(of_one_file)), strict=True)
+        except InputError as error:
+            failures |= dict.fromkeys((model.name for model in of_one_file), str(error))
+    return readable
+
+
 def _opened(zoo: FilesZoo, failures: dict[str, str]) -> list[Predictions]:
     """The models in the files, each of a name of its own."""
-    options = {name: option for name, option in vars(zoo).items() if name not in ("paths", "leave_out")}
-    layout = Layout(**options)
+    layout = Layout(
+        label=zoo.label,
+        proba_prefix=zoo.proba_prefix,
+        id=zoo.id,
+        group=zoo.group,
+        model=zoo.model,
+        logits=zoo.logits,
+        classes=zoo.classes,
+        truth=zoo.truth,
+        ids_as_numbers=zoo.ids_as_numbers,
+        missing_class_zero=zoo.missing_class_zero,
+        common_rows=zoo.common_rows,
+    )
     files = _files(zoo.paths)
     path_of = dict[str, str]()
     failures |= {stem: "it is left out" for stem in files.values() if matches(stem, zoo.leave_out)}

@@ -33,8 +33,8 @@ from numpy.typing import NDArray
 from pandora_regret.core.costs import available_costs, load_costs
 from pandora_regret.core.inputs import InputError, IntArray, Names
 from pandora_regret.optional import MissingLibraryError, import_optional
-from pandora_regret.study.predicting import Outcome, matches
 from pandora_regret.study.store import Plain, Prediction, Target
+from pandora_regret.study.zoo import Outcome, matches
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -172,7 +172,9 @@ class Encoder(NamedTuple):
 
 def chosen_device(device: str = "auto") -> str:
     """Where features are computed: on the GPU, if there is one, unless said."""
-    return device if device != "auto" else "cuda" if library("torch").cuda.is_available() else "cpu"
+    if device != "auto":
+        return device
+    return "cuda" if library("torch").cuda.is_available() else "cpu"
 
 
 @dataclass(frozen=True)
@@ -254,7 +256,7 @@ class _Session:
                 with self.running:
                     start = time.perf_counter()
                     parts, batch = self._all_batches(encoder, network)
-                    values = {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
+                    values = _joined(parts)
                     if self.on_gpu:
                         torch.cuda.current_stream(self.device).synchronize()
                         for value in values.values():
@@ -317,6 +319,14 @@ class _Session:
         normalised = (images - mean) / std  # one channel meets three means
         read = encoder.read(network, normalised.contiguous(memory_format=self.torch.channels_last))
         return {name: values.flatten(1) for name, values in read.items()}
+
+
+def _joined(parts: Sequence[Tensors]) -> Tensors:
+    """The features of all batches, by name."""
+    joined = {}
+    for name in parts[0]:
+        joined[name] = library("torch").cat([part[name] for part in parts])
+    return joined
 
 
 def _even(n: int, most: int) -> int:
@@ -410,8 +420,8 @@ def _read_split(path: Path, split: str) -> tuple[Pixels, IntArray]:
     except FileNotFoundError:
         raise InputError(f"images is {str(path)!r}, and there is no such file.") from None
     except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        what = f"npz with {split}_images, {split}_labels"
-        raise InputError(f"{path} is not MedMNIST's layout ({what}): {error}.") from None
+        layout = f"npz with {split}_images, {split}_labels"
+        raise InputError(f"{path} is not MedMNIST's layout ({layout}): {error}.") from None
     pixels = images[..., None] if images.ndim == 3 else images
     n = len(images)
     is_image = images.dtype == np.uint8 and pixels.ndim == 4 and pixels.shape[3] in (1, 3)
@@ -565,8 +575,14 @@ class TimmZoo:
 
     def data(self) -> ImageData:
         """The images."""
-        options = {name: getattr(self, name) for name in ("size", "folder", "train_cap", "seed")}
-        return load_images(self.images, classes=tuple(self.classes), **options)
+        return load_images(
+            self.images,
+            size=self.size,
+            folder=self.folder,
+            classes=tuple(self.classes),
+            train_cap=self.train_cap,
+            seed=self.seed,
+        )
 
 
 @dataclass

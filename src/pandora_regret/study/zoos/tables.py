@@ -16,7 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 from threading import RLock
 from time import perf_counter
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,18 +36,19 @@ from pandora_regret.files.dialect import RECOGNISED
 from pandora_regret.files.recognise import recognise_encoding, recognise_marks
 from pandora_regret.optional import import_optional
 from pandora_regret.study.conditions import tempered
-from pandora_regret.study.predicting import Outcome, matches
 from pandora_regret.study.store import Plain, Prediction, Target
+from pandora_regret.study.zoo import Outcome, matches
 from pandora_regret.text import typed
 
-BUNDLED = ("digits", "wine", "iris", "breast_cancer")
+BUNDLED = ("digits", "wine", "iris", "breast_cancer")  # data sets that scikit-learn brings
 TEXT = (".csv", ".tsv", ".data", ".txt", ".arff")
 MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "NULL", "null", "None")
 NUMERIC = ("NUMERIC", "REAL", "INTEGER")  # kinds of an ARFF file's attributes
 NUMBERS = ("int", "uint", "half", "float", "double", "decimal", "null")  # how Arrow's types of numbers begin
 library = partial(import_optional, extra="zoo")
 
-Columns = dict[str, NDArray[Any]]  # float64, NaN where missing; or names as objects, None where missing
+Column: TypeAlias = NDArray[np.float64] | NDArray[np.object_]
+Columns: TypeAlias = dict[str, Column]  # float64, NaN where missing; or names as objects, None where missing
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,26 +89,47 @@ def read_labelled(data: str, label: str | int | None = None) -> LabelledTable:
     ((178, 13), ('class_0', 'class_1', 'class_2'))
     """
     columns = _bundled(data) if data in BUNDLED else _read_file(Path(data))
-    wanted = -1 if label is None else label
-    if wanted not in columns and wanted not in range(-len(columns), len(columns)):
-        asked = f"pass the name of a column or its number below {len(columns)}"
-        raise InputError(f"label is {label!r}: {asked}; the columns are {', '.join(map(repr, columns)):.300}.")
-    target = wanted if isinstance(wanted, str) else list(columns)[wanted]
+    target = _label_column(columns, label)
     codes, classes = _numbered(columns.pop(target))
     if not columns:
         raise InputError(f"{data} has one column: there is nothing to predict from.")
-    named = np.array([values.dtype == object for values in columns.values()])
-    features = np.column_stack([_numbered(v)[0] if v.dtype == object else v for v in columns.values()])
-    for row, column in np.argwhere(np.isinf(features)):
-        place = f"column {list(columns)[column]!r} is infinite in row {row}"
-        raise InputError(f"{place}: correct it, or leave the cell empty.")
     for row in np.flatnonzero(np.isnan(codes)):
         raise InputError(f"label column {target!r} is missing in row {row}: drop that row, or give it a class.")
     if len(classes) < 2:
-        only = f"holds one class only, {classes[0]!r}"
-        raise InputError(f"label column {target!r} {only}: name another with label=...")
-    names = (typed(name) if isinstance(name, float) else str(name) for name in classes.tolist())
+        problem = f"holds one class only, {classes[0]!r}"
+        raise InputError(f"label column {target!r} {problem}: name another with label=...")
+    features, named = _features(columns)
+    names = [str(typed(name) if isinstance(name, float) else name) for name in classes.tolist()]
     return LabelledTable(features, named, codes.astype(np.intp), tuple(names))
+
+
+def _label_column(columns: Columns, label: str | int | None) -> str:
+    """The name of the column of the class, by name or number; the last one if None."""
+    if label is None:
+        return list(columns)[-1]
+    if isinstance(label, str) and label in columns:
+        return label
+    if isinstance(label, int) and -len(columns) <= label < len(columns):
+        return list(columns)[label]
+    fix = f"pass the name of a column or its number below {len(columns)}"
+    raise InputError(f"label is {label!r}: {fix}; the columns are {', '.join(map(repr, columns)):.300}.")
+
+
+def _features(columns: Columns) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """One column of numbers for each column, (N, P), NaN where it is missing; and which hold names, (P,)."""
+    named = np.array([values.dtype == object for values in columns.values()])
+    numbers = []
+    for values in columns.values():
+        if values.dtype == object:
+            codes, _ = _numbered(values)
+            numbers.append(codes)
+        else:
+            numbers.append(np.asarray(values, np.float64))
+    features = np.column_stack(numbers)
+    for row, column in np.argwhere(np.isinf(features)):
+        place = f"column {list(columns)[column]!r} is infinite in row {row}"
+        raise InputError(f"{place}: correct it, or leave the cell empty.")
+    return features, named
 
 
 def sample_rows(table: LabelledTable, max_rows: int, seed: int) -> LabelledTable:
@@ -115,8 +137,8 @@ def sample_rows(table: LabelledTable, max_rows: int, seed: int) -> LabelledTable
     order = np.random.default_rng(seed).permutation(len(table))
     share = np.empty(len(table))  # of its class that comes before each row
     for k in range(len(table.classes)):
-        ours = np.flatnonzero(table.truth[order] == k)
-        share[ours] = np.arange(len(ours)) / len(ours)
+        of_class = np.flatnonzero(table.truth[order] == k)
+        share[of_class] = np.arange(len(of_class)) / len(of_class)
     rows = np.sort(order[np.argsort(share, kind="stable")[:max_rows]])
     return replace(table, features=table.features[rows], truth=table.truth[rows])
 
@@ -132,7 +154,14 @@ def add_noise(table: LabelledTable, noise: float, seed: int) -> LabelledTable:
 
 def _bundled(data: str) -> Columns:
     """A data set that scikit-learn brings, its class last."""
-    bundle = getattr(library("sklearn.datasets"), f"load_{data}")()
+    datasets = library("sklearn.datasets")
+    loaders = {
+        "digits": datasets.load_digits,
+        "wine": datasets.load_wine,
+        "iris": datasets.load_iris,
+        "breast_cancer": datasets.load_breast_cancer,
+    }
+    bundle = loaders[data]()
     columns = dict(zip(map(str, bundle.feature_names), bundle.data.T.astype(np.float64), strict=True))
     return {**columns, "class": np.array(bundle.target_names.tolist(), object)[bundle.target]}
 
@@ -145,13 +174,15 @@ def _read_file(path: Path) -> Columns:
     if path.suffix.lower() in TEXT:
         return _read_text(path)
     table = read_table(path)
-    columns = {}
+    columns: Columns = {}
     for name in table.column_names:
         kind = str(table[name].type)
-        if not (is_number := kind.startswith(NUMBERS)) and "string" not in kind:
+        if kind.startswith(NUMBERS):
+            columns[name] = np.asarray(table[name].cast("float64").to_numpy(), np.float64)
+        elif "string" in kind:
+            columns[name] = np.asarray(table[name].to_numpy(), object)
+        else:
             raise InputError(f"{path} column {name!r} holds {kind}: it must hold numbers or names.")
-        values = table[name].cast("float64") if is_number else table[name]
-        columns[name] = np.asarray(values.to_numpy(), np.float64 if is_number else object)
     return columns
 
 
@@ -166,17 +197,30 @@ def _read_text(path: Path) -> Columns:
     if separator not in text:
         lines = [",".join(line.split()) for line in lines]
         separator = ","
-    first, *rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=separator)] or [[]]
-    # no column is called by a number, nor by what is found again below
-    below = any(cell == name for row in rows for name, cell in zip(first, row, strict=False))
-    if below or any(_column([name], decimal).dtype != object for name in first if name):
-        first, rows = [*map(str, range(len(first)))], [first, *rows]
-    if not first or not rows or len({*first}) < len(first):
+    rows = [_stripped(cells) for cells in csv.reader(lines, delimiter=separator)]
+    if rows and _are_names(rows[0], rows[1:], decimal):
+        names = rows.pop(0)
+    else:
+        names = [str(number) for number in range(len(rows[0]) if rows else 0)]
+    if not names or not rows or len(set(names)) < len(names):
         raise InputError(f"{path} has no rows, or two columns of one name: it must hold a table.")
     for number, row in enumerate(rows):
-        if len(row) != len(first):
-            raise InputError(f"{path} row {number} has {len(row)} values, but there are {len(first)} columns.")
-    return {name: _column(cells, decimal) for name, *cells in zip(first, *rows, strict=True)}
+        if len(row) != len(names):
+            raise InputError(f"{path} row {number} has {len(row)} values, but there are {len(names)} columns.")
+    return {name: _column(cells, decimal) for name, cells in zip(names, zip(*rows, strict=True), strict=True)}
+
+
+def _stripped(cells: Sequence[str]) -> list[str]:
+    """Cells without the spaces around them."""
+    return [cell.strip() for cell in cells]
+
+
+def _are_names(first: Sequence[str], rows: Sequence[Sequence[str]], decimal: str) -> bool:
+    """Whether a first row names columns: no column is called by a number, nor by what is found again below."""
+    for row in rows:
+        if any(cell == name for name, cell in zip(first, row, strict=False)):
+            return False
+    return all(_column([name], decimal).dtype == object for name in first if name)
 
 
 def _read_arff(text: str, path: Path) -> Columns:
@@ -184,15 +228,15 @@ def _read_arff(text: str, path: Path) -> Columns:
     arff = library("sklearn.externals._arff")
     try:
         content = arff.loads(text)
-        columns = zip(content["attributes"], *content["data"], strict=True)
-        return {
-            name: np.array(cells, np.float64 if kind in NUMERIC else object) for (name, kind), *cells in columns
-        }
+        columns: Columns = {}
+        for (name, kind), *cells in zip(content["attributes"], *content["data"], strict=True):
+            columns[name] = np.array(cells, np.float64 if kind in NUMERIC else object)
+        return columns
     except (arff.ArffException, ValueError) as error:
         raise InputError(f"{path} is no ARFF file of full rows ({error}): save the table as CSV.") from None
 
 
-def _column(cells: Sequence[str], decimal: str) -> NDArray[Any]:
+def _column(cells: Sequence[str], decimal: str) -> Column:
     """Numbers where all cells are numbers with this decimal sign, or missing; else names."""
     names = np.array([None if cell in MISSING else cell for cell in cells], object)
     try:
@@ -201,7 +245,7 @@ def _column(cells: Sequence[str], decimal: str) -> NDArray[Any]:
         return names
 
 
-def _numbered(values: NDArray[Any]) -> tuple[FloatArray, NDArray[Any]]:
+def _numbered(values: Column) -> tuple[FloatArray, Column]:
     """Which of its different values each is, NaN where it is missing; and those values, in order."""
     present = np.array([value is not None and value == value for value in values])
     numbers = np.full(len(values), np.nan)
@@ -209,9 +253,30 @@ def _numbered(values: NDArray[Any]) -> tuple[FloatArray, NDArray[Any]]:
     return numbers, different
 
 
-TURN = RLock()
+TURN = RLock()  # of threads that change settings of the process
 MOST_NAMES = 50  # columns that one feature of names becomes; rarer names share the last
-Fold: TypeAlias = tuple[FloatArray, IntArray, FloatArray, IntArray]  # features and truth, unseen features and rows
+
+
+@dataclass(frozen=True)
+class Folding:
+    """Which rows of which table are forecast, and how they are dealt into folds."""
+
+    data: str
+    label: str | int | None
+    max_rows: int | None
+    noise: float
+    folds: int
+    seed: int
+    digest: str | None  # of the file, so that one that changes is read again
+
+
+class Fold(NamedTuple):
+    """The rows of one fold, and those of all others, on which models are fitted; n and m rows of P' features."""
+
+    fitted: FloatArray  # (m, P')
+    truth: IntArray  # (m,) of the fitted rows
+    unseen: FloatArray  # (n, P')
+    rows: IntArray  # (n,) which rows of the table are unseen
 
 
 @cache
@@ -224,16 +289,25 @@ def all_classifiers() -> dict[str, Plain]:
     {'class': 'ensemble.RandomForestClassifier', 'n_estimators': 100, 'min_samples_leaf': 10}
     """
     text = (files("pandora_regret.study.zoos") / "classifiers.toml").read_text(encoding="utf-8")
-    return {name: made for family in tomllib.loads(text).values() for name, made in family.items()}
+    classifiers: dict[str, Plain] = {}
+    for family in tomllib.loads(text).values():
+        classifiers |= family
+    return classifiers
 
 
-def _made(described: Plain) -> Any:
-    """A scikit-learn object, after what changes the features first; other objects among its parameters, too."""
-    options = {key: _made(value) if isinstance(value, dict) else value for key, value in described.items()}
+def _made(parameters: Plain) -> Any:
+    """A scikit-learn estimator, perhaps in a pipeline.
+
+    `parameters` name its class ("ensemble.RandomForestClassifier"), what changes the features before it ("first"),
+    and its own parameters; those that are tables are estimators themselves.
+    """
+    options = {key: _made(value) if isinstance(value, dict) else value for key, value in parameters.items()}
     module, name = options.pop("class").rsplit(".", 1)
     first = options.pop("first", None)
     estimator = getattr(library(f"sklearn.{module}"), name)(**options)
-    return estimator if first is None else library("sklearn.pipeline").make_pipeline(first, estimator)
+    if first is None:
+        return estimator
+    return library("sklearn.pipeline").make_pipeline(first, estimator)
 
 
 def _forecast(estimator: Any, features: FloatArray, temperature: float) -> FloatArray:
@@ -293,9 +367,6 @@ class TableZoo:
     most_jobs: ClassVar[int | None] = None
 
     def __post_init__(self) -> None:
-        if self.models is not None:  # lists cannot be keys of a cache
-            names = (self.models,) if isinstance(self.models, str) else tuple(self.models)
-            object.__setattr__(self, "models", names)
         read_count(self.folds, "folds", least=2)
         read_count(self.seed, "seed", least=0)
         if self.max_rows is not None:
@@ -303,13 +374,13 @@ class TableZoo:
         read_number(self.noise, "noise", lambda noise: 0 <= noise < np.inf, "it must be 0 or a positive number")
 
     def target(self) -> Target:
-        table, _ = _prepared(self, _digest(self.data))
+        table, _ = _prepared(self._folding())
         return Target(table.truth, table.classes)
 
     def names(self) -> list[str]:
         """The models, in the order in which the zoo lists them."""
         listed = all_classifiers()
-        wanted = self.models or ("*",)
+        wanted = (self.models,) if isinstance(self.models, str) else tuple(self.models or ("*",))
         for pattern in wanted:
             if not any(matches(name, [pattern]) for name in listed):
                 calls = "which no model is called: use one of"
@@ -321,30 +392,43 @@ class TableZoo:
         return [[name] for name in names]
 
     def predict(self, names: Sequence[str]) -> Iterator[Outcome]:
-        """What became of each model; anything can go wrong inside one, so everything is caught.
-
-        Each fold is forecast by a model fitted on the others: 0 for a class that it was not shown.
-        """
-        table, folds = _prepared(self, _digest(self.data))
+        """What became of each model; anything can go wrong inside one, so everything is caught."""
+        table, folds = _prepared(self._folding())
         for name in names:
             start = perf_counter()
-            values = np.zeros((len(table), len(table.classes)))
             parameters = dict(all_classifiers()[name])
             temperature = float(parameters.pop("temperature", 1.0))
             try:
                 with _alone() as warned:
-                    for features, truth, unseen, rows in folds:
-                        estimator = _made(parameters)
-                        random = [key for key in estimator.get_params() if key.endswith("random_state")]
-                        estimator.set_params(**dict.fromkeys(random, self.seed)).fit(features, truth)
-                        values[np.ix_(rows, estimator.classes_)] = _forecast(estimator, unseen, temperature)
-                read_probabilities(values, name="the forecasts").check()
+                    values = self._forecasts(table, folds, parameters, temperature)
             except Exception as error:
                 yield Outcome(name, failure=f"{type(error).__name__}: {' '.join(str(error).split())}")
                 continue
-            notes = sorted({f"{warning.category.__name__}: {warning.message}" for warning in warned})
-            metadata = {"parameters": parameters, "temperature": temperature, "notes": notes}
-            yield Outcome(name, Prediction(values, False, metadata | {"seconds": perf_counter() - start}))
+            metadata = {
+                "parameters": parameters,
+                "temperature": temperature,
+                "notes": sorted({f"{warning.category.__name__}: {warning.message}" for warning in warned}),
+                "seconds": perf_counter() - start,
+            }
+            yield Outcome(name, Prediction(values, False, metadata))
+
+    def _forecasts(
+        self, table: LabelledTable, folds: Sequence[Fold], parameters: Plain, temperature: float
+    ) -> FloatArray:
+        """Every row, forecast by a model fitted on the other folds, (N, K); 0 for a class it was not shown."""
+        values = np.zeros((len(table), len(table.classes)))
+        for fold in folds:
+            estimator = _made(parameters)
+            random = [key for key in estimator.get_params() if key.endswith("random_state")]
+            estimator.set_params(**dict.fromkeys(random, self.seed)).fit(fold.fitted, fold.truth)
+            values[np.ix_(fold.rows, estimator.classes_)] = _forecast(estimator, fold.unseen, temperature)
+        read_probabilities(values, name="the forecasts").check()
+        return values
+
+    def _folding(self) -> Folding:
+        """Which rows are forecast, whoever forecasts them."""
+        digest = _digest(self.data)
+        return Folding(self.data, self.label, self.max_rows, self.noise, self.folds, self.seed, digest)
 
     def about(self) -> Plain:
         """The settings, the table's digest, and the versions of what computes the forecasts."""
@@ -370,42 +454,46 @@ def _alone() -> Iterator[list[warnings.WarningMessage]]:
 
 
 @lru_cache(maxsize=2)
-def _prepared(zoo: TableZoo, digest: str | None) -> tuple[LabelledTable, list[Fold]]:
-    """The table that the zoo predicts, and its folds; `digest` makes it be read again when its file changes.
-
-    What prepares the features has seen the fitted rows only. Missing numbers are the median, and all have one
-    scale; each name has a column, a missing one being a name. Every model sees the same.
-    """
-    table = read_labelled(zoo.data, zoo.label)
-    if zoo.max_rows is not None:
-        table = sample_rows(table, zoo.max_rows, zoo.seed)
-    if zoo.noise:
-        table = add_noise(table, zoo.noise, zoo.seed)
+def _prepared(asked: Folding) -> tuple[LabelledTable, list[Fold]]:
+    """The rows that are forecast, and their folds; what prepares the features has seen the fitted rows only."""
+    table = read_labelled(asked.data, asked.label)
+    if asked.max_rows is not None:
+        table = sample_rows(table, asked.max_rows, asked.seed)
+    if asked.noise:
+        table = add_noise(table, asked.noise, asked.seed)
     most = int(np.bincount(table.truth).max())
-    if most < zoo.folds:
+    if most < asked.folds:
         raise InputError(
-            f"folds is {zoo.folds}, but the most frequent class has {most} rows: "
+            f"folds is {asked.folds}, but the most frequent class has {most} rows: "
             "lower folds, or name the column of the class with label=..."
         )
-    modules = ("compose", "impute", "model_selection", "pipeline", "preprocessing")
-    compose, impute, selection, pipeline, scale = (library(f"sklearn.{m}") for m in modules)
-    medians = impute.SimpleImputer(strategy="median", keep_empty_features=True)
-    names = scale.OneHotEncoder(
-        handle_unknown="infrequent_if_exist", max_categories=MOST_NAMES, sparse_output=False
-    )
-    prepare = compose.ColumnTransformer(
-        [
-            ("numbers", pipeline.make_pipeline(medians, scale.StandardScaler()), np.flatnonzero(~table.named)),
-            ("names", names, np.flatnonzero(table.named)),
-        ]
-    )
-    split = selection.StratifiedKFold(zoo.folds, shuffle=True, random_state=zoo.seed)
+    selection = library("sklearn.model_selection")
+    split = selection.StratifiedKFold(asked.folds, shuffle=True, random_state=asked.seed)
+    preparation = _preparation(table)
     folds = []
     with _alone():  # a class with fewer rows than folds is warned of, and handled
-        for fitted, unseen in split.split(table.truth, table.truth):
-            features = prepare.fit_transform(table.features[fitted])
-            folds.append((features, table.truth[fitted], prepare.transform(table.features[unseen]), unseen))
+        for fitted, rows in split.split(table.truth, table.truth):
+            features = preparation.fit_transform(table.features[fitted])
+            unseen = preparation.transform(table.features[rows])
+            folds.append(Fold(features, table.truth[fitted], unseen, rows))
     return table, folds
+
+
+def _preparation(table: LabelledTable) -> Any:
+    """What prepares features, a scikit-learn transformer: missing numbers are the median, and all have one scale.
+
+    Each name has a column, a missing one being a name.
+    """
+    preprocessing = library("sklearn.preprocessing")
+    pipeline = library("sklearn.pipeline")
+    medians = library("sklearn.impute").SimpleImputer(strategy="median", keep_empty_features=True)
+    numbers = pipeline.make_pipeline(medians, preprocessing.StandardScaler())
+    names = preprocessing.OneHotEncoder(
+        handle_unknown="infrequent_if_exist", max_categories=MOST_NAMES, sparse_output=False
+    )
+    return library("sklearn.compose").ColumnTransformer(
+        [("numbers", numbers, np.flatnonzero(~table.named)), ("names", names, np.flatnonzero(table.named))]
+    )
 
 
 def _digest(data: str) -> str | None:
