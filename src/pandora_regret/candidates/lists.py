@@ -199,7 +199,7 @@ class Candidates:
         return cls(**read.fields()).checked()
 
     def checked(self, by_price: bool = False) -> Candidates:
-        """The same, if probabilities are such; with scores divided by prices where that is asked for."""
+        """These lists, once probabilities are found to be such; `by_price`: scores are divided by prices."""
         if not self.has_probabilities:
             return replace(self, values=self.values / self.prices) if by_price else self
         if by_price:
@@ -235,7 +235,7 @@ class Candidates:
         return np.asarray(self.n_true == 0)
 
     def of_cases(self, ids: Sequence[str]) -> Candidates:
-        """The same lists of some cases, in this order."""
+        """The lists of these cases alone, in this order."""
         number_of = {name: number for number, name in enumerate(self.ids)}
         missing = [name for name in ids if name not in number_of]
         if missing:

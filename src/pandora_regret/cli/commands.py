@@ -4,7 +4,7 @@ import codecs
 import io
 import os
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -84,7 +84,7 @@ class Commands(Group):
             sys.exit(0)
         return result
 
-    def main(self, *args: Any, **options: Any) -> Any:
+    def main(self, *args: Any, **options: Any) -> NoReturn:
         """Errors that a person can act on come without a traceback."""
         try:
             code = super().main(*args, **options | {"standalone_mode": False})

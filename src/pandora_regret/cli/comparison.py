@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import TypeAlias
 
 from pandora_regret.cli.output import bullets, echo, heading, print_remarks, say, width
-from pandora_regret.comparison.result import TERMS, Breakdown, Comparison, ModelResult
+from pandora_regret.comparison.result import TERMS, Breakdown, Comparison, ModelResult, Subgroup
 from pandora_regret.comparison.words import price_sentences, recalibrating, scenario_sentence
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.text import (
@@ -161,17 +161,18 @@ class _Writer:
         text_of_flags = "\n".join(part.all_flags)
         flagged = [m for m, name in enumerate(self.names) if f" {name} " in text_of_flags]
         models = sorted(list(dict.fromkeys([0, *flagged, *range(len(self.names))]))[:MOST_COLUMNS])
-        rows = []
-        for group in part.groups:
-            if group in shown:
-                costs = [self.cell(group.models[model].cost).text for model in models]
-                mark = "<- stands out" if group.flags else ""
-                rows.append([fitted(f"  {group.name}", LONGEST_GROUP), count(group.rows), *costs, mark])
+        rows = [self._row_of_group(group, models) for group in part.groups if group in shown]
         titles = [fitted(self.names[model], LONGEST_TITLE) for model in models]
         header = [fitted(f"By {part.column}", LONGEST_GROUP), "Cases", *titles, ""]
         n_left_out = len(part.groups) - len(rows)
         below = [f"  {n_left_out} more groups: --full"] if n_left_out else []
         return DisplayTable(header, rows, below=below).to_text().splitlines()
+
+    def _row_of_group(self, group: Subgroup, models: Sequence[int]) -> list[str]:
+        """A group's name, its cases, what these models cost in it, and whether it stands out."""
+        costs = [self.cell(group.models[model].cost).text for model in models]
+        mark = "<- stands out" if group.flags else ""
+        return [fitted(f"  {group.name}", LONGEST_GROUP), count(group.rows), *costs, mark]
 
     def below(self) -> list[str]:
         """Other prices, the first reason not to trust a number, what was done to the files, what was compared."""
@@ -197,7 +198,7 @@ class _Writer:
         return DisplayTable(["Model", *columns], list(zip(self.names, *columns.values(), strict=True)))
 
     def about_models(self) -> Iterator[Section]:
-        """Their scores, differences and ranks, and costs under other prices."""
+        """The sections about models: scores, differences and ranks, and costs under other prices."""
         interval = self.result.interval
         method = "linearisation"
         if interval.method == "bootstrap":

@@ -44,9 +44,11 @@ class Option(click.Option):
         self.section = section
 
 
-def path_argument(name: str, **settings: Any) -> click.Argument:
-    """An argument that is a file or a folder, or several."""
-    return click.Argument([name], type=PATH, **settings)
+def path_argument(
+    name: str, nargs: int = 1, required: bool | None = None, metavar: str | None = None
+) -> click.Argument:
+    """An argument that is a file or a folder, or with `nargs` -1 several."""
+    return click.Argument([name], type=PATH, nargs=nargs, required=required, metavar=metavar)
 
 
 class Command(click.Command):

@@ -298,7 +298,7 @@ def _left_out(counts: monitoring.UpdateCounts, late: int) -> tuple[Remark, ...]:
         ("labels that changed", counts.differing, "label", "not as counted before: left as counted"),
         ("labels without forecasts", counts.unknown, "label", "of unknown ids left out"),
     )
-    return tuple(Remark(what, n, f"{counted(n, thing)} {became}") for what, n, thing, became in reasons if n)
+    return tuple(Remark(kind, n, f"{counted(n, thing)} {became}") for kind, n, thing, became in reasons if n)
 
 
 def _nothing_new(no_rows: files.NoRowsError) -> tuple[Remark, ...]:
@@ -365,7 +365,7 @@ class NewForecasts:
     done: tuple[Remark, ...]
 
     def add_to(self, monitor: monitoring.Monitor) -> monitoring.UpdateCounts:
-        """Take them in."""
+        """Let a monitor take the forecasts in."""
         k = len(self.classes)
         truth, outside = _outside(self.batches[0].truth, self.batches[0].classes, k)
         forecasts = []

@@ -150,7 +150,7 @@ class Bars:
         self._bar.pos = done
 
     def advance(self, steps: int = 1, note: str = "") -> None:
-        """So many steps of the task that was started last are done."""
+        """Move the bar on: so many steps of the task that was started last are done."""
         assert self._bar is not None
         seen = sys.stderr is not None and sys.stderr.isatty()
         self._bar.hidden = not seen or monotonic() - self._begun < SILENT_SECONDS

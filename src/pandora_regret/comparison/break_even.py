@@ -116,11 +116,11 @@ class PriceCurve:
         return factor * self.own + np.bincount(self.rows, spent, len(self.own))
 
     def costs(self, factor: float) -> FloatArray:
-        """Of every row, (N,), where the test costs so many times what was stated."""
+        """The cost of every row, (N,), where the test costs so many times what was stated."""
         return self.rest + self._moving(factor)
 
     def _sums(self) -> list[PowerSums]:
-        """Of entries that rise and that fall with the price; none where shares are not made of powers of r."""
+        """The sums of entries that rise and that fall with the price; none where shares are not powers of r."""
         powers = _powers_of_share(self.prior)
         if powers is None:
             return []

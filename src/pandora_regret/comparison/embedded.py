@@ -30,7 +30,7 @@ Reason: TypeAlias = Literal["orders", "own prices", "prior", "size", "error"]
 
 @dataclass(frozen=True)
 class EmbeddedSample:
-    """Some of the cases of a comparison, or all: their truths, weights and rounded odds.
+    """Cases of a comparison for its page, all or a sample: their truths, weights and rounded odds.
 
     A case of which several classes are true has a row for each, with its share of the weight.
     """

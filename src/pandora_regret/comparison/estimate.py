@@ -80,7 +80,7 @@ class Contender:
 
     @property
     def name(self) -> str:
-        """The model's."""
+        """The model's name."""
         return self.measurement.name
 
 

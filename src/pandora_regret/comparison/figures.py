@@ -32,7 +32,7 @@ class ModelFigures:
 
     @property
     def name(self) -> str:
-        """The model's."""
+        """The model's name."""
         return self.measurement.name
 
     @property
@@ -79,7 +79,7 @@ def figures_on(
     n_classes: int,
     interval: IntervalMethod,
 ) -> tuple[ModelFigures, ...]:
-    """The same of a sample: means over rows, then functions of counts."""
+    """The figures of a model on a sample: means over rows, then functions of counts."""
     of_counts = _metrics_of_counts(metrics)
     replicates: Iterator[FloatArray | None] = repeat(None)
     if interval.replicates:
@@ -119,7 +119,7 @@ def _metrics_of_counts(metrics: Sequence[Metric]) -> list[_CountMetric]:
 
 
 def _classes_of_rows(measurement: Measurement, sample: Sample) -> tuple[_ClassesOfRows, ...]:
-    """Of rows the true class, the predicted one, and the rightly predicted one; no weight where none is named."""
+    """The true class of rows, the predicted one, and the rightly predicted one; no weight where none is named."""
     named = sample.truth
     weights = np.zeros(len(named))
     if measurement.named is not None:

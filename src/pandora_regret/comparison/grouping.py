@@ -166,7 +166,7 @@ class _CostsInGroup:
 
     @property
     def name(self) -> str:
-        """The model's."""
+        """The model's name."""
         return self.contender.name
 
     def is_settled(self, question: int, level: float) -> bool:
@@ -202,7 +202,7 @@ class _RowsOfModel:
 
 
 def _rows_of_models(contenders: Sequence[Contender]) -> list[_RowsOfModel]:
-    """Of each model its cost, and what that is held against.
+    """Each model's cost, and what that is held against.
 
     A single model has no others: what it predicts takes their place; or its own cost, where it predicts nothing.
     """
@@ -261,7 +261,7 @@ def _costs_in_group(
 
 
 def _p_value(figure: Figure, scale: float) -> float:
-    """Of the hypothesis that the figure is 0; NaN where it is not known."""
+    """The p-value of the hypothesis that the figure is 0; NaN where it is not known."""
     p_value = figure.p_value(scale)
     return np.nan if p_value is None else p_value
 
@@ -370,7 +370,7 @@ class _GroupTable:
         return more > self.basis.margin.amount and model.is_settled(AGAINST_REST, self.level)
 
     def _is_beyond_others(self, model: _CostsInGroup) -> bool:
-        """Whether it does so compared with the other models, too, beyond chance."""
+        """Whether a model stands out compared with the other models, too, beyond chance."""
         return bool(model.p_values[BEYOND_OTHERS] < 1 - self.level) and model.beyond_others.value > 0
 
     def _reversals(self) -> list[Reversal]:

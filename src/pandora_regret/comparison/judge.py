@@ -106,7 +106,7 @@ def standing_of(gap: Finding, contest: Contest) -> Standing:
 
 
 def cases_for_all(gaps: Sequence[Interval], evidence: Evidence, margin: Margin) -> int | None:
-    """So many more would settle all differences; None where that cannot be said of one, or none are needed."""
+    """How many more cases settle all differences; None where that cannot be said of one, or none are needed."""
     needed = [more_cases(gap, evidence, margin.amount) for gap in gaps]
     known = [number for number in needed if number is not None]
     if len(known) < len(needed):

@@ -307,7 +307,7 @@ class Subgroup:
 
     @property
     def names(self) -> list[str]:
-        """Of the models."""
+        """The models' names."""
         return [model.name for model in self.models]
 
 

@@ -183,7 +183,7 @@ class _Speaker:
         return [first, self.say("runner_up", **self.than_leader(next_name))]
 
     def level(self) -> list[str]:
-        """All of them, and what even the last costs more."""
+        """The models that are level, and what even the last of them costs more."""
         contest = self.judgement.contest
         names = [contest.leader, *contest.gaps]
         spread = "spread" if contest.gaps[names[-1]].value else "same"

@@ -87,7 +87,7 @@ class Means:
         return tally
 
     def add(self, values: FloatArray, weights: FloatArray | None = None) -> None:
-        """Add rows."""
+        """Add the values of rows."""
         self.merge(type(self).of(values, weights))
 
     def merge(self, other: Self) -> None:
@@ -128,7 +128,7 @@ class Means:
 
     @property
     def standard_error(self) -> float:
-        """Of the mean of one quantity; nan for a single row."""
+        """The standard error of the mean of one quantity; nan for a single row."""
         return float(self.standard_errors)
 
 
@@ -165,7 +165,7 @@ class Tally:
 
     @property
     def standard_error(self) -> float:
-        """Of the mean expected search cost."""
+        """The standard error of the mean expected search cost."""
         return self.cost.standard_error
 
     @property

@@ -48,7 +48,7 @@ class Restorable:
         raise NotImplementedError
 
     def state(self) -> Fields:
-        """All of it as plain data, for JSON."""
+        """What changes with every increment, as plain data for JSON."""
         return {"n": self.n} | {name: array.tolist() for name, array in self.arrays().items()}
 
     def restore(self, state: Fields) -> Self:

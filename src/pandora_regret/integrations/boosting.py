@@ -298,7 +298,7 @@ def read_library_batch(first: ArrayLike, second: ArrayLike | TrainingData, sampl
 
 
 def _is_training_data(value: object) -> TypeGuard[TrainingData]:
-    """Whether it is what `train` hands over beside raw scores."""
+    """Whether a value is what `train` hands over beside raw scores."""
     return hasattr(value, "get_label")
 
 

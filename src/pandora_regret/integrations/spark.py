@@ -37,7 +37,7 @@ class SparkFrame(Protocol):
 
     @property
     def schema(self) -> object:
-        """Its columns and their types."""
+        """The columns and their types."""
 
     def select(self, *columns: str) -> SparkFrame:
         """A frame of these columns."""

@@ -4,7 +4,7 @@ An optimisation of the registry's definitions, which say what it must compute. R
 are left to them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -95,14 +95,24 @@ def fused_scores(
         return _means_of_sums(weight_sums, sums[:, lanes], factors), cells
 
     parts = in_threads(score, n_rows, n_rows * n_classes)
-    means = Means((len(keys),))
-    for part, _ in parts:
-        means.merge(part)
+    means = _merge((part for part, _ in parts), len(keys))
     doubtful = np.flatnonzero(predicted < 0)
-    sure_cells = None
-    if is_counted and not len(doubtful):
-        sure_cells = np.sum([cells for _, cells in parts], axis=0)
-    return FusedScores(means, predicted, table[lanes] * factors[:, None], doubtful, sure_cells)
+    has_cells = is_counted and len(doubtful) == 0
+    return FusedScores(
+        means,
+        predicted,
+        table[lanes] * factors[:, None],
+        doubtful,
+        np.sum([cells for _, cells in parts], axis=0) if has_cells else None,
+    )
+
+
+def _merge(parts: Iterable[Means], n_metrics: int) -> Means:
+    """The means of all rows, from those of some each."""
+    whole = Means((n_metrics,))
+    for part in parts:
+        whole.merge(part)
+    return whole
 
 
 def _factors_of_metrics(keys: Sequence[str], n_classes: int, cost: float) -> FloatArray:

@@ -164,8 +164,8 @@ class Monitor:
         self._check_kind(forecast.labels, challenger is not None, time is not None)
         tables = [forecast]
         if challenger is not None:
-            other = read_probabilities(challenger, labels=forecast.labels, logits=logits, name="challenger")
-            tables.append(other.check())
+            table = read_probabilities(challenger, labels=forecast.labels, logits=logits, name="challenger")
+            tables.append(table.check())
         truth, new_names = read_known_labels(y_true, forecast.labels, len(forecast))
         forecast = replace(forecast, truth=truth)
         return self.take_forecasts(forecast, *tables[1:], ids=ids, time=time, outside=new_names)
@@ -362,8 +362,9 @@ class Monitor:
             raise InputError(problem, argument="labels", fix="name only classes that are new")
         check_length("costs", costs, len(labels))
         if (costs is None) != (self.costs is None):
-            given = "is not given, but the other classes have prices"
-            problem = given if costs is None else "is given, but the other classes have no prices"
+            problem = "is given, but the other classes have no prices"
+            if costs is None:
+                problem = "is not given, but the other classes have prices"
             raise InputError(problem, argument="costs", fix="give every class a price, or none")
         if costs is not None and self.costs is not None:
             base_costs = np.divide(read_costs(costs, labels), self.prior.mean)
@@ -385,7 +386,7 @@ class Monitor:
         return float((np.ones(len(self.labels)) * self.prior.mean * costs).sum())
 
     def state(self) -> Fields:
-        """All of it as plain data, for JSON; `from_state` makes the same monitor of it."""
+        """The monitor as plain data, for JSON; `from_state` makes it again of that."""
         self._check_begun()
         classes = [int(label) if isinstance(label, (int, np.integer)) else str(label) for label in self.labels]
         state = {
@@ -499,7 +500,7 @@ class Monitor:
         return key in self.seen or self.queue.expects(key)
 
     def _begin(self, forecast: Forecast, compares: bool) -> None:
-        """With the first forecasts, read the prices and check that they fit."""
+        """Read the prices with the first forecasts, and check that they fit."""
         if self._paid is not None:
             return
         prior, costs = read_prices(*self._given_prices, forecast.labels)

@@ -40,9 +40,9 @@ def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
     return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts if part)
 
 
-def later(name: str, other: str | None) -> bool:
+def later(name: str, before: str | None) -> bool:
     """Whether a time is after another, or is the first."""
-    return other is None or natural_key(name) > natural_key(other)
+    return before is None or natural_key(name) > natural_key(before)
 
 
 def key_of(text: bytes) -> int:
@@ -60,7 +60,7 @@ class Cases(NamedTuple):
     noticed: str | None = None  # what they show was known at this time; None: at their own
 
     def take(self, rows: IntArray) -> Cases:
-        """Some of the rows, in this order."""
+        """The rows of these numbers, in this order."""
         keys = None if self.keys is None else [self.keys[row] for row in rows]
         times = None if self.times is None else [self.times[row] for row in rows]
         return Cases(self.possible[rows], self.truth[rows], keys, times)

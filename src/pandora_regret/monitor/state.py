@@ -36,7 +36,7 @@ def open_state(state: object) -> Fields:
 
 
 def _hash_of(state: Mapping[str, object]) -> str:
-    """Of all of a state but the hash itself."""
+    """The hash of all of a state but the hash itself."""
     checked = {name: part for name, part in state.items() if name != "check"}
     return blake2b(json.dumps(checked, sort_keys=True).encode(), digest_size=8).hexdigest()
 

@@ -31,6 +31,7 @@ from pandora_regret.text import alpha_name, decimals_for, fixed, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.collections import PathCollection
 
     from pandora_regret.comparison import Comparison
     from pandora_regret.comparison.result import ModelResult
@@ -71,9 +72,7 @@ def plot_ranks(comparison: Comparison, metrics: Sequence[str] | None = None, *, 
     axes = axes_of(ax)
     titles = {metric.key: metric.title for metric in comparison.metrics}
     if metrics is None:
-        repeated = {key for key, metric in METRICS.items() if metric.ranks_as}
-        scores = [metric.key for metric in comparison.metrics if metric.unit in ("score", "share")]
-        metrics = ["expected_cost", *(key for key in scores if key not in repeated)]
+        metrics = _usual_keys(comparison)
     ranks = [comparison.ranks[read_choice(key, "metric", titles)] for key in metrics]
     n_models = len(comparison.models)
     rows_at_left = places(ranks[0])
@@ -94,6 +93,13 @@ def plot_ranks(comparison: Comparison, metrics: Sequence[str] | None = None, *, 
     axes.set(ylim=(n_models + 0.5, 0.5), yticks=[], axisbelow=True)
     axes.spines[:].set_visible(False)
     return axes
+
+
+def _usual_keys(comparison: Comparison) -> list[str]:
+    """Expected cost, and all scores and shares that do not rank models as another one does."""
+    repeated = {key for key, metric in METRICS.items() if metric.ranks_as}
+    scores = [metric.key for metric in comparison.metrics if metric.unit in ("score", "share")]
+    return ["expected_cost", *(key for key in scores if key not in repeated)]
 
 
 def places(ranks: Sequence[float]) -> list[int]:
@@ -470,32 +476,37 @@ def plot_ternary(
     ['● flu', '■ cold', '◆ other', 'marker: truth']
     """
     axes = axes_of(ax)
+    scored = score_forecasts(y_true, y_proba, alpha, labels=labels, logits=logits, normalise=normalise)
+    points = _draw_points(axes, scored)
+    _draw_argmax_lines(axes)
+    signs = zip(SIGNS, scored.forecast.labels, strict=True)
+    frame(axes, [f"{sign} {shortened(str(label), LONGEST_CORNER)}" for sign, label in signs])
+    axes.text(0, 0.75, "marker: truth", fontsize="x-small", color="0.4", transform=axes.transAxes)
+    bar = axes.figure.colorbar(points, ax=axes, label=scored.title, shrink=0.8, extend="min")
+    bar.ax.yaxis.set_major_formatter("{x:g}")
+    return axes
+
+
+def _draw_points(axes: Axes, scored: ScoredForecasts) -> PathCollection:
+    """A marker for each forecast, of its truth's kind and its score's shade; the last of the collections."""
     from matplotlib.colors import LogNorm
 
-    forecast, scores, highest, title = score_forecasts(
-        y_true, y_proba, alpha, labels=labels, logits=logits, normalise=normalise
-    )
+    forecast = scored.forecast
     x, y = to_plane(probability_table(three_classes(forecast))).T
     style: Style = {
         "s": 14,
         "edgecolors": "0.3",
         "linewidths": 0.3,
-        "rasterized": len(scores) > MOST_DRAWN,
+        "rasterized": len(scored.scores) > MOST_DRAWN,
         "cmap": "cividis_r",  # all shades seen on white
-        "norm": LogNorm(LEAST_SHOWN, highest),
+        "norm": LogNorm(LEAST_SHOWN, scored.highest),
     }
-    order = np.argsort(scores, kind="stable")
-    shown = np.clip(scores, LEAST_SHOWN, highest)
+    order = np.argsort(scored.scores, kind="stable")
+    shown = np.clip(scored.scores, LEAST_SHOWN, scored.highest)
     for k in np.unique(forecast.truth):
         rows = order[forecast.truth[order] == k]  # the most expensive on top
         points = axes.scatter(x[rows], y[rows], c=shown[rows], marker=MARKERS[k], **style)
-    _draw_argmax_lines(axes)
-    signs = zip(SIGNS, forecast.labels, strict=True)
-    frame(axes, [f"{sign} {shortened(str(label), LONGEST_CORNER)}" for sign, label in signs])
-    axes.text(0, 0.75, "marker: truth", fontsize="x-small", color="0.4", transform=axes.transAxes)
-    bar = axes.figure.colorbar(points, ax=axes, label=title, shrink=0.8, extend="min")
-    bar.ax.yaxis.set_major_formatter("{x:g}")
-    return axes
+    return points
 
 
 def _draw_argmax_lines(axes: Axes) -> None:

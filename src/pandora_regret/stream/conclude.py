@@ -130,7 +130,7 @@ class Spread:
 
     @classmethod
     def of(cls, sums: StreamSums) -> Spread:
-        """Of sums that are complete."""
+        """What complete sums say of how far means are off."""
         counts = sums.sums["counts"].value
         if sums.clusters is not None:
             shares = sums.clusters.weights / sums.clusters.weights.sum()

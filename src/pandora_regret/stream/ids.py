@@ -66,7 +66,7 @@ class TextBytes(NamedTuple):
 
     @classmethod
     def of(cls, column: pa.Array) -> TextBytes:
-        """Of an Arrow column of text."""
+        """The texts of an Arrow column."""
         n = len(column)
         _, offsets_buffer, data_buffer = column.buffers()
         size = np.int64 if str(column.type).startswith("large") else np.int32

@@ -102,7 +102,7 @@ class Nested(Policy):
         return masses
 
     def order(self, p: FloatArray, costs: FloatArray) -> list[int]:
-        """Of one forecast, (K,), after some steps: every level's search, one after the other."""
+        """The steps of one forecast, (K,), after those made: every level's search, one after the other."""
         no_truths = np.empty(0, np.intp)
         order = list[int]()
         for level in self.levels:
@@ -168,7 +168,7 @@ class Forest(Policy):
         return finished
 
     def order(self, p: FloatArray, costs: FloatArray) -> list[int]:
-        """Of one forecast, (K,): steps as they are done, without those that are not worth it."""
+        """The steps of one forecast, (K,), as they are done, without those that are not worth it."""
         *finished, given_up = self.finished(p[None], costs)[0].tolist()
         worth_it = [step for step, spent in enumerate(finished) if spent < given_up]
         return sorted(worth_it, key=finished.__getitem__)

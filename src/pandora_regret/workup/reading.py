@@ -250,7 +250,7 @@ def read_outcomes(table: StepTable, place: str, classes: Classes) -> Outcomes:
 
 
 def confirming_outcomes(table: StepTable, place: str, classes: Classes) -> Outcomes:
-    """Of a test that says yes to one class alone, as often as its sensitivity."""
+    """The outcomes of a test that says yes to one class alone, as often as its sensitivity."""
     [k] = classes.members((table.confirms or "",), f"{place}.confirms")
     rate = 1.0 if table.sensitivity is None else table.sensitivity
     sensitivity = classes.values(rate, f"{place}.sensitivity", [k])
@@ -258,7 +258,7 @@ def confirming_outcomes(table: StepTable, place: str, classes: Classes) -> Outco
 
 
 def panel_outcomes(listed: Texts, place: str, classes: Classes) -> Outcomes:
-    """Of a test that says which of the listed classes it is, or that it is none of them."""
+    """The outcomes of a test that says which of the listed classes it is, or that it is none of them."""
     members = classes.members(listed, f"{place}.tells_apart")
     certain = np.eye(len(classes.names))
     outcomes: Outcomes = {classes.names[k]: certain[k] for k in members}
@@ -268,7 +268,7 @@ def panel_outcomes(listed: Texts, place: str, classes: Classes) -> Outcomes:
 
 
 def binary_outcomes(table: StepTable, place: str, classes: Classes) -> Outcomes:
-    """Of a test that is positive for some classes, with its two rates."""
+    """The outcomes of a test that is positive for some classes, with its two rates."""
     members = classes.members(table.positive_for or (), f"{place}.positive_for")
     without = [k for k in classes.numbers if k not in members and k not in classes.sets]
     positive = 1 - classes.values(table.specificity, f"{place}.specificity", without)
@@ -278,7 +278,7 @@ def binary_outcomes(table: StepTable, place: str, classes: Classes) -> Outcomes:
 
 
 def stated_outcomes(table: StepTable, place: str, classes: Classes) -> Outcomes:
-    """Of a test whose outcomes have their probabilities written beside them; one may be "otherwise"."""
+    """The outcomes of a test that are written with their probabilities; one may be "otherwise"."""
     stated = table.outcomes or {}
     here = f"{place}.outcomes"
     check_cuts(table, stated, here)
@@ -294,7 +294,7 @@ def stated_outcomes(table: StepTable, place: str, classes: Classes) -> Outcomes:
 
 
 def counted_outcomes(table: StepTable, place: str, classes: Classes) -> Outcomes:
-    """Of a test that was learned: posterior means under Jeffreys' prior, from how many cases had each outcome."""
+    """The outcomes of a learned test: posterior means under Jeffreys' prior, from the cases with each outcome."""
     counts = table.counts or {}
     here = f"{place}.counts"
     check_cuts(table, counts, here)

@@ -208,7 +208,7 @@ class ClosedSolver(Solver):
         return next((step for step in order if step in possible), self.stop)
 
     def value(self, state: State, likelihood: FloatArray) -> float:
-        """Of the work-up that is left."""
+        """The cost of the work-up that is left."""
         terms = (self.p * likelihood)[None]
         truths = np.arange(terms.size)[None]
         return float((terms * self.policy.paid(terms, truths, self._costs_left(state))).sum())

@@ -201,7 +201,7 @@ class StateSpace:
         return True
 
     def informative(self, possible: int) -> list[bool]:
-        """Of each action whether a result confirms a class, or is likelier for one class than for another."""
+        """Whether a result of each action confirms a class, or is likelier for one class than for another."""
         if possible not in self._tells:
             rows = self.rows[:, bits_of(possible)]
             differs = (rows != rows[:, :1]).any(axis=1)

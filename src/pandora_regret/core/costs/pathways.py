@@ -56,7 +56,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Payment:
-    """So many units of an item, or so many times another pathway."""
+    """What a pathway pays: so many units of an item, or so many times another pathway."""
 
     item: str | None = None
     pathway: str | None = None
@@ -67,7 +67,7 @@ class Payment:
 
     @property
     def name(self) -> str:
-        """Of the item or pathway."""
+        """The name of the item or pathway."""
         return self.item or self.pathway or ""
 
     def __str__(self) -> str:
@@ -246,7 +246,7 @@ class Pathways:
         return pathways[read_choice(name, "name", pathways)]
 
     def scaled(self, factor: float, *, currency: str | None = None) -> Pathways:
-        """The same pathways with every fee multiplied, and perhaps in another currency.
+        """Pathways like these, every fee multiplied, and perhaps in another currency.
 
         What was published of the old costs does not hold for the new ones, and is dropped.
 
@@ -261,7 +261,7 @@ class Pathways:
         return self._repriced(items, self.currency if currency is None else currency)
 
     def inflated(self, rate: float, *, to_year: int) -> Pathways:
-        """The same pathways at the prices of another year: each fee grows from its own year on, at one rate.
+        """These pathways at the prices of another year: each fee grows from its own year on, at one rate.
 
         Parameters
         ----------

@@ -519,7 +519,7 @@ class Race:
 
     @property
     def sensitivity(self) -> FloatArray:
-        """Of the truth's test, (n,)."""
+        """The sensitivity of the truth's test, (n,)."""
         return np.asarray(self.tests.sensitivity[self.truth])
 
     def mean_misses(self) -> FloatArray:

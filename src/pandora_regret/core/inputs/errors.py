@@ -68,7 +68,7 @@ class _Explained(Exception):
             self.problem = f"is {self.value:g}" if is_float else f"is {self.value!r:.200}"
 
     def replace(self, **changes: Unpack[ErrorParts]) -> Self:
-        """The same error with some attributes changed: a place in a file instead of a row, another fix."""
+        """A copy of the error with some attributes changed: a place in a file instead of a row, another fix."""
         parts: ErrorParts = {
             "problem": self.problem,
             "argument": self.argument,
@@ -90,7 +90,7 @@ class _Explained(Exception):
         return type(self).__new__(type(self), *self.args)
 
     def within(self, context: str) -> Self:
-        """The same error, said of a part of something larger: a model's name or a file in front of it."""
+        """A copy of the error that says of what it is a part: a model's name or a file stands in front of it."""
         return self.replace(contexts=(context, *self.contexts))
 
     def sentence(self, options: Mapping[str, str] | None = None) -> str:

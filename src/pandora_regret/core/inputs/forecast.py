@@ -72,7 +72,7 @@ class Forecast:
 
     @property
     def n_classes(self) -> int:
-        """K."""
+        """How many classes there are, K."""
         return int(self.values.shape[1])
 
     @cached_property
@@ -122,13 +122,13 @@ class Forecast:
         return replace(rows, cluster=np.repeat(np.arange(len(starts)), sizes))
 
     def with_costs(self, costs: FloatArray | None) -> Forecast:
-        """The same forecasts under other costs: (K,), or (N, K) of all rows, or (n_cases, K)."""
+        """These forecasts under other costs: (K,), or (N, K) of all rows, or (n_cases, K)."""
         if costs is not None and costs.ndim == 2 and len(costs) == self.n_cases:
             costs = self.per_row(costs)
         return replace(self, costs=costs)
 
     def with_weights(self, weights: FloatArray) -> Forecast:
-        """The same forecasts with other weights of the cases, (n_cases,)."""
+        """These forecasts with other weights of the cases, (n_cases,)."""
         row_weights = self.per_row(weights)
         return replace(self, weights=row_weights if self.shares is None else self.shares * row_weights)
 
@@ -145,7 +145,7 @@ class Forecast:
         return replace(rows, weights=share if rows.weights is None else share * rows.weights)
 
     def rows(self, index: slice | IntArray) -> Forecast:
-        """Some of the rows, their numbers not yet checked."""
+        """The rows of these numbers, their values not yet checked."""
         has_own_costs = self.costs is not None and self.costs.ndim == 2
         return replace(
             self,
@@ -168,7 +168,7 @@ class Forecast:
             yield replace(rows, values=values, read_as=self.read_as or self.values.dtype, checked=True)
 
     def check(self) -> Forecast:
-        """The same forecasts, all numbers checked, for whoever reads them more than once."""
+        """These forecasts, all numbers checked, for whoever reads them more than once."""
         for _ in self.blocks():
             pass
         return replace(self, checked=True)

@@ -56,7 +56,7 @@ class Rescaled:
         return Rescaled(self.rows + other.rows, min(self.low, other.low), max(self.high, other.high))
 
     def done(self, model: str) -> tuple[Remark, ...]:
-        """The same in words; nothing where no row was."""
+        """What was rescaled, in words; nothing where no row was."""
         sums = " to ".join(dict.fromkeys(f"{end:.4g}" for end in (self.low, self.high)))
         sentence = f"{counted(self.rows, 'row')} of {model} rescaled (sums {sums})"
         return remark_on("rows rescaled", self.rows, sentence, model)

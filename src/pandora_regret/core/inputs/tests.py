@@ -93,7 +93,7 @@ class Tests:
 
     @property
     def n_classes(self) -> int:
-        """K."""
+        """How many classes there are, K."""
         return len(self.cost)
 
     @property

@@ -562,7 +562,7 @@ def exponential_waste_for_every_truth(block: Forecast) -> FloatArray:
 
 
 def if_true(block: Forecast, i: int) -> Forecast:
-    """The same rows, as if class i were the truth of all."""
+    """These rows, as if class i were the truth of all."""
     return replace(block, truth=np.full(len(block), i, dtype=np.intp))
 
 

@@ -50,7 +50,7 @@ class Prior(ABC):
     """Whether unit costs may be arbitrarily large; a prior that does not say so counts as bounded."""
 
     def for_classes(self, labels: Sequence[Any]) -> Prior:
-        """The same prior with its classes in the order of a forecast's columns."""
+        """The prior with its classes in the order of a forecast's columns."""
         return self
 
     @property
@@ -94,7 +94,7 @@ class Prior(ABC):
         return np.maximum(self.draw(n_draws, n_classes, rng), np.finfo(np.float64).tiny)
 
     def mean_of(self, j: Class) -> Any:
-        """E[u_j]."""
+        """The mean unit cost of class j, E[u_j]."""
         return self.mean[j] if isinstance(self.mean, np.ndarray) else self.mean
 
 

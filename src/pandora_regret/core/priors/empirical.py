@@ -83,7 +83,7 @@ class Empirical(Prior):
         return (Empirical, (self.samples, self.labels))
 
     def for_classes(self, labels: Sequence[Any]) -> Empirical:
-        """The same samples with their columns in the order of a forecast's."""
+        """These samples with their columns in the order of a forecast's."""
         if self.labels is None or isinstance(labels, range):
             return self
         order = match_names(self.labels, labels, "prior", "the labels of prior")
@@ -229,7 +229,7 @@ def _with_room(tables: FloatArray, n_rows: int) -> FloatArray:
 
 
 def _shares_before(costs: FloatArray) -> FloatArray:
-    """Of each row's sum, the share in front of every place: from (P, M) to (P, M + 1), from 0 to 1."""
+    """The share of each row's sum that lies before every place: from (P, M) to (P, M + 1), from 0 to 1."""
     sums = np.zeros((len(costs), costs.shape[1] + 1))
     np.cumsum(costs, axis=1, out=sums[:, 1:])
     return np.asarray(sums / sums[:, -1:])

@@ -146,7 +146,7 @@ class FromScipy(Prior):
         return curve, first, curve(first, 1) / curve(first)
 
     def _densities(self, t: FloatArray) -> FloatArray:
-        """Of t = ln u, and of it weighted by cost, (2, ...); what scipy cannot state is zero."""
+        """The density of t = ln u, and that weighted by cost, (2, ...); what scipy cannot state is zero."""
         logs = self.dist.logpdf(np.exp(t))
         logs = np.where(np.maximum(np.abs(logs), np.abs(t)) < LARGEST_LOG, logs, -np.inf) + t
         return np.exp([logs, logs + t - np.log(self.mean)])
@@ -189,6 +189,6 @@ def _cells(
 
 @cache
 def _rule() -> tuple[NDArray[Any], ...]:
-    """Of a cell from 0 to 1: Gauss's points, their weights, and what turns values there into Legendre's series."""
+    """Gauss's points of a cell from 0 to 1, their weights, and what turns values there into Legendre's series."""
     x, weights = legendre.leggauss(POINTS)
     return (x + 1) / 2, weights / 2, legendre.legfit(x, np.eye(POINTS), POINTS - 1)

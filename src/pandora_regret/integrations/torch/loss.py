@@ -322,7 +322,7 @@ class Operator(Protocol):
     """An operator of PyTorch, as `torch.library.custom_op` makes it."""
 
     def __call__(self, *arguments: object) -> Tensor:
-        """The result."""
+        """What the operator makes of its arguments."""
 
     def register_autograd(self, backward: Backward, /, *, setup_context: Callable[..., None]) -> None:
         """Say how it is differentiated."""
