@@ -133,7 +133,7 @@ def late(in_order: bool, seed: int) -> bool:
     monitor = Monitor(costs=costs, level=LEVEL)
     for week in range(weeks + 2):
         rows, now = np.arange(100 * week, min(100 * week + 100, CASES)), np.flatnonzero(came == week)
-        with monitor.together():
+        with monitor.one_run():
             if not in_order:
                 monitor.update(truth[now], table[now], ids=now)
                 continue

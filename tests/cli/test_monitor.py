@@ -86,7 +86,7 @@ def test_settings_are_kept_in_the_state(tmp_path, state):
     assert result.exit_code == 0, result.stderr
     assert watch(state, tmp_path / "w2.csv").exit_code == 0
     monitor = Monitor.from_state(json.loads(state.read_bytes()))
-    assert (monitor.level, monitor.wait, monitor.two_sided, monitor.paid.n) == (0.01, 2, True, 80)
+    assert (monitor.level, monitor.wait, monitor.two_sided, monitor.bets.n) == (0.01, 2, True, 80)
     for option, value in (
         ("--level", "0.05"),
         ("--wait", "1"),
@@ -127,7 +127,7 @@ def test_a_period_of_dependent_cases_is_one_bet(tmp_path, state):
 
 def saved_in(state):
     """What the challenger saved in all."""
-    return Monitor.from_state(json.loads(state.read_bytes())).paid.book.history.points[-1].totals[2]
+    return Monitor.from_state(json.loads(state.read_bytes())).bets.book.history.points[-1].totals[2]
 
 
 def test_roles_are_those_of_the_state(tmp_path, state):
@@ -231,7 +231,7 @@ def test_two_runs_at_the_same_time_lose_nothing(tmp_path, state):
     ]
     assert all(each.wait() in (0, 3) for each in started)
     monitor = Monitor.from_state(json.loads(state.read_bytes()))
-    assert (monitor.paid.n, len(monitor.seen)) == (160, 160)
+    assert (monitor.bets.n, len(monitor.seen)) == (160, 160)
 
 
 def test_the_page_is_whole_and_escaped(tmp_path, state):
@@ -277,7 +277,7 @@ def test_a_state_tells_nothing_but_how_files_are_laid_out(tmp_path, state, monke
     told["command"]["layout"] = {"html": "elsewhere.html", "close": True}
     state.write_text(json.dumps(seal_state(told)))
     assert watch(state, write_week(tmp_path / "w2.csv", 2)).exit_code == 0
-    assert Monitor.from_state(json.loads(state.read_bytes())).paid.n == 80
+    assert Monitor.from_state(json.loads(state.read_bytes())).bets.n == 80
     assert not (tmp_path / "elsewhere.html").exists()
 
 

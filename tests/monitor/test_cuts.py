@@ -58,7 +58,7 @@ def watch(files_of_week, data, *, has_ids, late, dependent, stores):
     said = []
     for week, files in enumerate(files_of_week):
         for rows in files:
-            with monitor.together():
+            with monitor.one_run():
                 labels = [None if late[row] else y[row] for row in rows]
                 ids = {"ids": rows} if has_ids else {}
                 monitor.update(labels, p[rows], challenger=challenger[rows], time=f"week {week}", **ids)

@@ -21,7 +21,7 @@ def reopened(monitor):
 
 def overpaid_so_far(monitor):
     """The e-process alone: what bets were made, and how they ended."""
-    return monitor.paid.overpaid.state()
+    return monitor.bets.overpaid.state()
 
 
 def test_another_label_of_a_counted_case_is_said():
@@ -48,7 +48,7 @@ def test_the_order_in_which_labels_come_changes_no_bet(timed, dependent):
         time = {"time": f"week {week}"} if timed else {}
         at_once.update(y[rows], p[rows], ids=rows, **time)
         waiting = waiting if waiting.paid is None else reopened(waiting)
-        with waiting.together():
+        with waiting.one_run():
             waiting.update([None if late[row] else y[row] for row in rows], p[rows], ids=rows, **time)
             before = np.random.default_rng(week).permutation(np.flatnonzero((weeks == week - 2) & late))
             waiting.label(before, y[before])
@@ -59,7 +59,7 @@ def test_the_order_in_which_labels_come_changes_no_bet(timed, dependent):
         monitor.close()
     assert waiting.queue.cases == []
     assert overpaid_so_far(waiting) == overpaid_so_far(at_once)
-    assert waiting.paid.drift.state() == at_once.paid.drift.state()
+    assert waiting.bets.drift.state() == at_once.bets.drift.state()
 
 
 def test_a_case_holds_up_those_behind_it_until_it_is_given_up():
@@ -92,7 +92,7 @@ def test_how_long_to_wait(wait, timed, late):
     monitor = Monitor(wait=wait)
     for week in range(3):
         rows = np.arange(20 * week, 20 * week + 20)
-        with monitor.together():
+        with monitor.one_run():
             about = {"time": f"week {week}"} if timed else {}
             monitor.update([None if row % 2 else y[row] for row in rows], p[rows], ids=rows, **about)
             if week == 2:
@@ -108,7 +108,7 @@ def test_a_row_with_its_label_finds_the_forecast_that_waited():
     assert monitor.update(labels, p, ids=range(10)).waiting == 5
     assert monitor.update(y, p[::-1], ids=range(10)).counted == 5
     paid = expected_search_cost(y, p)
-    assert sum(monitor.paid.book.history.points[-1].totals) / 10 == pytest.approx(paid)
+    assert sum(monitor.bets.book.history.points[-1].totals) / 10 == pytest.approx(paid)
     assert monitor.label([3, "nobody"], [y[3], 0]) == type(monitor.label([3], [y[3]]))(skipped=1, unknown=1)
 
 
@@ -137,7 +137,7 @@ def test_rows_of_a_period_that_was_bet_on_are_late():
         monitor.close()
     assert (late.summary().increments, late.summary().late) == (2, 10)
     assert overpaid_so_far(late) == overpaid_so_far(punctual)
-    assert late.paid.ranks.state() == punctual.paid.ranks.state()
+    assert late.bets.ranks.state() == punctual.bets.ranks.state()
 
 
 @pytest.mark.parametrize("dependent", [False, True])
@@ -157,7 +157,7 @@ def test_files_of_one_run_do_not_wait_for_each_other():
     """Nor for a label that is missing behind them."""
     one_by_one, together = Monitor(costs=COSTS), Monitor(costs=COSTS)
     weeks = [(week, *cases(100, seed=week, power=6.0)) for week in range(1, 12)]
-    with together.together():
+    with together.one_run():
         for monitor in (one_by_one, together):
             for week, y, p in weeks:
                 labels = [None if week > 8 and not row else y[row] for row in range(100)]

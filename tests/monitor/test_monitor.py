@@ -119,7 +119,7 @@ def test_a_long_history_keeps_its_names():
     monitor = Monitor(costs=COSTS)
     monitor.update(y, p, time=np.arange(1204) // 2)
     monitor = Monitor.from_state(json.loads(as_text(monitor)))
-    history, summary = monitor.paid.book.history, monitor.summary()
+    history, summary = monitor.bets.book.history, monitor.summary()
     assert (summary.last.name, summary.last.cases, summary.first) == ("601", 2, "0 to 3"[:1])
     assert summary.last.paid == pytest.approx(expected_search_cost(y[-2:], p[-2:], costs=COSTS))
     assert history.stride == 4
@@ -199,8 +199,8 @@ def test_a_difference_is_over_where_that_is_twenty_times_as_likely(afterwards, l
 def test_periods_are_bet_on_more_boldly_than_cases_and_a_change_may_begin_with_each(dependent, every, largest_bet):
     monitor = Monitor(costs=COSTS, dependent=dependent)
     monitor.update(*cases(4), time="week 1")
-    assert monitor.paid.overpaid.every == every
-    assert monitor.paid.overpaid.fractions.max() == largest_bet
+    assert monitor.bets.overpaid.every == every
+    assert monitor.bets.overpaid.fractions.max() == largest_bet
 
 
 def test_a_model_that_costs_less_after_an_alarm_is_not_back_inside():
@@ -241,7 +241,7 @@ def test_names_of_classes_are_matched():
     named.update(np.array(["a", "b", "c"])[y], frame[["b", "c", "a"]])
     plain = Monitor(costs=COSTS)
     plain.update(y, p)
-    assert named.paid.state() == plain.paid.state()
+    assert named.bets.state() == plain.bets.state()
     again = Monitor.from_state(json.loads(as_text(named)))
     again.update(np.array(["a", "b", "c"])[y], frame)
     assert again.summary().increments == 40

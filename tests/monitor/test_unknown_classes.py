@@ -48,8 +48,8 @@ def test_they_are_no_bets():
         for number in range(1, 5):
             week(monitor, f"week {number}", ["flu", "cold", "covid", *extra])
         monitor.close()
-    assert with_them.paid.n == without.paid.n == 12
-    assert with_them.paid.promised == pytest.approx(without.paid.promised)
+    assert with_them.bets.n == without.bets.n == 12
+    assert with_them.bets.promised == pytest.approx(without.bets.promised)
 
 
 @pytest.mark.parametrize(("cases", "alarmed"), [(1, False), (2, True)])
@@ -87,7 +87,7 @@ def test_labels_that_come_after_an_acknowledgement_are_evidence_of_the_past():
     monitor.label(range(60), ["covid"] * 60)
     week(monitor, "week 4", ["flu"])
     monitor.close()
-    assert monitor.paid.n == 1
+    assert monitor.bets.n == 1
     assert not monitor.summary().alarmed
 
 
@@ -108,7 +108,7 @@ def test_a_model_that_has_the_class_goes_on_in_the_same_state():
     monitor.close()
     assert monitor.summary().unknown[0].cases == 2
     assert monitor.summary().last.unknown == {}
-    assert monitor.paid.n == 1 + 4 + 1
+    assert monitor.bets.n == 1 + 4 + 1
     assert list(monitor.labels) == [*LABELS, "tls"]
 
 

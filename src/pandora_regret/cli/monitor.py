@@ -224,7 +224,7 @@ def _update_monitor(
     if monitor is None:
         raise InputError(f"{options.state} does not exist yet: give files of forecasts first.")
     parts = [monitoring.UpdateCounts()]
-    with monitor.together():
+    with monitor.one_run():
         if new is not None:
             _add_classes(new, prices, monitor)
             parts.append(new.add_to(monitor))

@@ -127,9 +127,9 @@ class Monitor:
         self.newest = Period()
         self.unknown: dict[str, UnknownClass] = {}  # by name, in the order in which they came
         self.acknowledged: list[Acknowledged] = []
-        self._paid: Bets | None = None
+        self._bets: Bets | None = None
         self._put_off: list[Forecast] = []
-        self._together = False
+        self._is_in_run = False
 
     def update(
         self,
@@ -206,7 +206,7 @@ class Monitor:
             raise InputError(problem, argument="y_true", fix="pass ids")
         self._begin(forecast, challenger is not None)
         is_plain = keys is None and times is None and not (truth >= OUTSIDE).any()
-        if is_plain and not (self.compares or self._together or self.queue.cases):
+        if is_plain and not (self.compares or self._is_in_run or self.queue.cases):
             self._put_off.append(replace(forecast, values=forecast.values.copy(), truth=truth.copy()))
             if len(self._put_off) == AT_ONCE or n >= AT_ONCE:
                 self._work_off()
@@ -215,7 +215,7 @@ class Monitor:
 
     def _take_in(self, cases: Cases) -> UpdateCounts:
         """Count new forecasts and labels: those that are new, and labels of those that waited for them."""
-        with self.together():
+        with self.one_run():
             new = cases.take(self._new_rows(cases))
             labelled, differing = self._resolve(cases.keys or [], cases.truth)
             if len(new.truth):
@@ -260,25 +260,25 @@ class Monitor:
 
     def _take_labels(self, keys: list[int], truth: IntArray) -> UpdateCounts:
         skipped = sum(key in self.seen for key in keys)
-        with self.together():
+        with self.one_run():
             labelled, differing = self._resolve(keys, truth)
         unknown = len(keys) - labelled - skipped
         return UpdateCounts(labelled, 0, skipped, unknown, differing)
 
     @contextmanager
-    def together(self) -> Iterator[None]:
+    def one_run(self) -> Iterator[None]:
         """Forecasts and labels that come in within count at its end: no label is late before all are in."""
         self._work_off()
-        if self._together:
+        if self._is_in_run:
             yield
             return
-        self._together = True
+        self._is_in_run = True
         self.newest.fresh = True
         self.queue.begin_run()
         try:
             yield
         finally:
-            self._together = False
+            self._is_in_run = False
             self._bet()
 
     def close(self) -> None:
@@ -289,11 +289,11 @@ class Monitor:
     def summary(self) -> MonitorSummary:
         """Where the monitor stands: costs, intervals, alarms."""
         self._check_begun()
-        paid = self.paid
-        assert paid is not None
+        bets = self.bets
+        assert bets is not None
         unknown = list(self.unknown.values())
         return summarise_monitor(
-            paid, self.queue, self.newest, unknown, self.acknowledged, two_sided=self.two_sided
+            bets, self.queue, self.newest, unknown, self.acknowledged, two_sided=self.two_sided
         )
 
     def acknowledge(self, note: str) -> None:
@@ -338,7 +338,7 @@ class Monitor:
         anew.drift = before.drift
         anew.ranks = before.ranks
         anew.book.drift = before.book.drift
-        self._paid = anew
+        self._bets = anew
         return before.book.history
 
     def add_classes(self, labels: Sequence[str], costs: Sequence[float] | FloatArray | None = None) -> None:
@@ -447,7 +447,7 @@ class Monitor:
         return monitor
 
     @property
-    def paid(self) -> Bets | None:
+    def bets(self) -> Bets | None:
         """What was paid beyond promises, with all that came in; None before any forecast.
 
         The newest period counts as far as it has come, if its labels are there; but not if its cases depend on
@@ -455,21 +455,21 @@ class Monitor:
         """
         self._work_off()
         open_period = None if self.dependent else self.queue.open_period()
-        if self._paid is None or open_period is None:
-            return self._paid
-        paid = self._paid.copy()
-        paid.add(open_period)
-        return paid
+        if self._bets is None or open_period is None:
+            return self._bets
+        bets = self._bets.copy()
+        bets.add(open_period)
+        return bets
 
     @property
     def _streams(self) -> Bets:
         """What was bet on for good: all but the newest period, while that may go on."""
-        assert self._paid is not None
-        return self._paid
+        assert self._bets is not None
+        return self._bets
 
     def _check_begun(self) -> None:
         self._work_off()
-        if self._paid is None:
+        if self._bets is None:
             raise InputError("the monitor has seen no forecasts: update it first.")
 
     def _check_kind(self, labels: Sequence[object], compares: bool, timed: bool) -> None:
@@ -501,7 +501,7 @@ class Monitor:
 
     def _begin(self, forecast: Forecast, compares: bool) -> None:
         """Read the prices with the first forecasts, and check that they fit."""
-        if self._paid is not None:
+        if self._bets is not None:
             return
         prior, costs = read_prices(*self._given_prices, forecast.labels)
         possible_costs(forecast.rows(slice(1)).with_costs(costs), prior, self.workup)
@@ -514,7 +514,7 @@ class Monitor:
         self.costs = costs
         self.compares = compares
         scale = self._all_tests()
-        self._paid = Bets(self.level / (1 + self.two_sided), self.level / 2, compares, self.dependent, scale)
+        self._bets = Bets(self.level / (1 + self.two_sided), self.level / 2, compares, self.dependent, scale)
 
     def _work_off(self) -> None:
         """Count rows that were put off; those of the last update by themselves, as what came last."""

@@ -94,7 +94,7 @@ class MonitorSummary:
 
 
 def summarise_monitor(
-    paid: Bets,
+    bets: Bets,
     queue: Queue,
     newest: Period,
     unknown: Sequence[UnknownClass],
@@ -103,47 +103,47 @@ def summarise_monitor(
     two_sided: bool,
 ) -> MonitorSummary:
     """Where what was paid, and the promises, stand now."""
-    claim = paid.overpaid.claim()
-    history = paid.book.history
-    alarm, note = _alarms(paid, claim.side, two_sided)
+    claim = bets.overpaid.claim()
+    history = bets.book.history
+    alarm, note = _alarms(bets, claim.side, two_sided)
     begin = None
     end = None
-    noticed = paid.overpaid.noticed_at(claim.side > 0)
+    noticed = bets.overpaid.noticed_at(claim.side > 0)
     if claim.side and noticed is not None:
         begin, end = history.stretch(claim.side, noticed)
     return MonitorSummary(
-        increments=paid.n,
-        dependent=paid.dependent,
+        increments=bets.n,
+        dependent=bets.dependent,
         timed=queue.newest is not None,
-        first=history.points[0].first if paid.n else None,
+        first=history.points[0].first if bets.n else None,
         last=replace(newest) if newest.cases else None,
-        overpaid=_estimate(claim) if paid.n else None,
+        overpaid=_estimate(claim) if bets.n else None,
         since=history.name_of(claim.began) if claim.began else None,
         likely=None if begin is None else history.name_of(begin),
         until=None if end is None else history.name_of(end),
-        evidence=paid.overpaid.evidence[0],
+        evidence=bets.overpaid.evidence[0],
         alarm=alarm,
         note=note,
-        saved=None if paid.saved is None or not paid.n else _estimate(paid.saved.claim()),
-        drift=_drift(paid),
+        saved=None if bets.saved is None or not bets.n else _estimate(bets.saved.claim()),
+        drift=_drift(bets),
         waiting=len(queue.unlabelled),
-        held=_held(paid, queue),
+        held=_held(bets, queue),
         late=queue.late,
-        late_share=queue.late / max(queue.late + (history.points[-1].cases if paid.n else 0), 1),
+        late_share=queue.late / max(queue.late + (history.points[-1].cases if bets.n else 0), 1),
         needed_wait=queue.needed_wait() if queue.late else None,
-        at_best=paid.overpaid.increments_until_alarm(paid.promised / paid.n)
-        if paid.dependent and paid.n
+        at_best=bets.overpaid.increments_until_alarm(bets.promised / bets.n)
+        if bets.dependent and bets.n
         else None,
         unknown=tuple(replace(known) for known in unknown),
         acknowledged=tuple(replace(alarm, history=None) for alarm in acknowledged),
     )
 
 
-def _alarms(paid: Bets, side: int, two_sided: bool) -> tuple[Alarm | None, Alarm | None]:
+def _alarms(bets: Bets, side: int, two_sided: bool) -> tuple[Alarm | None, Alarm | None]:
     """The alarm and the note, of either side on which there ever was evidence; those that stand first."""
     alarms = []
     for above in (True, False):
-        noticed = paid.noticed_in(above)
+        noticed = bets.noticed_in(above)
         if noticed is not None:
             alarms.append(Alarm(noticed, above, stands=side == (1 if above else -1)))
     alarms.sort(key=lambda alarm: not alarm.stands)
@@ -152,17 +152,17 @@ def _alarms(paid: Bets, side: int, two_sided: bool) -> tuple[Alarm | None, Alarm
     return raised, note
 
 
-def _drift(paid: Bets) -> Alarm | None:
+def _drift(bets: Bets) -> Alarm | None:
     """That promises are higher or lower than they used to be, on the side that was noticed first."""
-    if paid.book.drift is None:
+    if bets.book.drift is None:
         return None
-    higher, lower = paid.drift.noticed.tolist()
-    return Alarm(paid.book.drift, above=lower < 0 or 0 <= higher < lower)
+    higher, lower = bets.drift.noticed.tolist()
+    return Alarm(bets.book.drift, above=lower < 0 or 0 <= higher < lower)
 
 
-def _held(paid: Bets, queue: Queue) -> int:
+def _held(bets: Bets, queue: Queue) -> int:
     """How many cases with labels are not counted, not even for now."""
-    if not paid.dependent and queue.open_period() is not None:
+    if not bets.dependent and queue.open_period() is not None:
         return 0
     return len(queue.cases) - len(queue.unlabelled)
 

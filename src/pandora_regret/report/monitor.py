@@ -54,14 +54,14 @@ def write_monitor_page(
         The file that was written.
     """
     summary = monitor.summary()
-    paid = monitor.paid
-    assert paid is not None
-    level = paid.overpaid.level
+    bets = monitor.bets
+    assert bets is not None
+    level = bets.overpaid.level
     points = list[Point]()
     for alarm in monitor.acknowledged:
         if alarm.history is not None:
             points += _marked(alarm.history, ())
-    points += _marked(paid.book.history, paid.marks())
+    points += _marked(bets.book.history, bets.marks())
     costs = [cost for point in points for cost in _costs(point)]
     formats = Formats(costs, unit)
     page = render_page(
