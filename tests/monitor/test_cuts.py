@@ -30,7 +30,7 @@ def season(power, few_forecasts):
 
 def numbers_of(monitor):
     """All that a summary says, and the evidence of every process."""
-    paid = monitor.paid
+    paid = monitor.bets
     evidence = [process.evidence for process in (paid.overpaid, paid.saved, paid.drift)]
     return {"summary": asdict(monitor.summary()), "evidence": evidence}
 

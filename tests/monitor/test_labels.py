@@ -47,7 +47,7 @@ def test_the_order_in_which_labels_come_changes_no_bet(timed, dependent):
         rows = np.flatnonzero(weeks == week)
         time = {"time": f"week {week}"} if timed else {}
         at_once.update(y[rows], p[rows], ids=rows, **time)
-        waiting = waiting if waiting.paid is None else reopened(waiting)
+        waiting = waiting if waiting.bets is None else reopened(waiting)
         with waiting.one_run():
             waiting.update([None if late[row] else y[row] for row in rows], p[rows], ids=rows, **time)
             before = np.random.default_rng(week).permutation(np.flatnonzero((weeks == week - 2) & late))
