@@ -352,7 +352,7 @@ class _Scores:
         """``r^-(alpha + 1)`` of ``1 / r <= 1``; known costs only know ties, within rounding."""
         if self.prior.alpha == np.inf:
             return nw.when(ratio >= 1 - TIE).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
-        return _power(ratio, self.prior.alpha + 1)
+        return _to_power(ratio, self.prior.alpha + 1)
 
     def _behind(self, ratio: Expr) -> Expr:
         """``1 + (1 + 1/alpha)(1 - r^alpha)`` of ``r < 1``, ``1 - ln r`` at alpha = 0, 2 at infinity."""
@@ -360,7 +360,7 @@ class _Scores:
         if alpha == np.inf:
             return nw.lit(2.0)
         if alpha > 0:
-            return (2 + 1 / alpha) - _power(ratio, alpha) * (1 + 1 / alpha)
+            return (2 + 1 / alpha) - _to_power(ratio, alpha) * (1 + 1 / alpha)
         return _minus_log(ratio) + 1.0
 
 
@@ -370,7 +370,7 @@ def _minus_log(ratio: Expr) -> Expr:
     return nw.when(ratio > 0).then(-possible.log()).otherwise(nw.lit(float("inf")))
 
 
-def _power(ratio: Expr, exponent: float) -> Expr:
+def _to_power(ratio: Expr, exponent: float) -> Expr:
     """A power; small whole ones by multiplication, which every engine does fastest."""
     return {1.0: ratio, 2.0: ratio * ratio}.get(exponent, ratio**exponent)
 
