@@ -68,7 +68,6 @@ def fused_scores(
     predicted = np.empty(n_rows, np.int64)
     table = np.empty((compiled.N_METRICS, n_rows if with_table else 0))
     is_counted = n_classes <= MOST_COUNTED
-    tie = TIE_IN_SINGLE if columns[0].itemsize <= 4 else TIE
 
     def score(rows: slice) -> tuple[Means, FloatArray]:
         """The means of some rows, and their counts by class."""
@@ -83,7 +82,7 @@ def fused_scores(
                 None if weights is None else weights[piece],
                 costs,
                 float(prior.alpha),
-                tie,
+                TIE_IN_SINGLE if columns[0].itemsize <= 4 else TIE,
                 tolerance,
                 (float(prior.mean), float(prior.loss_to_share)),
                 predicted[piece],
@@ -97,13 +96,12 @@ def fused_scores(
     parts = in_threads(score, n_rows, n_rows * n_classes)
     means = _merge((part for part, _ in parts), len(keys))
     doubtful = np.flatnonzero(predicted < 0)
-    has_cells = is_counted and len(doubtful) == 0
     return FusedScores(
         means,
         predicted,
         table[lanes] * factors[:, None],
         doubtful,
-        np.sum([cells for _, cells in parts], axis=0) if has_cells else None,
+        np.sum([cells for _, cells in parts], axis=0) if is_counted and len(doubtful) == 0 else None,
     )
 
 

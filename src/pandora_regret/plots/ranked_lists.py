@@ -17,6 +17,7 @@ from pandora_regret.text import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 N_PRICES = 60  # that are drawn
 LONGEST_NAME = 24
@@ -77,32 +78,39 @@ def plot_miss_curve(
     if end is None:
         looked = [float(candidates.spending(None, until)[0].mean()) for candidates in models.values()]
         end = BEYOND * max([crossing.price for crossing in crossings] or [max(looked)])
+    handles = _draw_curves(axes, prices, end)
+    for crossing in crossings:
+        if crossing.price <= end:
+            height = float(prices.figure(crossing.model, crossing.price).value)
+            _draw_crossing(axes, crossing, height, end)
+    unit = unit or "looks"
+    axes.set(xlim=(0, end), ylim=(0, None))
+    axes.set(xlabel=with_unit("price of a miss", unit), ylabel=with_unit("cost per case", unit))
+    names = [shortened(name, LONGEST_NAME) for name in models]
+    name_lines(axes, handles[: len(COLOURS)], names[: len(COLOURS)], loc="upper left")
+    return open_frame(axes)
+
+
+def _draw_curves(axes: Axes, prices: MissPrices, end: float) -> list[Line2D]:
+    """A line and a band for each model, up to a price; the lines."""
     across = np.linspace(0.0, end, N_PRICES)
-    curve = prices.curve(across.tolist())
-    handles = []
-    for number, (name, costs) in enumerate(curve.costs.items()):
+    lines = []
+    for number, (name, costs) in enumerate(prices.curve(across.tolist()).costs.items()):
         colour = COLOURS[number] if number < len(COLOURS) else QUIET
         values = _numbers([estimate.value for estimate in costs])
-        (line,) = axes.plot(across, values, color=colour, linewidth=1.4, label=name)
-        handles.append(line)
+        lines += axes.plot(across, values, color=colour, linewidth=1.4, label=name)
         lows = _numbers([estimate.low for estimate in costs])
         highs = _numbers([estimate.high for estimate in costs])
         axes.fill_between(across, lows, highs, color=colour, alpha=0.15, linewidth=0)
-    for crossing in crossings:
-        if crossing.price > end:
-            continue
-        height = float(prices.figure(crossing.model, crossing.price).value)
-        low = 0.0 if crossing.low is None else crossing.low
-        high = end if crossing.high is None else min(crossing.high, end)
-        axes.plot([low, high], [height, height], color="black", linewidth=1.0)
-        axes.plot([crossing.price], [height], marker="o", markersize=4, color="black")
-    axes.set(xlim=(0, end), ylim=(0, None))
-    axes.set(
-        xlabel=with_unit("price of a miss", unit or "looks"), ylabel=with_unit("cost per case", unit or "looks")
-    )
-    names: Sequence[str] = [shortened(name, LONGEST_NAME) for name in models]
-    name_lines(axes, handles[: len(COLOURS)], names[: len(COLOURS)], loc="upper left")
-    return open_frame(axes)
+    return lines
+
+
+def _draw_crossing(axes: Axes, crossing: MissBreakEven, height: float, end: float) -> None:
+    """A mark where two curves cross, at this height, and a bar across it for the interval."""
+    low = 0.0 if crossing.low is None else crossing.low
+    high = end if crossing.high is None else min(crossing.high, end)
+    axes.plot([low, high], [height, height], color="black", linewidth=1.0)
+    axes.plot([crossing.price], [height], marker="o", markersize=4, color="black")
 
 
 def _numbers(values: Sequence[float | None]) -> FloatArray:
