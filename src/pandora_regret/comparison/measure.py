@@ -156,29 +156,30 @@ def measure_candidates(name: str, candidates: Candidates, request: Request, aske
     name
         The model's.
     candidates
-        Its lists, of all cases as they were handed in.
+        Its lists, of the cases of the sample in their order.
     request
         What else was asked.
     asked
         What a miss costs, and until when a search goes on.
     """
-    lists = candidates.of_cases([candidates.ids[case] for case in request.sample.case_numbers(candidates.n_cases)])
-    cost = lists.costs(asked.miss, asked.until)
+    cost = candidates.costs(asked.miss, asked.until)
     if asked.prior is not None:
-        cost = lists.expected_costs(asked.miss, asked.prior)
-    places = lists.places()
+        cost = candidates.expected_costs(asked.miss, asked.prior)
+    places = candidates.places()
     return Measurement(
         name=name,
         rows={
             COST: cost,
-            "tests": lists.looks(asked.miss, asked.until),
+            "tests": candidates.looks(asked.miss, asked.until),
             "found": places.found,
             "top_1": places.top1,
             "top_3": places.top3,
             "mrr": places.reciprocal_rank,
             "exam": places.exam,
         },
-        unavoidable=float(np.average(lists.least_costs(asked.miss, asked.until), weights=request.sample.weights)),
+        unavoidable=float(
+            np.average(candidates.least_costs(asked.miss, asked.until), weights=request.sample.weights)
+        ),
     )
 
 

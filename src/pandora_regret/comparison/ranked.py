@@ -132,6 +132,8 @@ def compare_lists(
     first = next(iter(models.values()))
     weights = None if sample_weight is None else read_weights(sample_weight, first.n_cases)
     sample = read_cases(first.n_cases, weights, list(first.ids), groups)
+    ids = [first.ids[case] for case in sample.case_numbers(first.n_cases)]
+    ordered = {name: candidates.of_cases(ids) for name, candidates in models.items()}
     at = miss
     if at is None:
         at = _round_price(SHOWN[1] * _whole_list(models)) if _depends_on_miss(models) else 0.0
@@ -154,10 +156,12 @@ def compare_lists(
         progress=options.progress,
         provenance=provenance or Provenance(),
         apart=(),
-        lists=ListRequest(models, at, until, prior),
+        lists=ListRequest(ordered, at, until, prior),
     )
     result = compared(request)
-    part = _lists_part(models, request.lists, sample, options.level, miss, truths)
+    if truths is not None:
+        truths = [truths[case] for case in sample.case_numbers(first.n_cases)]
+    part = _lists_part(ListRequest(ordered, at, until, prior), sample, options.level, miss, truths)
     result = replace(result, lists=part)
     if miss is None and _depends_on_miss(models):
         result = _by_ranges(result, part)
@@ -202,35 +206,31 @@ def _round_price(price: float) -> float:
 
 
 def _lists_part(
-    models: Mapping[str, Candidates],
-    asked: ListRequest | None,
+    asked: ListRequest,
     sample: Sample,
     level: float,
     miss: float | None,
     truths: Sequence[Sequence[str]] | None,
 ) -> ListsPart:
     """What depends on the price of a miss: ranges, break-even prices, curves, a table's columns, a yardstick."""
-    assert asked is not None
-    first = next(iter(models.values()))
-    ids = [first.ids[case] for case in sample.case_numbers(first.n_cases)]
-    ordered = {name: candidates.of_cases(ids) for name, candidates in models.items()}
+    models = asked.models
     groups = sample.cluster_of if sample.grouped else None
-    prices = MissPrices(ordered, asked.until, sample.weights, groups, level)
+    prices = MissPrices(models, asked.until, sample.weights, groups, level)
     crossings: list[MissBreakEven] = []
-    for name, against in combinations(ordered, 2):
+    for name, against in combinations(models, 2):
         crossings += prices.break_evens(name, against)
     whole = _whole_list(models)
     furthest = max([asked.miss, whole / BEYOND, *(crossing.price for crossing in crossings)])
     curve = prices.curve(np.linspace(0.0, BEYOND * furthest, N_CURVE).tolist())
     shown = prices.curve([_round_price(times * whole) for times in SHOWN])
-    several = np.max([candidates.n_true > 1 for candidates in ordered.values()], axis=0)
+    several = np.max([candidates.n_true > 1 for candidates in models.values()], axis=0)
     if truths is not None:
         several = np.array([len(names) > 1 for names in truths])
     return ListsPart(
         until=asked.until,
         miss=miss,
         at=asked.miss,
-        candidates=sum(len(candidates.codes) for candidates in ordered.values()),
+        candidates=sum(len(candidates.codes) for candidates in models.values()),
         several_truths=int(np.count_nonzero(several)),
         ranges=tuple(
             PricesOfMiss(part.low, None if math.isinf(part.high) else part.high, part.leader, part.undecided)
@@ -244,14 +244,13 @@ def _lists_part(
         curves=curve.costs,
         shown_at=shown.prices,
         shown=shown.costs,
-        constant=_constant(models, asked, truths, sample),
+        constant=_constant(asked, truths, sample),
     )
 
 
-def _constant(
-    models: Mapping[str, Candidates], asked: ListRequest, truths: Sequence[Sequence[str]] | None, sample: Sample
-) -> ConstantList | None:
+def _constant(asked: ListRequest, truths: Sequence[Sequence[str]] | None, sample: Sample) -> ConstantList | None:
     """The same list for every case, as long as lists usually are, or 100 names."""
+    models = asked.models
     first = next(iter(models.values()))
     named = [list(names) for names in truths] if truths is not None else _named_by_hits(models)
     if not any(named):
@@ -260,9 +259,8 @@ def _constant(
     length = min(max(1, int(np.median(lengths))), MOST_CONSTANT)
     lists = constant_list(first, named, length)
     weights: FloatArray = sample.weights
-    cases = sample.case_numbers(first.n_cases)
-    costs = lists.costs(asked.miss, asked.until)[cases]
-    found = lists.places().found[cases]
+    costs = lists.costs(asked.miss, asked.until)
+    found = lists.places().found
     return ConstantList(
         length, float(np.average(found, weights=weights)), float(np.average(costs, weights=weights))
     )

@@ -128,7 +128,7 @@ class Provenance:
 class ListRequest:
     """Ranked lists to compare, and how searches along them are charged."""
 
-    models: Mapping[str, Candidates]  # of each model, the same cases in the same order
+    models: Mapping[str, Candidates]  # of each model, the cases of the sample in their order
     miss: float  # what it costs to find what a list does not have
     until: Until
     prior: Prior | None  # how prices vary, where lists are forecasts of one truth; None: they are known

@@ -1,0 +1,96 @@
+"""compare_lists: weights, groups and priors of ranked lists are those of any comparison."""
+
+import numpy as np
+import pytest
+
+from pandora_regret import Candidates, InputError, Uniform, compare_lists
+from pandora_regret.core.inputs import InputTypeError
+
+
+def models(rng, n=60):
+    """Lists of probabilities of two models on the same cases, and of orders."""
+    truth = rng.choice(list("abcd"), n).tolist()
+    made = {}
+    for name, skill in {"sharp": 3.0, "vague": 0.5}.items():
+        lists = []
+        for true_name in truth:
+            parts = rng.exponential(size=5) + skill * np.array([true_name == other for other in [*"abcd", ""]])
+            shares = parts / parts.sum()
+            lists.append(dict(zip("abc", shares[:3].tolist(), strict=True)))
+        made[name] = Candidates.from_lists(lists, truth)
+    return made
+
+
+def test_costs_are_means_of_cases_and_pairs():
+    made = models(np.random.default_rng(0))
+    result = compare_lists(made, miss=4.0)
+    for model in result.models:
+        assert model.cost == pytest.approx(made[model.name].costs(4.0).mean(), rel=1e-12)
+        assert model.unavoidable == pytest.approx(made[model.name].least_costs(4.0).mean(), rel=1e-12)
+    (gap,) = result.differences
+    pairs = made[gap.model].costs(4.0) - made[gap.against].costs(4.0)
+    assert gap.difference == pytest.approx(pairs.mean(), rel=1e-12)
+
+
+def test_a_weight_counts_cases():
+    made = models(np.random.default_rng(1), n=40)
+    weights = np.random.default_rng(2).integers(0, 3, 40).astype(float)
+    rows = np.repeat(np.arange(40), weights.astype(int))
+    result = compare_lists(made, miss=4.0, sample_weight=weights)
+    for model in result.models:
+        assert model.cost == pytest.approx(made[model.name].costs(4.0)[rows].mean(), rel=1e-12)
+    assert result.data.rows == np.count_nonzero(weights)
+    assert result.lists.curves["sharp"][0].value == pytest.approx(made["sharp"].costs(0.0)[rows].mean(), rel=1e-12)
+
+
+def test_a_prior_gives_expected_costs_of_one_truth():
+    made = models(np.random.default_rng(3))
+    result = compare_lists(made, miss=4.0, prior=Uniform())
+    for model in result.models:
+        assert model.cost == pytest.approx(made[model.name].expected_costs(4.0, Uniform()).mean(), rel=1e-12)
+    several = {"one": Candidates.from_lists([{"a": 0.5, "b": 0.5}], [["a", "b"]])}
+    with pytest.raises(InputError):
+        compare_lists(several, miss=4.0, prior=Uniform())
+
+
+def test_where_nothing_is_missed_no_price_is_needed():
+    truth = ["a", "b"] * 20
+    made = {"right": Candidates.from_lists([[name] for name in truth], truth)}
+    made["late"] = Candidates.from_lists([["x", name] for name in truth], truth)
+    result = compare_lists(made)
+    assert [(part.leader, part.undecided, part.high) for part in result.lists.ranges] == [("right", (), None)]
+    assert (result.best.name, result.best.cost) == ("right", 1.0)
+
+
+def test_groups_widen_intervals():
+    made = models(np.random.default_rng(4), n=60)
+    doubled = {name: twice(lists) for name, lists in made.items()}
+    alone = compare_lists(made, miss=4.0).differences[0]
+    grouped = compare_lists(doubled, miss=4.0, groups=np.tile(np.arange(60), 2)).differences[0]
+    assert grouped.high - grouped.low == pytest.approx(alone.high - alone.low, rel=1e-9)
+    curve = compare_lists(doubled, miss=4.0, groups=np.tile(np.arange(60), 2)).lists.curves["sharp"][-1]
+    expected = compare_lists(made, miss=4.0).lists.curves["sharp"][-1]
+    assert curve.high - curve.low == pytest.approx(expected.high - expected.low, rel=1e-9)
+
+
+def twice(lists):
+    """The same cases once more, under other names."""
+    return Candidates(
+        ids=(*lists.ids, *(f"{name} again" for name in lists.ids)),
+        offsets=np.concatenate([lists.offsets, lists.offsets[-1] + lists.offsets[1:]]),
+        names=lists.names,
+        codes=np.tile(lists.codes, 2),
+        values=np.tile(lists.values, 2),
+        prices=np.tile(lists.prices, 2),
+        is_true=np.tile(lists.is_true, 2),
+        has_probabilities=True,
+    )
+
+
+def test_models_are_lists_of_the_same_cases():
+    with pytest.raises(InputTypeError):
+        compare_lists({"a": [["x"]]})
+    first = Candidates.from_lists([["a"]], ["a"], ids=["one"])
+    second = Candidates.from_lists([["a"]], ["a"], ids=["other"])
+    with pytest.raises(InputError):
+        compare_lists({"a": first, "b": second}, miss=1.0)
