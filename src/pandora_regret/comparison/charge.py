@@ -1,10 +1,13 @@
 """What models are charged for: the tests of a search, at their prior and typical costs, or a whole work-up."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from pandora_regret import workup as workups
 from pandora_regret.comparison.result import ALIKE, KNOWN_COSTS, STATED, UNTITLED, Costs
 from pandora_regret.core.inputs import (
     ByClass,
@@ -18,8 +21,6 @@ from pandora_regret.core.inputs import (
 from pandora_regret.core.priors import Prior, Uniform
 from pandora_regret.core.priors.names import prior_of_orders, read_prior, spelled_prior
 from pandora_regret.metrics import Metric, comparison_metrics, workup_metrics
-from pandora_regret.workup import Workup
-from pandora_regret.workup.scores import WorkupRows, check_workup
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Charge:
     costs: Costs
     typical: FloatArray  # what testing each class costs, (K,) or (N, K)
     scenarios: Mapping[str, FloatArray] = field(default_factory=dict)  # other typical costs; the stated ones, too
-    workup: Workup | None = None
+    workup: workups.Workup | None = None
     varying: Prior | None = None  # how the work-up's costs vary, unless they are known
 
     @property
@@ -150,9 +151,11 @@ def _changed_costs(
     return np.where(np.isin(class_names, changed), own, typical)
 
 
-def charge_for_workup(workup: Workup, cases: Forecast, pricing: Pricing) -> Charge:
+def charge_for_workup(workup: workups.Workup, cases: Forecast, pricing: Pricing) -> Charge:
     """The charge of a work-up of some cases' classes: its own currency and source, unless others are given."""
     pricing.check_texts()
+    from pandora_regret.workup.scores import WorkupRows, check_workup
+
     described = check_workup(workup)
     varying = pricing.prior
     spelled = KNOWN_COSTS if varying is None else spelled_prior(varying)

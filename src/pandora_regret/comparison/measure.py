@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pandora_regret import workup as workups
 from pandora_regret.calibrate import recalibration
 from pandora_regret.calibrate.recalibration import PredictedSavings
 from pandora_regret.candidates import Candidates
@@ -25,8 +26,6 @@ from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import Limits
 from pandora_regret.inference.joint import Figure
 from pandora_regret.metrics import METRICS
-from pandora_regret.workup import Workup
-from pandora_regret.workup.scores import WorkupRows
 
 FOLDS = 10
 COST = "expected_cost"  # the key of the metric that every model has
@@ -127,7 +126,7 @@ def measure_search(name: str, forecast: Forecast, request: Request) -> Measureme
     )
 
 
-def measure_workup(name: str, forecast: Forecast, request: Request, workup: Workup) -> Measurement:
+def measure_workup(name: str, forecast: Forecast, request: Request, workup: workups.Workup) -> Measurement:
     """One model by a whole work-up; the other parameters are those of `measure_search`."""
     charge = request.charge
     rows = request.sample.of(forecast).check()
@@ -135,6 +134,8 @@ def measure_workup(name: str, forecast: Forecast, request: Request, workup: Work
     recalibrated = None if request.recalibration is None else recalibrate_rows(forecast, request)
 
     def costs_of_workup(later: Forecast) -> Rows:
+        from pandora_regret.workup.scores import WorkupRows
+
         return WorkupRows(workup, later, charge.varying).costs_for_every_truth()
 
     prediction = _predict(rows, recalibrated, request, costs_of_workup)

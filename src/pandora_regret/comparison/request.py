@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pandora_regret import workup as workups
 from pandora_regret.calibrate.maps import METHODS
 from pandora_regret.candidates import Candidates
 from pandora_regret.candidates.search import Until
@@ -33,7 +34,6 @@ from pandora_regret.core.inputs import (
     read_number,
 )
 from pandora_regret.core.priors import Prior
-from pandora_regret.workup import Workup
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ class Request:
 def read_request(
     forecasts: Mapping[str, Forecast],
     pricing: Pricing,
-    workup: Workup | None,
+    workup: workups.Workup | None,
     columns: CaseColumns,
     worth: float | str,
     options: ComparisonOptions,

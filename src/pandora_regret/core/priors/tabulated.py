@@ -19,7 +19,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.polynomial import legendre
 from numpy.typing import NDArray
 
 from pandora_regret.core.inputs import FloatArray, InputError, InputTypeError
@@ -190,5 +189,7 @@ def _cells(
 @cache
 def _rule() -> tuple[NDArray[Any], ...]:
     """Gauss's points of a cell from 0 to 1, their weights, and what turns values there into Legendre's series."""
+    from numpy.polynomial import legendre
+
     x, weights = legendre.leggauss(POINTS)
     return (x + 1) / 2, weights / 2, legendre.legfit(x, np.eye(POINTS), POINTS - 1)
