@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -481,6 +481,39 @@ def cross_fit(
         yield inside, fit(pick_rows(rows, np.flatnonzero(~inside)))
 
 
+@dataclass(frozen=True)
+class FoldMaps:
+    """Maps for each row that rows of other folds fitted; some of these two are None."""
+
+    fold: IntArray  # (n_cases,)
+    inverse_temperatures: FloatArray | None  # (N,) of each row, where maps are no more than that
+    maps: Mapping[int, Map] | None  # else, by the fold
+
+    def apply(self, rows: Forecast) -> Forecast:
+        """The forecasts that maps were fitted on, as log-probabilities, by the map of each row's case."""
+        if self.inverse_temperatures is not None:
+            return replace(rows, values=rows.values * self.inverse_temperatures[:, None])
+        assert self.maps is not None
+        fold_of_row = rows.per_row(self.fold)
+        scores = np.empty_like(rows.values)
+        for number, map_ in self.maps.items():
+            inside = fold_of_row == number
+            scores[inside] = map_(rows.values[inside].T).T
+        return replace(rows, values=scores)
+
+
+def maps_out_of_fold(
+    rows: Forecast, method: str, prior: Prior | None, folds: int, seed: int, groups: IntArray | None
+) -> FoldMaps:
+    """Maps of log-probabilities, fitted for log loss, or with a prior for the search cost under it."""
+    fold = folds_of_cases(rows, folds, seed, groups)
+    fold_of_row = rows.per_row(fold)
+    if method == "temperature" and prior is None:
+        return FoldMaps(fold, out_of_fold_inverse_temperatures(rows, fold_of_row), None)
+    fitted = cross_fit(rows, fold_of_row, partial(fitted_map, method, prior=prior))
+    return FoldMaps(fold, None, {int(fold_of_row[inside][0]): map_ for inside, map_ in fitted})
+
+
 def out_of_fold(
     forecast: Forecast, method: str, prior: Prior | None, folds: int, seed: int, groups: IntArray | None
 ) -> tuple[Forecast, IntArray]:
@@ -489,15 +522,8 @@ def out_of_fold(
     Maps are fitted for log loss, or with a prior for the search cost under it.
     """
     rows, _ = log_probabilities(forecast)
-    fold = folds_of_cases(rows, folds, seed, groups)
-    fold_of_row = rows.per_row(fold)
-    scores = np.empty_like(rows.values)
-    if method == "temperature" and prior is None:
-        scores = rows.values * out_of_fold_inverse_temperatures(rows, fold_of_row)[:, None]
-    else:
-        for inside, map_ in cross_fit(rows, fold_of_row, partial(fitted_map, method, prior=prior)):
-            scores[inside] = map_(rows.values[inside].T).T
-    return replace(rows, values=scores), fold
+    maps = maps_out_of_fold(rows, method, prior, folds, seed, groups)
+    return maps.apply(rows), maps.fold
 
 
 def shifted_frequencies(labelled: Forecast, new: Forecast) -> RecalibrationMap:

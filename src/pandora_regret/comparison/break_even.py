@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from pandora_regret.comparison.estimate import Basis, Contender
-from pandora_regret.comparison.measure import recalibrate_rows
+from pandora_regret.comparison.measure import recalibrate_again
 from pandora_regret.comparison.request import Request
 from pandora_regret.comparison.result import FURTHEST_PRICE, STATED, BreakEven, Crossing
 from pandora_regret.comparison.sample import Sample
@@ -301,7 +301,10 @@ def break_even(basis: Basis, request: Request) -> tuple[BreakEven, ...]:
 def _rows_of(contender: Contender, basis: Basis, request: Request) -> Forecast:
     """The forecasts of the sample that a contender is judged by."""
     forecast = request.forecasts[contender.name]
-    return recalibrate_rows(forecast, request).rows if basis.is_recalibrated else request.sample.of(forecast)
+    recalibrated = contender.measurement.recalibrated
+    if not basis.is_recalibrated or recalibrated is None:
+        return request.sample.of(forecast)
+    return recalibrate_again(forecast, recalibrated.maps, request)
 
 
 def _tests_looked_at(basis: Basis) -> list[int]:

@@ -13,9 +13,11 @@ import numpy as np
 
 from pandora_regret import workup as workups
 from pandora_regret.calibrate import recalibration
-from pandora_regret.calibrate.recalibration import PredictedSavings
+from pandora_regret.calibrate.maps import log_probabilities
+from pandora_regret.calibrate.recalibration import FoldMaps, PredictedSavings
 from pandora_regret.candidates import Candidates
 from pandora_regret.comparison.request import ListRequest, Request
+from pandora_regret.comparison.result import STATED
 from pandora_regret.core.inputs import FloatArray, Forecast, IntArray
 from pandora_regret.core.kernels.engine import Rows, costs_for_every_truth, search_costs, wasted_pairs
 from pandora_regret.core.kernels.reference import probabilities, unavoidable_costs
@@ -46,6 +48,7 @@ class RecalibratedCosts:
 
     costs: FloatArray  # (N,)
     saved: Limits  # what that saves on average, on new cases and by a map from another sample of the size
+    maps: FoldMaps
 
 
 @dataclass(frozen=True)
@@ -105,14 +108,18 @@ def measure_search(name: str, forecast: Forecast, request: Request) -> Measureme
     rows = request.sample.of(forecast).check()
     spending = _spend(rows, prior)
     cost = METRICS[COST].checked_rows(spending.costs, rows)
-    recalibrated = None if request.recalibration is None else recalibrate_rows(forecast, request)
+    recalibrated = _recalibrate(forecast, request)
     prediction = _Prediction(None, None)
     if not rows.order_only:
         prediction = _predict(rows, recalibrated, request, lambda later: costs_for_every_truth(later, prior))
     scenario_costs = []
-    for typical in request.charge.scenarios.values():
-        repriced = request.sample.of(forecast.with_costs(typical / prior.mean))
-        scenario_costs.append(float(mean_or_rows(repriced, search_costs(repriced, prior), per_instance=False)))
+    for scenario, typical in request.charge.scenarios.items():
+        repriced = rows
+        costs: Rows = iter([(rows, cost)])
+        if scenario != STATED:
+            repriced = request.sample.of(forecast.with_costs(typical / prior.mean))
+            costs = search_costs(repriced, prior)
+        scenario_costs.append(mean_or_rows(repriced, costs, per_instance=False))
     return Measurement(
         name=name,
         rows={COST: cost} | _metric_rows(rows, request, besides=COST),
@@ -131,7 +138,7 @@ def measure_workup(name: str, forecast: Forecast, request: Request, workup: work
     charge = request.charge
     rows = request.sample.of(forecast).check()
     by_metric = _metric_rows(rows, request)
-    recalibrated = None if request.recalibration is None else recalibrate_rows(forecast, request)
+    recalibrated = _recalibrate(forecast, request)
 
     def costs_of_workup(later: Forecast) -> Rows:
         from pandora_regret.workup.scores import WorkupRows
@@ -222,17 +229,29 @@ class Recalibrated:
     """The rows of the sample, each recalibrated by a map that other rows fitted."""
 
     rows: Forecast
-    fold: IntArray  # (n_cases,) which of the maps each case had
+    maps: FoldMaps
 
 
-def recalibrate_rows(forecast: Forecast, request: Request) -> Recalibrated:
-    """A model's forecasts, recalibrated as was asked."""
-    assert request.recalibration is not None
-    sample = request.sample
-    cases = forecast.cases(sample.cases)
+def _recalibrate(forecast: Forecast, request: Request) -> Recalibrated | None:
+    """A model's forecasts, recalibrated as was asked; None where it was not."""
+    if request.recalibration is None:
+        return None
+    rows, _ = log_probabilities(forecast.cases(request.sample.cases))
     seed = request.interval.seed
-    rows, fold = recalibration.out_of_fold(cases, request.recalibration, None, FOLDS, seed, sample.groups)
-    return Recalibrated(replace(rows, cluster=None, shares=None), fold)
+    groups = request.sample.groups
+    maps = recalibration.maps_out_of_fold(rows, request.recalibration, None, FOLDS, seed, groups)
+    return Recalibrated(_apart(maps.apply(rows)), maps)
+
+
+def recalibrate_again(forecast: Forecast, maps: FoldMaps, request: Request) -> Forecast:
+    """A model's forecasts, recalibrated by maps that were fitted before."""
+    rows, _ = log_probabilities(forecast.cases(request.sample.cases))
+    return _apart(maps.apply(rows))
+
+
+def _apart(rows: Forecast) -> Forecast:
+    """The same, each row standing for itself."""
+    return replace(rows, cluster=None, shares=None)
 
 
 @dataclass(frozen=True)
@@ -290,13 +309,13 @@ def _recalibrated_costs(
     saved = cost - costs
     limits = recalibration.limits_of_saving(
         Figure.of_mean(saved, sample.weights, sample.cluster_of),
-        Figure.of_mean(saved, sample.weights, recalibrated.fold[sample.case_of]),
+        Figure.of_mean(saved, sample.weights, recalibrated.maps.fold[sample.case_of]),
         forecast.cases(sample.cases),
         prediction.savings,
         sample.groups,
         request.interval.level,
     )
-    return RecalibratedCosts(costs, limits)
+    return RecalibratedCosts(costs, limits, recalibrated.maps)
 
 
 def _decomposition(forecast: Forecast, request: Request) -> dict[str, Estimate] | None:
