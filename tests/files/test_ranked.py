@@ -10,9 +10,9 @@ import pyarrow.parquet
 import pytest
 
 from pandora_regret import InputError
-from pandora_regret.files import Layout, read_models_argument
+from pandora_regret.files import FileError, Layout, read_models_argument
 from pandora_regret.files.ranked import ListLayout, read_ranked, read_rows
-from pandora_regret.files.ranked_formats import names_own_lists
+from pandora_regret.files.ranked_formats import is_lists, names_own_lists, read_list_records
 
 LONG = """bug,method,score,lines,is_bug,site
 b2,f,0.5,10,1,east
@@ -202,3 +202,21 @@ def test_rare_diseases_are_read_as_they_are():
     assert candidates.n_repeated == 611
     assert int((candidates.n_true > 1).sum()) == 157  # 270 before names that come twice are counted once
     assert np.isfinite(candidates.costs(miss=50.0)).all()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        gzip.compress(b'{"id": 1, "truth": "a", "ranking": ["a", "b"]}\n' * 9)[:-9],
+        b'{"id": 1, "truth": "a", "ranking": ["a", "b"]}\n' + b'{"ranking": ' * 100_000,
+        b'{"id": 1, "truth": "a", "ranking": ["a", "b"]}\n[1, 2]\n',
+    ],
+    ids=["half an archive", "nested deeply", "no object"],
+)
+def test_damaged_lists_are_refused_and_do_not_end_the_program(tmp_path, content):
+    path = tmp_path / "lists.jsonl"
+    path.write_bytes(content)
+    is_lists(str(path), None)  # whoever looks at the beginning only says nothing
+    with pytest.raises(FileError) as caught:
+        read_list_records(str(path), None, None)
+    assert caught.value.path == str(path)

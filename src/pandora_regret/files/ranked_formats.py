@@ -9,14 +9,16 @@ import os
 import re
 import shutil
 import tempfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal, TypeAlias
 
 from pandora_regret.candidates.reading import Truth
 from pandora_regret.core.inputs import Fields, Remark, remark_on
-from pandora_regret.files.file_errors import FileError
+from pandora_regret.files.file_errors import FileError, explained
 from pandora_regret.files.source import head_of
 from pandora_regret.text import counted
 
@@ -56,34 +58,28 @@ def is_lists(path: str, key: str | None) -> bool:
     key
         What its lists are called, where that is said.
     """
-    head = _first_bytes(path)
-    line = head.lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")[0]
-    if not line.startswith(b"{"):
-        return False
-    try:
-        values = json.loads(line)
-    except ValueError:
-        return False
-    return _list_key(values, key) is not None
+    return _list_key(_first_object(path), key) is not None
 
 
 def names_own_lists(path: str) -> bool:
     """Whether a file's lines call their lists as only ranked lists are called: such need not be asked for."""
-    head = _first_bytes(path).lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")[0]
-    if not head.startswith(b"{"):
-        return False
+    values = _first_object(path)
+    return _list_key(values, None) in OWN_KEYS or isinstance(_of_keys(values, TRUTH_KEYS), list)
+
+
+def _first_object(path: str) -> Fields:
+    """The object on the first line of a file; empty where that holds none: whoever reads the file says so."""
+    line = _first_bytes(path).lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")[0]
+    if not line.startswith(b"{"):
+        return {}
     try:
-        values = json.loads(head)
-    except ValueError:
-        return False
-    key = _list_key(values, None)
-    return key in OWN_KEYS or isinstance(_of_keys(values, TRUTH_KEYS), list)
+        return dict(json.loads(line))
+    except (ValueError, RecursionError):
+        return {}
 
 
-def _list_key(values: object, key: str | None) -> str | None:
+def _list_key(values: Fields, key: str | None) -> str | None:
     """Which key of a line's object holds its list."""
-    if not isinstance(values, dict):
-        return None
     for name in (key,) if key is not None else LIST_KEYS:
         if isinstance(values.get(name), (list, dict)):
             return name
@@ -91,18 +87,19 @@ def _list_key(values: object, key: str | None) -> str | None:
 
 
 def _first_bytes(path: str) -> bytes:
-    """The first bytes of a file, decompressed if that is gzip."""
+    """The first bytes of a file, decompressed if that is gzip; none where that is damaged."""
     head = head_of(path)
     if not head.startswith(GZIP):
         return head
-    with gzip.open(path) as file:
+    with suppress(EOFError, OSError, zlib.error), gzip.open(path) as file:
         return file.read(1 << 16)
+    return b""
 
 
 def _lines(path: str) -> Iterator[tuple[int, str]]:
     """The lines of a text file, numbered from 1; gzip is decompressed."""
     opened = gzip.open if head_of(path).startswith(GZIP) else open
-    with opened(path, "rb") as file:
+    with explained(path, "text", zlib.error), opened(path, "rb") as file:
         for number, line in enumerate(file, 1):
             try:
                 yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
@@ -119,8 +116,10 @@ def read_list_records(path: str, id_key: str | None, list_key: str | None) -> li
         where = f" line {number}"
         try:
             values = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise FileError("is no JSON object", path, "write one object per line", where) from None
+        if not isinstance(values, dict):
+            raise FileError("is no JSON object", path, "write one object per line", where)
         key = _list_key(values, list_key)
         if key is None:
             named = list_key or ", ".join(LIST_KEYS)
