@@ -7,7 +7,7 @@ import pytest
 from cli_files import run, run_json
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from prediction_files import inspect_file, opened, refused, whole
+from prediction_files import cell_of, inspect_file, opened, refusal, refused, remark_of, whole
 
 from pandora_regret import expected_search_cost
 from pandora_regret.core.kernels import engine
@@ -96,17 +96,18 @@ def test_what_lists_do_not_name_goes_into_a_bucket_and_is_counted(tmp_path):
         row("gout", 3, flu=0.75, cold=0.25),
     ]
     path = lists(tmp_path, rows)
-    assert "line 3 has the truth 'gout', which its list does not name" in refused(path)
+    assert cell_of(refusal(path)) == (2, None, "gout")
     assert "--other NAME" in refused(path)
     batch = whole(path, dialect=Dialect(other="something else"))
     assert batch.classes == ("something else", "flu", "cold")
     np.testing.assert_allclose(batch.values, [[0.2, 0.5, 0.3], [0.2, 0.5, 0.3], [0, 0.75, 0.25]], atol=1e-300)
     assert batch.truth.tolist() == [1, 0, 0]
     [rest] = opened(path, dialect=Dialect(other="something else")).done
-    assert rest.sentence == f"what 2 lists of {path} leave is given to 'something else'"
+    assert remark_of(rest) == ("rest of lists", 2, path)
     [done] = batch.changes.done("a")
-    assert (done.what, done.count) == ("truths to other", 2)
-    assert done.sentence == "2 truths of a outside their lists counted as 'something else'"
+    assert remark_of(done) == ("truths to other", 2, "a")
+    assert "'something else'" in rest.sentence
+    assert "'something else'" in done.sentence
 
 
 def test_lists_of_two_models_may_name_different_things(tmp_path):
@@ -127,7 +128,8 @@ def test_lists_of_two_models_may_name_different_things(tmp_path):
     assert np.flatnonzero(aligned[1].values[0]).tolist() == [0, 1]  # what is listed with 0 is not impossible
     second[0]["truth"] = "covid"
     conflicting = run("compare", paths[0], lists(tmp_path, second, "b"), "--other", "other")
-    assert "has the label 'covid'" in conflicting.stderr
+    assert conflicting.exit_code == 2
+    assert "'covid'" in conflicting.stderr
 
 
 def test_orders_without_probabilities_are_scored_by_the_order_alone(tmp_path):
@@ -148,18 +150,18 @@ def test_orders_without_probabilities_are_scored_by_the_order_alone(tmp_path):
     assert "alpha = inf" in content["done"][0]["sentence"]
     for command in ("score", "compare"):
         assert run(command, path, *options, "--prior", "fixed").exit_code == 0
-        refusal = run(command, path, *options, "--prior", "uniform")
-        assert refusal.exit_code == 2
-        assert "only that can be scored: leave it out, or say --prior fixed" in refusal.stderr
+        of_other_prior = run(command, path, *options, "--prior", "uniform")
+        assert of_other_prior.exit_code == 2
+        assert "--prior fixed" in of_other_prior.stderr
 
 
 @pytest.mark.parametrize(
     ("row", "says"),
     [
-        ({"truth": "a", "forecast": ["a", "b"]}, "holds an order where other lines hold probabilities"),
+        ({"truth": "a", "forecast": ["a", "b"]}, "holds an order"),
         ({"truth": "a", "forecast": {"a": True}}, "gives 'a' the value True"),
         ({"truth": "a", "forecast": {}}, "has no forecast"),
-        ({"id": 9, "forecast": {"a": 1}}, "column 'truth' has no value"),
+        ({"id": 9, "forecast": {"a": 1}}, "column 'truth'"),
         ({"truth": ["a"], "forecast": {"a": 1}}, "has the truth ['a']"),
         (row("a", 9, a=0.5, b=0.6), "sums to 1.1"),
     ],
@@ -175,7 +177,7 @@ def test_repeated_names_are_refused(tmp_path):
     path.write_text('{"truth": "a", "forecast": {"a": 0.5, "b": 0.5, "a": 0.5}}\n')
     assert "line 1 names 'a' twice" in refused(path)
     assert "each once" in refused(lists(tmp_path, [{"truth": "a", "forecast": ["a", "a"]}]))
-    assert "at least two options" in refused(lists(tmp_path, [{"truth": "a", "forecast": ["a"]}]))
+    assert "two options" in refused(lists(tmp_path, [{"truth": "a", "forecast": ["a"]}]))
 
 
 def sample(doc_id, scores, target, *, as_text=True, options=None, **more):
@@ -211,7 +213,7 @@ def test_samples_of_a_language_model_are_recognised(tmp_path, as_text):
     assert batch.ids.tolist() == [0, 1, 2]
     assert batch.values[0].tolist() == [-3.5, -1.25, -8.0, -np.inf]
     [done] = predictions.done
-    assert done.sentence.startswith(f"{path} read as samples of lm-evaluation-harness")
+    assert remark_of(done) == ("format", 3, path)
     losses = METRICS["log_loss"].of_rows(batch.forecast(), Uniform())
     assert np.isfinite(losses).all()  # -900 would underflow as a probability
     assert inspect_file(path, Layout())[0].fine
@@ -224,7 +226,9 @@ def test_where_contexts_differ_instead_of_options_the_outcome_tells_the_truth(tm
         for k, acc in enumerate((1.0, 0.0))
     ]
     assert whole(lists(tmp_path, rows)).truth.tolist() == [0, 1]
-    assert "not the number or text" in refused(lists(tmp_path, [row | {"acc": None} for row in rows]))
+    error = refusal(lists(tmp_path, [row | {"acc": None} for row in rows]))
+    assert error.where == " line 1"
+    assert "'the end'" in str(error)
 
 
 def test_the_order_of_a_row_is_that_of_its_own_options(tmp_path):
@@ -233,7 +237,7 @@ def test_the_order_of_a_row_is_that_of_its_own_options(tmp_path):
     for arguments, order in (((path,), ["gout", "flu"]), ((samples, "--logits"), ["C", "B", "A"])):
         assert [step["test"] for step in run_json("next", *arguments, "--row", 2)["steps"]] == order
     orders = lists(tmp_path, [{"forecast": ["flu", "cold"]}], "o")
-    assert "in order only: look in this order" in run("next", orders, "--row", 1).stderr
+    assert "in order only" in run("next", orders, "--row", 1).stderr
 
 
 @pytest.mark.slow
@@ -278,7 +282,7 @@ def compared(*files):
 def test_truths_that_differ_between_models_are_counted_and_give_no_verdict(tmp_path):
     long, short = alike(tmp_path, "long", LONG), alike(tmp_path, "short", SHORT)
     [done] = [each for each in compared(long, short)["done"] if each["what"] == "truths to other"]
-    assert done["sentence"] == "4 truths of short outside their lists counted as 'rest'"
+    assert (done["count"], done["model"]) == (4, "short")
     assert run("compare", long, short, "--other", "rest").stdout.startswith("No verdict")
 
 
@@ -286,8 +290,8 @@ def test_every_model_that_is_scored_by_order_alone_is_named(tmp_path):
     order = alike(tmp_path, "order", list(LONG))
     others = [alike(tmp_path, name, LONG) for name in ("one", "two")]
     done = [each for each in compared(order, *others)["done"] if each["what"] == "order only"]
-    assert done[0]["sentence"] == "one and two scored by order alone, too, because order has no probabilities"
     assert [each["count"] for each in done] == [2, len(TRUTHS)]
+    assert done[0]["sentence"].startswith("one and two")
     assert len([each for each in compared(order)["done"] if each["what"] == "order only"]) == 1
 
 

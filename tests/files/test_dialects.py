@@ -6,7 +6,19 @@ import sys
 
 import numpy as np
 import pytest
-from prediction_files import CLASSES, inspect_file, opened, refused, table, text_file, whole, write_xlsx
+from prediction_files import (
+    CLASSES,
+    cell_of,
+    inspect_file,
+    opened,
+    refusal,
+    refused,
+    remark_of,
+    table,
+    text_file,
+    whole,
+    write_xlsx,
+)
 
 from pandora_regret.core.inputs import InputError
 from pandora_regret.files import FileError, Layout, open_predictions
@@ -29,11 +41,11 @@ def said(path, **dialect):
     [
         (",", ".", "utf-8", None),
         (",", ".", "utf-8-sig", None),
-        (";", ",", "utf-8-sig", "semicolons between values and decimal commas"),
-        (";", ".", "utf-8", "semicolons between values"),
-        ("\t", ",", "utf-16", "tabs between values and decimal commas and the encoding UTF-16"),
-        ("|", ".", "latin-1", "pipes between values and the encoding Latin-1"),
-        (",", ".", "utf-32", "the encoding UTF-32"),
+        (";", ",", "utf-8-sig", ["semicolons", "decimal commas"]),
+        (";", ".", "utf-8", ["semicolons"]),
+        ("\t", ",", "utf-16", ["tabs", "decimal commas", "UTF-16"]),
+        ("|", ".", "latin-1", ["pipes", "Latin-1"]),
+        (",", ".", "utf-32", ["UTF-32"]),
     ],
 )
 def test_how_text_is_written_is_recognised_and_said(tmp_path, separator, decimal, encoding, says):
@@ -42,7 +54,9 @@ def test_how_text_is_written_is_recognised_and_said(tmp_path, separator, decimal
     assert batch.classes == ("Grippe", "Erkältung")
     np.testing.assert_array_equal(batch.values, [[0.25, 0.75], [0.125, 0.875]])
     assert batch.ids.tolist() == [1, 2]
-    assert said(path) == ([] if says is None else [f"{path} read with {says}"])
+    assert [remark_of(done) for done in opened(path).done] == [("dialect", 1, path)] * (says is not None)
+    for word in ("semicolons", "tabs", "pipes", "decimal commas", "UTF-16", "UTF-32", "Latin-1"):
+        assert (word in "".join(said(path))) == (word in (says or []))
     assert inspect_file(path, Layout())[0].fine
 
 
@@ -54,7 +68,7 @@ def test_the_line_that_tells_excel_the_separator_is_no_row(tmp_path):
 
 def test_options_overrule_what_would_be_recognised(tmp_path):
     path = text_file(tmp_path, "y_true;a,b\na;0.5,0.5\nb;0.5,0.5\n")
-    assert "--separator comma or semicolon" in refused(path)
+    assert refusal(path).argument == "separator"
     assert list(open_source(path, dialect=Dialect(separator=";")).kinds) == ["y_true", "a,b"]
     assert list(open_source(path, dialect=Dialect(separator="comma")).kinds) == ["y_true;a", "b"]
     latin = text_file(tmp_path, csv_text().encode("latin-1"))
@@ -66,22 +80,21 @@ def test_options_overrule_what_would_be_recognised(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "dialect", "says"),
+    ("text", "dialect", "line", "cell", "fix"),
     [
-        ("y_true;a;b\na;0,5;0.5\n", {}, "has numbers such as 0,5 and 0.5: say which"),
-        (
-            "y_true;a;b\nb;0,5;0.5\n",
-            {"decimal": ","},
-            "column 'b' holds '0.5': write a number with a decimal comma",
-        ),
-        ('y_true,a,b\na,"0,5",0.5\n', {}, "column 'a' holds '0,5': write a number with a decimal point"),
-        ("y_true;a;b\na;1.000,5;0,5\n", {}, "holds '1.000,5': write a number"),
-        ("y_true;a;b\na;0,5;0,5;1\n", {}, "line 2 has 4 values"),
-        ("y_true;a;b\nb;0,5;0,5\na;0,5;0,4\n", {}, "line 3 sums to 0.9"),
+        ("y_true;a;b\na;0,5;0.5\n", {}, None, (None, None, None), "--decimal"),
+        ("y_true;a;b\nb;0,5;0.5\n", {"decimal": ","}, 2, (0, "b", "0.5"), "decimal comma"),
+        ('y_true,a,b\na,"0,5",0.5\n', {}, 2, (0, "a", "0,5"), "decimal point"),
+        ("y_true;a;b\na;1.000,5;0,5\n", {}, 2, (0, "a", "1.000,5"), "number"),
+        ("y_true;a;b\na;0,5;0,5;1\n", {}, 2, (0, None, 4), "separator"),
+        ("y_true;a;b\nb;0,5;0,5\na;0,5;0,4\n", {}, 3, (1, None, pytest.approx(0.9)), ""),
     ],
 )
-def test_marks_that_do_not_fit_are_named(tmp_path, text, dialect, says):
-    assert says in refused(text_file(tmp_path, text), dialect=Dialect(**dialect))
+def test_marks_that_do_not_fit_are_named(tmp_path, text, dialect, line, cell, fix):
+    error = refusal(text_file(tmp_path, text), dialect=Dialect(**dialect))
+    assert cell_of(error) == cell
+    assert error.where.partition(",")[0] == ("" if line is None else f" line {line}")
+    assert fix in error.fix
 
 
 def test_numbers_that_can_be_read_in_two_ways_are_refused_unless_another_settles_it(tmp_path):
@@ -97,19 +110,20 @@ def test_numbers_that_can_be_read_in_two_ways_are_refused_unless_another_settles
 
 
 @pytest.mark.parametrize(
-    ("dialect", "says"),
+    ("dialect", "argument", "value"),
     [
-        ({"separator": "ab"}, "separator is 'ab': write one character"),
-        ({"separator": '"'}, "separator is"),
-        ({"decimal": ";"}, "decimal is ';': write . or ,"),
-        ({"separator": ",", "decimal": ","}, "they must differ"),
-        ({"encoding": "klingon"}, "encoding is 'klingon'"),
-        ({"encoding": "base64"}, "encoding is 'base64'"),
+        ({"separator": "ab"}, "separator", "ab"),
+        ({"separator": '"'}, "separator", '"'),
+        ({"decimal": ";"}, "decimal", ";"),
+        ({"separator": ",", "decimal": ","}, "separator", ","),
+        ({"encoding": "klingon"}, "encoding", "klingon"),
+        ({"encoding": "base64"}, "encoding", "base64"),
     ],
 )
-def test_a_dialect_is_checked(dialect, says):
-    with pytest.raises(InputError, match=says):
+def test_a_dialect_is_checked(dialect, argument, value):
+    with pytest.raises(InputError) as caught:
         Dialect(**dialect)
+    assert (caught.value.argument, caught.value.value) == (argument, value)
 
 
 def test_standard_input_is_recognised_by_content(monkeypatch, tmp_path):
@@ -138,29 +152,35 @@ def test_sheets_are_chosen_by_name_or_number_and_said(tmp_path):
     for sheet in (None, "Predictions", 1, "1", "3", 3):
         values = whole(path, dialect=Dialect(sheet=sheet)).values
         np.testing.assert_allclose(values, np.array([columns[name] for name in CLASSES]).T, rtol=1e-15)
-    assert said(path) == [f"{path}: sheet 'Predictions' read, of 3"]
-    assert said(path, sheet=3) == [f"{path}: sheet '3' read, of 3"]
-    assert "has no sheet 'Prices' among 'Predictions', 'Notes' and '3'" in refused(
-        path, dialect=Dialect(sheet="Prices")
-    )
-    assert "--sheet" in refused(path, dialect=Dialect(sheet=7))
+    assert [remark_of(done) for done in opened(path).done] == [("sheet", 1, path)]
+    assert "'Predictions'" in said(path)[0]
+    assert "'3'" in said(path, sheet=3)[0]
+    for sheet in ("Prices", 7):
+        error = refusal(path, dialect=Dialect(sheet=sheet))
+        assert error.argument == "sheet"
+        assert repr(str(sheet)) in str(error)
     assert "no label column" in refused(path, dialect=Dialect(sheet="Notes"))
 
 
 def test_rows_of_a_sheet_are_called_as_excel_does(tmp_path):
     rows = [[], ("id", "y_true", "a", "b"), (1, "a", 0.5, 0.5), [], (2, "b", "x", 0.5)]
     path = write_xlsx(tmp_path / "book.xlsx", {"p": rows})
-    assert "book.xlsx row 5, column 'a' holds 'x'" in refused(path, classes=("a", "b"))
+    error = refusal(path, classes=("a", "b"))
+    assert cell_of(error) == (1, "a", "x")
+    assert error.where == " row 5, column 'a'"
     rows[-1] = (2, "b", 0.4, 0.5)
-    assert "book.xlsx row 5 sums to 0.9" in refused(write_xlsx(tmp_path / "book.xlsx", {"p": rows}))
+    error = refusal(write_xlsx(tmp_path / "book.xlsx", {"p": rows}))
+    assert cell_of(error) == (1, None, pytest.approx(0.9))
+    assert error.where == " row 5"
     rows[-1] = (2, "b", None, 0.5)
-    assert "row 5, column 'a' has no value" in refused(write_xlsx(tmp_path / "book.xlsx", {"p": rows}))
+    error = refusal(write_xlsx(tmp_path / "book.xlsx", {"p": rows}))
+    assert cell_of(error) == (1, "a", None)
+    assert error.where == " row 5, column 'a'"
 
 
 def test_without_calamine_one_line_says_what_to_install(tmp_path, monkeypatch):
     path = write_xlsx(tmp_path / "book.xlsx", {"p": ROWS})
     monkeypatch.setitem(sys.modules, "python_calamine", None)
-    with pytest.raises(
-        ImportError, match=r"python_calamine is not installed: pip install 'pandora-regret\[excel\]'"
-    ):
+    with pytest.raises(ImportError, match=r"pandora-regret\[excel\]") as caught:
         open_predictions(path)
+    assert "\n" not in str(caught.value)

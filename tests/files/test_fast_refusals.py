@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from prediction_files import inspect_file, prices_of, refused, text_file
+from prediction_files import inspect_file, prices_of, refusal, refused, text_file
 
 from pandora_regret.core.inputs import InputError
 from pandora_regret.files.layout import Layout
@@ -18,7 +18,9 @@ def test_an_unclosed_quote_is_named_in_a_file_of_any_length(tmp_path, index, lin
     lines = [f"{at},{'ab'[at % 2]},0.25,0.75,n" for at in range(200_000)]
     lines[index] = line
     path = text_file(tmp_path, "\n".join(["id,y_true,a,b,note", *lines, ""]))
-    assert f"{path} line {index + 2} opens a quotation mark that is never closed" in refused(path)
+    error = refusal(path)
+    assert (error.path, error.where) == (path, f" line {index + 2}")
+    assert "quotation mark" in str(error)
 
 
 @pytest.mark.slow
@@ -43,6 +45,6 @@ def test_pipes_and_devices_are_refused_before_they_are_opened(tmp_path):
     os.mkfifo(tmp_path / "pipe.csv")
     os.symlink("/dev/zero", tmp_path / "zeros.csv")
     for path in (tmp_path / "pipe.csv", tmp_path / "zeros.csv"):
-        assert "is a pipe or a device" in refused(path)
-        with pytest.raises(InputError, match="is a pipe or a device"):
+        assert "pipe or a device" in refused(path)
+        with pytest.raises(InputError, match="pipe or a device"):
             prices_of(str(path), ["a", "b"])

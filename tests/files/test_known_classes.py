@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from prediction_files import CLASSES, table, write
+from prediction_files import CLASSES, remark_of, table, write
 
-from pandora_regret.core.inputs import InputError
-from pandora_regret.files import Layout, ModelFiles, open_models
+from pandora_regret.files import FileError, Layout, ModelFiles, open_models
 
 EXTRA = {"age": np.arange(20), "confidence": np.linspace(0, 1, 20)}
 LOGITS = {name: values if name == "y_true" else np.log(values) for name, values in table().items()}
@@ -21,7 +20,7 @@ def models(tmp_path, *tables, priced=None, **layout):
 @pytest.mark.parametrize(
     ("tables", "priced", "layout"),
     [
-        ([table() | EXTRA], {*CLASSES, "a class that no file has"}, {}),
+        ([table() | EXTRA], {*CLASSES, "gout"}, {}),
         ([table() | EXTRA], CLASSES[:-1], {}),  # a class without a price is told from an age
         ([table() | EXTRA, table(seed=1)], None, {}),
         ([CATS, CATS], None, {}),  # a shared class may never be true
@@ -32,18 +31,21 @@ def models(tmp_path, *tables, priced=None, **layout):
 def test_prices_prefixes_and_what_files_share_are_classes(tmp_path, tables, priced, layout):
     opened = models(tmp_path, *tables, priced=priced, **layout)
     assert [model.classes for model in opened] == [CLASSES] * len(tables)
-    ignored = [each.sentence for each in opened[0].done]
-    assert ignored == ["columns age and confidence of a ignored"] * ("age" in tables[0])
+    ignored = [remark_of(done) for done in opened[0].done]
+    assert ignored == [("columns ignored", 2, "a")] * ("age" in tables[0])
 
 
 @pytest.mark.parametrize(
-    ("tables", "logits", "message"),
+    ("tables", "logits", "unseen"),
     [
-        ([CATS], False, "never occur as a label"),
-        ([table() | EXTRA] * 2, False, r"\['age', 'confidence'\] hold numbers .* --proba-prefix|--classes"),
-        ([LOGITS | EXTRA] * 2, True, "never occur as a label"),  # which no sum tells from an age
+        ([CATS], False, CLASSES[1]),
+        ([table() | EXTRA] * 2, False, "age"),
+        ([LOGITS | EXTRA] * 2, True, "age"),  # which no sum tells from a class
     ],
 )
-def test_what_may_be_no_class_is_asked_about(tmp_path, tables, logits, message):
-    with pytest.raises(InputError, match=message):
+def test_what_may_be_no_class_is_asked_about(tmp_path, tables, logits, unseen):
+    with pytest.raises(FileError) as caught:
         models(tmp_path, *tables, logits=logits)
+    assert caught.value.argument == "classes"
+    assert caught.value.where.startswith(f": columns {unseen!r}")
+    assert "--proba-prefix" in caught.value.fix

@@ -4,7 +4,7 @@ import datetime
 
 import numpy as np
 import pytest
-from prediction_files import pa, pq, refused, whole
+from prediction_files import cell_of, pa, pq, refusal, refused, whole
 
 BASE = {"y_true": ["a", "b"], "a": [0.5, 0.5], "b": [0.5, 0.5]}
 
@@ -22,33 +22,34 @@ def npz(tmp_path, **arrays):
 @pytest.mark.parametrize("labels", [[1, 2, 1, 2], [1.0, 2.0, 2.0, 1.0], ["1", "2", "1", "2"], [1, 1, 1, 1]])
 def test_labels_that_may_count_from_0_or_1_are_asked_about(tmp_path, labels):
     path = npz(tmp_path, y_true=np.array(labels))
-    assert "counted from 0 or from 1: write the classes' names as labels, or list the classes" in refused(path)
+    error = refusal(path)
+    assert (error.argument, error.column) == ("classes", "y_true")
+    assert "1 to" in str(error)
     numbers = np.array(labels, dtype=float).astype(int)
     np.testing.assert_array_equal(whole(path, classes=("0", "1", "2")).truth, numbers)
     np.testing.assert_array_equal(whole(path, classes=("1", "2", "3")).truth, numbers - 1)
 
 
 def test_values_that_are_no_numbers_are_named(tmp_path):
-    assert "holds '0,5': write a number with a decimal point" in refused(
-        parquet(tmp_path, a=["0,5", "0,5"]), classes=("a", "b")
-    )
-    assert "holds '2020-01-01'" in refused(
-        parquet(tmp_path, a=[datetime.date(2020, 1, 1)] * 2), classes=("a", "b")
-    )
+    error = refusal(parquet(tmp_path, a=["0,5", "0,5"]), classes=("a", "b"))
+    assert cell_of(error) == (0, "a", "0,5")
+    assert "decimal point" in error.fix
+    error = refusal(parquet(tmp_path, a=[datetime.date(2020, 1, 1)] * 2), classes=("a", "b"))
+    assert cell_of(error) == (0, "a", "2020-01-01")
 
 
 def test_names_of_models_are_all_there(tmp_path):
-    assert "row 2, column 'model' has no value" in refused(parquet(tmp_path, model=["m", ""]))
+    assert cell_of(refusal(parquet(tmp_path, model=["m", ""]))) == (1, "model", None)
 
 
 @pytest.mark.parametrize(
     ("arrays", "says"),
     [
         ({"y_true": np.zeros(4, complex)}, "array 'y_true' holds complex128"),
-        ({"y_true": np.array([b"\xff"] * 4)}, "holds bytes that are no text"),
-        ({"y_true": np.full(4, 0x7FFFFFFF, np.uint32).view("<U1")}, "holds bytes that are no text"),
-        ({"classes": np.array("abc")}, "classes holds 'abc' but y_proba has 3 columns"),
-        ({"y_proba": np.ones((4, 1))}, "has 1 forecast column"),
+        ({"y_true": np.array([b"\xff"] * 4)}, "array 'y_true' holds bytes"),
+        ({"y_true": np.full(4, 0x7FFFFFFF, np.uint32).view("<U1")}, "array 'y_true' holds bytes"),
+        ({"classes": np.array("abc")}, "classes holds 'abc'"),
+        ({"y_proba": np.ones((4, 1))}, "1 forecast column"),
     ],
 )
 def test_arrays_of_odd_types_are_refused(tmp_path, arrays, says):

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from prediction_files import prices_of
+from prediction_files import prices_of, remark_of
 
 from pandora_regret import Empirical
 from pandora_regret.core.inputs import InputError
-from pandora_regret.files import read_price_list, read_prior_argument
+from pandora_regret.files import FileError, read_price_list, read_prior_argument
 from pandora_regret.files.prices import read_amounts
 
 pa = pytest.importorskip("pyarrow")
@@ -41,8 +41,8 @@ def test_costs_can_be_a_table(tmp_path):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("cat=1", ["costs has no price for 'dog'"]),
-        ("cat=1,dgo=2", ["no price for 'dog'", "did you mean 'dgo'?"]),
+        ("cat=1", ["costs", "price for 'dog'"]),
+        ("cat=1,dgo=2", ["price for 'dog'", "did you mean 'dgo'?"]),
         ("cat=1,dog=two", ["'dog'", "'two'", "number"]),
         ("cat=1,dog=", ["'dog'", "''"]),
         ("cat=1,dog=0", ["'dog'", "0", "positive"]),
@@ -60,11 +60,15 @@ def test_costs_that_do_not_fit_are_explained(text, says):
 def test_tables_of_costs_that_do_not_fit_are_explained(tmp_path):
     path = tmp_path / "costs.csv"
     path.write_text("animal,cost\ncat,1\n")
-    message = refused(prices_of, str(path), ["cat", "dog"])
-    assert "none of the columns class, name, test, label" in message
-    assert f"{path}:CLASS_COLUMN:COST_COLUMN" in message
+    with pytest.raises(FileError) as caught:
+        prices_of(str(path), ["cat", "dog"])
+    assert caught.value.path == str(path)
+    assert f"{path}:CLASS_COLUMN:COST_COLUMN".endswith(caught.value.fix.split()[-1])
     path.write_text("class,cost\ncat,1\ndog,cheap\n")
-    assert "line 3: the cost of 'dog' is 'cheap'" in refused(prices_of, str(path), ["cat", "dog"])
+    with pytest.raises(InputError) as caught:
+        prices_of(str(path), ["cat", "dog"])
+    assert (caught.value.column, caught.value.value) == ("dog", "cheap")
+    assert caught.value.place.startswith(f"{path} line 3")
     path.write_text("class,cost\ncat,1\ncat,2\n")
     assert "'cat' twice" in refused(prices_of, str(path), ["cat", "dog"])
 
@@ -150,23 +154,27 @@ def test_numbers_that_are_no_text_have_one_reading(tmp_path):
 
 
 UNREADABLE = [
-    (["1,250.00", "1.250,00"], "line 3: the cost of 'b' has another decimal mark than that of 'a'"),
-    (["$5", "5 €"], "line 3: the cost of 'b' is in EUR but that of 'a' is in USD"),
-    (["1,25.5", "2"], "the cost of 'a' is '1,25.5'"),
-    (["$1.2k", "2"], "the cost of 'a' is '$1.2k'"),
-    (["5 %", "2"], "the cost of 'a' is '5 %'"),
-    (["$5 CHF", "2"], "the cost of 'a' is '$5 CHF'"),
-    (["1h30", "2"], "the cost of 'a' is '1h30'"),
-    (["", "2"], "the cost of 'a' is ''"),
+    (["1,250.00", "1.250,00"], "b"),  # two decimal marks
+    (["$5", "5 €"], "b"),  # two units
+    (["1,25.5", "2"], "a"),
+    (["$1.2k", "2"], "a"),
+    (["5 %", "2"], "a"),
+    (["$5 CHF", "2"], "a"),
+    (["1h30", "2"], "a"),
+    (["", "2"], "a"),
 ]
 
 
-@pytest.mark.parametrize(("texts", "says"), UNREADABLE)
-def test_prices_that_cannot_be_read_are_named(tmp_path, texts, says):
+@pytest.mark.parametrize(("texts", "name"), UNREADABLE)
+def test_prices_that_cannot_be_read_are_named(tmp_path, texts, name):
     path = listed_in(
         tmp_path, ["class,cost", *(f'{name},"{text}"' for name, text in zip("ab", texts, strict=True))]
     )
-    assert says in refused(read_price_list, path)
+    with pytest.raises(InputError) as caught:
+        read_price_list(path)
+    index = "ab".index(name)
+    assert (caught.value.column, caught.value.value) == (name, texts[index])
+    assert caught.value.place.startswith(f"{path} line {2 + index}")
 
 
 @given(st.lists(st.text("0123456789.,' -+eE$€kminCHF%\u202f’–", max_size=12), min_size=1, max_size=4))
@@ -184,7 +192,10 @@ def test_a_currency_column_is_used(tmp_path):
     path = listed_in(tmp_path, ["test,fee,Currency", "a,5,EUR", "b,6,€", "c,7,"])
     assert read_price_list(path).unit == "EUR"
     path = listed_in(tmp_path, ["test,fee,currency", "a,5,EUR", "b,6,CHF"])
-    assert "line 3: the cost of 'b' is in CHF but that of 'a' is in EUR" in refused(read_price_list, path)
+    with pytest.raises(InputError) as caught:
+        read_price_list(path)
+    assert (caught.value.column, caught.value.value) == ("b", "6 CHF")
+    assert "'a' is in EUR" in str(caught.value)
 
 
 def test_prices_of_classes_that_nobody_forecasts_are_counted(tmp_path):
@@ -192,10 +203,12 @@ def test_prices_of_classes_that_nobody_forecasts_are_counted(tmp_path):
     prices = prices_of(path, ["dog", "cat"])
     assert prices.costs.tolist() == [3.0, 1.0]
     [done] = prices.done
-    assert (done.what, done.count, done.sentence) == ("prices not used", 1, "price of cow not used")
+    assert remark_of(done) == ("prices not used", 1, path)
+    assert "cow" in done.sentence
     many = ",".join(f"c{k}={k + 1}" for k in range(9))
     [done] = prices_of(many, ["c0", "c1"]).done
-    assert done.sentence == "prices of c2, c3, c4, c5, c6 and 2 others not used"
+    assert remark_of(done) == ("prices not used", 7, many)
+    assert "c6 and 2" in done.sentence
 
 
 def test_empirical_priors_are_read_from_tables(tmp_path):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from prediction_files import pa, pq, refused, text_file, write
+from prediction_files import cell_of, pa, pq, refusal, refused, text_file, write
 
 from pandora_regret.core.inputs import InputError
 from pandora_regret.files import Layout, open_predictions
@@ -58,33 +58,36 @@ def test_what_is_wrong_with_a_text_is_said_with_its_place(tmp_path, text, says):
 def test_missing_values_in_typed_files_are_said_with_their_row(tmp_path):
     columns = {"y_true": ["a", "b", "a"], "a": [0.5, None, 0.5], "b": [0.5, 0.5, 0.5]}
     pq.write_table(pa.table(columns), tmp_path / "a.parquet")
-    assert f"{tmp_path / 'a.parquet'} row 2, column 'a' has no value" in refused(tmp_path / "a.parquet")
-    path = write(tmp_path / "b.arrow", columns | {"a": [0.5, 0.5, float("nan")]})
-    assert f"{path} row 3, column 'a' has no value" in refused(path)
+    error = refusal(tmp_path / "a.parquet")
+    assert (cell_of(error), error.where) == ((1, "a", None), " row 2, column 'a'")
+    error = refusal(write(tmp_path / "b.arrow", columns | {"a": [0.5, 0.5, float("nan")]}))
+    assert (cell_of(error), error.where) == ((2, "a", None), " row 3, column 'a'")
 
 
 def test_archives_of_objects_are_refused(tmp_path):
     np.savez(tmp_path / "a.npz", y_true=np.array(["a", None], dtype=object), y_proba=np.full((2, 2), 0.5))
-    assert "Object arrays cannot be loaded" in refused(tmp_path / "a.npz")
+    assert "Object arrays" in refused(tmp_path / "a.npz")
     np.savez(tmp_path / "b.npz", y_true=[0, 1, 1], y_proba=np.full((2, 2), 0.5))
-    assert "y_true has shape (3,) but there are 2 forecasts" in refused(tmp_path / "b.npz")
+    assert refusal(tmp_path / "b.npz").column == "y_true"
     np.savez(tmp_path / "c.npz", y_true=[0, 1], y_proba=np.full((2, 2), 0.5), classes=["a", "b", "c"])
-    assert "classes holds 'a', 'b' and 'c'" in refused(tmp_path / "c.npz")
+    assert refusal(tmp_path / "c.npz").where == ": classes"
     np.savez(tmp_path / "d.npz", y_proba=np.full((2, 2), 0.5))
-    assert "no label column" in refused(tmp_path / "d.npz")
+    assert refusal(tmp_path / "d.npz").argument == "label"
     np.savez(tmp_path / "e.npz", y_true=[0, 1])
-    assert "save the forecasts as y_proba" in refused(tmp_path / "e.npz")
+    assert "y_proba" in refusal(tmp_path / "e.npz").fix
 
 
 def test_columns_that_were_asked_for_must_be_there(tmp_path):
     path = write(tmp_path / "a.csv", {"y_true": ["a", "b"], "a": [0.5, 0.5], "b": [0.5, 0.5]})
     for role in ("label", "id", "weight", "group", "model"):
-        assert f"asked for as {role}" in refused(path, **{role: "nowhere"})
-    assert "has no column 'c' for the class 'c'" in refused(path, classes=("a", "c"))
+        assert refusal(path, **{role: "nowhere"}).argument == role
+    assert "'c'" in refused(path, classes=("a", "c"))
+    assert refusal(path, classes=("a", "c")).argument == "classes"
     assert "twice" in refused(path, classes=("a", "a", "b"))
     assert "'cost_a' and 'cost_b'" in refused(path, cost_prefix="cost_")
-    assert "begin with 'p_'" in refused(path, proba_prefix="p_")
-    with pytest.raises(InputError, match="at least one path"):
+    assert refusal(path, proba_prefix="p_").argument == "proba_prefix"
+    with pytest.raises(InputError) as caught:
         open_predictions([])
+    assert caught.value.argument == "path"
     with pytest.raises(InputError, match="no label column"):
         read_truth(Layout(truth=write(tmp_path / "b.csv", {"id": [1], "truth": ["a"]}), unlabelled=True))

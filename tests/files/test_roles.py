@@ -40,7 +40,7 @@ except ImportError as error:
     print(error)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "pyarrow is not installed: pip install 'pandora-regret[cli]'."
+    assert "pandora-regret[cli]" in done.stdout.splitlines()[-1]
 
 
 def test_errors_about_files_travel_between_processes():
@@ -52,5 +52,5 @@ def test_errors_about_files_travel_between_processes():
         "holds 'x'", path="p.csv", where=" line 3, column 'a'", row=1, column="a", fix="write a number"
     )
     copy = pickle.loads(pickle.dumps(error))
-    assert (str(copy), copy.within_file) == (str(error), "line 3, column 'a' holds 'x': write a number.")
+    assert (str(copy), copy.within_file) == (str(error), error.within_file)
     assert (copy.path, copy.row, copy.column) == ("p.csv", 1, "a")

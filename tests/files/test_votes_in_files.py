@@ -10,7 +10,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("click")
 
 from cli_files import run_json
-from prediction_files import opened, refused, write
+from prediction_files import cell_of, opened, refusal, write
 
 from pandora_regret import compare, expected_search_cost
 from pandora_regret.metrics import METRICS
@@ -61,21 +61,24 @@ def test_intervals_of_a_stream_are_those_of_a_comparison(case, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "layout", "message"),
+    ("change", "layout", "cell", "argument"),
     [
-        ({"votes_nevus": -1}, {}, "line 3, column 'votes_nevus' is -1: it must be 0, or a positive number"),
-        ({f"votes_{name}": 0 for name in NAMES}, {}, "line 3 has no votes: drop the row"),
-        ({"votes_nevus": ""}, {}, "line 3, column 'votes_nevus' has no value"),
-        ({}, {"label": "label"}, "is read with votes ('votes_') and with the label 'label': say one of them"),
-        ({}, {"classes": (*NAMES, "label")}, "has no columns of votes 'votes_label': write one for each class"),
+        ({"votes_nevus": -1}, {}, (1, "votes_nevus", -1), None),
+        ({f"votes_{name}": 0 for name in NAMES}, {}, (1, None, None), None),
+        ({"votes_nevus": ""}, {}, (1, "votes_nevus", None), None),
+        ({}, {"label": "label"}, (None, None, None), "label"),
+        ({}, {"classes": (*NAMES, "label")}, (None, None, None), "votes_prefix"),
     ],
 )
-def test_votes_that_cannot_be_read_are_located(case, change, layout, message, tmp_path):
+def test_votes_that_cannot_be_read_are_located(case, change, layout, cell, argument, tmp_path):
     columns = {name: list(values) for name, values in columns_of(*case).items()}
     for column, value in change.items():
         columns[column][1] = value
     path = write(tmp_path / "a.csv", columns)
-    assert message in refused(path, votes_prefix="votes_", **layout)
+    error = refusal(path, votes_prefix="votes_", **layout)
+    assert (cell_of(error), error.argument) == (cell, argument)
+    if change:
+        assert error.where.partition(",")[0] == " line 3"
 
 
 def test_votes_of_their_own_file_go_to_their_classes(case, tmp_path):
@@ -97,5 +100,5 @@ def test_votes_of_their_own_file_go_to_their_classes(case, tmp_path):
     assert cost(of="votes.csv") == pytest.approx(expected_search_cost(votes, table, **about))
     few = expected_search_cost(votes[:50], table[:50], **about)
     assert cost("--common-rows", of="few.csv") == pytest.approx(few)
-    message = refused(tmp_path / "a.csv", truth=str(tmp_path / "more.csv"), votes_prefix="v_")
-    assert "holds the label 'wart', which has no forecast column" in message
+    error = refusal(tmp_path / "a.csv", truth=str(tmp_path / "more.csv"), votes_prefix="v_")
+    assert (error.argument, error.value) == ("proba_prefix", "wart")

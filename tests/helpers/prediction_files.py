@@ -82,13 +82,27 @@ def whole(path, **layout):
     return read_all(opened(path, **layout))
 
 
+def refusal(path, **layout):
+    """The error that reading a file ends with."""
+    with pytest.raises(InputError) as caught:
+        list(map(read_all, open_predictions(path, Layout(**layout))))
+    assert "\n" not in str(caught.value)
+    return caught.value
+
+
 def refused(path, **layout):
     """The sentence that reading a file ends with."""
-    with pytest.raises(InputError) as error:
-        list(map(read_all, open_predictions(path, Layout(**layout))))
-    message = str(error.value)
-    assert "\n" not in message
-    return message
+    return str(refusal(path, **layout))
+
+
+def cell_of(error):
+    """Where an error stands in a file, counted from 0, and what stands there."""
+    return error.row, error.column, error.value
+
+
+def remark_of(done):
+    """What a remark is about: what was done, how often, and to which file or model."""
+    return done.what, done.count, done.model
 
 
 def text_file(tmp_path, text, ending=".csv"):
