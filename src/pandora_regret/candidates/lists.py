@@ -45,11 +45,12 @@ from pandora_regret.core.inputs import (
     read_number,
 )
 from pandora_regret.core.priors import Prior, Uniform
+from pandora_regret.text import counted
 
 Values: TypeAlias = Literal["probability", "score"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Candidates:
     """The candidates of N cases in compressed rows: C numbers of each kind, and where each case's begin.
 
@@ -83,6 +84,8 @@ class Candidates:
     Examples
     --------
     >>> lists = Candidates.from_lists([["a.py", "b.py"], ["c.py"]], [["b.py", "d.py"], "a.py"])
+    >>> lists
+    Candidates(2 cases, 3 candidates, scores)
     >>> lists.costs(miss=10.0)
     array([ 2., 11.])
     >>> lists.places().top1
@@ -208,6 +211,10 @@ class Candidates:
         sums = sums_by_case(self.values, self.case, self.n_cases)
         check_probabilities(self.values, sums, self.ids, self.case)
         return self
+
+    def __repr__(self) -> str:
+        kind = "probabilities" if self.has_probabilities else "scores"
+        return f"Candidates({counted(self.n_cases, 'case')}, {counted(len(self.codes), 'candidate')}, {kind})"
 
     @property
     def n_cases(self) -> int:

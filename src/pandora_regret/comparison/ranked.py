@@ -216,8 +216,10 @@ def _lists_part(
     models = asked.models
     groups = sample.cluster_of if sample.grouped else None
     prices = MissPrices(models, asked.until, sample.weights, groups, level)
+    ranges = prices.ranges()
+    in_question = {name for part in ranges for name in (part.leader, *part.undecided)}
     crossings: list[MissBreakEven] = []
-    for name, against in combinations(models, 2):
+    for name, against in combinations([name for name in models if name in in_question], 2):
         crossings += prices.break_evens(name, against)
     whole = _whole_list(models)
     furthest = max([asked.miss, whole / BEYOND, *(crossing.price for crossing in crossings)])
@@ -234,7 +236,7 @@ def _lists_part(
         several_truths=int(np.count_nonzero(several)),
         ranges=tuple(
             PricesOfMiss(part.low, None if math.isinf(part.high) else part.high, part.leader, part.undecided)
-            for part in prices.ranges()
+            for part in ranges
         ),
         crossings=tuple(
             MissCrossing(crossing.model, crossing.against, crossing.price, crossing.low, crossing.high)
