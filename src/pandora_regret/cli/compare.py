@@ -207,17 +207,17 @@ def _compared_lists(options: CompareOptions) -> comparing.Comparison:
         if is_given:
             raise click.UsageError(f"--{name} and ranked lists do not go together.")
     breakdowns = [name for option in options.by for name in listed(option)]
-    from pandora_regret.cli.ranked import ListsGiven, compare_ranked
+    from pandora_regret.cli.ranked import ListRequest, compare_ranked
     from pandora_regret.comparison.request import ComparisonOptions
 
-    given = ListsGiven(options.files, options.rows, options.lists, options.prices)
+    request = ListRequest(options.files, options.rows, options.lists, options.prices)
     settings = ComparisonOptions(
         level=options.intervals.level,
         bootstrap=options.intervals.bootstrap,
         seed=options.intervals.seed,
         smallest_group=options.smallest_group,
     )
-    return compare_ranked(given, settings, breakdowns, options.worth)
+    return compare_ranked(request, settings, breakdowns, options.worth)
 
 
 def _read_scenarios(
@@ -323,18 +323,18 @@ def _rows_of_scores(result: comparing.Comparison) -> Iterator[dict[str, Content]
 
 def _scored_lists(options: ScoreFilesOptions) -> list[comparing.Comparison]:
     """A comparison of one for each model of a file of ranked lists."""
-    from pandora_regret.cli.ranked import ListsGiven, compare_ranked
+    from pandora_regret.cli.ranked import ListRequest, compare_ranked
     from pandora_regret.comparison.request import ComparisonOptions
 
     if len(options.files) > 1:
         fix = "give one file, or compare several with pandora compare"
         raise inputs.InputError(f"{len(options.files)} files of ranked lists are given", fix=fix)
     not_both("ranked lists have no classes", wrong_tests=options.wrong_tests, lists=True)
-    given = ListsGiven(options.files, options.rows, options.lists, options.prices)
+    request = ListRequest(options.files, options.rows, options.lists, options.prices)
     settings = ComparisonOptions(
         level=options.intervals.level, bootstrap=options.intervals.bootstrap, seed=options.intervals.seed
     )
-    return [compare_ranked(given, settings)]
+    return [compare_ranked(request, settings)]
 
 
 def _score_models(options: ScoreFilesOptions) -> list[comparing.Comparison]:

@@ -398,8 +398,8 @@ def check_output(file: str | os.PathLike[str] | None, force: bool) -> None:
         raise forbidden.within(str(path))
 
 
-def read_saved(path: str, make: Callable[[inputs.Fields], T], what: str) -> T:
-    """What `make` makes of the JSON that a command wrote; of another file an error says that it is not `what`."""
+def read_saved(path: str, make: Callable[[inputs.Fields], T], meant: str) -> T:
+    """What `make` makes of the JSON that a command wrote; of another file an error says that it is not `meant`."""
     import json
 
     from pandora_regret.files.source import check_readable
@@ -411,4 +411,4 @@ def read_saved(path: str, make: Callable[[inputs.Fields], T], what: str) -> T:
     except inputs.InputError as error:
         raise error.within(path) from None
     except (ValueError, KeyError, TypeError, RecursionError):  # not JSON, other JSON, or nested too deeply
-        raise inputs.InputError(f"{path} is not {what}.") from None
+        raise inputs.InputError(f"{path} is not {meant}.") from None

@@ -23,7 +23,7 @@ USUAL = ComparisonOptions()
 
 
 @dataclass(frozen=True)
-class ListsGiven:
+class ListRequest:
     """Files of ranked lists, and what was typed about them."""
 
     files: tuple[str, ...]
@@ -32,22 +32,22 @@ class ListsGiven:
     prices: PriceOptions
 
 
-def read_given(given: ListsGiven, breakdowns: Sequence[str] = ()) -> RankedModels:
+def read_requested(request: ListRequest, breakdowns: Sequence[str] = ()) -> RankedModels:
     """The lists in the files."""
-    prices = given.prices.read()
-    layout = given.lists.layout(given.rows, columns_of(breakdowns))
+    prices = request.prices.read()
+    layout = request.lists.layout(request.rows, columns_of(breakdowns))
     price_list = None if prices.price_list is None else prices.price_list.costs
-    return read_ranked(files.read_models_argument(given.files, given.rows.layout()), layout, price_list)
+    return read_ranked(files.read_models_argument(request.files, request.rows.layout()), layout, price_list)
 
 
 def compare_ranked(
-    given: ListsGiven,
+    request: ListRequest,
     options: ComparisonOptions = USUAL,
     breakdowns: Sequence[str] = (),
     worth: str = "1%",
 ) -> Comparison:
     """The comparison of the lists in files."""
-    prices = given.prices.read()
+    prices = request.prices.read()
     if prices.workup is not None:
         raise click.UsageError("--workup and ranked lists do not go together.")
     price_list = prices.price_list
@@ -56,20 +56,20 @@ def compare_ranked(
     if price_list is not None:
         currency = prices.unit or price_list.unit
         source = price_list.source
-    elif given.lists.price is not None:
+    elif request.lists.price is not None:
         currency = prices.unit
-        source = f"the column {given.lists.price}"
+        source = f"the column {request.lists.price}"
     with bars() as progress:
         progress.start("reading", total=1)
-        ranked = read_given(given, breakdowns)
+        ranked = read_requested(request, breakdowns)
         progress.start("comparing", total=1)
         columns = {name: np.array(ranked.facts[name]) for name in columns_of(breakdowns)}
-        group = given.rows.group
-        weight = given.rows.weight
+        group = request.rows.group
+        weight = request.rows.weight
         return compare_lists(
             ranked.models,
-            miss=given.lists.miss,
-            until=given.lists.until,
+            miss=request.lists.miss,
+            until=request.lists.until,
             prior=prices.prior,
             truths=ranked.truths,
             currency=currency,
@@ -80,7 +80,7 @@ def compare_ranked(
             worth=worth,
             options=options,
             provenance=Provenance(
-                files=tuple(map(os.path.basename, given.files)), done=ranked.done, prior=given.prices.prior
+                files=tuple(map(os.path.basename, request.files)), done=ranked.done, prior=request.prices.prior
             ),
         )
 
@@ -97,13 +97,13 @@ def _weights(ranked: RankedModels, column: str) -> FloatArray:
     return np.array(numbers)
 
 
-def validate_lists(given: ListsGiven, as_json: bool) -> int:
+def validate_lists(request: ListRequest, as_json: bool) -> int:
     """Print what files of ranked lists hold, or the first thing that is wrong with each; the exit code."""
     tables: list[dict[str, object]] = []
     done: tuple[Remark, ...] = ()
-    for path in given.files:
+    for path in request.files:
         try:
-            ranked = read_given(replace(given, files=(path,)))
+            ranked = read_requested(replace(request, files=(path,)))
         except InputError as error:
             problem = {"kind": error.argument or "file", "message": str(error), "count": 1}
             tables.append({"path": path, "name": None, "fine": False, "problems": [problem]})
@@ -123,12 +123,12 @@ def validate_lists(given: ListsGiven, as_json: bool) -> int:
             tables.append(table)
     together: list[dict[str, object]] = []
     fine = all(table["fine"] for table in tables)
-    if fine and len(given.files) > 1:
+    if fine and len(request.files) > 1:
         try:
-            read_given(given)
+            read_requested(request)
         except InputError as error:
             message = {"kind": error.argument or "file", "message": str(error), "count": 1}
-            together.append(message | {"paths": given.files})
+            together.append(message | {"paths": request.files})
     fine = fine and not together
     if as_json:
         print_json({"fine": fine, "done": done, "together": together, "tables": tables}, "pandora-validation/1")

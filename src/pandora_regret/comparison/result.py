@@ -537,7 +537,8 @@ class Comparison(Shown):
             rows.append(row)
         return rows
 
-    _table, _frame = overview, table  # as notebooks and frames show it
+    _table = overview  # as notebooks show it
+    _frame = table
 
 
 def count_of(price: float) -> str:

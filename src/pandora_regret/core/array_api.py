@@ -71,8 +71,8 @@ def beta_score(
     >>> float(beta_score(np.array([0]), np.array([[0.5, 0.5]]), max_costs=[1.0, 2.0]))
     0.5
     """
-    about = y_true, y_proba, sample_weight, per_instance
-    return _scored(read_alpha(alpha), *about, costs=max_costs, logits=logits)
+    alpha = read_alpha(alpha)
+    return _scored(alpha, y_true, y_proba, sample_weight, per_instance, costs=max_costs, logits=logits)
 
 
 def expected_search_cost(

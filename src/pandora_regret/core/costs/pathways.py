@@ -182,8 +182,8 @@ class Pathways:
         check_costs(np.array(list(self.costs.values())), "costs", self.classes)
 
     def __repr__(self) -> str:
-        about = (self.title and repr(self.title), f"{len(self.hypotheses)} classes", self.currency)
-        return f"Pathways({', '.join(filter(None, about))})"
+        facts = (self.title and repr(self.title), f"{len(self.hypotheses)} classes", self.currency)
+        return f"Pathways({', '.join(filter(None, facts))})"
 
     @property
     def classes(self) -> Names:
@@ -194,12 +194,18 @@ class Pathways:
     def costs(self) -> dict[str, float]:
         """The cost of each class in label order, for use as ``costs=``."""
         spent = self.spent()
-        return {one.name: rounded(sum(spent[one.pathway].values())) for one in self.hypotheses}
+        return {
+            hypothesis.name: rounded(sum(spent[hypothesis.pathway].values())) for hypothesis in self.hypotheses
+        }
 
     @property
     def published(self) -> dict[str, float]:
         """The costs as they were published, rounded by their authors; empty where the file states none."""
-        return {one.name: one.published for one in self.hypotheses if one.published is not None}
+        return {
+            hypothesis.name: hypothesis.published
+            for hypothesis in self.hypotheses
+            if hypothesis.published is not None
+        }
 
     def breakdown(self, name: str) -> dict[str, float]:
         """How much each fee item contributes to the cost of a class.
@@ -242,7 +248,7 @@ class Pathways:
         return words[self._pathway(name)]
 
     def _pathway(self, name: str) -> str:
-        pathways = {one.name: one.pathway for one in self.hypotheses}
+        pathways = {hypothesis.name: hypothesis.pathway for hypothesis in self.hypotheses}
         return pathways[read_choice(name, "name", pathways)]
 
     def scaled(self, factor: float, *, currency: str | None = None) -> Pathways:
@@ -424,19 +430,19 @@ def _checked(file: PathwayFile) -> Pathways:
     for name, steps in file.pathways.items():
         check_payments(steps, path("pathways", name), file.items, file.pathways)
     seen = set[str]()
-    any_published = any(one.published is not None for one in file.classes)
-    for number, one in enumerate(file.classes):
+    any_published = any(entry.published is not None for entry in file.classes)
+    for number, entry in enumerate(file.classes):
         place = path("classes", number)
-        _check_name(one.pathway, file.pathways, f"{place}.pathway", "pathways")
-        if one.name in seen:
-            fail(f"{place}.name", f"is {one.name!r} a second time", "each class needs its own name", one.name)
-        seen.add(one.name)
-        if one.published is None and any_published:
+        _check_name(entry.pathway, file.pathways, f"{place}.pathway", "pathways")
+        if entry.name in seen:
+            fail(f"{place}.name", f"is {entry.name!r} a second time", "each class needs its own name", entry.name)
+        seen.add(entry.name)
+        if entry.published is None and any_published:
             missing = "is missing, though other classes have one"
             fail(f"{place}.published", missing, "state it for all or for none")
     items = {  # where a fee states no name, source or year of its own, its key and the file's hold
-        key: replace(one, name=one.name or key, source=one.source or file.source, year=one.year or file.year)
-        for key, one in file.items.items()
+        key: replace(item, name=item.name or key, source=item.source or file.source, year=item.year or file.year)
+        for key, item in file.items.items()
     }
     result = Pathways(file.title, file.setting, file.notes, file.currency, items, _in_order(file), file.classes)
     for number, (name, printed) in enumerate(result.published.items()):
@@ -459,18 +465,18 @@ def check_payments(steps: tuple[Step, ...], place: str, items: Collection[str], 
                 _check_name(payment.pathway, pathways, f"{where}.pathway", "pathways")
 
 
-def _check_name(name: str | None, names: Collection[str], place: str, what: str) -> None:
+def _check_name(name: str | None, names: Collection[str], place: str, kind: str) -> None:
     if name is not None and name not in names:
-        fail(place, f"is {name!r}, which is not among the {what}", did_you_mean(name, names), name)
+        fail(place, f"is {name!r}, which is not among the {kind}", did_you_mean(name, names), name)
 
 
 def _in_order(file: PathwayFile) -> dict[str, tuple[Step, ...]]:
     """Every pathway, after those it contains."""
     parts = {
-        name: [one.pathway for step in steps for one, _ in step.paid(1.0) if one.pathway is not None]
+        name: [payment.pathway for step in steps for payment, _ in step.paid(1.0) if payment.pathway is not None]
         for name, steps in file.pathways.items()
     }
-    used = {name for inner in parts.values() for name in inner} | {one.pathway for one in file.classes}
+    used = {name for inner in parts.values() for name in inner} | {entry.pathway for entry in file.classes}
     if unused := [name for name in parts if name not in used]:  # most likely its class was forgotten
         alone = "is used by no class and no other pathway"
         fail(path("pathways", unused[0]), alone, "add the class it belongs to, or take it out")
@@ -496,7 +502,10 @@ def shared_steps(pathways: Place | Pathways) -> Fields:
 
     def cost(step: Step) -> Any:
         payments = step.paid(step.chance)
-        return sum(n * (source.items[one.item].amount if one.item else totals[one.name]) for one, n in payments)
+        return sum(
+            n * (source.items[payment.item].amount if payment.item else totals[payment.name])
+            for payment, n in payments
+        )
 
     def grow(left: dict[str, Parts], parent: str | None) -> None:
         """Add the steps that follow `parent`, for pathways and the payments still to be made.
@@ -513,7 +522,11 @@ def shared_steps(pathways: Place | Pathways) -> Fields:
             name = name if name not in steps else f"{name} after {parent}"
             n = len(shared)
             total = rounded(sum(cost(step) for _, step in shared))
-            done = [one.name for one in source.hypotheses if len(together.get(one.pathway, ())) == n]
+            done = [
+                hypothesis.name
+                for hypothesis in source.hypotheses
+                if len(together.get(hypothesis.pathway, ())) == n
+            ]
             steps[name] = {"cost": total, "requires": parent, "tells_apart": done or None}
             grow({pathway: payments[n:] for pathway, payments in together.items() if payments[n:]}, name)
 
@@ -523,12 +536,12 @@ def shared_steps(pathways: Place | Pathways) -> Fields:
         for step in followed:  # a pathway that is certain to be followed once is written out
             inner = parts[step.followed] if step.followed else [(step.name, replace(step, source=""))]
             parts[pathway] += [(step.name, inner[0][1])] if len(inner) == 1 else inner
-    grow({one.pathway: parts[one.pathway] for one in source.hypotheses}, None)
+    grow({hypothesis.pathway: parts[hypothesis.pathway] for hypothesis in source.hypotheses}, None)
     sources = {item.source for item in source.items.values()}
-    about = {
+    head = {
         "title": source.title,
         "setting": source.setting,
         "currency": source.currency,
         "source": sources.pop() if len(sources) == 1 else "",
     }
-    return about | {"classes": list(source.classes), "steps": steps}
+    return head | {"classes": list(source.classes), "steps": steps}

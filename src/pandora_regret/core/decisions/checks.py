@@ -168,10 +168,10 @@ class _Search:
         """What the metric says; it may change what it is handed."""
         return read_number(self.metric(y_true.copy(), y_proba.copy()), "what metric returned")
 
-    def gain(self, y: IntArray, this: FloatArray, that: FloatArray) -> float:
-        """How much better that forecast scores than this one; 0 if rounding explains it."""
-        a = self.score(y, this)
-        b = self.score(y, that)
+    def gain(self, y: IntArray, first: FloatArray, second: FloatArray) -> float:
+        """How much better the second forecast scores than the first; 0 if rounding explains it."""
+        a = self.score(y, first)
+        b = self.score(y, second)
         return 0.0 if _same(a, b) else self.sign * (b - a)
 
     def violation(self, why: str, y: IntArray, **forecasts: FloatArray) -> Violation:
