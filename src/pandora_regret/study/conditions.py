@@ -302,9 +302,9 @@ class Condition:
     def _tests(self, costs: FloatArray, classes: Classes) -> Tests:
         return Tests(
             costs,
-            by_name(self.sensitivity, classes, "tests"),
-            by_name(self.false_positive_rate, classes, "tests"),
-            by_name(self.confirmatory_cost, classes, "tests"),
+            np.asarray(by_name(self.sensitivity, classes, "tests")),
+            np.asarray(by_name(self.false_positive_rate, classes, "tests")),
+            np.asarray(by_name(self.confirmatory_cost, classes, "tests")),
         )
 
 

@@ -199,7 +199,7 @@ def plan_search(
     if (costs is None) == (tests is None):
         problem = "pass either costs, for tests that are always right, or tests, and not both"
         raise InputError(problem, argument="tests", place="")
-    used = read_tests(Tests(cost=costs, labels=forecast.labels) if tests is None else tests, forecast)
+    used = read_tests(tests if costs is None else Tests(cost=costs, labels=forecast.labels), forecast)
     n_steps = forecast.n_classes if steps is None else read_count(steps, "steps")
     block = next(forecast.blocks())
     order = order_of_tests(search, block, used, n_steps)[0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal, Unpack, overload
 
 import numpy as np
@@ -165,7 +164,6 @@ def place_of_truth(truth: IntArray, proba: FloatArray) -> IntArray:
     return np.asarray(1 + before.sum(axis=1))
 
 
-@dataclass(frozen=True)
 class ClassCounts:
     """How often each class was found, falsely reported and missed: all that macro-F1 knows of a set of instances.
 
@@ -180,17 +178,15 @@ class ClassCounts:
     (array([0.02352941, 0.17142857, 1.        ]), array([0.05      , 0.06666667, 0.        ]))
     """
 
-    true_positives: FloatArray  # (K,)
-    false_positives: FloatArray
-    false_negatives: FloatArray
+    def __init__(self, true_positives: ArrayLike, false_positives: ArrayLike, false_negatives: ArrayLike) -> None:
+        n_classes = read_floats(true_positives, "true_positives").size
+        self.true_positives = _read_counts(true_positives, "true_positives", n_classes)
+        self.false_positives = _read_counts(false_positives, "false_positives", n_classes)
+        self.false_negatives = _read_counts(false_negatives, "false_negatives", n_classes)
 
-    def __post_init__(self) -> None:
-        for name, values in vars(self).items():
-            counts = vars(self)[name] = read_floats(values, name)
-            k = self.true_positives.size
-            check_shape(counts, name, f"pass one count per class in each, shape ({k},)", (k,))
-            fix = "a count is a finite number and not negative"
-            check_each((counts >= 0) & (counts < np.inf), counts, name, fix)
+    def __repr__(self) -> str:
+        counts = (self.true_positives.tolist(), self.false_positives.tolist(), self.false_negatives.tolist())
+        return f"ClassCounts{counts}"
 
     @classmethod
     def of(cls, y_true: Labels, y_proba: Table, *, labels: ArrayLike | None = None) -> ClassCounts:
@@ -199,8 +195,11 @@ class ClassCounts:
         predicted = forecast.values.argmax(axis=1)
         k = forecast.n_classes
         right = predicted == forecast.truth
-        groups = (predicted[right], predicted[~right], forecast.truth[~right])
-        return cls(*(np.bincount(group, minlength=k).astype(np.float64) for group in groups))
+        return cls(
+            true_positives=np.bincount(predicted[right], minlength=k),
+            false_positives=np.bincount(predicted[~right], minlength=k),
+            false_negatives=np.bincount(forecast.truth[~right], minlength=k),
+        )
 
     @property
     def denominator(self) -> FloatArray:
@@ -315,6 +314,15 @@ def macro_f1_decision(
         problem = "neither occurs nor is predicted in counts, so they are not large"
         raise InputError(problem, argument="counts", column=column, place=f"class {column}", fix=fix)
     return np.asarray(((p - counts.f1 / 2) / counts.denominator).argmax(axis=1))
+
+
+def _read_counts(values: ArrayLike, name: str, n_classes: int) -> FloatArray:
+    """One count per class, (K,)."""
+    counts = read_floats(values, name)
+    check_shape(counts, name, f"pass one count per class in each, shape ({n_classes},)", (n_classes,))
+    fix = "a count is a finite number and not negative"
+    check_each((counts >= 0) & (counts < np.inf), counts, name, fix)
+    return counts
 
 
 def _or_one(denominator: FloatArray) -> FloatArray:

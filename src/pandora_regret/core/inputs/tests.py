@@ -1,13 +1,17 @@
 """Imperfect tests, and tests that answer for several classes at once: checked values and their messages."""
 
-from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, TypeAlias
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pandora_regret.core.inputs.costs import check_costs
 from pandora_regret.core.inputs.errors import InputError, InputTypeError
 from pandora_regret.core.inputs.forecast import Forecast
+from pandora_regret.core.inputs.kinds import ByClass, has_names
 from pandora_regret.core.inputs.labels import read_labels
 from pandora_regret.core.inputs.numbers import LARGEST, FloatArray, check_each, check_shape, read_flag, read_floats
 from pandora_regret.core.inputs.tables import by_name, match_names
@@ -17,7 +21,6 @@ SearchName: TypeAlias = Literal["single_pass", "restarts", "adaptive"]
 LEAST_SENSITIVITY = 1e-4  # of adaptive repeats, whose expenditure is a sum of about 30 / s terms
 
 
-@dataclass(frozen=True, eq=False)
 class Tests:
     """What the test of each class costs and how far it can be trusted.
 
@@ -57,39 +60,73 @@ class Tests:
 
     __test__ = False  # pytest takes classes of this name for test cases
 
-    cost: Any
-    sensitivity: Any = 1.0
-    false_positive_rate: Any = 0.0
-    confirmatory_cost: Any = 0.0
-    labels: Any = None
-    confirm_truth: bool = False
-
-    def __post_init__(self) -> None:
-        read_flag(self.confirm_truth, "confirm_truth")
-        described = {field.name: getattr(self, field.name) for field in fields(self)[:4]}
-        named = [values for values in described.values() if hasattr(values, "keys")]
-        labels = list(named[0].keys()) if self.labels is None and named else self.labels
-        labels = None if labels is None else list(read_labels(labels))
-        object.__setattr__(self, "labels", labels)
-        arrays = {name: read_floats(by_name(values, labels, name), name) for name, values in described.items()}
-        k = max(array.size for array in arrays.values()) if labels is None else len(labels)
+    def __init__(
+        self,
+        cost: ByClass,
+        sensitivity: ByClass = 1.0,
+        false_positive_rate: ByClass = 0.0,
+        confirmatory_cost: ByClass = 0.0,
+        labels: ArrayLike | Sequence[object] | None = None,
+        confirm_truth: bool = False,
+    ) -> None:
+        self.confirm_truth = read_flag(confirm_truth, "confirm_truth")
+        described = {
+            "cost": cost,
+            "sensitivity": sensitivity,
+            "false_positive_rate": false_positive_rate,
+            "confirmatory_cost": confirmatory_cost,
+        }
+        names: Sequence[object] | None = None if labels is None else read_labels(labels)
+        for values in described.values():
+            if names is None and has_names(values):
+                names = read_labels(list(values.keys()))
+        arrays = {name: read_floats(by_name(values, names, name), name) for name, values in described.items()}
+        k = max(array.size for array in arrays.values()) if names is None else len(names)
         if k < 2:
             fix = "name two classes at least, each with its number, separated by commas"
             raise InputError(f"are about {k} class", argument="tests", fix=fix)
         for name, array in arrays.items():
             check_shape(array, name, f"give one number, or one for each of {k} classes", (), (k,))
-            object.__setattr__(self, name, np.broadcast_to(array, k))
-        check_costs(self.cost, "cost", labels)
+        self.cost = np.broadcast_to(arrays["cost"], k)
+        self.sensitivity = np.broadcast_to(arrays["sensitivity"], k)
+        self.false_positive_rate = np.broadcast_to(arrays["false_positive_rate"], k)
+        self.confirmatory_cost = np.broadcast_to(arrays["confirmatory_cost"], k)
+        self.labels = names
+        self._check()
+
+    def _check(self) -> None:
+        """That all numbers make sense, each and together."""
         s = self.sensitivity
         f = self.false_positive_rate
         workup = self.confirmatory_cost
-        for good, name, fix in (
-            ((s > 0) & (s <= 1), "sensitivity", "it must lie in (0, 1]"),
-            ((f >= 0) & (f < 1), "false_positive_rate", "it must lie in [0, 1), as 1 - specificity does"),
-            ((workup >= 0) & (workup <= LARGEST), "confirmatory_cost", f"it must lie between 0 and {LARGEST:g}"),
-        ):
-            check_each(good, getattr(self, name), name, fix, labels)
-        check_costs(self.effective_cost, "effective cost (c + f C) / s", labels)
+        lies_in_range = (workup >= 0) & (workup <= LARGEST)
+        check_costs(self.cost, "cost", self.labels)
+        check_each((s > 0) & (s <= 1), s, "sensitivity", "it must lie in (0, 1]", self.labels)
+        fix = "it must lie in [0, 1), as 1 - specificity does"
+        check_each((f >= 0) & (f < 1), f, "false_positive_rate", fix, self.labels)
+        check_each(
+            lies_in_range, workup, "confirmatory_cost", f"it must lie between 0 and {LARGEST:g}", self.labels
+        )
+        check_costs(self.effective_cost, "effective cost (c + f C) / s", self.labels)
+
+    def __repr__(self) -> str:
+        numbers = (
+            f"cost={self.cost.tolist()}, sensitivity={self.sensitivity.tolist()}, "
+            f"false_positive_rate={self.false_positive_rate.tolist()}, "
+            f"confirmatory_cost={self.confirmatory_cost.tolist()}"
+        )
+        return f"Tests({numbers}, labels={self.labels}, confirm_truth={self.confirm_truth})"
+
+    def in_order(self, order: Sequence[int], labels: Sequence[object]) -> Tests:
+        """The tests of some classes, by their numbers, with other labels."""
+        return Tests(
+            self.cost[order],
+            self.sensitivity[order],
+            self.false_positive_rate[order],
+            self.confirmatory_cost[order],
+            labels,
+            self.confirm_truth,
+        )
 
     @property
     def n_classes(self) -> int:
@@ -118,20 +155,19 @@ class Tests:
             return np.asarray(-np.log1p(-self.sensitivity))
 
 
-def read_tests(tests: Any, forecast: Forecast) -> Tests:
+def read_tests(tests: object, forecast: Forecast) -> Tests:
     """The tests of a forecast's classes, in the order of its columns."""
     checked = check_is_tests(tests)
     if checked.labels is not None:
         order = match_names(checked.labels, forecast.labels, "tests", "tests' labels")
-        ordered = {field.name: getattr(checked, field.name)[order] for field in fields(checked)[:4]}
-        return replace(checked, labels=forecast.labels, **ordered)
+        return checked.in_order(order, forecast.labels)
     if checked.n_classes != forecast.n_classes:
         problem = f"describe {checked.n_classes} classes but y_proba has {forecast.n_classes} columns"
         raise InputError(problem, argument="tests", value=checked.n_classes, fix="describe one test per column")
     return checked
 
 
-def check_is_tests(tests: Any) -> Tests:
+def check_is_tests(tests: object) -> Tests:
     """A Tests value and nothing else."""
     if not isinstance(tests, Tests):
         problem = f"must be a Tests value, such as Tests(cost=[...], sensitivity=0.9), got {tests!r:.200}"
@@ -147,7 +183,7 @@ def check_repeatable(tests: Tests) -> None:
     check_each(good, tests.sensitivity, "sensitivity", fix, tests.labels, command_fix)
 
 
-def read_per_class(values: Any, tests: Tests, name: str) -> FloatArray:
+def read_per_class(values: ByClass, tests: Tests, name: str) -> FloatArray:
     """Finite numbers, one for all classes or one per class of the tests, or named by class."""
     array = read_floats(by_name(values, tests.labels or range(tests.n_classes), name), name)
     fix = f"pass one number, or one for each of {tests.n_classes} classes"

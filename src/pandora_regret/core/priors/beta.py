@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -84,7 +83,6 @@ def beta_loss_slope(log_odds: FloatArray, alpha: float) -> FloatArray:
     return -(alpha + 1) * decay(np.maximum(log_odds, 0), alpha) * power(np.minimum(log_odds, 0), alpha)
 
 
-@dataclass(frozen=True)
 class Beta(Prior):
     """Unit costs u ~ Beta(alpha, 1), independent, for alpha in [0, inf].
 
@@ -105,16 +103,25 @@ class Beta(Prior):
     array([2.  , 1.  , 0.25])
     """
 
-    alpha: float
-
     mean = 0.0  # alpha / (alpha + 1)
     loss_to_share = 0.0  # b_alpha / E[u], which turns L_alpha into the share: alpha / (2 alpha + 1)
     strictly_proper = True  # for every finite alpha; at 0 the normalised score still is
 
-    def __post_init__(self) -> None:
-        alpha = read_alpha(self.alpha)
-        mean, share = (1 / (1 + 1 / alpha), 1 / (2 + 1 / alpha)) if alpha else (0.0, 0.0)
-        vars(self).update(alpha=alpha, mean=mean, loss_to_share=share, strictly_proper=alpha < np.inf)
+    def __init__(self, alpha: float) -> None:
+        self.alpha = read_alpha(alpha)
+        if self.alpha > 0:
+            self.mean = 1 / (1 + 1 / self.alpha)
+            self.loss_to_share = 1 / (2 + 1 / self.alpha)
+        self.strictly_proper = self.alpha < np.inf
+
+    def __repr__(self) -> str:
+        return f"Beta(alpha={self.alpha!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Beta) and self.alpha == other.alpha
+
+    def __hash__(self) -> int:
+        return hash(("Beta", self.alpha))
 
     def share(
         self, log_odds: FloatArray, i: Class = 0, j: Class = 1, width: FloatArray | float = TIE

@@ -40,7 +40,6 @@ class Exponential(Prior):
         return rng.standard_exponential((n_draws, n_classes))
 
 
-@dataclass(frozen=True)
 class Gamma(Prior):
     """Gamma unit costs with the given shape and scale 1; shape 1 is the exponential.
 
@@ -50,15 +49,22 @@ class Gamma(Prior):
     True
     """
 
-    shape: float
-
     mean = 0.0  # the shape
     strictly_proper = True  # the ratio of two gamma costs has full support
     unbounded = True
 
-    def __post_init__(self) -> None:
-        shape = read_positive(self.shape, "shape")
-        vars(self).update(shape=shape, mean=shape)
+    def __init__(self, shape: float) -> None:
+        self.shape = read_positive(shape, "shape")
+        self.mean = self.shape
+
+    def __repr__(self) -> str:
+        return f"Gamma(shape={self.shape!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Gamma) and self.shape == other.shape
+
+    def __hash__(self) -> int:
+        return hash(("Gamma", self.shape))
 
     def share(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
         """``I_x(k + 1, k)`` at ``x = 1 / (1 + r)``, I the regularised incomplete beta function.
