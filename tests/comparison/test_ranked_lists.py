@@ -62,6 +62,16 @@ def test_where_nothing_is_missed_no_price_is_needed():
     assert (result.best.name, result.best.cost) == ("right", 1.0)
 
 
+def test_a_yardstick_needs_truths_that_come_again():
+    lists = Candidates.from_lists([["a"], ["b"], ["x"]], ["a", "b", "c"])
+    assert compare_lists({"one": lists}, miss=9.0).lists.constant is None
+    truths = [["a"], ["b"], ["a"]]
+    again = Candidates.from_lists([["a"], ["b"], ["x"]], truths)
+    constant = compare_lists({"one": again}, miss=9.0, truths=truths).lists.constant
+    assert (constant.length, constant.found) == (1, pytest.approx(2 / 3))  # of equals a comes before b
+    assert constant.cost == pytest.approx((1 + 10 + 1) / 3)
+
+
 def test_groups_widen_intervals():
     made = models(np.random.default_rng(4), n=60)
     doubled = {name: twice(lists) for name, lists in made.items()}

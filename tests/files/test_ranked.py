@@ -165,13 +165,35 @@ def test_trec_runs_with_qrels(tmp_path):
 
 def test_models_must_have_the_same_cases(tmp_path):
     (tmp_path / "a.csv").write_text("id,candidate,hit\n1,x,1\n2,x,1\n")
-    (tmp_path / "b.csv").write_text("id,candidate,hit\n2,x,0\n")
+    (tmp_path / "b.csv").write_text("id,candidate,hit\n2,x,1\n")
     with pytest.raises(InputError) as caught:
         ranked(tmp_path / "a.csv", tmp_path / "b.csv")
     assert (caught.value.argument, caught.value.value) == ("id", "1")
     read = ranked(tmp_path / "a.csv", tmp_path / "b.csv", common_rows=True)
     assert read.ids == ("2",)
     assert [(change.what, change.count) for change in read.done] == [("rows left out", 1)]
+
+
+def test_files_that_disagree_about_the_truth_are_refused(tmp_path):
+    (tmp_path / "a.csv").write_text("id,candidate,hit\n1,x,1\n1,y,0\n2,x,0\n")
+    (tmp_path / "b.csv").write_text("id,candidate,hit\n2,x,0\n1,y,1\n")
+    (tmp_path / "c.csv").write_text("id,candidate,hit\n2,z,1\n1,x,1\n")
+    with pytest.raises(InputError) as caught:
+        ranked(tmp_path / "a.csv", tmp_path / "b.csv")
+    assert (caught.value.argument, caught.value.value) == ("truth", "1")
+    assert ranked(tmp_path / "a.csv", tmp_path / "c.csv").truths == [["x"], ["z"]]
+    (tmp_path / "a.jsonl").write_text('{"id": 1, "ranking": ["x"], "truth": ["x", "y"]}')
+    (tmp_path / "b.jsonl").write_text('{"id": 1, "ranking": ["x"], "truth": "x"}')
+    with pytest.raises(InputError) as caught:
+        ranked(tmp_path / "a.jsonl", tmp_path / "b.jsonl")
+    assert (caught.value.argument, caught.value.value) == ("truth", "1")
+
+
+def test_a_case_has_one_list(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"id": 1, "ranking": ["x"], "truth": "x"}\n' * 2)
+    with pytest.raises(InputError) as caught:
+        ranked(tmp_path / "a.jsonl")
+    assert (caught.value.argument, caught.value.row, caught.value.value) == ("id", 1, "1")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ others. Where nobody says what a miss costs, the verdict is about ranges of that
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -255,7 +256,8 @@ def _constant(asked: ListRequest, truths: Sequence[Sequence[str]] | None, sample
     models = asked.models
     first = next(iter(models.values()))
     named = [list(names) for names in truths] if truths is not None else _named_by_hits(models)
-    if not any(named):
+    counts = Counter(name for names in named for name in set(names))
+    if max(counts.values(), default=0) < 2:  # no case's truth can be known from another
         return None
     lengths = np.concatenate([candidates.lengths for candidates in models.values()])
     length = min(max(1, int(np.median(lengths))), MOST_CONSTANT)

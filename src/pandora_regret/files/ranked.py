@@ -141,6 +141,7 @@ class RankedRows:
     truths: dict[str, Truth] | None  # by id, where the file says them by name
     facts: CaseFacts
     done: tuple[Remark, ...] = ()
+    has_row_names: bool = False  # whether candidates are called by their rows, as no column names them
 
 
 @dataclass(frozen=True)
@@ -195,6 +196,8 @@ def read_ranked(
         if names.count(name) > 1:
             raise InputError(f"two models are called {name}", place="", fix="give each a name: NAME=FILE")
     truth = None if layout.truth is None else read_truth_file(layout)
+    if truth is None:
+        _check_same_truths(models)
     ids, done = _common_cases(models, truth, layout.common_rows)
     lists = {}
     for rows in models:
@@ -250,6 +253,13 @@ def read_rows(path: str, layout: ListLayout, name: str | None = None) -> list[Ra
 def _of_records(path: str, name: str, records: Sequence[ListRecord], layout: ListLayout) -> RankedRows:
     """Lists, one after the other, as rows."""
     kinds = {record.kind for record in records if record.names}
+    places: dict[str, int] = {}
+    for row, record in enumerate(records):
+        if record.id in places:
+            problem = f"has case {record.id!r} in rows {places[record.id] + 1} and {row + 1}"
+            fix = "write one list per case"
+            raise FileError(problem, path, fix, argument="id", row=row, value=record.id)
+        places[record.id] = row
     if len(kinds) > 1:
         raise FileError("holds lists of several kinds", path, "write values on every line, or on none")
     index: dict[str, int] = {}
@@ -373,13 +383,14 @@ def _read_folder(path: str, layout: ListLayout, name: str) -> RankedRows:
     parts = []
     ids = []
     counts = []
-    done: tuple[Remark, ...] = ()
+    n_skipped = 0
     columns = None
     for entry in sorted(os.listdir(path)):
         file = os.path.join(path, entry)
         if entry.startswith(".") or not os.path.isfile(file):
             continue
-        plain, _ = without_comments(file)
+        plain, skipped = without_comments(file)
+        n_skipped += sum(remark.count for remark in skipped)
         source = replace(open_source(plain, None, layout.dialect), path=file)
         columns = _columns_of(source, layout, needs_id=False)
         ids.append(stem_of(file))
@@ -392,6 +403,7 @@ def _read_folder(path: str, layout: ListLayout, name: str) -> RankedRows:
         raise FileError("has no files with rows", path, "name a folder with a file per case")
     table = pa.concat_tables(parts, promote_options="permissive").combine_chunks()
     case = np.repeat(np.arange(len(ids)), counts)
+    done = remark_on("lines skipped", n_skipped, f"{counted(n_skipped, 'comment line')} of {path} skipped", name)
     return _rows_of(table, columns, replace(source, path=path), name, done, (ids, case))
 
 
@@ -447,6 +459,7 @@ def _rows_of(
         truths=None,
         facts=facts,
         done=done,
+        has_row_names=columns.candidate is None,
     )
 
 
@@ -587,6 +600,46 @@ def _candidates_of(
         return Candidates(**table.fields()).checked(by_price=layout.by_price)
     except InputError as error:
         raise error.within(rows.path) from None
+
+
+def _check_same_truths(models: Sequence[RankedRows]) -> None:
+    """An error where two files do not agree on what is true of a case."""
+    first = models[0]
+    for rows in models[1:]:
+        case = _disagreement(first, rows)
+        if case is None:
+            case = _disagreement(rows, first)
+        if case is not None:
+            problem = f"has another truth of case {case!r} than {first.path}"
+            fix = "correct it, or say with --truth what is true"
+            raise FileError(problem, rows.path, fix, argument="truth", value=case)
+
+
+def _disagreement(first: RankedRows, other: RankedRows) -> str | None:
+    """A case of which the first says what the other denies; None where there is none.
+
+    By names, they deny what they do not name; by hits, what they list as false.
+    """
+    if first.truths is not None and other.truths is not None:
+        for case, truth in first.truths.items():
+            if case in other.truths and set(true_names(truth)) != set(true_names(other.truths[case])):
+                return case
+        return None
+    if first.is_true is None or other.is_true is None or first.has_row_names or other.has_row_names:
+        return None
+    case_of_id = {name: number for number, name in enumerate(other.ids)}
+    code_of_name = {name: code for code, name in enumerate(other.names)}
+    true_rows = np.flatnonzero(first.is_true)
+    said: list[int] = []
+    for row in true_rows.tolist():
+        case_number = case_of_id.get(first.ids[first.case[row]])
+        code = code_of_name.get(first.names[first.codes[row]])
+        if case_number is not None and code is not None:
+            said.append(case_number * len(other.names) + code)
+    keys = other.case * len(other.names) + other.codes
+    is_said = np.isin(keys, np.array(said, dtype=np.intp)) & (other.codes >= 0)
+    denied = np.setdiff1d(keys[is_said & ~other.is_true], keys[is_said & other.is_true])
+    return other.ids[int(denied[0]) // len(other.names)] if len(denied) else None
 
 
 def _common_cases(
