@@ -11,7 +11,7 @@ from pandora_regret.text import DisplayCell, DisplayTable, Formats, class_name, 
 AMOUNTS = [
     (41.26, "USD", "$41.30"),
     (0.357, "GBP", "£0.36"),
-    (0.0341, "USD", "$0.0341"),
+    (0.0341, "USD", "$0.03"),
     (3.456e9, "usd", "$3.46 billion"),
     (0.0, "USD", "$0"),
     (-1e-320, "USD", "$0"),

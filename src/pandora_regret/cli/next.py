@@ -41,7 +41,7 @@ from pandora_regret.cli.options import (
 )
 from pandora_regret.cli.output import echo, print_json, print_remarks, width
 from pandora_regret.core.inputs import InputError, Remark
-from pandora_regret.text import listed, money
+from pandora_regret.text import listed, money, stated_price
 
 USUAL_STEPS = 10  # in a table for people
 ELSEWHERE = "elsewhere"  # what a forecast does not name
@@ -225,7 +225,7 @@ def _plan_search(forecast: str, options: NextOptions) -> None:
     looks = _looks_before_elsewhere(plan)
     if options.miss is not None and looks is not None:
         last = f"after {plan.steps[looks - 1].test}" if looks else "at once"
-        echo(f"Give up {last}: then elsewhere, at {money(options.miss, costs.currency)}.")
+        echo(f"Give up {last}: then elsewhere, at {stated_price(options.miss, costs.currency)}.")
     if costs.costs is None:
         echo("Every test costs the same: say what they cost with --costs.", dim=True)
     print_remarks(done)

@@ -61,6 +61,7 @@ from pandora_regret.text import (
     money_between,
     percent,
     ruling_out,
+    stated_price,
 )
 
 PAIRS_NAMED = 3  # per model
@@ -338,7 +339,7 @@ def price_sentences(break_even: Sequence[BreakEven], leader: str, unit: str | No
             price = price_between(crossing, test.stated, unit)
             if price != NOT_SETTLED:
                 unless = f"{leader} stays the best choice unless {class_name(test.test)} costs {side} than {price}"
-                sentence = f"{unless}; now {money(test.stated, unit)}; then it is {crossing.leader}."
+                sentence = f"{unless}; now {stated_price(test.stated, unit)}; then it is {crossing.leader}."
                 distance = abs(np.log(crossing.price / test.stated))
                 sentences.append((distance, sentence))
     if sentences or not break_even:
@@ -461,7 +462,7 @@ def reason_of(doubt: Doubt, unit: str | None) -> str:
         case AllAlike(units, kind):
             return f"all {units} {kind} differ by the same amount, which says little about others"
         case UnseenClass(name, price, share, added):
-            test = f"{class_name(name)} ({money(price, unit)})"
+            test = f"{class_name(name)} ({stated_price(price, unit)})"
             allowed = f"if it were {100 * share:.2g} % of cases, as these data allow"
             return f"{test} never occurs here; {allowed}, a case would cost {money(added, unit)} more"
         case RareClasses(names):

@@ -54,6 +54,7 @@ from pandora_regret.text import (
     listed,
     money,
     shortened,
+    stated_price,
     typed,
     without_direction_marks,
 )
@@ -294,7 +295,7 @@ def _byline(comparison: Comparison) -> Iterator[str]:
     prices: list[str] = []
     if costs.currency is not None and costs.typical is not None:
         stated = zip(data.classes, costs.typical, strict=False)
-        prices = [f"{class_name(name)} {money(price, costs.currency)}" for name, price in stated]
+        prices = [f"{class_name(name)} {stated_price(price, costs.currency)}" for name, price in stated]
     if len(prices) > MOST_NAMED:
         prices = [*prices[:MOST_NAMED], f"{len(prices) - MOST_NAMED} more"]
     source = f"prices from {costs.source}" if costs.source else "prices"

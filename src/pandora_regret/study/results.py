@@ -458,7 +458,7 @@ def _intervals_in_words(interval: Resampling, quantity: str) -> str:
     method = interval.method if quantity in AGREEMENT else "spread"
     resampled = interval.resample.replace("both", "models and instances")
     drawn = f"{interval.replicates} bootstrap replicates of {resampled}"
-    return f"Intervals: {interval.level:.0%}, {method} of {drawn}."
+    return f"Intervals: {100 * interval.level:g} %, {method} of {drawn}."
 
 
 def _row_cells(condition: ConditionResult, keys: Sequence[str], quantity: str) -> tuple[Cell, ...]:

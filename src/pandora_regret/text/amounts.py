@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from math import floor, inf, log10
+from math import floor, inf, isfinite, log10
 from typing import Protocol
 from unicodedata import category
 
@@ -21,6 +21,7 @@ UNITS = {symbol.casefold(): code for code, symbol in SYMBOLS.items()} | {
 LARGE = ((1e12, " trillion"), (1e9, " billion"), (1e6, " million"))
 SCORE_DIGITS = 4
 TENS = 10.0  # from here on, money whose interval is some units wide is written without cents
+CENT = 0.01
 MOST_DIGITS = 6  # of an amount, however narrow its interval
 
 
@@ -128,23 +129,44 @@ def money(amount: float, unit: str | None = None) -> str:
     --------
     >>> money(180.2, "USD"), money(4.1, "EUR"), money(-41234.0, "$"), money(2.5e6, "CHF"), money(95.0, "min")
     ('$180', '€4.10', '−$41,200', '2.5 million CHF', '95 min')
-    >>> money(0.5833), money(1.0), money(31.2, "")
-    ('0.583 tests', '1 test', '31.2')
+    >>> money(0.5833), money(1.0), money(31.2, ""), money(0.0592, "USD"), money(0.00044, "USD")
+    ('0.583 tests', '1 test', '31.2', '$0.06', '$0.00044')
     """
     size = float(f"{abs(amount):.3g}")
     scale, word = _scale_of(size)
     if word:
         number = f"{size / scale:,.15g}{word}"
-    elif is_currency(unit) and 0.1 <= size < 100 and not size.is_integer():
+    elif is_currency(unit) and CENT <= abs(amount) < 100 and not size.is_integer():
         number = f"{size:.2f}"
     else:
-        number = f"{size:,.{min(12, decimals_for(size))}f}"
+        digits = 2 if is_currency(unit) and size < CENT else 3
+        number = f"{size:,.{min(12, decimals_for(size, digits))}f}"
         number = number.rstrip("0").rstrip(".") if "." in number else number
     prefix, suffix = affixes(unit)
     if number == "1" and unit in ONE:
         suffix = ONE[unit]
     sign = "−" if amount < 0 and number != "0" else ""
     return f"{sign}{prefix}{number}{suffix}"
+
+
+def stated_price(amount: float, unit: str | None = None) -> str:
+    """A price that somebody stated, in full: with cents where it has them.
+
+    Examples
+    --------
+    >>> stated_price(412.5, "EUR"), stated_price(1250.0, "$"), stated_price(12.5, "min")
+    ('€412.50', '$1,250', '12.5 min')
+    """
+    size = abs(amount)
+    if size >= LARGE[-1][0] or not isfinite(size):
+        return money(amount, unit)
+    number = f"{size:,.12g}"
+    if is_currency(unit) and len(number.partition(".")[2]) == 1:
+        number += "0"
+    prefix, suffix = affixes(unit)
+    if number == "1" and unit in ONE:
+        suffix = ONE[unit]
+    return f"{'−' if amount < 0 else ''}{prefix}{number}{suffix}"
 
 
 def money_between(

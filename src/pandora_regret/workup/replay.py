@@ -75,7 +75,7 @@ class Replay:
             lines.append(f"{promised}; {counted(self.cases + self.incomplete, 'case')} would have paid {paid}.")
             steps = f"Steps cost {money(self.spent or 0.0, self.currency)}"
             if self.wrong_share is not None:
-                steps += f"; {self.wrong:,} of {self.named:,} named wrongly ({self.wrong_share:.1%})"
+                steps += f"; {self.wrong:,} of {self.named:,} named wrongly ({100 * self.wrong_share:.1f} %)"
             lines.append(f"{steps}.")
         else:
             lines.append(f"{promised}; what would have been paid {CANNOT_BE_TOLD}.")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pandora_regret.core.inputs import InputError, Names
-from pandora_regret.text import listed, money
+from pandora_regret.text import listed, money, stated_price
 from pandora_regret.workup.data import Stop, WorkupStep
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.plan import plan_workup
@@ -114,7 +114,7 @@ def summarise(workup: Workup) -> Summary:
 
 def _step_line(step: WorkupStep, workup: Workup) -> str:
     """What a step costs, what it requires, and what it may show."""
-    line = f"{step.name}: {money(step.cost, workup.currency)}"
+    line = f"{step.name}: {stated_price(step.cost, workup.currency)}"
     if step.requires:
         line += f", after {listed(step.requires)}"
     if len(step.outcomes) > 1:
@@ -135,6 +135,6 @@ def _stop_line(stop: Stop, currency: str) -> str:
 
 def _range(amounts: Collection[float], currency: str) -> str:
     """The smallest and the largest of some amounts, as money."""
-    least = money(min(amounts), currency)
-    most = money(max(amounts), currency)
+    least = stated_price(min(amounts), currency)
+    most = stated_price(max(amounts), currency)
     return least if least == most else f"{least} to {most}"

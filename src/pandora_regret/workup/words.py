@@ -16,6 +16,7 @@ from pandora_regret.text import (
     money,
     money_between,
     percent,
+    stated_price,
 )
 from pandora_regret.text.amounts import affixes, is_currency
 from pandora_regret.text.outline import Box, outline_svg
@@ -67,7 +68,7 @@ class PlanCost:
 def node_in_words(node: PlanNode, currency: str) -> str:
     """What is done at one point of a tree."""
     if node.kind == "step":
-        return f"{node.name} ({money(node.cost, currency)})"
+        return f"{node.name} ({stated_price(node.cost, currency)})"
     likely = [(name, chance) for name, chance in node.posterior.items() if chance >= LIKELY]
     likely.sort(key=lambda pair: -pair[1])
     if node.kind == "done":
@@ -109,7 +110,7 @@ def next_lines(tree: PlanNode, currency: str) -> list[str]:
 def alternatives_table(alternatives: Sequence[Alternative], currency: str, above: Sequence[str]) -> DisplayTable:
     """What can be done now, under some lines of text."""
     rows = [
-        (option.name, money(option.cost, currency), money(option.expected_cost, currency))
+        (option.name, stated_price(option.cost, currency), money(option.expected_cost, currency))
         for option in alternatives
     ]
     return DisplayTable(["What can be done now", "It costs", "Expected cost from here"], rows, above)

@@ -334,7 +334,7 @@ class Alignment:
 
     def __str__(self) -> str:
         return (
-            f"{self.prior}: {self.share:.1%} of pairs in the right order, "
+            f"{self.prior}: {100 * self.share:.1f} % of pairs in the right order, "
             f"at worst {self.worst:.2f} times the cost preferred"
         )
 

@@ -1,5 +1,6 @@
 // Numbers and names as the rest of the page writes them.
 
+const CENT = 0.01;
 const TENS = 10;  // from here on, money whose interval is some units wide is written without cents
 const LARGE = [[1e12, " trillion"], [1e9, " billion"], [1e6, " million"]];
 
@@ -41,8 +42,10 @@ function money(formats, value, decimals = formats.digits) {
 function roughly(formats, value) {
   const rounded = Number(value.toPrecision(3)), size = Math.abs(rounded);
   const [scale, word] = LARGE.find(([large]) => size >= large) ?? [1, ""];
-  const inCents = formats.digits === 2 && size >= 0.1 && size < 100 && !Number.isInteger(rounded);
-  const digits = size > 0 ? Math.max(0, 2 - Math.floor(Math.log10(size / scale))) : 0;
+  const hasCents = formats.digits === 2, exact = Math.abs(value);
+  const inCents = hasCents && exact >= CENT && size < 100 && !Number.isInteger(rounded);
+  const shown = hasCents && exact < CENT ? 2 : 3;  // digits
+  const digits = size > 0 ? Math.max(0, shown - 1 - Math.floor(Math.log10(size / scale))) : 0;
   const text = inCents ? fixed(rounded, 2) : String(fixed(rounded / scale, digits)).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
   const sign = text.startsWith("−") ? "−" : "";
   const isOne = text === "1" && [" tests", " looks"].includes(formats.suffix);
