@@ -19,7 +19,6 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from pandora_regret.plots.paper import draw_tau_gaps
 from pandora_regret.study import PAPER_METRICS, Cell, StudyResults, read_results, study_grid
@@ -31,14 +30,22 @@ import evidence_tables  # noqa: E402
 import measured_tables  # noqa: E402
 import study_figures  # noqa: E402
 import zoo_tables  # noqa: E402
-from zoo_results import stored_keys  # noqa: E402
+from zoo_results import stored_text  # noqa: E402
 from zoo_tables import as_table  # noqa: E402
 
 STORED = ROOT / "docs" / "study" / "medmnist"
 FLUSIGHT = ROOT / "docs" / "study" / "flusight-monitor.json"  # written by flusight_monitor.py
 HUB, FLAT = ("FluSight-ensemble",), "always 20 % each"  # which promises and pays the same, always
 WORKUPS = ROOT / "docs" / "study" / "workups.json"  # written by workups.py
-OF_WORKUPS = ("pandora_regret", "cost_weighted", "log_loss", "brier", "accuracy", "macro_f1", "panel_cost")
+OF_WORKUPS = (
+    "pandora_regret",
+    "cost_weighted",
+    "clipped_log_loss",
+    "brier",
+    "accuracy",
+    "macro_f1_all",
+    "panel_cost",
+)
 MARKED = re.compile(r"<!-- (table|figure): (\w+) -->.*?<!-- end of \1 -->", re.DOTALL)
 PAGES = [
     page
@@ -106,21 +113,10 @@ def _made_anew(match: re.Match[str]) -> str:
 
 
 def store(name: str, folder: Path) -> None:
-    """The results of a study, a line for each condition and six digits of each number."""
-    text = json.dumps(_rounded(read_results(folder).to_dict()), separators=(",", ":"))
-    for start in ('{"name":', '{"key":', '"metrics":['):
-        text = text.replace(start, "\n" + start)
+    """Keep the results of a study among those from which pages are made."""
     kept = ROOT / "docs" / "study" / name
     kept.mkdir(exist_ok=True)
-    (kept / "results.json").write_text(text + "\n", encoding="utf-8")
-
-
-def _rounded(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _rounded(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_rounded(item) for item in value]
-    return round(value, 6) if isinstance(value, float) else value
+    (kept / "results.json").write_text(stored_text(read_results(folder)), encoding="utf-8")
 
 
 def draw() -> None:
@@ -130,8 +126,7 @@ def draw() -> None:
         (STORED.parent / f"medmnist-{what}.csv").write_text(
             study_grid(results, what, ()).render("csv"), encoding="utf-8"
         )
-    paper = stored_keys(results, PAPER_METRICS)
-    for name, metrics in (("medmnist-gaps.svg", paper), ("medmnist-gaps-all.svg", ())):
+    for name, metrics in (("medmnist-gaps.svg", PAPER_METRICS), ("medmnist-gaps-all.svg", ())):
         draw_tau_gaps(study_grid(results, "gap", metrics), STORED.parent / name)
     zoo_tables.draw_all_zoos(STORED.parent / "zoos.svg")
     (STORED.parent / "zoos.csv").write_text(zoo_tables.all_figures(), encoding="utf-8")

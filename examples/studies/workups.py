@@ -4,11 +4,12 @@ python examples/studies/workups.py STUDY_FOLDER    the models of a finished medm
 Writes docs/study/workups.json, from which publish.py makes the tables of docs/workups.md.
 """
 
-import json
 import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from zoo_results import stored_text
 
 from pandora_regret import __version__
 from pandora_regret.metrics import Metric, default_metrics, read_metrics, workup_metrics
@@ -51,7 +52,7 @@ def run(folder: Path) -> None:
     study = reopen(folder)
     parts = tuple(part(study, data, folder) for data in study.data)
     found = StudyResults(STUDY_SCHEMA, f"pandora-regret {__version__}", study.title, parts)
-    RESULTS.write_text(json.dumps(found.to_dict(), indent=1) + "\n", encoding="utf-8")
+    RESULTS.write_text(stored_text(found), encoding="utf-8")
 
 
 if __name__ == "__main__":

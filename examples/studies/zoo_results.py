@@ -1,7 +1,6 @@
 """All zoos under all conditions, from the stored results of several studies."""
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from math import isfinite
@@ -54,10 +53,6 @@ METRICS = {  # of the headline: log loss with scikit-learn's floor, macro-F1 as 
 RIVALS = tuple(METRICS)[1:]
 LIMIT = "beta_0"  # of Pandora's family, compared where tests miss
 FAMILY = ("beta_0", "beta_0.3", "beta_3", "beta_inf", "cost_weighted", "pairwise_brier")  # of which it is one
-OF_EARLIER_RUN = {  # what stands for a metric where a stored result is older than the metric
-    "clipped_log_loss": "log_loss",  # the image models exclude nothing
-    "macro_f1_all": "macro_f1",  # every class of the images occurs, so the two are the same
-}
 
 
 @dataclass(frozen=True)
@@ -75,40 +70,27 @@ class ZooRow:
         """Whether all models cost the same."""
         return all(bool(cell["constant"]) for cell in self.cells.values())
 
-    @property
-    def is_earlier(self) -> bool:
-        """Whether the result is of an earlier run, which did not compare what is picked with the pick of bills."""
-        return self.cells["pandora_regret"]["extra_cost"]["value"] is None and "clipped_log_loss" not in self.cells
-
-    def has(self, metric: str) -> bool:
-        """Whether the result holds the metric, or what stands for it."""
-        return metric in self.cells or OF_EARLIER_RUN.get(metric) in self.cells
-
-    def cell(self, metric: str) -> dict[str, Any]:
-        """What the result holds of a metric."""
-        return self.cells[metric if metric in self.cells else OF_EARLIER_RUN[metric]]
-
     def tau(self, metric: str) -> float:
         """Agreement; below zero where the metric ranks models the wrong way round."""
-        cell = self.cell(metric)
+        cell = self.cells[metric]
         return -float(cell["tau"]["value"]) if cell["reversed"] else float(cell["tau"]["value"])
 
     def gap(self, metric: str) -> tuple[float, float]:
         """The interval of the metric's agreement minus that of Pandora's Regret."""
-        gap = self.cell(metric)["gap"]
+        gap = self.cells[metric]["gap"]
         return float(gap["low"]), float(gap["high"])
 
     def extra(self, metric: str) -> float:
         """What its pick costs more per new case than the pick of bills; NaN where that is not known."""
-        return _number(self.cell(metric)["extra_cost"]["value"])
+        return _number(self.cells[metric]["extra_cost"]["value"])
 
     def dearer(self, metric: str) -> float:
         """What its pick costs more per new case than the pick of Pandora's Regret; NaN where that is not known."""
-        return _number(self.cell(metric)["extra_cost_gap"]["value"])
+        return _number(self.cells[metric]["extra_cost_gap"]["value"])
 
     def dearer_interval(self, metric: str) -> tuple[float, float]:
         """The interval of `dearer`; NaN where it is not known."""
-        figure = self.cell(metric)["extra_cost_gap"]
+        figure = self.cells[metric]["extra_cost_gap"]
         return _number(figure["low"]), _number(figure["high"])
 
     @property
@@ -139,10 +121,20 @@ def _number(value: Any) -> float:
     return float("nan") if value is None else float(value)
 
 
-def stored_keys(results: StudyResults, keys: Iterable[str]) -> tuple[str, ...]:
-    """The keys of metrics under which results hold them: those of an earlier run stand for some."""
-    held = {metric.key for metric in results.data[0].agreement.metrics}
-    return tuple(key if key in held else OF_EARLIER_RUN[key] for key in keys)
+def stored_text(results: StudyResults) -> str:
+    """Results as they are kept in docs/study: a line for each condition and metric, six digits of each number."""
+    text = json.dumps(_rounded(results.to_dict()), separators=(",", ":"))
+    for start in ('{"name":', '{"key":', '"metrics":['):
+        text = text.replace(start, "\n" + start)
+    return text + "\n"
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _rounded(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_rounded(item) for item in value]
+    return round(value, 6) if isinstance(value, float) else value
 
 
 def row_of(zoo: str, condition: dict[str, Any]) -> ZooRow:

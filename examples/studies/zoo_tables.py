@@ -18,7 +18,6 @@ from zoo_results import (
     all_rows,
     ranked_rows,
     row_of,
-    stored_keys,
 )
 
 from pandora_regret.plots.paper import draw_tau_gaps
@@ -83,7 +82,7 @@ def all_zoos() -> str:
 
 
 def _zoo_name(row: ZooRow) -> str:
-    return f"{ZOOS[row.zoo][0]}{'¹' if row.is_earlier else ''}{'²' if row.warning else ''}"
+    return f"{ZOOS[row.zoo][0]}{'¹' if row.warning else ''}"
 
 
 def all_figures() -> str:
@@ -108,7 +107,7 @@ def _cell(row: ZooRow) -> Callable[[str], str]:
             return "no choice"
         tau = signed(abs(row.tau(metric)))
         tau = f"**{tau}**" if round(row.tau(metric), 2) == best else tau
-        tau += "†" if row.cell(metric)["reversed"] else ""
+        tau += "†" if row.cells[metric]["reversed"] else ""
         if metric == "pandora_regret":
             return f"{tau}<br>{amount(row, row.extra(metric))}"
         low, high = row.gap(metric)
@@ -222,8 +221,10 @@ def macro_f1s() -> str:
 def near_baseline() -> str:
     """Agreement at known costs of all models, and without those about as accurate as the largest class."""
     lines = []
-    for zoo, found in json.loads((STUDIES / "near-baseline.json").read_text(encoding="utf-8")).items():
-        rows = [row_of(zoo, found[which]) for which in ("all", "others")]
+    stored = json.loads((STUDIES / "near-baseline.json").read_text(encoding="utf-8"))
+    for zoo in ZOOS:
+        found = stored[zoo]
+        rows = [row_of(zoo, found[models]) for models in ("all", "others")]
         taus = [" / ".join(signed(row.tau(metric)) for row in rows) for metric in METRICS]
         counts = f"{found['left_out']} of {found['models']}"
         lines.append([ZOOS[zoo][0], f"{found['largest_class']:.3f}", counts, *taus])
@@ -253,7 +254,7 @@ def zoos_described() -> str:
 def tau() -> str:
     """Ours, the paper's in parentheses, and a guess why those differ."""
     results = read_results(STUDIES / "medmnist")
-    grid = study_grid(results, "tau", stored_keys(results, PAPER_METRICS))
+    grid = study_grid(results, "tau", PAPER_METRICS)
     rows = []
     for condition, data, cells in grid.rows:
         paper = IN_THE_PAPER[condition, data]
@@ -273,7 +274,7 @@ def _beside(cell: Cell, paper: float) -> str:
 def readings() -> str:
     """Well specified, read in five ways, beside the paper's figures."""
     results = read_results(STUDIES / "readings")
-    grid = study_grid(results, "tau", stored_keys(results, PAPER_METRICS))
+    grid = study_grid(results, "tau", PAPER_METRICS)
     rows = [[title, data, *(f"{cell.value:.2f}" for cell in cells)] for title, data, cells in grid.rows]
     paper = {data: IN_THE_PAPER["Well Specified", data] for data in ("Derm", "OCT")}
     rows += [["the paper", data, *(f"{value:.2f}" for value in taus)] for data, taus in paper.items()]
@@ -283,7 +284,7 @@ def readings() -> str:
 def temperatures() -> str:
     """Random temperatures per model, and per instance."""
     results = read_results(STUDIES / "temperatures")
-    grid = study_grid(results, "tau", stored_keys(results, METRICS))
+    grid = study_grid(results, "tau", tuple(METRICS))
     taus = {(title, data): [_signed_tau(cell) for cell in cells] for title, data, cells in grid.rows}
     rows = []
     for (title, data), per_model in taus.items():
@@ -381,7 +382,7 @@ def draw_all_zoos(path: Path) -> None:
 
 
 def _gap_cell(row: ZooRow, metric: str) -> Cell:
-    gap, cell = row.cell(metric)["gap"], row.cell(metric)
+    gap, cell = row.cells[metric]["gap"], row.cells[metric]
     return Cell(gap["value"], gap["low"], gap["high"], constant=row.no_choice, reversed=cell["reversed"])
 
 
