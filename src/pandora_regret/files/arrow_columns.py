@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal, TypeAlias, TypeVar, cast
+from typing import TypeAlias, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -13,8 +13,8 @@ import pyarrow.types as types
 from numpy.typing import NDArray
 
 from pandora_regret.core.inputs import Fields, IntArray
+from pandora_regret.files.recognise import Kind
 
-Kind: TypeAlias = Literal["number", "percent", "text", "nested", "other"]
 Numbers: TypeAlias = NDArray[np.floating | np.integer]
 Texts: TypeAlias = NDArray[np.object_]  # str, or None where there is nothing
 RecordsT = TypeVar("RecordsT", pa.RecordBatch, pa.Table)

@@ -11,13 +11,14 @@ import io
 import re
 from collections.abc import Sequence
 from itertools import chain
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from pandora_regret.core.inputs import Remark, remark_on
 from pandora_regret.files.dialect import SEPARATORS, UTF_8, Dialect
 from pandora_regret.files.file_errors import FileError
 from pandora_regret.text import listed
 
+Kind: TypeAlias = Literal["number", "percent", "text", "nested", "other"]  # what a column holds
 Remarks: TypeAlias = tuple[Remark, ...]
 
 NOT_UTF_8 = "is not UTF-8 text"

@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, TypeAlias
 from pandora_regret.core.inputs import Fields, InputError, Names
 from pandora_regret.files.file_errors import Complaint, FileError
 from pandora_regret.files.limits import Limit
-from pandora_regret.files.recognise import Remarks
+from pandora_regret.files.recognise import Kind, Remarks
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from pandora_regret.files.arrow_columns import Kind
 
 Records: TypeAlias = "pa.RecordBatch | pa.Table"
 AnyPath: TypeAlias = str | os.PathLike[str]

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
 from pandora_regret.core.inputs import Fields, InputError
-from pandora_regret.files.arrow_columns import Kind, arrow_table, kind_of_texts, valid_rows
+from pandora_regret.files.arrow_columns import arrow_table, kind_of_texts, valid_rows
 from pandora_regret.files.dialect import UTF_8, Dialect
 from pandora_regret.files.file_errors import FileError, explained
 from pandora_regret.files.limits import size_in_words
@@ -24,6 +24,7 @@ from pandora_regret.files.recognise import (
     CELLS_LOOKED_AT,
     NAME_ENCODING,
     NOT_UTF_8,
+    Kind,
     dialect_recognised,
     recognise_encoding,
     recognise_marks,
