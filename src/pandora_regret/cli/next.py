@@ -147,7 +147,7 @@ def _plan_workup(path: str, forecast: str | None, options: NextOptions) -> None:
     if len(findings) < len(parts):
         raise InputError("names a step twice", place="--found", fix="say once what each step has shown")
     chances = dict(zip(case.classes, case.forecast.tolist(), strict=True))
-    with case.blamed():
+    with case.errors_with_its_place():
         plan = workup.plan_workup(
             chances or None,
             described,
@@ -189,7 +189,7 @@ def _plan_search(forecast: str, options: NextOptions) -> None:
     except ValueError:
         sensitivity = read_pairs(typed, "--sensitivity")
     tests = Tests(cost=1.0 if costs.costs is None else costs.costs, sensitivity=sensitivity, labels=labels)
-    with case.blamed():
+    with case.errors_with_its_place():
         plan = workup.plan_search(
             case.forecast,
             tests=tests,

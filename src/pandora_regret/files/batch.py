@@ -162,7 +162,7 @@ class Batch:
         return np.array([self._row_of.get(name, -1) for name in ids.tolist()], dtype=np.intp)
 
     def forecast(self, rows: IntArray | None = None) -> Forecast:
-        """All rows, or some, as the kernels take them; `blamed` makes their errors name the file."""
+        """All rows, or some, as the kernels take them; `errors_with_places` makes their errors name the file."""
         chosen = self if rows is None else self.take(rows)
         forecast = Forecast(
             np.ascontiguousarray(chosen.values),
@@ -311,8 +311,8 @@ def _joined(arrays: Iterable[NDArray[ScalarT] | None]) -> NDArray[ScalarT] | Non
 
 
 @contextmanager
-def blamed(place: Callable[[int], str]) -> Iterator[None]:
-    """Errors about rows of forecasts say where these stand."""
+def errors_with_places(place: Callable[[int], str]) -> Iterator[None]:
+    """Within this, errors about rows of forecasts say where these stand: `place` makes words of a row's number."""
     try:
         yield
     except InputError as error:

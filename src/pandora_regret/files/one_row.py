@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.core.inputs import FloatArray, Names
-from pandora_regret.files.batch import Batch, blamed
+from pandora_regret.files.batch import Batch, errors_with_places
 from pandora_regret.files.columns import Columns
 from pandora_regret.files.file_errors import FileError
 from pandora_regret.files.layout import Layout, ModelFiles
@@ -33,9 +33,9 @@ class OneRow:
     costs: FloatArray | None = None  # (K,) of this row alone
     done: Remarks = ()  # what was recognised, changed or left out
 
-    def blamed(self) -> AbstractContextManager[None]:
+    def errors_with_its_place(self) -> AbstractContextManager[None]:
         """Within this, errors about the forecast say where it stands, and what was taken for it."""
-        return blamed(lambda _: f"{self.place} ({', '.join(self.classes)})")
+        return errors_with_places(lambda _: f"{self.place} ({', '.join(self.classes)})")
 
 
 def read_row(

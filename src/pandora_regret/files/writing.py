@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from pandora_regret.core.atomic import write_atomically
 from pandora_regret.core.inputs import FloatArray, InputError
-from pandora_regret.files.batch import Batch, blamed
+from pandora_regret.files.batch import Batch, errors_with_places
 from pandora_regret.files.predictions import Predictions
 from pandora_regret.files.source import AnyPath
 
@@ -50,7 +50,7 @@ def _rewritten(predictions: Predictions, new_forecasts: Rewrite) -> Iterator[pa.
     for block in predictions.blocks(predictions.sources[0].kinds):
         batch = predictions.batch(block)
         records = block.records
-        with blamed(batch.place):
+        with errors_with_places(batch.place):
             new = dict(zip(predictions.columns.forecasts, new_forecasts(batch).T, strict=True))
         for index, field in enumerate(records.schema):
             kind = field.type

@@ -12,7 +12,7 @@ from pandora_regret.core.kernels.engine import wasted_pairs
 from pandora_regret.core.kernels.reference import unavoidable_costs
 from pandora_regret.core.priors import Beta
 from pandora_regret.core.tally import Means, Sum
-from pandora_regret.files.batch import NO_CHANGES, Batch, blamed
+from pandora_regret.files.batch import NO_CHANGES, Batch, errors_with_places
 from pandora_regret.files.file_errors import Complaint
 from pandora_regret.inference.joint import MANY
 from pandora_regret.inference.keyed import Keys, keys_of
@@ -71,7 +71,7 @@ class StreamSums:
         """Add rows; one that cannot be scored is an error that names it."""
         settings = self.settings
         are_few = not settings.grouped and self.cases + len(batch) <= MANY
-        with blamed(batch.place):
+        with errors_with_places(batch.place):
             scores, forecast = self._score(batch, are_few or settings.needs_rows)
         if are_few:
             table = scores.table if forecast is None else forecast.per_case(scores.table.T).T
