@@ -81,7 +81,7 @@ def test_the_names_that_type_checkers_see_are_those_that_load(name):
 
 
 def test_an_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="module 'pandora_regret' has no attribute 'pandoras_regret'"):
+    with pytest.raises(AttributeError, match="'pandoras_regret'"):
         _ = package.pandoras_regret
     with pytest.raises(ImportError, match="pandoras_regret"):
         exec("from pandora_regret import pandoras_regret")

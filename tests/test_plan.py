@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 
 from pandora_regret import InputError, Tests, search_order
 from pandora_regret.workup import plan_search
@@ -52,7 +53,7 @@ def test_costs_or_tests_but_not_both(given):
 
 
 def test_a_table_is_no_forecast():
-    with pytest.raises(InputError, match=r"y_proba has shape \(1, 3\): pass one forecast"):
+    with refused(argument="y_proba", value=(1, 3)):
         plan_search([[0.5, 0.3, 0.2]], [1.0, 2.0, 3.0])
 
 

@@ -10,7 +10,7 @@ from asked import compare_with
 from cli_files import CLASSES, COSTS, forecasts, refused, run, run_json, wine_file, write_csv
 from prediction_files import write_xlsx
 
-from pandora_regret import compare
+from pandora_regret import InputError, compare
 
 TYPICAL = [90.0, 60.0, 30.0]
 
@@ -101,7 +101,7 @@ def test_a_report_can_be_written_at_once_or_from_saved_json(tmp_path, files):
 
 
 def test_a_file_that_is_given_twice_is_refused(files):
-    assert "tree.csv is given" in refused("compare", files[0], files[1], files[0])
+    assert "tree.csv" in refused("compare", files[0], files[1], files[0], kind=InputError)
 
 
 def test_a_scenario_changes_only_the_prices_that_it_names(files):

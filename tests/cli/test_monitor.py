@@ -160,7 +160,7 @@ def test_drift_alone_is_said_and_exits_with_3_only_if_asked(tmp_path, state):
     for number in range(1, 13):
         file = write_week(tmp_path / "week.csv", number, labelled=False, flat=number > 5)
         result = watch(state, file, *HOW)
-    assert "DRIFT noticed in week " in result.stdout
+    assert "DRIFT noticed" in result.stdout
     assert result.exit_code == 0
     assert watch(state, file, "--drift-alarm").exit_code == 3
 

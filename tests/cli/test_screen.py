@@ -50,7 +50,7 @@ def test_it_fits_one_screen(n_models, n_classes, n_columns, done):
     lines = screen(comparison)
     assert len(lines) <= 25
     assert max(map(cell_width, lines)) <= 80
-    assert lines[-1] == "More: --full, --html report.html, --json."
+    assert all(option in lines[-1] for option in ("--full", "--html", "--json"))
     assert lines[0].startswith(comparison.verdict.sentences[0][:20])
 
 
@@ -74,7 +74,9 @@ def test_groups_that_stand_out_are_shown_with_the_models_that_do():
     title = next(line for line in lines if line.startswith("By site"))
     assert "model 2" in title
     assert next(line for line in lines if line.startswith("  East")).endswith("<- stands out")
-    assert "By age (10 groups): nothing stands out." in lines
+    [age] = [line for line in lines if line.startswith("By age")]
+    assert "(10 groups)" in age
+    assert "model" not in age
 
 
 def test_what_was_done_is_said_in_one_sentence_of_a_few_lines():

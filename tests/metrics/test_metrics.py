@@ -192,7 +192,7 @@ def test_what_a_metric_gives_is_checked():
         read_metrics(["accuracy", "accuracy"])
     with pytest.raises(InputError, match=r"gave shape \(2, 2\)"):
         Metric("m", "M", "lower", rows=lambda truth, proba: proba)([0, 1], [[0.5, 0.5]] * 2)
-    with pytest.raises(InputError, match="row 1 makes metric 'm' NaN"):
+    with pytest.raises(InputError, match="'m' NaN"):
         Metric("m", "M", "lower", rows=lambda truth, proba: np.array([0.0, np.nan]))([0, 1], [[0.5, 0.5]] * 2)
     with pytest.raises(InputError, match="gave NaN"):
         Metric("m", "M", "lower", values=lambda truth, proba, w: np.full(len(w), np.nan))([0], [[0.5, 0.5]])
