@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from graphlib import CycleError, TopologicalSorter
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from itertools import takewhile
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from itertools import chain
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypeVar, overload
 
 import numpy as np
 from msgspec import Meta
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 
 RANGE_CONCENTRATION = 6  # of a chance known by its range: the Beta distribution of project planning (PERT)
 
+T = TypeVar("T")
+Amount: TypeAlias = float | FloatArray  # or a chance: one, or one for each draw
+Amounts: TypeAlias = dict[str, Amount]  # by fee item
 Name = Annotated[str, Meta(min_length=1)]
 Year = Annotated[int, Meta(ge=1900, le=2999)]
 Probability = Annotated[float, Meta(ge=0, le=1)]
@@ -88,8 +91,9 @@ class Step(Payment):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for key in ("trials", "low", "high", "otherwise"):
-            if self.probability is None and getattr(self, key) is not None:
+        beside = {"trials": self.trials, "low": self.low, "high": self.high, "otherwise": self.otherwise}
+        for key, value in beside.items():
+            if self.probability is None and value is not None:
                 fix = "add probability = ..., or take it out"
                 raise InputError("has no probability beside it", argument=key, fix=fix)
         if self.low is None and self.high is None:
@@ -134,7 +138,11 @@ class Step(Payment):
         mean = (self.chance - low) / (high - low)
         return low + (high - low) * rng.beta(mean * concentration, (1 - mean) * concentration, draws)
 
-    def paid(self, chance: Any) -> Iterator[tuple[Payment, Any]]:
+    @overload
+    def paid(self, chance: float) -> Iterator[tuple[Payment, float]]: ...
+    @overload
+    def paid(self, chance: Amount) -> Iterator[tuple[Payment, Amount]]: ...
+    def paid(self, chance: Amount) -> Iterator[tuple[Payment, Amount]]:
         """Each payment and how often it is made, for one chance or an array of them."""
         yield self, chance * self.quantity
         if self.otherwise is not None:
@@ -221,16 +229,21 @@ class Pathways:
         """
         return {key: rounded(amount) for key, amount in self.spent()[self._pathway(name)].items()}
 
-    def spent(self, chance_of: Callable[[Step], Any] = lambda step: step.chance) -> dict[str, Fields]:
+    def spent(self, chance_of: Callable[[Step], Amount] = lambda step: step.chance) -> dict[str, Amounts]:
         """By every pathway on each fee item; each step is asked for its chance once."""
-        spent: dict[str, Fields] = {}
+        spent: dict[str, Amounts] = {}
         for name, steps in self.pathways.items():  # each after those it contains
-            total = spent[name] = {}
-            for payment, times in (paid for step in steps for paid in step.paid(chance_of(step))):
-                item = payment.item
-                parts = spent[payment.name] if item is None else {item: self.items[item].amount}
+            total: Amounts = {}
+            payments = chain.from_iterable(step.paid(chance_of(step)) for step in steps)
+            for payment, times in payments:
+                parts: Amounts = {}
+                if payment.item is None:
+                    parts = spent[payment.name]
+                else:
+                    parts[payment.item] = self.items[payment.item].amount
                 for key, amount in parts.items():
                     total[key] = total.get(key, 0) + times * amount
+            spent[name] = total
         return spent
 
     def describe(self, name: str) -> str:
@@ -341,7 +354,7 @@ class Pathways:
         return Empirical(np.stack(np.broadcast_arrays(*costs), axis=1), labels=self.classes)
 
 
-def rounded(amount: float) -> float:
+def rounded(amount: Amount) -> float:
     """An amount of money as a person would add it up: without the noise in the last digits of binary fractions."""
     return float(f"{amount:.14g}")
 
@@ -417,7 +430,7 @@ class PathwayFile:
     year: Year | None = None
 
 
-def read_version_1(kind: Any, document: Fields) -> Any:
+def read_version_1(kind: type[T], document: Fields) -> T:
     """A document as a value of a dataclass; one of another format version may differ in everything else."""
     if (version := document.get("format_version", 1)) != 1:
         fail("format_version", f"is {version!r:.60}", "this release reads version 1 only", version)
@@ -472,11 +485,12 @@ def _check_name(name: str | None, names: Collection[str], place: str, kind: str)
 
 def _in_order(file: PathwayFile) -> dict[str, tuple[Step, ...]]:
     """Every pathway, after those it contains."""
-    parts = {
-        name: [payment.pathway for step in steps for payment, _ in step.paid(1.0) if payment.pathway is not None]
-        for name, steps in file.pathways.items()
-    }
-    used = {name for inner in parts.values() for name in inner} | {entry.pathway for entry in file.classes}
+    parts: dict[str, list[str]] = {}
+    used = {entry.pathway for entry in file.classes}
+    for name, steps in file.pathways.items():
+        payments = chain.from_iterable(step.paid(1.0) for step in steps)
+        parts[name] = [payment.pathway for payment, _ in payments if payment.pathway is not None]
+        used.update(parts[name])
     if unused := [name for name in parts if name not in used]:  # most likely its class was forgotten
         alone = "is used by no class and no other pathway"
         fail(path("pathways", unused[0]), alone, "add the class it belongs to, or take it out")
@@ -487,7 +501,7 @@ def _in_order(file: PathwayFile) -> dict[str, tuple[Step, ...]]:
         fail(path("pathways", circle[0]), f"contains itself: {' -> '.join(circle)}", "take one of these steps out")
 
 
-Parts = list[tuple[str, Step]]  # the payments of a pathway; two pathways share one if they agree on the step
+Payments: TypeAlias = list[tuple[str, Step]]  # by name; two pathways share one if they agree on the step
 
 
 def shared_steps(pathways: Place | Pathways) -> Fields:
@@ -496,52 +510,81 @@ def shared_steps(pathways: Place | Pathways) -> Fields:
     What the pathways of several classes begin with is a step of its own, paid once.
     """
     source = pathways if isinstance(pathways, Pathways) else load_costs(pathways)
-    parts = dict[str, Parts]()
-    totals = Fields()
-    steps = dict[str, Fields]()
-
-    def cost(step: Step) -> Any:
-        payments = step.paid(step.chance)
-        return sum(
-            n * (source.items[payment.item].amount if payment.item else totals[payment.name])
-            for payment, n in payments
-        )
-
-    def grow(left: dict[str, Parts], parent: str | None) -> None:
-        """Add the steps that follow `parent`, for pathways and the payments still to be made.
-
-        Pathways that go on in the same way do so together.
-        """
-        branches = dict[Step, dict[str, Parts]]()
-        for pathway, payments in left.items():
-            branches.setdefault(payments[0][1], {})[pathway] = payments
-        for together in branches.values():
-            side_by_side = zip(*together.values(), strict=False)
-            shared = [ps[0] for ps in takewhile(lambda parts: len({step for _, step in parts}) == 1, side_by_side)]
-            name = " + ".join(together if len(together) == 1 else [part for part, _ in shared])
-            name = name if name not in steps else f"{name} after {parent}"
-            n = len(shared)
-            total = rounded(sum(cost(step) for _, step in shared))
-            done = [
-                hypothesis.name
-                for hypothesis in source.hypotheses
-                if len(together.get(hypothesis.pathway, ())) == n
-            ]
-            steps[name] = {"cost": total, "requires": parent, "tells_apart": done or None}
-            grow({pathway: payments[n:] for pathway, payments in together.items() if payments[n:]}, name)
-
-    for pathway, followed in source.pathways.items():  # each after those it contains
-        totals[pathway] = sum(map(cost, followed))
-        parts[pathway] = []
-        for step in followed:  # a pathway that is certain to be followed once is written out
-            inner = parts[step.followed] if step.followed else [(step.name, replace(step, source=""))]
-            parts[pathway] += [(step.name, inner[0][1])] if len(inner) == 1 else inner
-    grow({hypothesis.pathway: parts[hypothesis.pathway] for hypothesis in source.hypotheses}, None)
     sources = {item.source for item in source.items.values()}
-    head = {
+    return {
         "title": source.title,
         "setting": source.setting,
         "currency": source.currency,
         "source": sources.pop() if len(sources) == 1 else "",
+        "classes": list(source.classes),
+        "steps": _SharedSteps(source).steps,
     }
-    return head | {"classes": list(source.classes), "steps": steps}
+
+
+class _SharedSteps:
+    """The steps of a work-up that does what the pathways say; what several begin with is one step."""
+
+    def __init__(self, source: Pathways) -> None:
+        self.source = source
+        self.totals: dict[str, float] = {}  # of each pathway
+        self.payments: dict[str, Payments] = {}  # of each pathway
+        self.steps: dict[str, Fields] = {}
+        for pathway, steps in source.pathways.items():  # each after those it contains
+            self.totals[pathway] = sum(self._cost(step) for step in steps)
+            self.payments[pathway] = self._written_out(steps)
+        used = [hypothesis.pathway for hypothesis in source.hypotheses]
+        self._grow({pathway: self.payments[pathway] for pathway in used}, None)
+
+    def _cost(self, step: Step) -> float:
+        """What a step costs on average, with the pathways that it follows."""
+        cost = 0.0
+        for payment, times in step.paid(step.chance):
+            amount = self.source.items[payment.item].amount if payment.item else self.totals[payment.name]
+            cost += times * amount
+        return cost
+
+    def _written_out(self, steps: Sequence[Step]) -> Payments:
+        """The payments of a pathway; another one that is certain to be followed once stands there step by step."""
+        payments: Payments = []
+        for step in steps:
+            inner = [(step.name, replace(step, source=""))]
+            if step.followed:
+                inner = self.payments[step.followed]
+            if len(inner) == 1:
+                inner = [(step.name, inner[0][1])]
+            payments += inner
+        return payments
+
+    def _grow(self, left: dict[str, Payments], parent: str | None) -> None:
+        """Add the steps that follow `parent`, for pathways and the payments still to be made.
+
+        Pathways that go on in the same way do so together.
+        """
+        branches: dict[Step, dict[str, Payments]] = {}
+        for pathway, payments in left.items():
+            branches.setdefault(payments[0][1], {})[pathway] = payments
+        for branch in branches.values():
+            shared = _shared_beginning(list(branch.values()))
+            names = list(branch) if len(branch) == 1 else [name for name, _ in shared]
+            name = " + ".join(names)
+            if name in self.steps:
+                name = f"{name} after {parent}"
+            ended = [pathway for pathway, payments in branch.items() if len(payments) == len(shared)]
+            told = [hypothesis.name for hypothesis in self.source.hypotheses if hypothesis.pathway in ended]
+            self.steps[name] = {
+                "cost": rounded(sum(self._cost(step) for _, step in shared)),
+                "requires": parent,
+                "tells_apart": told or None,
+            }
+            rest = {pathway: branch[pathway][len(shared) :] for pathway in branch if pathway not in ended}
+            self._grow(rest, name)
+
+
+def _shared_beginning(pathways: Sequence[Payments]) -> Payments:
+    """The payments that all pathways begin with, as the first of them names them."""
+    shared = []
+    for side_by_side in zip(*pathways, strict=False):
+        if len({step for _, step in side_by_side}) > 1:
+            break
+        shared.append(side_by_side[0])
+    return shared
