@@ -158,7 +158,14 @@ def _compare_models(options: CompareOptions) -> comparing.Comparison:
     from pandora_regret.comparison.charge import Pricing
     from pandora_regret.files.written import listed
 
-    if options.lists.are_asked(options.files):
+    of_classes = (
+        options.rows.other,
+        options.scenario,
+        options.prices.workup,
+        options.prices.prior,
+        options.decompose,
+    )
+    if options.lists.are_asked(options.files, by_class=any(of_classes)):
         return _compared_lists(options)
     prices = options.prices.read()
     breakdowns = [name for option in options.by for name in listed(option)]
@@ -341,7 +348,8 @@ def _score_models(options: ScoreFilesOptions) -> list[comparing.Comparison]:
     """A comparison of one for each model of the files."""
     from pandora_regret.stream import score_stream
 
-    if options.lists.are_asked(options.files):
+    of_classes = (options.rows.other, options.prices.workup, options.prices.prior, options.wrong_tests)
+    if options.lists.are_asked(options.files, by_class=any(of_classes)):
         return _scored_lists(options)
     prices = options.prices.read()
     opened = files.open_models([files.ModelFiles(options.files, options.rows.layout())], prices.class_names)

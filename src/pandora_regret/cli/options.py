@@ -235,12 +235,21 @@ class ListOptions:
     miss: float | None = None
     until: Literal["first", "all"] = "first"
 
-    def are_asked(self, paths: Sequence[str]) -> bool:
-        """Whether an option says that files hold ranked lists, or the files themselves do."""
+    def are_asked(self, arguments: Sequence[str], by_class: bool = False) -> bool:
+        """Whether an option says that files hold ranked lists, or the files themselves do.
+
+        Parameters
+        ----------
+        arguments
+            FILE or NAME=FILE, as they were typed.
+        by_class
+            Whether another option speaks of classes: then files cannot say it by themselves.
+        """
         columns = (self.candidate, self.score, self.probability, self.rank, self.price, self.hit)
         if any(columns) or self.format == "trec" or self.miss is not None or self.until == "all":
             return True
-        if not all(os.path.exists(path) for path in paths):
+        paths = [text if os.path.exists(text) else text.partition("=")[2] for text in arguments]
+        if by_class or not all(os.path.exists(path) for path in paths):
             return False
         if any(os.path.isdir(path) for path in paths):
             return True

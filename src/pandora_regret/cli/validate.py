@@ -78,7 +78,7 @@ def validate(options: ValidateOptions) -> int:
         else:
             echo(summary.to_text())
         return 0
-    if options.lists.are_asked(options.files):
+    if options.lists.are_asked(options.files, by_class=options.rows.other is not None):
         from pandora_regret.cli.ranked import ListRequest, validate_lists
 
         return validate_lists(

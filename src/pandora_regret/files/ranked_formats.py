@@ -62,9 +62,18 @@ def is_lists(path: str, key: str | None) -> bool:
 
 
 def names_own_lists(path: str) -> bool:
-    """Whether a file's lines call their lists as only ranked lists are called: such need not be asked for."""
+    """Whether a file's first line can only be a ranked list, which then need not be asked for.
+
+    It is called as such lists are, or several names are true, or it is names in order or nothing at all.
+    """
     values = _first_object(path)
-    return _list_key(values, None) in OWN_KEYS or isinstance(_of_keys(values, TRUTH_KEYS), list)
+    key = _list_key(values, None)
+    if key is None:
+        return False
+    if key in OWN_KEYS or isinstance(_of_keys(values, TRUTH_KEYS), list):
+        return True
+    listed = values[key]
+    return isinstance(listed, list) and not any(isinstance(element, (dict, list)) for element in listed)
 
 
 def _first_object(path: str) -> Fields:

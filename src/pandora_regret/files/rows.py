@@ -339,7 +339,7 @@ def complete_lists(
         return {
             "problem": f"has the truth {label!r}, which its list does not name",
             "value": label,
-            "fix": "name a class for truths that lists do not name (--other NAME)",
+            "fix": "name a class for what lists do not name (--other NAME), or say what a miss costs (--miss)",
         }
 
     tell(block, "label", outside & (values[row_numbers, truth] <= 0), complaint, reading)
