@@ -666,7 +666,7 @@ def _with_weights_of_units(rows: Forecast, weights: FloatArray, units: IntArray 
 
 
 @dataclass(frozen=True)
-class _Learned:
+class _Lesson:
     """What some rows teach about others."""
 
     frequencies: FloatArray  # of the classes, (K,)
@@ -679,17 +679,17 @@ class _Learned:
         return bool(map_.factors.ndim == 1 and (map_.factors == 1).all() and not map_.shifts.any())
 
 
-def _learn(method: str, rows: Forecast) -> _Learned:
+def _learn(method: str, rows: Forecast) -> _Lesson:
     """The class frequencies of some rows, and the map that a method fits to them."""
     frequencies = frequencies_in(rows)
     if method == "frequencies":
-        return _Learned(frequencies, frequency_map(rows))
+        return _Lesson(frequencies, frequency_map(rows))
     enough = draw_rows(rows, ENOUGH_ROWS)
-    return _Learned(frequencies, warranted_map(enough) if method == "auto" else fitted_map(method, enough))
+    return _Lesson(frequencies, warranted_map(enough) if method == "auto" else fitted_map(method, enough))
 
 
 @dataclass(frozen=True)
-class _LearnedCosts:
+class _LessonCosts:
     """What searching by what was learned costs, (n_cases,) each."""
 
     baseline: FloatArray  # by class frequencies
@@ -701,8 +701,8 @@ def _learned_costs(
     rows: Forecast,
     prior: Prior,
     costs_before: FloatArray,
-    learned: Iterable[tuple[NDArray[np.bool_], _Learned]],
-) -> _LearnedCosts:
+    learned: Iterable[tuple[NDArray[np.bool_], _Lesson]],
+) -> _LessonCosts:
     """What searching costs by class frequencies and maps, each for the rows, (N,), that it comes with.
 
     Where a map changes nothing, or knows nothing but the frequencies, its costs are those of the forecasts or of
@@ -720,7 +720,7 @@ def _learned_costs(
     settled = replace(forecast, logits=False, tolerance=1e-6, checked=True)
     recalibrated = row_costs(replace(settled, values=table), prior)
     is_unchanged = forecast.per_case(unchanged) > 0  # all rows of a case have one map
-    return _LearnedCosts(
+    return _LessonCosts(
         baseline=row_costs(replace(settled, values=shares), prior),
         recalibrated=np.where(is_unchanged, costs_before, recalibrated),
     )

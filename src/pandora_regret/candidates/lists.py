@@ -12,8 +12,8 @@ import numpy as np
 from pandora_regret.candidates.places import Places, places_of
 from pandora_regret.candidates.proper import Alternatives, expected_costs, log_losses, pandora_regrets
 from pandora_regret.candidates.reading import (
-    Columns,
     ListOfCase,
+    LongColumns,
     Truth,
     read_frame,
     read_lists,
@@ -156,7 +156,7 @@ class Candidates:
         >>> lists.costs(miss=20.0)
         array([ 2., 21.])
         """
-        columns = Columns(id, candidate, score, probability, rank, price, hit)
+        columns = LongColumns(id, candidate, score, probability, rank, price, hit)
         read = read_frame(frame, columns, truth, prices)
         return cls(**read.fields()).checked(by_price=by_price)
 

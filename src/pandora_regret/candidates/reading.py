@@ -48,7 +48,7 @@ class CandidateFields(TypedDict):
 
 
 @dataclass(frozen=True)
-class Columns:
+class LongColumns:
     """Which column of a long table is what."""
 
     id: str
@@ -129,7 +129,7 @@ def numbered(values: Sequence[Hashable]) -> tuple[IntArray, list[Hashable]]:
 
 def read_frame(
     frame: Table,
-    columns: Columns,
+    columns: LongColumns,
     truth: Mapping[str, Truth] | None,
     prices: Mapping[str, float] | None,
 ) -> LongTable:
@@ -201,7 +201,9 @@ def _names_of(values: Column) -> tuple[IntArray, list[Hashable]]:
     return codes, names
 
 
-def _values_of(columns: Columns, column: Callable[[str, str], Column], codes: IntArray) -> tuple[FloatArray, bool]:
+def _values_of(
+    columns: LongColumns, column: Callable[[str, str], Column], codes: IntArray
+) -> tuple[FloatArray, bool]:
     """What orders candidates, the highest first, and whether it is probabilities."""
     order = columns.order
     if order is None:

@@ -27,7 +27,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Stop:
+class StopPlace:
     """A place in the order of a search: the lower comes first; equal ones tie."""
 
     level: int  # 0 for what is possible, 1 for what has probability 0, 2 for what comes last whatever it costs
@@ -36,7 +36,7 @@ class Stop:
     is_true: bool
 
 
-def stops(listed: Sequence[Candidate], miss: float, has_probabilities: bool) -> list[Stop]:
+def stops(listed: Sequence[Candidate], miss: float, has_probabilities: bool) -> list[StopPlace]:
     """The candidates of a case and elsewhere, in the order of the search.
 
     Parameters
@@ -51,17 +51,17 @@ def stops(listed: Sequence[Candidate], miss: float, has_probabilities: bool) -> 
     route = []
     for candidate in listed:
         if not has_probabilities:
-            route.append(Stop(0, candidate.value, candidate.price, candidate.is_true))
+            route.append(StopPlace(0, candidate.value, candidate.price, candidate.is_true))
         elif candidate.value > 0:
-            route.append(Stop(0, candidate.value / candidate.price, candidate.price, candidate.is_true))
+            route.append(StopPlace(0, candidate.value / candidate.price, candidate.price, candidate.is_true))
         else:  # the cheapest of what is held to be impossible first
-            route.append(Stop(1, 1 / candidate.price, candidate.price, candidate.is_true))
+            route.append(StopPlace(1, 1 / candidate.price, candidate.price, candidate.is_true))
     is_miss = not any(candidate.is_true for candidate in listed)
     rest = rest_of(listed) if has_probabilities else 0.0
     if rest == 0:
-        route.append(Stop(2, 0.0, miss, is_miss))
+        route.append(StopPlace(2, 0.0, miss, is_miss))
     else:
-        route.append(Stop(0, math.inf if miss == 0 else rest / miss, miss, is_miss))
+        route.append(StopPlace(0, math.inf if miss == 0 else rest / miss, miss, is_miss))
     return sorted(route, key=lambda stop: (stop.level, -stop.merit))
 
 
@@ -71,12 +71,12 @@ def rest_of(listed: Sequence[Candidate]) -> float:
     return rest if rest > TOLERANCE else 0.0
 
 
-def tied_blocks(route: Sequence[Stop], has_probabilities: bool) -> list[list[Stop]]:
+def tied_blocks(route: Sequence[StopPlace], has_probabilities: bool) -> list[list[StopPlace]]:
     """The stops in blocks of ties: a stop joins a block if its merit is that of the one before it.
 
     Scores tie as equal floats; quotients p / c do if they agree to a few units in the last place.
     """
-    blocks: list[list[Stop]] = []
+    blocks: list[list[StopPlace]] = []
     for _, same_level in groupby(route, key=lambda stop: stop.level):
         merit_before = math.inf
         for stop in same_level:

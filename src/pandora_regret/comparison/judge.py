@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 from pandora_regret.comparison.doubts import UNSEEN, Finding
 from pandora_regret.comparison.request import Margin
-from pandora_regret.comparison.result import Comparison, Kind
+from pandora_regret.comparison.result import Comparison, VerdictKind
 from pandora_regret.core.inputs import InputError, Names, read_number
 from pandora_regret.inference.estimate import Interval
 from pandora_regret.inference.student import NORMAL, student_quantile
@@ -23,7 +23,7 @@ MOST_CASES = 10**12  # beyond it nobody would count
 FEW_CLUSTERS = 30
 
 # A verdict's kind, by the first of these that another model's standing to the cheapest is; of one model: "single".
-KINDS: dict[Standing, Kind] = {
+KINDS: dict[Standing, VerdictKind] = {
     "open": "undecided",
     "more": "deploy",
     "level": "level",
@@ -64,7 +64,7 @@ class Judgement:
     """How the models of a contest stand to the cheapest."""
 
     contest: Contest
-    kind: Kind
+    kind: VerdictKind
     by_standing: Mapping[Standing, Names]
     cases_needed: int | None  # so many more would settle every difference that is open; None where none is known
 
@@ -76,7 +76,7 @@ def judge(contest: Contest) -> Judgement:
     by_standing: dict[Standing, Names] = dict.fromkeys(KINDS, ())
     for name, gap in contest.gaps.items():
         by_standing[standing_of(gap, contest)] += (name,)
-    kind: Kind = "single"
+    kind: VerdictKind = "single"
     for standing in KINDS:
         if by_standing[standing]:
             kind = KINDS[standing]

@@ -225,14 +225,14 @@ def _spend(rows: Forecast, prior: Prior) -> Spending:
 
 
 @dataclass(frozen=True)
-class Recalibrated:
+class RecalibratedRows:
     """The rows of the sample, each recalibrated by a map that other rows fitted."""
 
     rows: Forecast
     maps: FoldMaps
 
 
-def _recalibrate(forecast: Forecast, request: Request) -> Recalibrated | None:
+def _recalibrate(forecast: Forecast, request: Request) -> RecalibratedRows | None:
     """A model's forecasts, recalibrated as was asked; None where it was not."""
     if request.recalibration is None:
         return None
@@ -240,7 +240,7 @@ def _recalibrate(forecast: Forecast, request: Request) -> Recalibrated | None:
     seed = request.interval.seed
     groups = request.sample.groups
     maps = recalibration.maps_out_of_fold(rows, request.recalibration, None, FOLDS, seed, groups)
-    return Recalibrated(_apart(maps.apply(rows)), maps)
+    return RecalibratedRows(_apart(maps.apply(rows)), maps)
 
 
 def recalibrate_again(forecast: Forecast, maps: FoldMaps, request: Request) -> Forecast:
@@ -264,7 +264,7 @@ class _Prediction:
 
 def _predict(
     rows: Forecast,
-    recalibrated: Recalibrated | None,
+    recalibrated: RecalibratedRows | None,
     request: Request,
     costs_for_truths: Callable[[Forecast], Rows],
 ) -> _Prediction:
@@ -296,7 +296,7 @@ def _predict(
 def _recalibrated_costs(
     cost: FloatArray,
     forecast: Forecast,
-    recalibrated: Recalibrated | None,
+    recalibrated: RecalibratedRows | None,
     prediction: _Prediction,
     request: Request,
 ) -> RecalibratedCosts | None:

@@ -36,10 +36,10 @@ from pandora_regret.comparison.result import (
     ConstantList,
     Costs,
     Decision,
-    Kind,
     ListsPart,
     MissCrossing,
     PricesOfMiss,
+    VerdictKind,
 )
 from pandora_regret.comparison.sample import Sample, read_cases
 from pandora_regret.comparison.words import constant_sentence, miss_sentences, picks_sentence
@@ -289,7 +289,7 @@ def _by_ranges(result: Comparison, part: ListsPart) -> Comparison:
     if picks is not None:
         sentences = [*sentences, picks]
     leaders = list(dict.fromkeys(found.leader for found in part.ranges if not found.undecided))
-    kind: Kind = "undecided"
+    kind: VerdictKind = "undecided"
     if len(names) == 1:
         kind = "single"
     elif len(part.ranges) == 1 and leaders:

@@ -17,7 +17,7 @@ from pandora_regret.text import DisplayCell, DisplayTable, Formats, Shown, count
 SCHEMA = "pandora-comparison/3"
 TERMS = ("miscalibration", "discrimination", "uncertainty")  # of a decomposition
 MOST_MODELS = 20  # in a notebook
-Kind: TypeAlias = Literal["deploy", "level", "undecided", "single"]
+VerdictKind: TypeAlias = Literal["deploy", "level", "undecided", "single"]
 Price: TypeAlias = Annotated[float, Meta(gt=0)]
 Weight: TypeAlias = Annotated[float, Meta(ge=0)]
 KNOWN_COSTS = "known costs"  # instead of a prior, of a work-up
@@ -196,7 +196,7 @@ class WorkupPart:
 class Decision:
     """What to do, as far as the data settle it."""
 
-    kind: Kind
+    kind: VerdictKind
     leader: str  # the model of least cost, recalibrated or not
     undecided: Names  # models of which the data do not settle how they stand to the leader
     level: Names  # models that cost what the leader does, within the margin

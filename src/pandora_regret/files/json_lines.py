@@ -11,7 +11,7 @@ from pandora_regret.files.arrow_columns import arrow_table, kinds_of
 from pandora_regret.files.dialect import Dialect
 from pandora_regret.files.file_errors import FileError
 from pandora_regret.files.limits import Limit
-from pandora_regret.files.lists import Records, field_of_lists, read_lists
+from pandora_regret.files.lists import ListRecords, field_of_lists, read_lists
 from pandora_regret.files.recognise import dialect_recognised
 from pandora_regret.files.samples import SAMPLE_FIELDS, read_samples
 from pandora_regret.files.source import Source, check_names
@@ -38,7 +38,7 @@ def open_json(
     return replace(file, kinds=kinds_of(arrow_table(rows, names)))
 
 
-def _all_records(file: JsonLines, limit: Limit) -> Records:
+def _all_records(file: JsonLines, limit: Limit) -> ListRecords:
     """All rows of a file, by their places, as long as they may be held; none names anything twice."""
     lines = _limited(file, limit)
     return {f" line {number}": values for number, values in file.objects(lines, each_once=True)}

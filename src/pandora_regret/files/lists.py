@@ -32,7 +32,7 @@ PREFIX = f"{FORECAST}:"
 TRUTHS = (TRUTH, *LABEL.usual)  # what the field of the true option may be called
 STEP = 10_000.0  # between the logits of neighbours in an order: more than any two prices differ, in logarithms
 
-Records: TypeAlias = Mapping[str, Fields]  # values by name, by the place of a row, such as " line 3"
+ListRecords: TypeAlias = Mapping[str, Fields]  # values by name, by the place of a row, such as " line 3"
 
 
 class Row(NamedTuple):
@@ -69,7 +69,7 @@ def _pairs(value: object) -> list[tuple[object, object]] | None:
     return [(entry["label"], entry["score"]) for entry in entries]
 
 
-def rows_of_records(path: str, records: Records, read: Callable[[Fields], Row]) -> dict[str, Row]:
+def rows_of_records(path: str, records: ListRecords, read: Callable[[Fields], Row]) -> dict[str, Row]:
     """What is read of each record; whatever is wrong is said with its place."""
     rows = dict[str, Row]()
     for place, values in records.items():
@@ -141,7 +141,7 @@ def _table_of_rows(rows: Sequence[Row], options: Sequence[str]) -> pa.Table:
     return arrow_table(records, dict.fromkeys((*facts, TRUTH, *(f"{PREFIX}{name}" for name in options))))
 
 
-def read_lists(file: Source, records: Records, other: str | None, classes: Sequence[str]) -> SourceInMemory:
+def read_lists(file: Source, records: ListRecords, other: str | None, classes: Sequence[str]) -> SourceInMemory:
     """Rows such as ``{"id": 7, "truth": "flu", "forecast": {"flu": 0.7, "cold": 0.3}}``, or in order only.
 
     Parameters

@@ -22,12 +22,12 @@ from pandora_regret.files.file_errors import FileError, explained
 from pandora_regret.files.source import head_of
 from pandora_regret.text import counted
 
-Kind: TypeAlias = Literal["order", "probability", "score"]
+ListKind: TypeAlias = Literal["order", "probability", "score"]
 
 LIST_KEYS = ("forecast", "ranking", "candidates", "predictions", "found_files")  # what a line calls its list
 OWN_KEYS = frozenset(LIST_KEYS) - {"forecast"}  # those that mean ranked lists, whatever else is asked
 NAME_KEYS = ("label", "name", "diagnosis", "candidate")  # what an element calls its candidate
-VALUE_KEYS: Mapping[str, Kind] = {"probability": "probability", "score": "score"}
+VALUE_KEYS: Mapping[str, ListKind] = {"probability": "probability", "score": "score"}
 TRUTH_KEYS = ("truth", "y_true", "label", "target")
 ID_KEYS = ("id", "ids", "case", "case_id", "instance_id")
 COMMENT = re.compile(rb"[ \t]*[!#]")
@@ -42,7 +42,7 @@ class ListRecord:
     id: str
     names: Sequence[str]
     values: Sequence[float]  # of each name, the highest first in a search
-    kind: Kind
+    kind: ListKind
     prices: Sequence[float] = ()  # of each name, or none
     truth: Truth | None = None
     facts: Mapping[str, str | None] = field(default_factory=dict)  # other values of the line, as text
@@ -166,7 +166,7 @@ def _truth(value: object, path: str, where: str) -> Truth | None:
 
 def _elements(
     listed: list[object] | Fields, path: str, where: str
-) -> tuple[list[str], list[float], Kind, list[float]]:
+) -> tuple[list[str], list[float], ListKind, list[float]]:
     """Names, values, what these are, and prices of a list: names in order, values by name, or objects."""
     if isinstance(listed, dict):
         return list(listed), [_number(value, path, where) for value in listed.values()], "probability", []
@@ -176,7 +176,7 @@ def _elements(
     names = []
     values: list[float] = []
     prices: list[float] = []
-    kind: Kind = "order"
+    kind: ListKind = "order"
     for place, element in enumerate(listed):
         name = _of_keys(element, NAME_KEYS) if isinstance(element, dict) else None
         if not isinstance(element, dict) or name is None:

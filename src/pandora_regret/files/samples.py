@@ -15,7 +15,7 @@ from string import ascii_uppercase
 
 from pandora_regret.core.inputs import Fields, InputError, remark_on
 from pandora_regret.files.file_errors import FileError
-from pandora_regret.files.lists import Records, Row, over_all_options, rows_of_records
+from pandora_regret.files.lists import ListRecords, Row, over_all_options, rows_of_records
 from pandora_regret.files.source import Source, SourceInMemory
 
 SAMPLE_FIELDS = frozenset({"doc_id", "target", "filtered_resps"})
@@ -23,7 +23,7 @@ ONE_TRUTH = "tasks with one true option per row can be scored"
 CORRECT = "acc"  # the field that says whether the likeliest option was the true one
 
 
-def read_samples(file: Source, records: Records, classes: Sequence[str]) -> SourceInMemory:
+def read_samples(file: Source, records: ListRecords, classes: Sequence[str]) -> SourceInMemory:
     """The truths are targets as numbers or texts of options, whichever fit in all rows."""
     path = file.path
     rows = rows_of_records(path, records, _sample)

@@ -202,14 +202,14 @@ class LightGBMMetric(SearchMetric):
         return self.__name__, self.cost(first, second, sample_weight), False
 
 
-class Boosted(Protocol):
+class BoostedModel(Protocol):
     """A booster or a classifier of XGBoost or LightGBM: what both have."""
 
     def predict(self, X: object, **options: object) -> ArrayLike:
         """Raw scores, if the options say so."""
 
 
-def predict_proba(model: Boosted, X: Table) -> FloatArray:
+def predict_proba(model: BoostedModel, X: Table) -> FloatArray:
     """The forecasts of a boosted model, (N, K), whichever objective it was trained with.
 
     A model does not know that its custom objective meant logits: an XGBoost or a LightGBM booster, and an

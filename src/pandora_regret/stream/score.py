@@ -13,7 +13,7 @@ from pandora_regret.comparison.request import read_interval
 from pandora_regret.comparison.result import Comparison
 from pandora_regret.core.priors import Prior
 from pandora_regret.stream.conclude import concluded
-from pandora_regret.stream.settings import PriceList, Settings, read_settings
+from pandora_regret.stream.settings import Settings, StreamPrices, read_settings
 from pandora_regret.stream.sums import StreamSums
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def score_stream(
     predictions: Predictions,
     *,
     prior: Prior | None = None,
-    costs: PriceList | None = None,
+    costs: StreamPrices | None = None,
     currency: str | None = None,
     source: str | None = None,
     bootstrap: int = 0,

@@ -27,7 +27,7 @@ AS_LONG_AS_COMPILING = 4  # times as many numbers as for one score: what NumPy g
 
 EACH_ROWS_OWN = "each row's own"  # where costs come from
 
-PriceList: TypeAlias = ArrayLike | Mapping[str, float]  # one cost per class
+StreamPrices: TypeAlias = ArrayLike | Mapping[str, float]  # one cost per class
 
 
 @dataclass(frozen=True)

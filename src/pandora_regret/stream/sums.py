@@ -22,7 +22,7 @@ from pandora_regret.stream.clusters import ClusterSums
 from pandora_regret.stream.ids import SeenIds, TextBytes
 from pandora_regret.stream.settings import Settings
 
-ClassCounts: TypeAlias = list[tuple[IntArray, FloatArray]]  # a class and a weight of each row
+CountParts: TypeAlias = list[tuple[IntArray, FloatArray]]  # a class and a weight of each row
 
 
 class ScoredRows(NamedTuple):
@@ -34,7 +34,7 @@ class ScoredRows(NamedTuple):
     squared_weights: FloatArray  # (n,) which add up to the squared weights of cases
 
     @property
-    def class_counts(self) -> ClassCounts:
+    def class_counts(self) -> CountParts:
         """A class and a weight of each row: the true class, the predicted one, the rightly predicted one."""
         right = self.weights * (self.predicted == self.truth)
         return [(self.truth, self.weights), (self.predicted, self.weights), (self.truth, right)]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pandora_regret.core.inputs import FloatArray, Forecast, IntArray, row_slices
 from pandora_regret.core.kernels import reference
-from pandora_regret.core.kernels.reference import BROKEN_AT_RANDOM, Ties, relative_tie
+from pandora_regret.core.kernels.reference import BROKEN_AT_RANDOM, TieLosses, relative_tie
 from pandora_regret.core.priors import Beta, Prior
 
 Rows: TypeAlias = Iterator[tuple[Forecast, FloatArray]]  # some at a time, with a number of each, or several
@@ -64,7 +64,7 @@ def _is_compiled(forecast: Forecast, alpha: float, copies: int = 1) -> bool:
     return worth_compiling(copies * forecast.values.size, alpha)
 
 
-def total_losses(forecast: Forecast, alpha: float, ties: Ties = BROKEN_AT_RANDOM, copies: int = 1) -> Rows:
+def total_losses(forecast: Forecast, alpha: float, ties: TieLosses = BROKEN_AT_RANDOM, copies: int = 1) -> Rows:
     r"""The loss of each row, :math:`\sum_{j \ne i} C_j L_\alpha(q_i / q_j)`.
 
     Parameters
@@ -93,7 +93,7 @@ def total_losses(forecast: Forecast, alpha: float, ties: Ties = BROKEN_AT_RANDOM
         yield part, totals
 
 
-def realised_costs(forecast: Forecast, ties: Ties, copies: int = 1) -> Rows:
+def realised_costs(forecast: Forecast, ties: TieLosses, copies: int = 1) -> Rows:
     r"""What each row's search costs at known costs: :math:`c_i + \frac12 \sum_{j \ne i} c_j L_\infty(q_i/q_j)`."""
     for rows, totals in total_losses(forecast, np.inf, ties, copies):
         yield rows, reference.own_costs(rows) + totals / 2
@@ -258,7 +258,7 @@ def _cost_rows(forecast: Forecast) -> FloatArray | None:
 
 
 def _compiled_totals(
-    part: Forecast, alpha: float, ties: Ties = BROKEN_AT_RANDOM, pairs: FloatArray | None = None
+    part: Forecast, alpha: float, ties: TieLosses = BROKEN_AT_RANDOM, pairs: FloatArray | None = None
 ) -> tuple[FloatArray, IntArray]:
     """The losses of rows by the compiled loops.
 
@@ -293,7 +293,7 @@ def _compiled_totals(
 
 
 def _score_compiled(
-    rows: Forecast, alpha: float, ties: Ties, losses: FloatArray, pairs: FloatArray | None
+    rows: Forecast, alpha: float, ties: TieLosses, losses: FloatArray, pairs: FloatArray | None
 ) -> None:
     """Score rows by the loop for probabilities or logits; see `compiled.score_rows`."""
     from pandora_regret.core.kernels import compiled

@@ -29,9 +29,9 @@ VANISHING = 1e-280  # is nothing, and so is the square of what they make,
 MOST_OF_CHEAPEST = 1e20  # while costs of impossible classes that differ by no more than this are told apart
 SMALLEST_COST = float(np.finfo(np.float64).tiny)  # where a product underflows: p / c stays finite
 
-Ties: TypeAlias = tuple[float, float]  # L_inf of a tie with a class of lower, and of higher number
-BROKEN_AT_RANDOM: Ties = (1.0, 1.0)
-BROKEN_BY_INDEX: Ties = (2.0, 0.0)  # the lower class number is tested first
+TieLosses: TypeAlias = tuple[float, float]  # L_inf of a tie with a class of lower, and of higher number
+BROKEN_AT_RANDOM: TieLosses = (1.0, 1.0)
+BROKEN_BY_INDEX: TieLosses = (2.0, 0.0)  # the lower class number is tested first
 
 
 def costs_of(block: Forecast) -> FloatArray:
@@ -180,7 +180,7 @@ def mean_waste(block: Forecast, prior: Prior, numbers: IntArray | None = None) -
     return np.asarray(_at_cost(block, shares) * prior.mean_of(tests))
 
 
-def pair_losses(block: Forecast, alpha: float, ties: Ties = BROKEN_AT_RANDOM) -> FloatArray:
+def pair_losses(block: Forecast, alpha: float, ties: TieLosses = BROKEN_AT_RANDOM) -> FloatArray:
     r"""The loss of each pair in the Beta family, :math:`C_j L_\alpha(q_i / q_j)` with :math:`q_k = p_k / C_k`.
 
     Parameters
@@ -210,7 +210,7 @@ def pair_losses(block: Forecast, alpha: float, ties: Ties = BROKEN_AT_RANDOM) ->
     return _at_cost(block, np.where(odds == 0, worth, 2.0 * (odds < 0)))
 
 
-def total_losses(block: Forecast, alpha: float, ties: Ties = BROKEN_AT_RANDOM) -> FloatArray:
+def total_losses(block: Forecast, alpha: float, ties: TieLosses = BROKEN_AT_RANDOM) -> FloatArray:
     r"""The loss of each row in the Beta family, :math:`\sum_{j \ne i} C_j L_\alpha(q_i / q_j)`.
 
     Parameters
@@ -274,7 +274,7 @@ def sums_by_truth(block: Forecast, table: FloatArray) -> tuple[IntArray, FloatAr
     return classes, np.add.reduceat(weighted[order], starts, axis=0)
 
 
-def realised_costs(block: Forecast, ties: Ties) -> FloatArray:
+def realised_costs(block: Forecast, ties: TieLosses) -> FloatArray:
     r"""What each row's search costs at known costs c, :math:`c_i + \sum_{j \ne i} c_j 1(p_j / c_j > p_i / c_i)`.
 
     A class j that ties with the truth adds half of what its tie is worth.
