@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -227,12 +228,13 @@ def common_rows(batches: Sequence[Batch], names: Sequence[str]) -> tuple[list[Ba
         fix = "say which column holds the ids (--id); --ids-as-numbers reads 007 and 7.0 as 7"
         raise FileError("has no id that all others have", batches[-1].path, fix)
     common = [batch.take(places[in_all]) for batch, places in zip(batches, rows, strict=True)]
-    all_ids = set[object]()
-    lost: list[str] = []
-    for name, batch, batch_ids in zip(names, batches, ids, strict=True):
-        all_ids.update(batch_ids.tolist())
-        if len(batch) > len(in_all):
-            lost.append(f"{name} lost {count(len(batch) - len(in_all))}")
-    n = len(all_ids) - len(in_all)
-    sentence = f"{counted(n, 'row')} that not all files have left out ({', '.join(lost)})"
-    return common, remark_on("rows left out", n, sentence)
+    all_ids = set(chain.from_iterable(batch_ids.tolist() for batch_ids in ids))
+    sizes = dict(zip(names, map(len, batches), strict=True))
+    return common, _rows_left_out(sizes, len(all_ids), len(in_all))
+
+
+def _rows_left_out(sizes: Mapping[str, int], n_all: int, n_common: int) -> Remarks:
+    """What is to be said of rows that not all models have: of all ids, and of each model's rows."""
+    lost = [f"{name} lost {count(size - n_common)}" for name, size in sizes.items() if size > n_common]
+    sentence = f"{counted(n_all - n_common, 'row')} that not all files have left out ({', '.join(lost)})"
+    return remark_on("rows left out", n_all - n_common, sentence)

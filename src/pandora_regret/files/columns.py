@@ -120,11 +120,16 @@ def find_columns(layout: Layout, source: Source, is_truth: bool = False) -> Colu
         certain=_says_classes(layout),
         listed=layout.classes is not None,
     )
+    _check_flat(columns, source)
+    return columns
+
+
+def _check_flat(columns: Columns, source: Source) -> None:
+    """Raise a FileError if a column that is read holds lists or structures."""
     for name in columns.wanted:
         if source.kinds.get(name) == "nested":
             fix = "write one number or text per row"
             raise FileError("holds lists or structures", source.path, fix, f": column {name!r}", column=name)
-    return columns
 
 
 def _file(layout: Layout, source: Source, is_truth: bool) -> _File:

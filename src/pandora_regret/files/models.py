@@ -180,11 +180,16 @@ def _by_labels(model: Predictions) -> Predictions:
     unseen = [name for number, name in enumerate(model.classes) if number not in numbers]
     all_are_classes = not not_classes and None not in labels  # else whoever reads the rows says what is wrong
     if unseen and all_are_classes and len(class_of) > 1:
-        where = repr(columns.label) if model.truth is None else model.truth.path
-        problem = f"hold numbers but never occur as a label in {where}"
-        raise FileError(problem, model.path, FIX_OF_UNSEEN, f": columns {quoted(unseen)}", argument="classes")
+        raise _never_true(model, unseen)
     check_several(class_of, model.sources[0], " of numbers")
     return _with_classes(model, {class_of[column]: column for column in kinds if column in class_of})
+
+
+def _never_true(model: Predictions, columns: Sequence[str]) -> FileError:
+    """The error for columns of numbers that may be no classes."""
+    where = repr(model.columns.label) if model.truth is None else model.truth.path
+    problem = f"hold numbers but never occur as a label in {where}"
+    return FileError(problem, model.path, FIX_OF_UNSEEN, f": columns {quoted(columns)}", argument="classes")
 
 
 def _known_labels(model: Predictions) -> dict[str | None, None]:

@@ -9,7 +9,7 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Literal, TypeAlias
 
@@ -88,19 +88,22 @@ def _recognise_separator(text: str, dialect: Dialect, usual: str, path: str) -> 
     """The separator of lines of text, and their values."""
     candidates = [dialect.separator_mark] if dialect.separator_mark else list(SEPARATORS)
     tables = {mark: _values(text, mark) for mark in candidates}
-    in_header = [mark for mark, rows in tables.items() if rows and len(rows[0]) > 1]
-    n_fitting = {mark: _rows_like_header(tables[mark]) for mark in in_header}
-    most = max(n_fitting.values(), default=0)
-    best = [mark for mark in in_header if n_fitting[mark] == most]
-    if not best:
-        best = [dialect.separator_mark or usual]
-    has_rows = any(len(tables[mark]) > 1 for mark in in_header)
+    best = _best_separators(tables) or [dialect.separator_mark or usual]
+    has_rows = any(len(tables[mark]) > 1 for mark in best)
     if len(best) > 1 and has_rows:
         problem = f"fits {' and '.join(map(repr, best))} as separators equally well"
         fix = f"say which (--separator {' or '.join(SEPARATORS[mark] for mark in best)})"
         raise FileError(problem, path, fix, argument="separator")
     separator = usual if usual in best else best[0]
     return separator, tables[separator]
+
+
+def _best_separators(tables: Mapping[str, list[list[str]]]) -> list[str]:
+    """The marks that the header holds by which most rows are as long as that; `tables` are values by mark."""
+    in_header = [mark for mark, rows in tables.items() if rows and len(rows[0]) > 1]
+    n_fitting = {mark: _rows_like_header(tables[mark]) for mark in in_header}
+    most = max(n_fitting.values(), default=0)
+    return [mark for mark in in_header if n_fitting[mark] == most]
 
 
 def _rows_like_header(rows: list[list[str]]) -> int:

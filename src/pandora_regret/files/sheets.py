@@ -36,21 +36,34 @@ Cell: TypeAlias = str | int | float | None
 
 def open_sheet(path: str, dialect: Dialect, limit: Limit) -> SourceInMemory:
     """One sheet: the names of the columns in its first row that names them all, and the rows below."""
-    calamine = import_optional("python_calamine", extra="excel")
     _check_extent(path, limit)
-    with explained(path, "Excel", calamine.CalamineError), calamine.CalamineWorkbook.from_path(path) as book:
-        titles = book.sheet_names
-        number = _sheet_number(str(dialect.sheet or 1), titles, path)
-        cells = book.get_sheet_by_index(number).to_python(skip_empty_area=False)
-    rows = _filled_rows(cells, path)
+    sheet = _read_cells(path, str(dialect.sheet or 1))
+    rows = _filled_rows(sheet.cells, path)
     values = list(rows.values())
     n_above = _rows_above_names(values)
     names = ["" if cell is None else str(cell) for cell in values[n_above]]
     check_names(names, path)
     table = arrow_table([dict(zip(names, row, strict=True)) for row in values[n_above + 1 :]], names)
-    done = _sheet_recognised(path, titles, number, n_above)
-    places = [f" row {row_number}" for row_number in rows]
+    done = _sheet_recognised(path, sheet, n_above)
+    places = [f" row {number}" for number in rows]
     return SourceInMemory(path, kinds_of(table), done=done, table=table, row_places=places[n_above + 1 :])
+
+
+class _Sheet(NamedTuple):
+    """A sheet of a workbook."""
+
+    titles: list[str]  # of all sheets
+    number: int  # of this one, counted from 0
+    cells: list[list[object]]
+
+
+def _read_cells(path: str, sheet: str) -> _Sheet:
+    """A sheet by its name or its number from 1, with all of its cells."""
+    calamine = import_optional("python_calamine", extra="excel")
+    with explained(path, "Excel", calamine.CalamineError), calamine.CalamineWorkbook.from_path(path) as book:
+        number = _sheet_number(sheet, book.sheet_names, path)
+        cells = book.get_sheet_by_index(number).to_python(skip_empty_area=False)
+        return _Sheet(book.sheet_names, number, cells)
 
 
 def _filled_rows(cells: Sequence[Sequence[object]], path: str) -> dict[int, list[Cell]]:
@@ -65,11 +78,11 @@ def _filled_rows(cells: Sequence[Sequence[object]], path: str) -> dict[int, list
     return {number: row[:width] for number, row in rows.items()}
 
 
-def _sheet_recognised(path: str, titles: Sequence[str], number: int, n_above: int) -> Remarks:
+def _sheet_recognised(path: str, sheet: _Sheet, n_above: int) -> Remarks:
     """What is to be said of which sheet was read, and what stands above the names of its columns."""
     words = list[str]()
-    if len(titles) > 1:
-        words.append(f"sheet {titles[number]!r} read, of {len(titles)}")
+    if len(sheet.titles) > 1:
+        words.append(f"sheet {sheet.titles[sheet.number]!r} read, of {len(sheet.titles)}")
     if n_above:
         words.append(f"{counted(n_above, 'row')} above the names of columns left out")
     return remark_on("sheet", len(words), f"{path}: {'; '.join(words)}", path)

@@ -164,18 +164,23 @@ class DelimitedFile(TextFile[list[str]]):
             raise FileError(problem, path, "delete the empty lines")
         separator, decimal = recognise_marks(sample, dialect, usual, path)
         file = replace(file, delimiter=separator, decimal=decimal)
-        lines = file.records(io.BytesIO(sample), complete)
-        line, names = next(lines, (1, []))
-        _check_header(names, separator, path)
-        rows = [values for _, values in islice(lines, 1 + CELLS_LOOKED_AT // (8 * len(names)))]
+        header_line, names, rows = file._first_rows(sample, complete)
         return replace(
             file,
             kinds=_kinds_of_columns(names, rows, decimal),
-            header_lines=line + "".join(names).count("\n"),
+            header_lines=header_line + "".join(names).count("\n"),
             longest_line=max(map(len, sample.split(b"\n"))),
             n_rows=None if rows or not complete else 0,
             done=dialect_recognised(path, file.encoding, separator if separator != usual else "", decimal),
         )
+
+    def _first_rows(self, sample: bytes, complete: bool) -> tuple[int, list[str], list[list[str]]]:
+        """The line of the header, the names on it, and some rows below; `complete`: nothing follows the sample."""
+        lines = self.records(io.BytesIO(sample), complete)
+        header_line, names = next(lines, (1, []))
+        _check_header(names, self.delimiter, self.path)
+        n_rows = 1 + CELLS_LOOKED_AT // (8 * len(names))
+        return header_line, names, [values for _, values in islice(lines, n_rows)]
 
     def records(self, lines: Iterable[bytes], whole: bool = True) -> Iterator[tuple[int, list[str]]]:
         """The values of each row; empty lines are no rows, nor is the one that tells Excel the separator."""
@@ -228,11 +233,9 @@ class DelimitedFile(TextFile[list[str]]):
         if self.n_rows == 0:
             return
         names = list(self.kinds)
-        block_bytes = min(BLOCK_BYTES, rows * self.longest_line)
         types = {name: pa.float64() if name in numbers else pa.string() for name in columns}
         types.setdefault(names[-1], pa.string())
-        block_size = max(block_bytes, 4 * self.longest_line, min(64 * self.longest_line, WIDE_BLOCK_BYTES))
-        how_to_read = arrow_csv.ReadOptions(column_names=names, block_size=block_size)
+        how_to_read = arrow_csv.ReadOptions(column_names=names, block_size=self._block_size(rows))
         how_to_parse = arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True)
         how_to_convert = arrow_csv.ConvertOptions(
             column_types=types, include_columns=list(types), decimal_point=self.decimal
@@ -245,6 +248,11 @@ class DelimitedFile(TextFile[list[str]]):
                 tail = records.column(names[-1])[-1:].to_pylist()
         if any("\n" in str(value) for value in tail):
             deque(self.rows(), maxlen=0)  # Arrow takes all after an open quote for one value, the last
+
+    def _block_size(self, rows: int) -> int:
+        """How many bytes Arrow parses at once for so many rows: several lines at least."""
+        block_bytes = min(BLOCK_BYTES, rows * self.longest_line)
+        return max(block_bytes, 4 * self.longest_line, min(64 * self.longest_line, WIDE_BLOCK_BYTES))
 
     def _first_row(self) -> int:
         """How many bytes stand before the first row: a header, and empty lines.
