@@ -1,4 +1,4 @@
-"""What a comparison takes, as its docstring says: numbers per instance and model, and no second set of forecasts."""
+"""What a comparison takes, as its docstring says: numbers per instance and model, no second set of forecasts."""
 
 import tracemalloc
 
@@ -40,4 +40,6 @@ def test_memory_grows_by_numbers_per_model_not_by_forecasts(inputs):
     alone = numbers_per_row(truth, first, costs)
     together = numbers_per_row(truth, models, costs)
     assert CLASSES < alone <= 40 + 8 * CLASSES
-    assert (together - alone) / (len(models) - 1) < CLASSES / 2  # a copy of each model's forecasts would be CLASSES
+    assert (together - alone) / (
+        len(models) - 1
+    ) < CLASSES / 2  # a copy of each model's forecasts would be CLASSES

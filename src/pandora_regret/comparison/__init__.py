@@ -4,13 +4,14 @@
     embedded.py     a few cases that travel with it, for a page's live prices
     sample.py       which cases there are, and which of them belong together
     charge.py       what models are charged for: the tests of a search, or a work-up; scenarios of other costs
-    breakdowns.py   columns such as site, age:10, site*sex, and which group a case is in
+    breakdowns.py   columns such as site, age:10, site*sex, as they are written
     request.py      what was asked, checked once: all of the above, how intervals are made, what is worth acting on
     measure.py      a model and the request -> its cost and metrics case by case, by a search or a work-up
     figures.py      -> numbers, with what each case adds to them, and their bootstrap replicates
     doubts.py       why not to trust an estimate, as data
     bins.py         predicted costs against what was paid
     estimate.py     -> every estimate with interval and doubts, differences, ranks, what the verdict is about
+    groups.py       which group a case is in
     grouping.py     -> models by group, and what stands out beyond chance
     break_even.py   -> what one test must cost before another model is the cheapest
     typical_case.py    what a work-up does with a typical case
@@ -19,6 +20,7 @@
     words.py        -> the verdict, and all else that a comparison says, in sentences
     conclude.py     numbers, of rows or of sums, into a Comparison: judged, put into words, built once
     build.py        compare, which calls these in this order
+    ranked.py       compare_lists: ranked lists through the same steps, and the price of a miss
 
 Every step is a function from a frozen value to the next.
 

@@ -109,10 +109,11 @@ def compare(
     -----
     The number of tests is the truth's place in the order of the search at the mean costs, and the realised cost
     is what that search pays; both are means over the orders of tests that tie. P-values are of paired
-    differences in expected cost, adjusted by Holm's method for all pairs. Beside the forecasts, some forty
-    numbers per instance and model are held in memory, and at most eight tables of the size of one model's forecasts;
-    all forecasts once more where `ids` or `groups` order the instances anew, or the verdict is about recalibrated
-    models.
+    differences in expected cost, adjusted by Holm's method for all pairs.
+
+    Beside the forecasts, some forty numbers per instance and model are held in memory, and at most eight tables of
+    the size of one model's forecasts; all forecasts once more where `ids` or `groups` order the instances anew, or
+    the verdict is about recalibrated models.
 
     References
     ----------

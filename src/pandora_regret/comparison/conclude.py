@@ -67,13 +67,13 @@ class Numbers:
 
 def conclude(numbers: Numbers) -> Comparison:
     """The comparison: what the numbers decide, and what that is in words."""
+    judgement = judge(numbers.contest)
     unit = numbers.costs.currency
     classes = numbers.data.classes
     models = tuple(_model(model, unit) for model in numbers.models)
     differences = tuple(_difference(pair, unit) for pair in numbers.pairs)
     results = Results(models, differences, numbers.ranks, numbers.data, unit, numbers.workup is not None)
     breakdowns = tuple(_breakdown(breakdown, models, unit) for breakdown in numbers.breakdowns)
-    judgement = judge(numbers.contest)
     pairs = tuple(pair for model in models for pair in largest_pairs(model, classes, unit))
     runner_up, choices = against_others(results)
     flags = [flag for breakdown in breakdowns for flag in breakdown.all_flags]

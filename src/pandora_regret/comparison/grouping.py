@@ -21,9 +21,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.comparison.breakdowns import CROSS, Division, group
+from pandora_regret.comparison.breakdowns import CROSS, Division
 from pandora_regret.comparison.doubts import FewCarriers, Finding, NoPrediction
 from pandora_regret.comparison.estimate import Basis, Contender
+from pandora_regret.comparison.groups import group
 from pandora_regret.comparison.request import Request
 from pandora_regret.comparison.sample import Sample, Unit
 from pandora_regret.core.inputs import FloatArray, Names
