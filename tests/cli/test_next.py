@@ -62,7 +62,7 @@ def test_the_table_walks_through_the_steps():
     steps = [line.split() for line in lines if line.strip()[:1].isdigit()]
     assert [step[:2] for step in steps] == [["1", "nevus"], ["2", "keratosis"], ["3", "melanoma"]]
     assert steps[1] == ["2", "keratosis", "33.3", "%", "75", "150", "80.0", "%"]
-    assert "Expected total: 174." in lines
+    assert "Expected cost: 174." in lines
 
 
 def test_a_case_by_its_id(tmp_path):
@@ -137,8 +137,8 @@ def skin(tmp_path):
 def test_next_says_what_to_do_and_what_else_could_be_done(skin):
     result = run("next", skin, FORECAST)
     assert result.exit_code == 0
-    first, *_ = result.stdout.splitlines()
-    assert first.index("visit ($75)") < first.index("dermoscopy ($52)")
+    _, second, *_ = result.stdout.splitlines()
+    assert second.index("visit ($75)") < second.index("dermoscopy ($52)")
     assert "watch $1,028 (+$727)" in result.stdout
     plain = run_json("next", skin, FORECAST)
     assert (plain["schema"], plain["next"]) == ("pandora-next/1", "visit")
@@ -148,7 +148,7 @@ def test_next_says_what_to_do_and_what_else_could_be_done(skin):
 def test_next_takes_findings_and_draws_the_tree(skin, tmp_path):
     tree = tmp_path / "tree.svg"
     result = run("next", skin, FORECAST, "--found", "visit", "--found", "dermoscopy=suspicious", "--tree", tree)
-    assert result.stdout.startswith("Next: biopsy ($309).")
+    assert "\nNext: biopsy ($309).\n" in result.stdout
     assert tree.read_text(encoding="utf-8").startswith("<svg")
     assert run("next", skin, FORECAST, "--tree", tree).exit_code == 2  # not without --force
 
@@ -199,3 +199,20 @@ def test_giving_up_comes_before_what_is_not_worth_a_look():
 @pytest.mark.parametrize("forecast", ["a=0.7,b=0.6", "a=0.5,elsewhere=0.2"])
 def test_elsewhere_needs_something_left_and_a_name_of_its_own(forecast):
     assert refused("next", forecast, "--miss", 40)
+
+
+def test_a_plan_is_written_as_a_runbook_and_as_a_page(skin, tmp_path):
+    book, page = tmp_path / "plan.md", tmp_path / "plan.html"
+    result = run("next", skin, FORECAST, "--runbook", book, "--html", page)
+    assert result.exit_code == 0
+    assert "```mermaid" in book.read_text(encoding="utf-8")
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert run("next", skin, FORECAST, "--html", page).exit_code == 2  # not without --force
+    assert "--runbook" in refused("next", skin, FORECAST, "--runbook", tmp_path / "plan.doc")
+    assert run("next", "a=0.5,b=0.5", "--html", tmp_path / "other.html").exit_code == 2
+
+
+def test_findings_are_matched_like_all_names_and_outcomes_listed(skin):
+    spelled = run_json("next", skin, FORECAST, "--found", "Dermoscopy=SUSPICIOUS")
+    assert spelled["found"] == {"dermoscopy": "suspicious"}
+    assert "suspicious, benign" in refused("next", skin, FORECAST, "--found", "dermoscopy")

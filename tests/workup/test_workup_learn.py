@@ -249,6 +249,17 @@ def test_a_replay_warns_of_tests_that_depend_on_each_other_given_the_class():
     assert "depend on each" in result.to_text()
 
 
+def test_a_column_that_numbers_cases_is_no_test_unless_it_has_a_cost():
+    cases = past_cases(60, 1)
+    cases["ticket"] = [str(4000 + 7 * number) for number in range(60)]
+    cases["pressure"] = [f"{1 + number / 7:.3f}" for number in range(60)]
+    workup = learn_workup(cases, "fault")
+    assert [step.name for step in workup.steps] == ["noise", "heat", "leak", "pressure"]
+    assert "ticket" in workup.notes
+    asked = learn_workup(cases, "fault", {"noise": 1.0, "ticket": 2.0})
+    assert [step.name for step in asked.steps] == ["noise", "ticket"]
+
+
 def test_visits_and_certain_tests_need_no_column():
     steps = {
         "visit": {"cost": 2},

@@ -10,7 +10,7 @@ With --miss what the forecast leaves is a step "elsewhere", and `looks` says how
 The JSON of a work-up (schema "pandora-next/1")::
 
     schema, library, next, expected_cost, low, high, lower_bound, currency, found, method, cost_by_class,
-    alternatives [{name, kind, cost, expected_cost, extra, outcomes [{name, chance, posterior}]}],
+    title, alternatives [{name, kind, cost, expected_cost, extra, outcomes [{name, chance, posterior}]}],
     tree {name, kind, cost, chance, expected_cost, posterior, branches}, done [{what, count, sentence, model?}]
 """
 
@@ -43,6 +43,7 @@ from pandora_regret.cli.output import echo, print_json, print_remarks, width
 from pandora_regret.core.inputs import InputError, Remark
 from pandora_regret.text import listed, money, stated_price
 
+LONGER = 10  # times as long a search is advised where the bounds have not met
 USUAL_STEPS = 10  # in a table for people
 ELSEWHERE = "elsewhere"  # what a forecast does not name
 
@@ -63,6 +64,8 @@ class NextOptions:
     steps: int | None
     seconds: float
     tree: str | None
+    runbook: str | None
+    html: str | None
     full: bool
     json: bool
     force: bool
@@ -93,6 +96,8 @@ class NextOptions:
         default=1.0,
     ),
     Option("--tree FILE", "Write the plan into this file, too: .svg draws it; a tree also .csv, .json."),
+    Option("--runbook FILE", "In a work-up: write the plan as Markdown with a chart, for a wiki."),
+    Option("--html FILE", "In a work-up: write the plan as a page to click through, which needs no network."),
     Option("--full", "List every test, not only the first ten.", OUTPUT),
     *LAYOUT_OF_ROWS,
     JSON,
@@ -112,8 +117,10 @@ def next(options: NextOptions) -> None:
       pandora next skin.toml "melanoma=0.2,nevus=0.7,keratosis=0.1"
       pandora next skin.toml "melanoma=0.2,nevus=0.7,keratosis=0.1" \
           --found dermoscopy=suspicious --tree tree.svg
+      pandora next incident.toml --runbook runbook.md --html runbook.html
     """
-    check_output(options.tree, options.force)
+    for path in (options.tree, options.runbook, options.html):
+        check_output(path, options.force)
     not_both("one of them says which row", row=options.row, case=options.case)
     match options.workup_and_forecast:
         case (path, forecast):
@@ -158,12 +165,18 @@ def _plan_workup(path: str, forecast: str | None, options: NextOptions) -> None:
         )
     if options.tree is not None:
         echo(f"Tree: {plan.save(options.tree)}", err=True)
+    for option, ending, page in (("runbook", ".md", options.runbook), ("html", ".html", options.html)):
+        if page is not None:
+            if not page.lower().endswith(ending):
+                raise InputError(f"is {page!r}", place=f"--{option}", value=page, fix=f"end it in {ending}")
+            echo(f"Written: {plan.save(page)}", err=True)
     if options.json:
         print_json(plan.to_dict() | {"done": case.done}, "pandora-next/1")
     else:
         echo(plan.to_text())
         if not plan.is_optimal:
-            echo("A longer search may find a better plan, or prove that there is none: --seconds 10.", dim=True)
+            longer = f"--seconds {LONGER * options.seconds:g}"
+            echo(f"A longer search may find a better plan, or prove that there is none: {longer}.", dim=True)
         print_remarks(case.done)
 
 
@@ -172,8 +185,10 @@ def _plan_search(forecast: str, options: NextOptions) -> None:
     from pandora_regret.core.inputs.tests import Tests
     from pandora_regret.files.written import read_pairs
 
-    if options.found:
-        raise click.UsageError("--found and no WORKUP do not go together.")
+    own = {"found": options.found, "runbook": options.runbook, "html": options.html}
+    for name, value in own.items():
+        if value:
+            raise click.UsageError(f"--{name} and no WORKUP do not go together.")
     prices = options.prices.read()
     case = _read_forecast(forecast, options, None if options.miss is not None else prices.class_names)
     if options.miss is None:
@@ -221,7 +236,7 @@ def _plan_search(forecast: str, options: NextOptions) -> None:
     table = replace(table, above=(), below=[f"{line}: --full." for line in table.below])
     echo(table.to_text(width()))
     echo()
-    echo(f"Expected total: {money(plan.expected_cost, costs.currency)}.", bold=True)
+    echo(f"Expected cost: {money(plan.expected_cost, costs.currency)}.", bold=True)
     looks = _looks_before_elsewhere(plan)
     if options.miss is not None and looks is not None:
         last = f"after {plan.steps[looks - 1].test}" if looks else "at once"

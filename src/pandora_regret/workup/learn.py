@@ -20,6 +20,8 @@ from pandora_regret.workup.data import WorkupStep
 from pandora_regret.workup.description import Workup
 
 BINS = 5
+FEWEST_NUMBERED = 20  # cases: with fewer, nothing tells a number of the case from a measurement
+DISTINCT = 0.95  # of the values of a column that numbers cases
 MOST_VALUES = 8  # of a column whose values are outcomes as they are
 TIMES_ALL_TESTS = 10  # what naming a wrong class loses, unless it is said
 MOST_LISTED = 12
@@ -49,7 +51,7 @@ def learn_workup(
         The column of classes.
     costs
         What each test costs, by column; columns without a cost are no tests. Unless given, all columns are
-        tests that cost 1.
+        tests that cost 1, but for those that number the cases.
     wrong
         What naming a wrong class loses; unless given, ten times what all tests cost together.
     bins
@@ -142,7 +144,20 @@ def _fees(costs: Mapping[str, float] | None, old: Fields, columns: Mapping[str, 
     if costs:
         return costs
     learned_before = {name: step["cost"] for name, step in old.get("steps", {}).items() if "counts" in step}
-    return learned_before or dict.fromkeys(columns, 1.0)
+    if learned_before:
+        return learned_before
+    return {name: 1.0 for name, values in columns.items() if not hardly_repeats(values)}
+
+
+def hardly_repeats(values: Sequence[str]) -> bool:
+    """Whether a column numbers its cases rather than tells about them: whole numbers, hardly one of them twice.
+
+    Texts of so many values are no test anyway, and measurements with decimals need not repeat.
+    """
+    stated = [value for value in values if value]
+    if len(stated) < FEWEST_NUMBERED or len(set(stated)) < DISTINCT * len(stated):
+        return False
+    return all(value.lstrip("-").isdecimal() for value in stated)
 
 
 @dataclass(frozen=True)

@@ -29,9 +29,10 @@ from pandora_regret.text import DisplayTable, Shown, money
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.follow import cost_by_class, cost_interval
 from pandora_regret.workup.planner import Planner
+from pandora_regret.workup.runbook import page, runbook
 from pandora_regret.workup.scores import check_workup, class_columns
 from pandora_regret.workup.solver import Alternative, ClosedSolver, GraphSolver, Solver
-from pandora_regret.workup.states import Findings
+from pandora_regret.workup.states import Findings, match_findings
 from pandora_regret.workup.tree import PlanNode, PlanStep
 from pandora_regret.workup.words import (
     PlanCost,
@@ -65,6 +66,7 @@ class Plan(Shown):
     found: dict[str, str | None] | None = None
     currency: str = ""  # where the work-up has one
     method: str = "search"  # how it was found: the exact method of a work-up, "planner", or the kind of search
+    title: str = ""  # of a work-up that has one
     lower_bound: float | None = None  # of a work-up, what no plan can beat: the expected cost where it is optimal
 
     def to_dict(self) -> Fields:
@@ -125,7 +127,8 @@ class Plan(Shown):
         ----------
         path
             ``.svg``: the picture. ``.csv``: a table with one row per step or ending. ``.json``: a protocol that
-            `PlanNode.load` reads.
+            `PlanNode.load` reads. ``.md``: a runbook in Markdown, with a Mermaid chart. ``.html``: a page to click
+            through, which needs no network.
 
         Returns
         -------
@@ -133,7 +136,14 @@ class Plan(Shown):
             The file.
         """
         tree = self._tree()
-        writers: dict[str, Callable[[], str]] = {".svg": self.draw, ".csv": tree.to_csv, ".json": tree.to_json}
+        title = self.title or "What to do next"
+        writers: dict[str, Callable[[], str]] = {
+            ".svg": self.draw,
+            ".csv": tree.to_csv,
+            ".json": tree.to_json,
+            ".md": lambda: runbook(tree, self._cost, title),
+            ".html": lambda: page(tree, self._cost, title),
+        }
         ending = Path(path).suffix.lower()
         if ending not in writers:
             fix = f"end it in {', '.join(writers)}"
@@ -276,7 +286,7 @@ def plan_workup(
     read_number(seconds, "seconds", lambda number: number > 0, "it must be positive")
     read_choice(method, "method", METHODS)
     p = read_belief(y_proba, workup, labels, logits, normalise)
-    findings = dict(found or {})
+    findings = match_findings(workup, found or {})
     solver = choose_solver(method, workup, p, findings, seconds, limit)
     tree = solver.grow(solver.start, solver.likelihood)
     alternatives = [] if tree.kind == "done" else list(solver.alternatives(tree.expected_cost))
@@ -293,6 +303,7 @@ def plan_workup(
         cost_by_class=cost_by_class(workup, tree),
         found=findings,
         currency=workup.currency,
+        title=workup.title,
         method=solver.name,
         lower_bound=solver.least(tree.expected_cost),
     )

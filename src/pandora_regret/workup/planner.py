@@ -132,6 +132,8 @@ class Planner(Solver):
         best = self.follow(0, first_rule, WHOLE)
         coarse = sorted(self.follow(number, rule, LIKELY) for number, rule in enumerate(other_rules, 1))
         yield True
+        self.try_other_steps(best.rule, 10 * WHOLE)  # at the start: so that alternatives are known, too
+        yield True
         likely = WHOLE
         n_tries = 1
         while True:
@@ -329,8 +331,10 @@ class Planner(Solver):
         self.adopt(self.root, written)
         return Followed(written.value, number, rule)
 
-    def try_other_steps(self, rule: Rule) -> bool:
+    def try_other_steps(self, rule: Rule, likely: float = WHOLE) -> bool:
         """Try other steps before a rule, in the likeliest states of the plan in which none were tried.
+
+        The rule is followed as far as states are likely.
 
         Returns
         -------
@@ -345,9 +349,8 @@ class Planner(Solver):
         singles = [beliefs.at(np.array([place])) for place in range(len(nodes))]
         steps = [self.rollouts.candidates(single, MOST_TRIED) for single in singles]
         repeated = np.repeat(np.arange(len(nodes)), list(map(len, steps)))
-        likely = WHOLE * self.root.mass
         levels = self.rollouts.evaluate(
-            rule, beliefs.at(repeated), likely, self.may_go_on, first=np.concatenate(steps)
+            rule, beliefs.at(repeated), likely * self.root.mass, self.may_go_on, first=np.concatenate(steps)
         )
         for place, node in enumerate(nodes):
             node.is_tried = True

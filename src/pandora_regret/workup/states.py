@@ -11,7 +11,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from pandora_regret.core.inputs import FloatArray, InputError
+from pandora_regret.core.inputs import FloatArray, InputError, did_you_mean
+from pandora_regret.core.inputs.names import matched
 from pandora_regret.text import counted
 from pandora_regret.workup.data import Pair
 from pandora_regret.workup.description import Workup
@@ -97,18 +98,12 @@ class StateSpace:
 
     def _read_findings(self, found: Findings) -> dict[int, int]:
         """The numbers of steps, and of the outcomes that they have shown."""
-        step_index = self.workup.step_index
         findings = dict[int, int]()
-        for name, value in found.items():
-            if name not in step_index:
-                raise InputError(
-                    f"found contains {name!r}, which is no step: choose from {', '.join(step_index)}."
-                )
-            step = self.workup.steps[step_index[name]]
-            outcome = step.outcome(value)
-            if outcome is None:
-                raise InputError(f"found says {name}={value}, but its outcomes are {', '.join(step.outcomes)}.")
-            findings[step_index[name]] = outcome
+        for name, value in match_findings(self.workup, found).items():
+            number = self.workup.step_index[name]
+            outcome = self.workup.steps[number].outcome(value)
+            if outcome is not None:
+                findings[number] = outcome
         return findings
 
     def _add_required(self, findings: dict[int, int]) -> None:
@@ -305,6 +300,32 @@ class StateSpace:
             "outcomes, definitive tests with one loss of giving up, or a hierarchy. One case can be planned all "
             "the same, by plan_workup or pandora next."
         )
+
+
+def match_findings(workup: Workup, found: Findings) -> dict[str, str | None]:
+    """Findings with the names that the work-up has for steps and outcomes, which may be written in other ways.
+
+    A value that lies in a range stays as it is.
+    """
+    findings = dict[str, str | None]()
+    step_names = matched(found, workup.step_index)
+    for name, value in found.items():
+        if name not in step_names:
+            fix = did_you_mean(name, workup.step_index)
+            raise InputError(f"contains {name!r}, which is no step", argument="found", value=name, fix=fix)
+        step = workup.steps[workup.step_index[step_names[name]]]
+        if step.name in findings:
+            fix = "say once what each step has shown"
+            raise InputError(f"names {step.name!r} twice", argument="found", value=name, fix=fix)
+        text = None if value is None else str(value)
+        if text is not None:
+            text = matched([text], step.outcomes).get(text, text)
+        if step.outcome(text) is None:
+            says = f"says {name} without an outcome" if value is None else f"says {name}={value}"
+            fix = f"its outcomes are {', '.join(step.outcomes)}"
+            raise InputError(says, argument="found", value=value, fix=fix)
+        findings[step.name] = text
+    return findings
 
 
 def steps_after(workup: Workup) -> list[list[int]]:

@@ -1,7 +1,8 @@
 """Plans in words and pictures: what to do next, what may come of it, and what else could be done."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
@@ -21,16 +22,21 @@ from pandora_regret.text import (
 from pandora_regret.text.amounts import affixes, is_currency
 from pandora_regret.text.outline import Box, outline_svg
 from pandora_regret.workup.description import Workup
-from pandora_regret.workup.learn import MOST_LISTED, RecordCounts, UseOfTest, records_of
+from pandora_regret.workup.learn import RecordCounts, UseOfTest, records_of
 from pandora_regret.workup.solver import Alternative
 from pandora_regret.workup.tree import PlanNode, PlanStep
 
-FILLS = {"step": "#dbe9f6", "stop": "#fbe3d3", "done": "#e3f0e5", "rare": "#f2f2f2"}
+FILLS = {"step": "#dbe9f6", "stop": "#fbe3d3", "done": "#e3f0e5"}
 LIKELY = 0.005  # classes less likely than this are not worth a word
-RARE = 0.01  # branches less likely than this are not worth a box
+RARE = (0.01, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1)  # branches less likely than this are not worth a box
+MOST_BOXES = 28  # on a page: where there are more, less likely branches are left out
 MOST_CLASSES = 3  # that are named where a plan stops
-MOST_ALTERNATIVES = 4
+MOST_LIKELIEST = 5  # classes that are named before the next step
+MOST_IN_LINE = 6  # steps of a search that are named
+MOST_ALTERNATIVES = 2
+MOST_DIGITS_MORE = 2  # of amounts whose differences are small
 FEW_CASES = 10
+MOST_FEW = 5  # tests that were made in few cases of a class, which are named
 
 
 @dataclass(frozen=True)
@@ -48,9 +54,16 @@ class PlanCost:
         """Whether no plan can cost less, but for rounding."""
         return self.lower_bound is None or self.lower_bound >= self.expected
 
-    def amount(self, amount: float) -> str:
-        """An amount with the digits that the expected cost has, so that differences add up."""
+    def amount(self, amount: float, extras: Sequence[float] = ()) -> str:
+        """An amount with the digits that the expected cost has, so that differences add up.
+
+        There are up to two more where a difference that is shown beside it would be rounded to nothing.
+        """
         decimals = decimals_for(self.expected or amount)
+        smallest = min((extra for extra in extras if extra > 0), default=inf)
+        for _ in range(MOST_DIGITS_MORE):
+            if round(smallest, decimals) == 0:
+                decimals += 1
         if is_currency(self.currency) and decimals == 1:
             decimals = 2  # cents
         return fixed(amount, decimals, *affixes(self.currency))
@@ -65,29 +78,83 @@ class PlanCost:
         return f"Expected cost from here: {cost}; no plan can cost less than {self.amount(self.lower_bound)}."
 
 
+@dataclass(frozen=True)
+class SearchLine:
+    """A part of a tree in which every step either ends it or leads to the next one."""
+
+    steps: tuple[PlanNode, ...]
+    last: PlanNode | None  # what is done if none of them ends it; None where one of them always does
+
+
+def search_line(node: PlanNode) -> SearchLine | None:
+    """The search that a tree is from some point on; None where it branches, or is a single step."""
+    steps = list[PlanNode]()
+    last: PlanNode | None = node
+    while last is not None and last.kind == "step":
+        going_on = [child for child in last.branches.values() if child.kind != "done"]
+        if len(going_on) > 1:
+            return None
+        steps.append(last)
+        last = going_on[0] if going_on else None
+    return SearchLine(tuple(steps), last) if len(steps) > 1 else None
+
+
 def node_in_words(node: PlanNode, currency: str) -> str:
     """What is done at one point of a tree."""
     if node.kind == "step":
         return f"{node.name} ({stated_price(node.cost, currency)})"
-    likely = [(name, chance) for name, chance in node.posterior.items() if chance >= LIKELY]
-    likely.sort(key=lambda pair: -pair[1])
     if node.kind == "done":
-        return f"done: {likely[0][0]}" if len(likely) == 1 else "done"
-    classes = ", ".join(f"{percent(chance)} {name}" for name, chance in likely[:MOST_CLASSES])
-    return f"stop: {node.name} (these are {classes})"
+        certain = [name for name, chance in node.posterior.items() if chance >= LIKELY]
+        return f"done: {certain[0]}" if len(certain) == 1 else "done"
+    return f"stop: {node.name} (these are {likeliest_in_words(node.posterior, MOST_CLASSES)})"
+
+
+def likeliest_in_words(posterior: Mapping[str, float], most: int) -> str:
+    """The likeliest classes with their probabilities."""
+    likely = [(name, chance) for name, chance in posterior.items() if chance >= LIKELY]
+    likely.sort(key=lambda pair: -pair[1])
+    return ", ".join(f"{percent(chance)} {name}" for name, chance in likely[:most])
+
+
+def line_in_words(line: SearchLine, currency: str) -> str:
+    """A search in one line: its first step with the cost, what follows, and what is done if nothing is found."""
+    first, *others = line.steps
+    names = [step.name for step in others[:MOST_IN_LINE]]
+    n_more = len(others) - len(names)
+    more = f" and {n_more} more" if n_more else ""
+    text = f"{node_in_words(first, currency)}, then {', '.join(names)}{more}"
+    if line.last is not None:
+        text += f"; after these {len(line.steps)} {line.last.name}"
+    return text
+
+
+def rest_in_words(node: PlanNode, currency: str) -> str:
+    """What is done from a point of a tree on: a whole search, or the next step."""
+    line = search_line(node)
+    if line is not None:
+        return line_in_words(line, currency)
+    ending = ", then done" if node.ends_at_once else ""
+    return f"{node_in_words(node, currency)}{ending}"
 
 
 def workup_in_words(tree: PlanNode, alternatives: Sequence[Alternative], cost: PlanCost) -> str:
-    """The plan of a work-up: what to do next, what may come of it, and what else could be done."""
-    lines = [*next_lines(tree, cost.currency), cost.sentence()]
-    if cost.is_optimal:  # what others cost at best is not known unless the plan is optimal
+    """The plan of a work-up: what is likely, what to do next, what may come of it, and what else could be done."""
+    lines = list[str]()
+    likeliest = likeliest_in_words(tree.posterior, MOST_LIKELIEST)
+    if tree.kind != "done" and likeliest:
+        n_more = sum(chance >= LIKELY for chance in tree.posterior.values()) - MOST_LIKELIEST
+        more = f" and {n_more} more" if n_more > 0 else ""
+        lines.append(f"Likeliest: {likeliest}{more}.")
+    lines += [*next_lines(tree, cost.currency), cost.sentence()]
+    others = [option for option in alternatives if option.name != tree.name][:MOST_ALTERNATIVES]
+    if others:
+        known = "" if cost.is_optimal else ", as far as this search knows"
+        extras = [max(option.extra, 0.0) for option in others]
         options = [
-            f"{option.name} {cost.amount(option.expected_cost)} (+{cost.amount(option.extra)})"
-            for option in alternatives
-            if option.name != tree.name
+            f"{option.name} {cost.amount(option.expected_cost, extras)} (+{cost.amount(extra, extras)})"
+            for option, extra in zip(others, extras, strict=True)
         ]
-        if options:
-            lines.append(f"Alternatives: {', '.join(options[:MOST_ALTERNATIVES])}.")
+        lines.append(f"Alternatives{known}: {', '.join(options)}.")
     return "\n".join(lines)
 
 
@@ -102,8 +169,7 @@ def next_lines(tree: PlanNode, currency: str) -> list[str]:
     width = max(map(len, node.branches), default=0)
     for outcome, after in node.branches.items():
         chance = percent(after.chance / node.chance)
-        ending = ", then done" if after.ends_at_once else ""
-        lines.append(f"  {outcome:{width}} ({chance}) -> {node_in_words(after, currency)}{ending}")
+        lines.append(f"  {outcome:{width}} ({chance}) -> {rest_in_words(after, currency)}")
     return lines
 
 
@@ -144,35 +210,45 @@ def search_table(steps: Sequence[PlanStep], most: int | None, currency: str, abo
 
 
 def tree_svg(tree: PlanNode, currency: str) -> str:
-    """The tree from top to bottom, indented; branches that are rarely reached are counted."""
+    """The tree from top to bottom, indented, on about a page; branches that are rarely reached are counted."""
     boxes = list[Box]()
-    _add_boxes(tree, currency, boxes)
+    for rare in RARE:
+        boxes.clear()
+        _add_boxes(tree, currency, rare, boxes)
+        if len(boxes) <= MOST_BOXES:
+            break
     title = f"Next: {node_in_words(tree, currency)}; expected {money(tree.expected_cost, currency)}"
     return outline_svg(boxes, title)
 
 
 def _add_boxes(
-    node: PlanNode, currency: str, boxes: list[Box], depth: int = 0, parent: int = 0, label: str = ""
+    node: PlanNode,
+    currency: str,
+    rare: float,
+    boxes: list[Box],
+    depth: int = 0,
+    parent: int = 0,
+    label: str = "",
 ) -> None:
-    """Add the boxes of a node and all that follows.
-
-    Where one branch alone goes on, it is no deeper than what came before: a line of tests is a list.
-    """
+    """Add the boxes of a node and all that follows; a search is one box, unless it is all there is."""
     number = len(boxes)
     from_here = f"; from here {money(node.expected_cost, currency)}" if node.kind == "step" else ""
-    boxes.append(Box(depth, parent, FILLS[node.kind], f"{label}{node_in_words(node, currency)}{from_here}"))
-    drawn = {outcome: child for outcome, child in node.branches.items() if child.chance >= RARE}
+    line = search_line(node)
+    if line is not None and number:
+        boxes.append(Box(depth, parent, FILLS["step"], f"{label}{line_in_words(line, currency)}{from_here}"))
+        return
+    drawn = {outcome: child for outcome, child in node.branches.items() if child.chance >= rare}
     n_rare = len(node.branches) - len(drawn)
-    if n_rare:
-        text = f"{counted(n_rare, 'outcome')} more, in less than 1 % of cases"
-        boxes.append(Box(depth + 1, number, FILLS["rare"], text))
+    left_out = f"; {counted(n_rare, 'outcome')} more, under {percent(rare)} of cases" if n_rare else ""
+    text = f"{label}{node_in_words(node, currency)}{from_here}{left_out}"
+    boxes.append(Box(depth, parent, FILLS[node.kind], text))
     going_on = [child for child in drawn.values() if child.kind == "step"]
     for outcome, child in sorted(drawn.items(), key=lambda pair: pair[1].kind == "step"):
         child_label = ""
         if len(node.branches) > 1:
             child_label = f"{outcome} ({percent(child.chance / node.chance)}): "
         is_line = len(going_on) == 1 and going_on[0] is child
-        _add_boxes(child, currency, boxes, depth + (not is_line), number, child_label)
+        _add_boxes(child, currency, rare, boxes, depth + (not is_line), number, child_label)
 
 
 def learned_in_words(workup: Workup) -> Iterator[str]:
@@ -196,7 +272,7 @@ def learned_in_words(workup: Workup) -> Iterator[str]:
         if made < FEW_CASES
     ]
     if few:
-        yield f"Fewer than {FEW_CASES} cases: {listed(few, MOST_LISTED)}."
+        yield f"Fewer than {FEW_CASES} cases: {listed(few, MOST_FEW)}."
 
 
 def _doubt(test: UseOfTest, records: RecordCounts) -> str:
