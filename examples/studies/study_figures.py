@@ -117,9 +117,11 @@ def priced_rows() -> str:
 def picks_surely_dearer() -> str:
     """In how many comparisons of picks that of Pandora's Regret is beyond doubt cheaper, or dearer."""
     pairs = [(row, metric) for row in ranked_rows() if row.is_priced for metric in RIVALS]
-    dearer = sum(row.surely_dearer(metric) for row, metric in pairs)
-    cheaper = sum(row.surely_cheaper(metric) for row, metric in pairs)
-    return f"in {dearer} of {len(pairs)} comparisons beyond doubt cheaper, in {cheaper} beyond doubt dearer"
+    dearer = [row for row, metric in pairs if row.surely_dearer(metric)]
+    cheaper = [row for row, metric in pairs if row.surely_cheaper(metric)]
+    distorted = sum(row.condition == "random_distractor_temperature" for row in dearer)
+    where = f" ({distorted} of them under random distractors)"
+    return f"in {len(dearer)} of {len(pairs)} comparisons beyond doubt cheaper{where}, in {len(cheaper)} dearer"
 
 
 def picks_surely_cheapest() -> str:
