@@ -50,7 +50,7 @@ ELSEWHERE = "elsewhere"  # what a forecast does not name
 
 @dataclass(frozen=True)
 class NextOptions:
-    """What `pandora next` was options."""
+    """The options of `pandora next`."""
 
     workup_and_forecast: tuple[str, ...]
     rows: RowOptions

@@ -41,7 +41,7 @@ HARDLY_ANY = 0.01  # of what there was of a class
 
 @dataclass(frozen=True)
 class RecalibrateOptions:
-    """What `pandora recalibrate` was options."""
+    """The options of `pandora recalibrate`."""
 
     files: tuple[str, ...]
     rows: RowOptions

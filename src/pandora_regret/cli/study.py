@@ -21,7 +21,7 @@ TRUST = Option("--trust", "Run code that the study file names as metrics, module
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What `pandora study run` was options."""
+    """The options of `pandora study run`."""
 
     study_file: str
     out: str
@@ -45,7 +45,7 @@ def run(options: RunOptions) -> None:
 
 @dataclass(frozen=True)
 class PlanOptions:
-    """What `pandora study plan` was options."""
+    """The options of `pandora study plan`."""
 
     study_file: str
     trust: bool
@@ -59,7 +59,7 @@ def plan(options: PlanOptions) -> None:
 
 @dataclass(frozen=True)
 class ResumeOptions:
-    """What `pandora study resume` was options."""
+    """The options of `pandora study resume`."""
 
     folder: str
     jobs: int
@@ -94,7 +94,7 @@ class ChosenMetrics:
 
 @dataclass(frozen=True)
 class TableOptions:
-    """What `pandora study table` was options."""
+    """The options of `pandora study table`."""
 
     folder: str
     what: str
@@ -115,7 +115,8 @@ def table(options: TableOptions) -> None:
     """Print the results in the layout of the paper's Table 1.
 
     What it holds: tau, how well each metric ranks models by search cost; gap, the same minus that of Pandora's
-    Regret; regret, what the model that a metric picks costs more per case than the best of the zoo.
+    Regret; extra_cost, what the model that a metric picks costs more per new case than the one that past bills
+    pick; extra_cost_gap, what it costs more than the one that Pandora's Regret picks.
     """
     grid = _grid(options.folder, options.what, options.metrics)
     echo(grid.render(options.format, options.intervals), nl=False)
@@ -129,7 +130,7 @@ def _grid(folder: str, contents: str, options: ChosenMetrics) -> studies.Grid:
 
 @dataclass(frozen=True)
 class FigureOptions:
-    """What `pandora study figure` was options."""
+    """The options of `pandora study figure`."""
 
     folder: str
     file: str
@@ -148,7 +149,7 @@ def figure(options: FigureOptions) -> None:
 
 @dataclass(frozen=True)
 class FiguresOptions:
-    """What `pandora study figures` was options."""
+    """The options of `pandora study figures`."""
 
     out: str
     format: str
@@ -188,7 +189,7 @@ def figures(options: FiguresOptions) -> None:
 
 @dataclass(frozen=True)
 class StatusOptions:
-    """What `pandora study status` was options."""
+    """The options of `pandora study status`."""
 
     folder: str
 

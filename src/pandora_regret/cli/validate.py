@@ -47,7 +47,7 @@ MOST_NAMES = 12  # of columns or classes in a line
 
 @dataclass(frozen=True)
 class ValidateOptions:
-    """What `pandora validate` was options."""
+    """The options of `pandora validate`."""
 
     files: tuple[str, ...]
     rows: RowOptions

@@ -45,7 +45,7 @@ def _save(workup: workups.Workup, path: str | None) -> None:
 
 @dataclass(frozen=True)
 class LearnOptions:
-    """What `pandora workup learn` was options."""
+    """The options of `pandora workup learn`."""
 
     records: str
     label: str
@@ -112,7 +112,7 @@ def learn(options: LearnOptions) -> None:
 
 @dataclass(frozen=True)
 class ReplayOptions:
-    """What `pandora workup replay` was options."""
+    """The options of `pandora workup replay`."""
 
     workup: str
     records: str
