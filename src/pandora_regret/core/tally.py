@@ -6,12 +6,15 @@ nor how they were batched changes the answer beyond 1e-12 relative.
 
 from __future__ import annotations
 
-from typing import Any, Self
+from types import EllipsisType
+from typing import Self, TypeAlias
 
 import numpy as np
 
-from pandora_regret.core.inputs import FloatArray
+from pandora_regret.core.inputs import FloatArray, IntArray
 from pandora_regret.text import count
+
+Index: TypeAlias = IntArray | slice | EllipsisType  # of some entries of an array, or of all
 
 ALONE = 1 + 1e-9  # rows, effectively: one says nothing about others
 
@@ -23,7 +26,7 @@ class Sum:
         self.high = np.zeros(shape)
         self.low = np.zeros(shape)
 
-    def add(self, term: Any, index: Any = ...) -> None:
+    def add(self, term: FloatArray | IntArray | float, index: Index = ...) -> None:
         """Add a term, to some entries only if `index` names them."""
         high = self.high[index]
         total = self.high[index] + term

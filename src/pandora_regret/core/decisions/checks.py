@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from pandora_regret.text import DisplayTable
 if TYPE_CHECKING:
     from numpy.random import Generator  # loaded where something is drawn
 
-MetricFunction: TypeAlias = Callable[[Any, Any], Any]  # (y_true, y_proba) -> a number
+MetricFunction: TypeAlias = Callable[[IntArray, FloatArray], float | np.floating]  # of y_true and y_proba
 
 GRID = 1000  # forecasts are multiples of 1/GRID
 MOST_CLASSES = 10  # with more, forecasts without ties become rare among multiples of 1/GRID
@@ -96,11 +96,11 @@ def desiderata(
       strict propriety: holds (no violation in 300 trials)
       within-instance order sensitivity: holds (no violation in 300 trials)
       costs by which alignment is measured
-        uniform: 100.0% of pairs in the right order, at worst 1.00 times the cost preferred
-        exponential: 94.5% of pairs in the right order, at worst 1.17 times the cost preferred
-        gamma:2: 98.4% of pairs in the right order, at worst 1.07 times the cost preferred
-        lognormal:0.5: 99.3% of pairs in the right order, at worst 1.04 times the cost preferred
-        lognormal:1: 93.2% of pairs in the right order, at worst 1.21 times the cost preferred
+        uniform: 100.0 % of pairs in the right order, at worst 1.00 times the cost preferred
+        exponential: 94.5 % of pairs in the right order, at worst 1.17 times the cost preferred
+        gamma:2: 98.4 % of pairs in the right order, at worst 1.07 times the cost preferred
+        lognormal:0.5: 99.3 % of pairs in the right order, at worst 1.04 times the cost preferred
+        lognormal:1: 93.2 % of pairs in the right order, at worst 1.21 times the cost preferred
     >>> def confidence(y_true, y_proba):
     ...     return -y_proba.max(axis=1).mean()
     >>> bool(desiderata(confidence).propriety)
@@ -129,8 +129,9 @@ def desiderata(
     )
 
 
-def _same(a: Any, b: Any) -> Any:
-    return np.isclose(a, b, rtol=ROUNDING, atol=1e-12)
+def _same(a: FloatArray | float, b: FloatArray | float) -> NDArray[np.bool_]:
+    """Which numbers differ by rounding at most."""
+    return np.asarray(np.isclose(a, b, rtol=ROUNDING, atol=1e-12))
 
 
 def _parts(rows: FloatArray) -> FloatArray:
@@ -292,13 +293,14 @@ class Violation:
 
     def __str__(self) -> str:
         header = ["truth", *(f"{name}: {self.scores[name]:.4g}" for name in self.forecasts)]
-        truths = defaultdict[Any, Counter[int]](Counter)  # instances that every forecast treats alike share a line
-        for truth, *rows in zip(self.y_true.tolist(), *self.forecasts.values(), strict=True):
-            truths[tuple(" ".join(f"{p:.3f}" for p in row) for row in rows)][truth] += 1
+        truths = defaultdict[tuple[str, ...], Counter[int]](Counter)
+        for row, truth in enumerate(self.y_true.tolist()):  # those that every forecast treats alike share a line
+            shown = [" ".join(map("{:.3f}".format, table[row])) for table in self.forecasts.values()]
+            truths[tuple(shown)][truth] += 1
         lines = []
-        for shown, counts in truths.items():
+        for forecasts, counts in truths.items():
             tally = ", ".join(f"{n} of {truth}" for truth, n in sorted(counts.items()))
-            lines.append([tally if counts.total() > 1 else str(*counts), *shown])
+            lines.append([tally if counts.total() > 1 else str(*counts), *forecasts])
         return DisplayTable(header, lines, [self.why], words=len(header)).to_text()
 
 

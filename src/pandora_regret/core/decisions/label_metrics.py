@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, Unpack, overload
+from typing import Literal, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -87,7 +87,7 @@ def single_shot_cost(
 def ranking_cost(
     y_true: Labels,
     y_proba: Table,
-    cost_of_place: Callable[[IntArray], Any],
+    cost_of_place: Callable[[IntArray], ArrayLike],
     *,
     per_instance: Literal[False] = ...,
     **options: Unpack[ScoreOptions],
@@ -96,7 +96,7 @@ def ranking_cost(
 def ranking_cost(
     y_true: Labels,
     y_proba: Table,
-    cost_of_place: Callable[[IntArray], Any],
+    cost_of_place: Callable[[IntArray], ArrayLike],
     *,
     per_instance: Literal[True],
     **options: Unpack[ScoreOptions],
@@ -105,7 +105,7 @@ def ranking_cost(
 def ranking_cost(
     y_true: Labels,
     y_proba: Table,
-    cost_of_place: Callable[[IntArray], Any],
+    cost_of_place: Callable[[IntArray], ArrayLike],
     *,
     per_instance: bool,
     **options: Unpack[ScoreOptions],
@@ -113,7 +113,7 @@ def ranking_cost(
 def ranking_cost(
     y_true: Labels,
     y_proba: Table,
-    cost_of_place: Callable[[IntArray], Any],
+    cost_of_place: Callable[[IntArray], ArrayLike],
     *,
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,

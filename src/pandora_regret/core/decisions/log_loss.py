@@ -4,7 +4,6 @@ In both, what a forecast pays for wrong classes cancels, and only the probabilit
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -208,7 +207,7 @@ def fixed_order_baseline(epsilon: float) -> float:
 
 
 def _walk(
-    y_true: Labels, y_proba: Table, order: Any, labels: Any
+    y_true: Labels, y_proba: Table, order: ArrayLike, labels: ArrayLike | None
 ) -> tuple[FloatArray, FloatArray, Callable[..., FloatArray]]:
     """A search in a fixed order, step by step, (N, K): hazards h_t, ``1 - h_t``, and what chooses among values.
 
@@ -231,7 +230,7 @@ def _walk(
     return p / denominator, np.where(exhausted, 1.0, after / denominator), choose
 
 
-def _read_order(order: Any, forecast: Forecast) -> IntArray:
+def _read_order(order: ArrayLike, forecast: Forecast) -> IntArray:
     """Each row a permutation of the column numbers: (N, K)."""
     shape = forecast.values.shape
     orders = read_floats(order, "order")

@@ -28,12 +28,13 @@ made in vain can be counted class by class; a test that misses the truth counts 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+from typing import TYPE_CHECKING, Literal, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pandora_regret.core.inputs import (
+    ByClass,
     FloatArray,
     Forecast,
     InputError,
@@ -458,7 +459,7 @@ def keeps_strict_propriety(tests: Tests, prior: Prior) -> bool:
 
 
 def treatment_payoff(
-    tests: Tests, *, benefit: Any = 0.0, harm: Any = 0.0, untreated_cost: Any = 0.0
+    tests: Tests, *, benefit: ByClass = 0.0, harm: ByClass = 0.0, untreated_cost: ByClass = 0.0
 ) -> FloatArray:
     """``lambda_j = s_j (B_j - r_j) - (1 - s_j) D_j``: what finding or missing class j is worth, shape (K,).
 

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
-from typing import Any, TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from pandora_regret.core.kernels import reference
 from pandora_regret.core.kernels.reference import BROKEN_AT_RANDOM, TieLosses, relative_tie
 from pandora_regret.core.priors import Beta, Prior
 
+Result = TypeVar("Result")
 Rows: TypeAlias = Iterator[tuple[Forecast, FloatArray]]  # some at a time, with a number of each, or several
 
 # installed, and not switched off, which would turn compiled loops into slow ones
@@ -239,13 +240,13 @@ def _part_slices(forecast: Forecast) -> Iterator[slice]:
         yield slice(start, min(start + step, len(values)))
 
 
-def _is_read_in_place(values: NDArray[Any]) -> bool:
+def _is_read_in_place(values: NDArray[np.floating]) -> bool:
     """Whether loops can read a table as it lies in memory."""
     is_float = values.dtype in (np.float32, np.float64)  # not in another byte order
     return is_float and values.flags.aligned and values.flags.c_contiguous
 
 
-def _as_loops_read(values: NDArray[Any], precision: Any) -> NDArray[Any]:
+def _as_loops_read(values: NDArray[np.floating], precision: type[np.floating]) -> NDArray[np.floating]:
     """A table as it lies in memory, or copied."""
     return values if _is_read_in_place(values) else np.ascontiguousarray(values, precision)
 
@@ -288,7 +289,7 @@ def _compiled_totals(
         n_elements = 0  # one thread, and one table of pairs
     of_threads = in_threads(score, len(part), n_elements)
     if pairs is not None:
-        pairs += np.sum(of_threads, axis=0)
+        pairs += np.sum([part for part in of_threads if part is not None], axis=0)
     return totals, np.flatnonzero(np.isnan(totals))
 
 
@@ -315,7 +316,7 @@ def _n_threads() -> int:
     return int(os.environ.get("NUMBA_NUM_THREADS") or cores)
 
 
-def in_threads(job: Callable[[slice], Any], n_items: int, n_elements: int) -> list[Any]:
+def in_threads(job: Callable[[slice], Result], n_items: int, n_elements: int) -> list[Result]:
     """Do slices of some items in threads, on all cores if that is worth it.
 
     Parameters

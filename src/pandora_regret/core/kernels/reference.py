@@ -12,7 +12,7 @@ quotients differ by one to two widths, which rounding alone cannot make them do.
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ VANISHING = 1e-280  # is nothing, and so is the square of what they make,
 MOST_OF_CHEAPEST = 1e20  # while costs of impossible classes that differ by no more than this are told apart
 SMALLEST_COST = float(np.finfo(np.float64).tiny)  # where a product underflows: p / c stays finite
 
+Scalar = TypeVar("Scalar", bound=np.generic)
 TieLosses: TypeAlias = tuple[float, float]  # L_inf of a tie with a class of lower, and of higher number
 BROKEN_AT_RANDOM: TieLosses = (1.0, 1.0)
 BROKEN_BY_INDEX: TieLosses = (2.0, 0.0)  # the lower class number is tested first
@@ -40,7 +41,7 @@ def costs_of(block: Forecast) -> FloatArray:
     return np.broadcast_to(costs, block.values.shape)
 
 
-def of_class(table: NDArray[Any], column: IntArray) -> NDArray[Any]:
+def of_class(table: NDArray[Scalar], column: IntArray) -> NDArray[Scalar]:
     """The entry of each row in the given column, as an (n, 1) table."""
     return np.take_along_axis(table, column[:, None], axis=1)
 

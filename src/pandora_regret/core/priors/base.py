@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pandora_regret.core.inputs import FloatArray
+from pandora_regret.core.inputs import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from numpy.random import Generator  # loaded where something is drawn
 
-Class = Any  # a class number, or an integer array of them that broadcasts with the odds
+Class: TypeAlias = int | np.integer | IntArray  # a class number, or an array of them that broadcasts with the odds
 
 STEP = 1e-5  # of ln r, for derivatives
 LARGEST_EXCESS = 1e300  # beyond it a quotient may have overflowed
@@ -43,13 +43,13 @@ class Prior(ABC):
     n_classes: int | None = None
     """How many classes the prior speaks of; None where unit costs of all classes are alike."""
 
-    labels: Sequence[Any] | None = None
+    labels: Sequence[object] | None = None
     """What classes the prior speaks of, where it has been told; it is then matched to forecasts by name."""
 
     unbounded: bool = False
     """Whether unit costs may be arbitrarily large; a prior that does not say so counts as bounded."""
 
-    def for_classes(self, labels: Sequence[Any]) -> Prior:
+    def for_classes(self, labels: Sequence[object]) -> Prior:
         """The prior with its classes in the order of a forecast's columns."""
         return self
 
@@ -93,7 +93,7 @@ class Prior(ABC):
         """Unit costs, shape (n_draws, n_classes), kept above zero where a draw underflows."""
         return np.maximum(self.draw(n_draws, n_classes, rng), np.finfo(np.float64).tiny)
 
-    def mean_of(self, j: Class) -> Any:
+    def mean_of(self, j: Class) -> float | FloatArray:
         """The mean unit cost of class j, E[u_j]."""
         return self.mean[j] if isinstance(self.mean, np.ndarray) else self.mean
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pandora_regret.core.inputs import (
     FloatArray,
     InputError,
     IntArray,
+    Table,
     check_costs,
     is_frame,
     match_names,
@@ -63,7 +65,7 @@ class Empirical(Prior):
     mean: FloatArray = np.zeros(0)  # the mean cost of each class
     strictly_proper = False  # between two observed ratios the score is flat
 
-    def __init__(self, samples: Any, labels: Any = None) -> None:
+    def __init__(self, samples: Table, labels: ArrayLike | Sequence[object] | None = None) -> None:
         self.labels = None if labels is None else read_labels(labels)
         if is_frame(samples):
             columns, self.labels = read_columns(samples, self.labels, "samples")
@@ -79,10 +81,10 @@ class Empirical(Prior):
         self.samples = check_costs(table, "samples", self.labels)
         self.mean = table.mean(axis=0)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[type[Empirical], tuple[FloatArray, Sequence[object] | None]]:
         return (Empirical, (self.samples, self.labels))
 
-    def for_classes(self, labels: Sequence[Any]) -> Empirical:
+    def for_classes(self, labels: Sequence[object]) -> Empirical:
         """These samples with their columns in the order of a forecast's."""
         if self.labels is None or isinstance(labels, range):
             return self
@@ -146,7 +148,7 @@ class RatioTables:
         # share of b's total cost in the samples above it.
         self.shares_beside = np.empty((0, 2, self.n_samples + 1))
 
-    def parts(self, truth: IntArray, distractor: IntArray) -> list[Any]:
+    def parts(self, truth: IntArray, distractor: IntArray) -> list[slice] | list[IntArray]:
         """Which entries to look up together, so that all tables they need fit: slices, or arrays of indices."""
         if self.n_classes * (self.n_classes + 1) // 2 <= self.most_tables:
             return list(row_slices(len(truth), 1, SEARCHED_AT_ONCE))
@@ -170,7 +172,7 @@ class RatioTables:
         shares = self.shares_beside[table, side, ties_begin] + self.shares_beside[table, side, ties_end]
         return np.asarray(shares / 2)
 
-    def _count(self, table: IntArray, is_before: Any, target: FloatArray) -> IntArray:
+    def _count(self, table: IntArray, is_before: np.ufunc, target: FloatArray) -> IntArray:
         """How many ratios of each entry's table come before its target, by binary search, all entries in step.
 
         Before each step the answer lies between `first` and `first + length`, counted in all tables end to end.

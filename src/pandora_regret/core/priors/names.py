@@ -5,11 +5,10 @@ Below it, the prior and the base costs that a score in money is asked for under.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
-from pandora_regret.core.inputs import FloatArray, InputError, InputTypeError, read_costs
+from pandora_regret.core.inputs import ByClass, FloatArray, InputError, InputTypeError, read_costs
 from pandora_regret.core.priors.base import Prior
 from pandora_regret.core.priors.beta import Beta, Fixed, Uniform
 from pandora_regret.core.priors.empirical import Empirical
@@ -57,14 +56,30 @@ def spelled_prior(prior: Prior) -> str:
     for name, (make, parameter) in PRIORS.items():
         if parameter is None and repr(make()) == repr(prior):
             return name
-        number = getattr(prior, (parameter or "").lower(), None)
-        if number is not None and np.ndim(number) == 0 and repr(make(number)) == repr(prior):
-            return f"{name}:{typed(float(number))}"
+        number = _number_of(prior)
+        if number is not None and parameter not in (None, FILE) and repr(make(number)) == repr(prior):
+            return f"{name}:{typed(number)}"
     return repr(prior)
 
 
+def _number_of(prior: Prior) -> float | None:
+    """The number that a prior of one parameter is made of."""
+    match prior:
+        case Beta():
+            return prior.alpha
+        case Gamma():
+            return prior.shape
+        case LogNormal() if prior.sigma.ndim == 0:
+            return float(prior.sigma)
+    return None
+
+
 def read_prices(
-    prior: Any, costs: Any, labels: Sequence[Any], n_rows: int | None = None, max_costs: Any = None
+    prior: Prior | None,
+    costs: ByClass | None,
+    labels: Sequence[object],
+    n_rows: int | None = None,
+    max_costs: ByClass | None = None,
 ) -> tuple[Prior, FloatArray | None]:
     """The prior, and the base costs C_k, (K,) or (N, K), from mean costs C_k E[u_k] or as they are, or None."""
     prior = read_prior(prior, labels)
@@ -76,7 +91,7 @@ def read_prices(
     return prior, None if max_costs is None else read_costs(max_costs, labels, n_rows, "max_costs")
 
 
-def read_prior(prior: Any, labels: Sequence[Any], of_what: str = "y_proba's columns") -> Prior:
+def read_prior(prior: Prior | None, labels: Sequence[object], of_what: str = "y_proba's columns") -> Prior:
     """The prior of a cost in money, uniform unless given: it must fit the classes, and have a mean to pay."""
     if prior is None:
         return Uniform()
@@ -95,7 +110,7 @@ def read_prior(prior: Any, labels: Sequence[Any], of_what: str = "y_proba's colu
     return ordered
 
 
-def prior_of_orders(prior: Any) -> Prior:
+def prior_of_orders(prior: Prior | None) -> Prior:
     """The prior for forecasts that are orders only: known costs, under which nothing but the order matters."""
     if prior is None or prior == Fixed():
         return Fixed()
@@ -108,7 +123,7 @@ def prior_of_orders(prior: Any) -> Prior:
     )
 
 
-def check_prior(prior: Any, n_classes: int, of_what: str) -> None:
+def check_prior(prior: object, n_classes: int, of_what: str) -> None:
     """A prior, about as many classes as there are."""
     if not isinstance(prior, Prior):
         problem = f"must be a prior such as Uniform() or Gamma(2.0), got {prior!r:.200}"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pandora_regret.core.inputs import FloatArray, InputError, check_costs, read_floats, read_number, read_positive
 from pandora_regret.core.priors.base import Class, Prior
@@ -106,7 +107,7 @@ class LogNormal(Prior):
     strictly_proper = True  # the ratio of two log-normal costs has full support
     unbounded = True
 
-    def __init__(self, sigma: Any, correlation: float = 0.0) -> None:
+    def __init__(self, sigma: ArrayLike, correlation: float = 0.0) -> None:
         spread = check_costs(read_floats(sigma, "sigma"), "sigma")
         if spread.ndim > 1 or hasattr(sigma, "keys"):
             fix = "pass one number, or a list of one per class in column order"
@@ -124,11 +125,12 @@ class LogNormal(Prior):
         """``Phi((-ln r - shift) / sd)``: weighting by u_j shifts ln u_j - ln u_i up."""
         from scipy.special import ndtr
 
-        of_i, of_j = (self.sigma[i], self.sigma[j]) if self.n_classes else (self.sigma, self.sigma)
-        covariance = self.correlation * of_i * of_j
-        sd = np.sqrt(of_i**2 + of_j**2 - 2 * covariance)
+        sigma_i = self.sigma[i] if self.n_classes else self.sigma
+        sigma_j = self.sigma[j] if self.n_classes else self.sigma
+        covariance = self.correlation * sigma_i * sigma_j
+        sd = np.sqrt(sigma_i**2 + sigma_j**2 - 2 * covariance)
         with np.errstate(over="ignore"):
-            return ndtr((-log_odds - (of_j**2 - covariance)) / sd)
+            return np.asarray(ndtr((-log_odds - (sigma_j**2 - covariance)) / sd))
 
     def draw(self, n_draws: int, n_classes: int, rng: Generator) -> FloatArray:
         """One factor shared by all classes, and one of each class's own."""

@@ -1,7 +1,6 @@
 """Unit costs that all forecasts share: quasi-random, the same every time, so that averages stay proper."""
 
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ SEED = 1  # of the scrambling; a constant, since draws must not depend on the fo
 SMALLEST = 1e-12  # of a uniform number, and of a unit cost
 
 
-def shared_draws(prior: Prior, draws: int, n_classes: int) -> Any:
+def shared_draws(prior: Prior, draws: int, n_classes: int) -> FloatArray:
     """Unit costs, (draws, K): by the quantile function at uniform points, the first of them for a common factor.
 
     A prior without one here is drawn from as it is, always with the same seed.
@@ -24,7 +23,7 @@ def shared_draws(prior: Prior, draws: int, n_classes: int) -> Any:
     from scipy.special import gammaincinv, ndtri
 
     uniform = uniform_points(draws, n_classes + 1)
-    unit_costs: Any
+    unit_costs: FloatArray
     own = uniform[:, 1:]
     match prior:
         case Empirical():
@@ -34,7 +33,7 @@ def shared_draws(prior: Prior, draws: int, n_classes: int) -> Any:
         case Exponential():
             unit_costs = -np.log1p(-own)
         case Gamma():
-            unit_costs = gammaincinv(prior.shape, own)
+            unit_costs = np.asarray(gammaincinv(prior.shape, own), np.float64)
         case LogNormal(correlation=common):
             normal = np.sqrt(common) * ndtri(uniform[:, :1]) + np.sqrt(1 - common) * ndtri(own)
             unit_costs = np.exp(prior.sigma * normal)

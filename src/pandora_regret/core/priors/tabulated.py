@@ -14,18 +14,18 @@ the integral. The axis of e is cut in the same way, into the pieces of the table
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pandora_regret.core.inputs import FloatArray, InputError, InputTypeError
 from pandora_regret.core.priors.base import Class, Prior
 
 if TYPE_CHECKING:
     from numpy.random import Generator  # loaded where something is drawn
+    from scipy.interpolate import PPoly
 
 CELL_TOLERANCE = 1e-8  # of the last terms of a cell's polynomial, relative to all that lies beyond it
 WORST_ERROR = 8e-9  # of the whole, which is known; beyond it the promised 1e-8 cannot be kept
@@ -36,6 +36,14 @@ FARTHEST = 600.0  # how far out the table reaches
 SMALLEST_CELL = 1e-9  # where a density jumps or is infinite, relative to the width of the bulk
 POINTS = 16  # of a cell
 MOST_CELLS = 1_000
+
+
+class Curve(NamedTuple):
+    """The share over -ln r: a piecewise polynomial, and below its first place a power law."""
+
+    polynomial: PPoly
+    first: float  # from where on the polynomial is used
+    rate: float  # of growth there
 
 
 class FromScipy(Prior):
@@ -64,7 +72,7 @@ class FromScipy(Prior):
     mean = 0.0  # the distribution's, as is what follows
     strictly_proper = False  # unless the support (a, b) reaches zero or infinity: odds beyond b/a change no order
 
-    def __init__(self, dist: Any) -> None:
+    def __init__(self, dist: Any) -> None:  # scipy's frozen distributions have no public type
         from scipy.stats import rv_continuous
 
         if not isinstance(getattr(dist, "dist", None), rv_continuous):
@@ -103,8 +111,8 @@ class FromScipy(Prior):
         return np.asarray(self.dist.rvs(size=(n_draws, n_classes), random_state=rng), dtype=np.float64)
 
     @cached_property
-    def _table(self) -> tuple[Any, ...]:
-        """The share over -ln r, a piecewise polynomial; from where on it is used, and how fast it grows there."""
+    def _table(self) -> Curve:
+        """The share over -ln r; an error where it cannot be tabulated."""
         try:
             with np.errstate(all="ignore"):  # densities may be zero, infinite or undefined where a support ends
                 return self._tabulated()
@@ -113,36 +121,40 @@ class FromScipy(Prior):
             fix = "pass a smoother one, or use Empirical on a sample of it"
             raise self._refused(f", whose pair loss {why}", fix) from None
 
-    def _tabulated(self) -> tuple[Any, ...]:
+    def _tabulated(self) -> Curve:
         from scipy.interpolate import PPoly
 
         left, centre, right = np.clip(np.log(self.dist.ppf([0.16, 0.5, 0.84])), -LARGEST_LOG, LARGEST_LOG)
         width = min((right - left) / 2, 20.0)  # of the bulk of ln u
         mesh = width * np.sinh(np.linspace(-7, 7, 33))
         ends = np.clip(self._ends, -LARGEST_LOG, LARGEST_LOG)
-        of_costs, _ = _cells(self._densities, np.clip([*ends, *centre + mesh], *ends), width)
-        v, weights, _ = _rule()
-        dense = v**2 * (3 - 2 * v)  # many points near ends, where densities may be infinite
-        pace = 6 * v * (1 - v)
-
-        def slopes(places: FloatArray) -> FloatArray:
-            """The derivative of the share at these places, (1, POINTS)."""
-            place = places[:, None]
-            edges = np.sort(np.hstack([of_costs + 0 * place, of_costs + place]), axis=1)
-            size = np.diff(edges)
-            t = edges[:, :-1, None] + size[:, :, None] * dense
-            cost = self._densities(t)[1]
-            rival = self._densities(t - place[:, :, None])[0]
-            return np.asarray((cost * rival @ (weights * pace) * size).sum(axis=1)[None])
-
+        cost_cuts, _ = _cells(self._densities, np.clip([*ends, *centre + mesh], *ends), width)
         reach = min(self._reach, FARTHEST)
+        slopes = partial(self._slopes, cost_cuts)
         cuts, values = _cells(slopes, np.clip([-reach, *mesh, reach], -reach, reach), width, from_left=True)
-        powers = np.linalg.solve(np.vander(v), values[0]) / np.diff(cuts) ** np.arange(POINTS)[::-1, None]
+        points, _, _ = _rule()
+        powers = np.linalg.solve(np.vander(points), values[0]) / np.diff(cuts) ** np.arange(POINTS)[::-1, None]
         curve = PPoly(powers, cuts).antiderivative()
         if not abs(curve(cuts[-1]) - 1) < WORST_ERROR:
             raise ArithmeticError
         first = cuts[np.searchsorted(curve(cuts), FLOOR)]
-        return curve, first, curve(first, 1) / curve(first)
+        return Curve(curve, float(first), float(curve(first, 1) / curve(first)))
+
+    def _slopes(self, cost_cuts: FloatArray, places: FloatArray) -> FloatArray:
+        """The derivative of the share at places along -ln r, (POINTS,): (1, POINTS).
+
+        `cost_cuts` are those of the axis of ln u, (n + 1,); they serve as they are, and moved by each place.
+        """
+        v, weights, _ = _rule()
+        dense = v**2 * (3 - 2 * v)  # many points near ends, where densities may be infinite
+        pace = 6 * v * (1 - v)
+        place = places[:, None]
+        edges = np.sort(np.hstack([cost_cuts + 0 * place, cost_cuts + place]), axis=1)
+        size = np.diff(edges)
+        t = edges[:, :-1, None] + size[:, :, None] * dense
+        cost = self._densities(t)[1]
+        rival = self._densities(t - place[:, :, None])[0]
+        return np.asarray((cost * rival @ (weights * pace) * size).sum(axis=1)[None])
 
     def _densities(self, t: FloatArray) -> FloatArray:
         """The density of t = ln u, and that weighted by cost, (2, ...); what scipy cannot state is zero."""
@@ -187,9 +199,10 @@ def _cells(
 
 
 @cache
-def _rule() -> tuple[NDArray[Any], ...]:
+def _rule() -> tuple[FloatArray, FloatArray, FloatArray]:
     """Gauss's points of a cell from 0 to 1, their weights, and what turns values there into Legendre's series."""
     from numpy.polynomial import legendre
 
     x, weights = legendre.leggauss(POINTS)
-    return (x + 1) / 2, weights / 2, legendre.legfit(x, np.eye(POINTS), POINTS - 1)
+    to_legendre = np.asarray(legendre.legfit(x, np.eye(POINTS), POINTS - 1), np.float64)
+    return (x + 1) / 2, weights / 2, to_legendre
