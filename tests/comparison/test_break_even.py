@@ -141,6 +141,18 @@ def test_at_known_prices_the_first_crossing_is_that_of_a_dense_scan(seed, upward
             assert excess(test, furthest * (1 + 1e-6 if upwards else 1 - 1e-6)) > 0
 
 
+def test_a_price_breaks_even_up_to_ten_times_the_stated_one():
+    truth, models = specialists(600)
+    options = ComparisonOptions(recalibrate=None)
+    crossing = compare(truth, models, costs=PRICES, options=options).break_even[1].above.price
+    found = {}
+    for times in (9, 12):
+        stated = np.array([PRICES[0], crossing / times, PRICES[2]])
+        found[times] = compare(truth, models, costs=stated, options=options).break_even[1].above
+    assert found[9].price == pytest.approx(crossing, rel=0.05)  # beside another margin
+    assert found[12] is None
+
+
 def test_only_stated_prices_can_break_even_and_it_takes_two_models():
     truth, models = specialists(200)
     assert compare(truth, models).break_even == ()
