@@ -104,3 +104,27 @@ def test_models_are_lists_of_the_same_cases():
     second = Candidates.from_lists([["a"]], ["a"], ids=["other"])
     with pytest.raises(InputError):
         compare_lists({"a": first, "b": second}, miss=1.0)
+
+
+def lists_of(length, cases=4):
+    """Lists of some length, which name the truth last."""
+    names = [f"name {number}" for number in range(length)]
+    return Candidates.from_lists([names] * cases, [names[-1]] * cases)
+
+
+@pytest.mark.parametrize(("length", "prices"), [(3, (5.0, 20.0, 200.0)), (5, (10.0, 50.0, 200.0))])
+def test_a_table_shows_round_prices_of_a_miss_at_2_and_10_and_50_whole_lists(length, prices):
+    assert compare_lists({"one": lists_of(length)}, miss=9.0).lists.shown_at == prices
+
+
+def test_the_curve_ends_at_twice_the_largest_price_in_question():
+    lists = compare_lists({"one": lists_of(3)}, miss=100.0).lists
+    np.testing.assert_allclose(lists.prices, np.linspace(0, 200, 61))
+
+
+@pytest.mark.parametrize(("length", "of_yardstick"), [(99, 99), (100, 100), (150, 100)])
+def test_the_list_that_is_the_same_for_every_case_has_a_hundred_names_at_most(length, of_yardstick):
+    lists = lists_of(length)
+    truths = [[f"name {length - 1}"]] * 4
+    constant = compare_lists({"one": lists}, miss=9.0, truths=truths).lists.constant
+    assert constant.length == of_yardstick
