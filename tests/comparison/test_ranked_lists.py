@@ -53,6 +53,13 @@ def test_a_prior_gives_expected_costs_of_one_truth():
         compare_lists(several, miss=4.0, prior=Uniform())
 
 
+def test_orders_have_known_prices():
+    orders = {"one": Candidates.from_lists([["a"], ["b"]], ["a", "c"])}
+    with pytest.raises(InputError) as caught:
+        compare_lists(orders, miss=4.0, prior=Uniform())
+    assert caught.value.argument == "prior"
+
+
 def test_where_nothing_is_missed_no_price_is_needed():
     truth = ["a", "b"] * 20
     made = {"right": Candidates.from_lists([[name] for name in truth], truth)}

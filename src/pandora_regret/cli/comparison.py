@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import TypeAlias
 
 from pandora_regret.cli.output import bullets, echo, heading, print_remarks, say, width
-from pandora_regret.comparison.result import TERMS, Breakdown, Comparison, ModelResult, Subgroup
+from pandora_regret.comparison.result import TERMS, Breakdown, Comparison, ModelResult, price_heading, Subgroup
 from pandora_regret.comparison.words import price_sentences, recalibrating, scenario_sentence
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.text import (
@@ -92,6 +92,10 @@ class _Writer:
         self.level = f"{100 * comparison.interval.level:g} % intervals"
         clusters = "" if data.clusters is None else f" in {count(data.clusters)} clusters"
         self.cases = f"{comparison.cases_in_words}{clusters}"
+        lists = comparison.lists
+        self.at_a_miss = ""  # at which price of a miss costs are reported, where nobody said one
+        if lists is not None and lists.miss is None:
+            self.at_a_miss = f"; costs where a miss costs {money(lists.at, self.unit)}"
         self.prices = price_sentences(comparison.break_even, comparison.verdict.leader, self.unit)
         self.scenarios = scenario_sentence(comparison)
 
@@ -163,7 +167,9 @@ class _Writer:
         models = sorted(list(dict.fromkeys([0, *flagged, *range(len(self.names))]))[:MOST_COLUMNS])
         rows = [self._row_of_group(group, models) for group in part.groups if group in shown]
         titles = [fitted(self.names[model], LONGEST_TITLE) for model in models]
-        header = [fitted(f"By {part.column}", LONGEST_GROUP), "Cases", *titles, ""]
+        lists = self.result.lists
+        at = f" at {price_heading(lists.at)}" if lists is not None and lists.miss is None else ""
+        header = [fitted(f"By {part.column}{at}", LONGEST_GROUP), "Cases", *titles, ""]
         n_left_out = len(part.groups) - len(rows)
         below = [f"  {n_left_out} more groups: --full"] if n_left_out else []
         return DisplayTable(header, rows, below=below).to_text().splitlines()
@@ -203,7 +209,7 @@ class _Writer:
         method = "linearisation"
         if interval.method == "bootstrap":
             method = f"{count(interval.replicates)} bootstrap replicates"
-        note = f"{self.level} by {method}"
+        note = f"{self.level} by {method}{self.at_a_miss}"
         if len(self.names) == 1:
             yield "Scores", note, self._scores_of_one(), ()
         else:
@@ -306,7 +312,7 @@ class _Writer:
                         row += [self.cell(model.against_leader), self.formats.p_value(model.p_holm)]
                 rows.append(row)
             pooled = f"; {count(part.pooled)} small groups pooled as the last" if part.pooled else ""
-            note = f"found, predicted, {over}; p for all groups{pooled}"
+            note = f"found, predicted, {over}; p for all groups{pooled}{self.at_a_miss}"
             yield f"By {part.column}", note, DisplayTable(header, rows), part.all_flags
 
 

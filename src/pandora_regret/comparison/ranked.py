@@ -54,7 +54,7 @@ from pandora_regret.core.inputs import (
     read_weights,
 )
 from pandora_regret.core.priors import Fixed, Prior
-from pandora_regret.core.priors.names import spelled_prior
+from pandora_regret.core.priors.names import prior_of_orders, spelled_prior
 from pandora_regret.metrics import list_metrics
 
 USUAL = ComparisonOptions()
@@ -142,6 +142,11 @@ def compare_lists(
     if currency is None:
         is_priced = any((candidates.prices != 1).any() for candidates in models.values())
         currency = "" if is_priced else LOOKS
+        if not is_priced and source is None:
+            source = "all candidates cost the same"
+    if not all(candidates.has_probabilities for candidates in models.values()):
+        prior_of_orders(prior)  # which is an error unless prices are known
+        prior = None
     costs = Costs(currency, KNOWN_COSTS if prior is None else spelled_prior(prior), None, source)
     charge = Charge(Fixed() if prior is None else prior, list_metrics(), costs, np.ones(1))
     request = Request(

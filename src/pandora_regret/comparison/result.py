@@ -487,7 +487,7 @@ class Comparison(Shown):
         formats = Formats((model.cost for model in self.models), self.costs.currency or "")
         header = ["Model"]
         if lists.miss is None:
-            header += [f"at {count_of(price)}" for price in lists.shown_at]
+            header += [f"at {price_heading(price)}" for price in lists.shown_at]
         else:
             header.append("Looks per case" if self.costs.currency is None else "Cost per case")
         columns = [metric for metric in self.metrics if metric.key != "expected_cost"]
@@ -541,12 +541,12 @@ class Comparison(Shown):
     _frame = table
 
 
-def count_of(price: float) -> str:
+def price_heading(price: float) -> str:
     """A price of a miss in a heading.
 
     Examples
     --------
-    >>> count_of(5.0), count_of(0.25)
+    >>> price_heading(5.0), price_heading(0.25)
     ('5', '0.25')
     """
     return f"{price:g}"

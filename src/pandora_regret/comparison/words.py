@@ -622,5 +622,5 @@ def constant_sentence(lists: ListsPart, unit: str | None) -> str | None:
     where = "" if lists.miss is not None else f" where a miss costs {money(lists.at, unit)}"
     names = counted(constant.length, "most frequent truth")
     of_others = f"the {names} of the other cases"
-    costs = f"costs {cost} per case{where}, and finds {percent(constant.found)}"
+    costs = f"costs {cost} per case{where}, and finds {100 * constant.found:.0f} %"
     return f"A list that is the same for every case, {of_others}, {costs}."
