@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import TypeAlias
 
 from pandora_regret.cli.output import bullets, echo, heading, print_remarks, say, width
-from pandora_regret.comparison.result import TERMS, Breakdown, Comparison, ModelResult, price_heading, Subgroup
+from pandora_regret.comparison.result import TERMS, Breakdown, Comparison, ModelResult, Subgroup, price_heading
 from pandora_regret.comparison.words import price_sentences, recalibrating, scenario_sentence
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.text import (

@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias
 from pandora_regret.candidates.reading import Truth
 from pandora_regret.core.inputs import Fields, Remark, remark_on
 from pandora_regret.files.file_errors import FileError, explained
-from pandora_regret.files.source import head_of
+from pandora_regret.files.source import head_of, peek
 from pandora_regret.text import counted
 
 ListKind: TypeAlias = Literal["order", "probability", "score"]
@@ -58,7 +58,7 @@ def is_lists(path: str, key: str | None) -> bool:
     key
         What its lists are called, where that is said.
     """
-    return _list_key(_first_object(path), key) is not None
+    return _list_key(_first_object(path, head_of(path)), key) is not None
 
 
 def names_own_lists(path: str) -> bool:
@@ -66,7 +66,7 @@ def names_own_lists(path: str) -> bool:
 
     It is called as such lists are, or several names are true, or it is names in order or nothing at all.
     """
-    values = _first_object(path)
+    values = _first_object(path, peek(path))
     key = _list_key(values, None)
     if key is None:
         return False
@@ -76,9 +76,9 @@ def names_own_lists(path: str) -> bool:
     return isinstance(listed, list) and not any(isinstance(element, (dict, list)) for element in listed)
 
 
-def _first_object(path: str) -> Fields:
+def _first_object(path: str, head: bytes) -> Fields:
     """The object on the first line of a file; empty where that holds none: whoever reads the file says so."""
-    line = _first_bytes(path).lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")[0]
+    line = _plain_bytes(path, head).lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")[0]
     if not line.startswith(b"{"):
         return {}
     try:
@@ -95,9 +95,8 @@ def _list_key(values: Fields, key: str | None) -> str | None:
     return None
 
 
-def _first_bytes(path: str) -> bytes:
-    """The first bytes of a file, decompressed if that is gzip; none where that is damaged."""
-    head = head_of(path)
+def _plain_bytes(path: str, head: bytes) -> bytes:
+    """The first bytes of a file, whose head this is, decompressed if that is gzip; none where that is damaged."""
     if not head.startswith(GZIP):
         return head
     with suppress(EOFError, OSError, zlib.error), gzip.open(path) as file:
@@ -250,7 +249,7 @@ def without_comments(path: str) -> tuple[str, tuple[Remark, ...]]:
     The last of the lines before the table is its header, where that begins with # and has as many values as the
     line that follows.
     """
-    if not COMMENT.match(_first_bytes(path)):
+    if not COMMENT.match(_plain_bytes(path, head_of(path))):
         return path, ()
     kept: list[str] = []
     skipped: list[str] = []

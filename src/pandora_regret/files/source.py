@@ -23,6 +23,8 @@ AnyPath: TypeAlias = str | os.PathLike[str]
 ROWS_AT_ONCE = 1 << 16  # of a few columns
 HEAD_BYTES = 1 << 20  # of a file, from which its format and the kinds of its columns are told
 
+_kept_heads: dict[tuple[str, int, int], bytes] = {}  # by path, time and size: of files that somebody peeked into
+
 
 @dataclass(frozen=True)
 class Source:
@@ -119,10 +121,11 @@ def head_of(path: str, size: int = HEAD_BYTES) -> bytes:
     """The first bytes of a file that may be read and holds something; no pipe or device, which may never end."""
     try:
         path.encode()
-        mode = os.stat(path).st_mode
+        status = os.stat(path)
+        mode = status.st_mode
         if stat.S_ISREG(mode):
-            with open(path, "rb") as file:
-                head = file.read(size)
+            kept = _kept_heads.pop((path, status.st_mtime_ns, status.st_size), None)
+            head = kept[:size] if kept is not None else _first_bytes(path, size)
     except UnicodeEncodeError:  # libraries that read files know names in UTF-8 only
         raise InputError(f"the file name {path!r} is not UTF-8 text", fix="rename the file") from None
     except OSError as error:
@@ -136,6 +139,20 @@ def head_of(path: str, size: int = HEAD_BYTES) -> bytes:
         raise FileError("is a pipe or a device", path, fix)
     if not head:
         raise FileError("is empty (0 bytes)", path, "write the file again")
+    return head
+
+
+def _first_bytes(path: str, size: int) -> bytes:
+    """The first bytes of a file."""
+    with open(path, "rb") as file:
+        return file.read(size)
+
+
+def peek(path: str) -> bytes:
+    """The same as `head_of`, of a file that is opened next: that need not open it again for its head."""
+    head = head_of(path)
+    status = os.stat(path)
+    _kept_heads[(path, status.st_mtime_ns, status.st_size)] = head
     return head
 
 
