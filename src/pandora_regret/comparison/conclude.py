@@ -28,17 +28,11 @@ from pandora_regret.comparison.result import (
 )
 from pandora_regret.comparison.words import (
     Results,
-    against_others,
     flag_of_all,
     flag_of_group,
-    group_sentence,
     in_words,
-    largest_pairs,
     name_of_group,
-    no_verdict,
-    notes,
-    verdict_sentences,
-    where_money_goes,
+    put_into_words,
 )
 from pandora_regret.metrics import Metric
 
@@ -69,41 +63,28 @@ def conclude(numbers: Numbers) -> Comparison:
     """The comparison: what the numbers decide, and what that is in words."""
     judgement = judge(numbers.contest)
     unit = numbers.costs.currency
-    classes = numbers.data.classes
     models = tuple(_model(model, unit) for model in numbers.models)
     differences = tuple(_difference(pair, unit) for pair in numbers.pairs)
-    results = Results(models, differences, numbers.ranks, numbers.data, unit, numbers.workup is not None)
     breakdowns = tuple(_breakdown(breakdown, models, unit) for breakdown in numbers.breakdowns)
-    pairs = tuple(pair for model in models for pair in largest_pairs(model, classes, unit))
-    runner_up, choices = against_others(results)
     flags = [flag for breakdown in breakdowns for flag in breakdown.all_flags]
-    sentences = verdict_sentences(judgement, results)
-    headline = [*sentences, *flags]
-    if not numbers.contest.recalibrated:  # the rest is about models as they are
-        headline = [*sentences, *runner_up, *choices, where_money_goes(results, pairs), *flags]
-    by_group = group_sentence(flags)
-    if by_group is not None:
-        sentences = [*sentences, by_group]
-    if numbers.contest.apart:
-        sentences = [no_verdict(numbers.contest.apart)]
-        headline = sentences
+    results = Results(models, differences, numbers.ranks, numbers.data, unit, numbers.workup is not None)
+    statements = put_into_words(judgement, results, flags)
+    metrics = tuple(MetricInfo(metric.key, metric.title, metric.better, metric.unit) for metric in numbers.metrics)
     return Comparison(
         library=f"pandora-regret {__version__}",
         data=numbers.data,
         costs=numbers.costs,
         interval=numbers.interval,
-        metrics=tuple(
-            MetricInfo(metric.key, metric.title, metric.better, metric.unit) for metric in numbers.metrics
-        ),
+        metrics=metrics,
         models=models,
         differences=differences,
         ranks=dict(numbers.ranks),
-        disagreements=tuple(choices),
-        largest_pairs=pairs,
+        disagreements=tuple(statements.disagreements),
+        largest_pairs=statements.largest_pairs,
         scenarios=numbers.scenarios,
-        verdict=_decision(judgement, sentences),
-        headline=tuple(headline),
-        notes=notes(results, judgement.by_standing["level"]),
+        verdict=_decision(judgement, statements.verdict),
+        headline=tuple(statements.headline),
+        notes=statements.notes,
         files=numbers.provenance.files,
         done=numbers.provenance.done,
         workup=numbers.workup,

@@ -7,7 +7,16 @@ from dataclasses import replace
 import numpy as np
 
 from pandora_regret.calibrate.maps import best_inverse_temperature, log_probabilities
-from pandora_regret.comparison.embedded import BEND, CELLS, EVEN, EmbeddedSample, NotEmbedded, as_text, from_scale
+from pandora_regret.comparison.embedded import (
+    BEND,
+    CELLS,
+    EVEN,
+    EmbeddedSample,
+    NotEmbedded,
+    Reason,
+    as_text,
+    from_scale,
+)
 from pandora_regret.comparison.request import Request
 from pandora_regret.comparison.sample import Sample
 from pandora_regret.core.inputs import FloatArray, Forecast, IntArray
@@ -30,30 +39,48 @@ def embed(request: Request) -> EmbeddedSample | NotEmbedded:
 
     A sample holds rows of every class that occurs: without them, the costs of that class would not move.
     """
+    n_classes = len(request.classes)
+    most = min(MOST_ROWS, MOST_ODDS // (len(request.forecasts) * (n_classes - 1)))
+    reason = _reason_against(request, most)
+    if reason is not None:
+        return NotEmbedded(reason)
+    sample = request.sample
+    chosen, weights = _choose(sample, n_classes, most, request.interval.seed)
+    embedded = _embedded(request, chosen, weights)
+    if len(chosen) == len(sample.truth):
+        return embedded
+    error = _relative_error(embedded, np.bincount(sample.truth, minlength=n_classes), request.charge.typical)
+    return replace(embedded, error=float(f"{error:.2g}")) if error <= MOST_ERROR else NotEmbedded("error")
+
+
+def _reason_against(request: Request, most: int) -> Reason | None:
+    """Why there can be no sample of so many rows at most; None where there can."""
     sample = request.sample
     prior = request.charge.prior
-    typical = request.charge.typical
-    forecasts = request.forecasts
-    n_classes = next(iter(forecasts.values())).n_classes
-    if any(forecast.order_only for forecast in forecasts.values()):
-        return NotEmbedded("orders")
-    if typical.ndim > 1:
-        return NotEmbedded("own prices")
+    if any(forecast.order_only for forecast in request.forecasts.values()):
+        return "orders"
+    if request.charge.typical.ndim > 1:
+        return "own prices"
     if prior.n_classes is not None or not np.all(np.asarray(prior.mean) > 0):
-        return NotEmbedded("prior")
-    most = min(MOST_ROWS, MOST_ODDS // (len(forecasts) * (n_classes - 1)))
+        return "prior"
     if most < min(sample.n_cases, FEWEST_ROWS) or most < min(_fewest_rows(sample.truth), len(sample.truth)):
-        return NotEmbedded("size")
-    chosen, weights = _choose(sample, n_classes, most, request.interval.seed)
+        return "size"
+    return None
+
+
+def _embedded(request: Request, chosen: IntArray, weights: FloatArray) -> EmbeddedSample:
+    """The chosen rows, by their numbers, with their weights, (n,) each."""
+    sample = request.sample
+    prior = request.charge.prior
     odds = dict[str, str]()
     temperatures = dict[str, float]()
-    for name, forecast in forecasts.items():
+    for name, forecast in request.forecasts.items():
         rows = replace(sample.of(forecast).rows(chosen), costs=None, weights=weights)
         rows = replace(rows, values=rows.values.astype(np.float64))
         odds[name] = _odds_as_text(rows)
         temperatures[name] = float(f"{best_inverse_temperature(log_probabilities(rows)[0]):.6g}")
     priors = {"as compared": prior} | {name: other for name, other in ALTERNATIVES.items() if other != prior}
-    embedded = EmbeddedSample(
+    return EmbeddedSample(
         rows=len(chosen),
         cases=len(np.unique(sample.case_of[chosen])),
         truth=as_text(sample.truth[chosen]),
@@ -62,10 +89,6 @@ def embed(request: Request) -> EmbeddedSample | NotEmbedded:
         inverse_temperatures=temperatures,
         shares={name: (_shares(other),) for name, other in priors.items()},
     )
-    if len(chosen) == len(sample.truth):
-        return embedded
-    error = _relative_error(embedded, np.bincount(sample.truth, minlength=n_classes), typical)
-    return replace(embedded, error=float(f"{error:.2g}")) if error <= MOST_ERROR else NotEmbedded("error")
 
 
 def _odds_as_text(rows: Forecast) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, cast
+from typing import Annotated, Literal, NamedTuple, TypeAlias, cast
 
 from msgspec import Meta
 
@@ -428,15 +428,14 @@ class Comparison(Shown):
         return to_plain(self)
 
     @classmethod
-    def from_dict(cls, data: Any) -> Comparison:
+    def from_dict(cls, data: object) -> Comparison:
         """The comparison that `to_dict` wrote down; what is not one raises an `InputError` that says where."""
         schema = data.get("schema") if isinstance(data, Mapping) else None
         if schema != SCHEMA:
             raise InputError(f"this comparison has schema {schema!r:.60}: {SCHEMA!r} can be read here.")
         comparison = from_plain(cls, data, "comparison")
-        for place, fits in _expectations(comparison):
-            if not fits:  # what is asked later may rest on what was asked before
-                raise InputError("does not fit the rest", place=f"the comparison's {place}", fix="write it again")
+        for place in _misfits(comparison):
+            raise InputError("does not fit the rest", place=f"the comparison's {place}", fix="write it again")
         return comparison
 
     def __repr__(self) -> str:
@@ -453,34 +452,33 @@ class Comparison(Shown):
         """
         if self.lists is not None:
             return self._overview_of_lists(self.lists, most)
-        judged = self.verdict
-        standings = standings_of(self.models, self.differences, judged.recalibrated)
+        standings = standings_of(self.models, self.differences, self.verdict.recalibrated)
         shown = dict(list(standings.items())[:most])
+        below = [self._basis(len(standings) - most), *self.margin_sentence]
+        return DisplayTable(self._header(), self._rows_of_models(shown), self.verdict.sentences, below)
+
+    def _header(self) -> list[str]:
+        """What the columns of the table of models hold."""
+        header = ["Model", "Tests per case" if self.costs.currency is None else "Cost per case"]
+        if self.verdict.recalibrated:
+            header.append("Recalibrated")
+        return [*header, f"Against {self.verdict.leader}", ""]
+
+    def _rows_of_models(self, standings: Mapping[str, ModelStanding]) -> list[list[DisplayCell | str]]:
+        """A row of the table for each of some models, by name."""
         formats = Formats((model.cost for model in self.models), self.costs.currency or "")
-        digits = [formats.digits("money", standing.more) for standing in shown.values()]
+        digits = [formats.digits("money", standing.more) for standing in standings.values()]
         finest = max((number for number in digits if number is not None), default=None)
-
-        def cell(estimate: Estimate, sign: str = "") -> DisplayCell:
-            value, interval = formats.estimate("money", estimate, finest)
-            is_positive = (estimate.value or 0.0) > 0
-            return DisplayCell(f"{sign}{value}" if is_positive else value, interval)
-
         cost_as_is = {model.name: model.scores["expected_cost"] for model in self.models}
         rows: list[list[DisplayCell | str]] = []
-        for name, standing in shown.items():
-            row: list[DisplayCell | str] = [name, cell(cost_as_is[name])]
-            if judged.recalibrated:
-                row.append(cell(standing.cost))
-            row.append("" if name == judged.leader else cell(standing.more, "+"))
-            row.append(judged.standing_in_words(name))
+        for name, standing in standings.items():
+            row: list[DisplayCell | str] = [name, _cell(formats, cost_as_is[name], finest)]
+            if self.verdict.recalibrated:
+                row.append(_cell(formats, standing.cost, finest))
+            row.append("" if name == self.verdict.leader else _cell(formats, standing.more, finest, "+"))
+            row.append(self.verdict.standing_in_words(name))
             rows.append(row)
-        header = ["Model", "Tests per case" if self.costs.currency is None else "Cost per case"]
-        if judged.recalibrated:
-            header.append("Recalibrated")
-        header += [f"Against {judged.leader}", ""]
-        return DisplayTable(
-            header, rows, judged.sentences, [self._basis(len(standings) - most), *self.margin_sentence]
-        )
+        return rows
 
     def _overview_of_lists(self, lists: ListsPart, most: int) -> DisplayTable:
         """The verdict's sentences, and per model its cost, or costs by the price of a miss, and known numbers."""
@@ -552,31 +550,71 @@ def price_heading(price: float) -> str:
     return f"{price:g}"
 
 
-def _expectations(whole: Comparison) -> Iterator[tuple[str, bool]]:
-    """Whether each part fits the others: as long as what it is about, names that are there."""
-    data = whole.data
-    k = len(data.classes)
+def _cell(formats: Formats, estimate: Estimate, digits: int | None, sign: str = "") -> DisplayCell:
+    """An amount with its interval; with a sign where it is positive."""
+    value, interval = formats.estimate("money", estimate, digits)
+    is_positive = (estimate.value or 0.0) > 0
+    return DisplayCell(f"{sign}{value}" if is_positive else value, interval)
+
+
+def _misfits(whole: Comparison) -> Iterator[str]:
+    """The places of parts that do not fit the others; what is looked at later may rest on what fitted before."""
+    yield from _misfits_of_lengths(whole)
+    yield from _misfits_of_names(whole)
+    for number, model in enumerate(whole.models):
+        yield from _misfits_of_model(f"models[{number}]", model, whole)
+
+
+def _misfits_of_lengths(whole: Comparison) -> Iterator[str]:
+    """Parts that are not as long as what they are about."""
+    n_classes = len(whole.data.classes)
     names = [model.name for model in whole.models]
     keys = {metric.key for metric in whole.metrics}
-    groups = [group for part in whole.by for group in part.groups]
-    yield "list of models", len({*names}) == len(names)
-    yield "data.classes", k == len(data.class_weights)
-    yield "metrics", "expected_cost" in keys and len(keys) == len(whole.metrics)
+    if len(set(names)) < len(names):
+        yield "list of models"
+    if len(whole.data.class_weights) != n_classes:
+        yield "data.classes"
+    if "expected_cost" not in keys or len(keys) < len(whole.metrics):
+        yield "metrics"
     for key in keys:
-        yield f"ranks.{key}", len(whole.ranks.get(key, ())) == len(names)
-    for typical in (whole.costs.typical, *(scenario.typical for scenario in whole.scenarios)):
-        yield "typical costs", typical is None or len(typical) == k
-    yield "sample", whole.sample is None or (whole.costs.typical is not None and whole.sample.fits(names, k))
-    yield "by", all(group.names == names for group in groups)
-    leaders = {whole.verdict.leader, *(group.leader for group in groups)}
-    named = leaders.union(*((gap.model, gap.against) for gap in whole.differences))
-    yield "verdict or names of models", named <= {*names}
-    yield "break_even", {test.test for test in whole.break_even} <= {*data.classes}
-    for number, model in enumerate(whole.models):
-        place = f"models[{number}]."
-        square = {len(model.pair_costs), *map(len, model.pair_costs)}
-        yield f"{place}scores", keys <= {*model.scores} and model.scores["expected_cost"].value is not None
-        yield f"{place}pair_costs", square in ({0}, {k})
-        yield f"{place}by_class", len(model.by_class) in (0, k)
-        yield f"{place}scenarios", len(model.scenarios) == len(whole.scenarios)
-        yield f"{place}decomposition", model.decomposition is None or {*TERMS} <= {*model.decomposition}
+        if len(whole.ranks.get(key, ())) != len(names):
+            yield f"ranks.{key}"
+    price_lists = [whole.costs.typical, *(scenario.typical for scenario in whole.scenarios)]
+    if any(prices is not None and len(prices) != n_classes for prices in price_lists):
+        yield "typical costs"
+    if whole.sample is not None and (whole.costs.typical is None or not whole.sample.fits(names, n_classes)):
+        yield "sample"
+
+
+def _misfits_of_names(whole: Comparison) -> Iterator[str]:
+    """Parts that name a model or a class that is not there."""
+    names = [model.name for model in whole.models]
+    mentioned = {whole.verdict.leader}
+    for part in whole.by:
+        for group in part.groups:
+            if group.names != names:
+                yield "by"
+            mentioned.add(group.leader)
+    for gap in whole.differences:
+        mentioned |= {gap.model, gap.against}
+    if not mentioned <= set(names):
+        yield "verdict or names of models"
+    if not {test.test for test in whole.break_even} <= set(whole.data.classes):
+        yield "break_even"
+
+
+def _misfits_of_model(place: str, model: ModelResult, whole: Comparison) -> Iterator[str]:
+    """Parts of a model that do not fit the classes, metrics and scenarios of the whole."""
+    n_classes = len(whole.data.classes)
+    keys = {metric.key for metric in whole.metrics}
+    if not keys <= set(model.scores) or model.scores["expected_cost"].value is None:
+        yield f"{place}.scores"
+    lengths = {len(model.pair_costs), *map(len, model.pair_costs)}
+    if lengths not in ({0}, {n_classes}):
+        yield f"{place}.pair_costs"
+    if len(model.by_class) not in (0, n_classes):
+        yield f"{place}.by_class"
+    if len(model.scenarios) != len(whole.scenarios):
+        yield f"{place}.scenarios"
+    if model.decomposition is not None and not set(TERMS) <= set(model.decomposition):
+        yield f"{place}.decomposition"

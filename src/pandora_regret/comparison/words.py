@@ -122,6 +122,37 @@ class Results:
         return gaps_to(self.best.name, self.differences)
 
 
+@dataclass(frozen=True)
+class Statements:
+    """All that is said of a comparison as a whole."""
+
+    verdict: list[str]
+    headline: list[str]
+    disagreements: list[str]
+    largest_pairs: tuple[LargestPair, ...]
+    notes: Names
+
+
+def put_into_words(judgement: Judgement, results: Results, flags: Sequence[str]) -> Statements:
+    """A judgement, and what the results say beside it; flags are what stands out by group."""
+    contest = judgement.contest
+    classes = results.data.classes
+    pairs = tuple(pair for model in results.models for pair in largest_pairs(model, classes, results.unit))
+    runner_up, choices = against_others(results)
+    verdict = verdict_sentences(judgement, results)
+    headline = verdict
+    if not contest.recalibrated:  # the rest is about models as they are
+        headline = [*verdict, *runner_up, *choices, where_money_goes(results, pairs)]
+    headline = [*headline, *flags]
+    by_group = group_sentence(flags)
+    if by_group is not None:
+        verdict = [*verdict, by_group]
+    if contest.apart:
+        verdict = [no_verdict(contest.apart)]
+        headline = verdict
+    return Statements(verdict, headline, choices, pairs, notes(results, judgement.by_standing["level"]))
+
+
 def verdict_sentences(judgement: Judgement, results: Results) -> list[str]:
     """The verdict itself, and what belongs to it."""
     speaker = _Speaker(judgement, results)
