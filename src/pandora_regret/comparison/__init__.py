@@ -37,7 +37,13 @@ by rising expected cost)::
     ranks {key: [...]}, disagreements, largest_pairs, scenarios,
     verdict {kind, leader, undecided, level, cases_needed, stake, margin, share, recalibrated, sentences},
     headline, notes, files, done,
-    break_even [{test, stated, below {price, low, high, leader}, above}]
+    break_even [{test, stated, below {price, low, high, leader}, above}],
+    lists {until, miss, at, candidates, several_truths, ranges [{low, high, leader, undecided}],
+           crossings [{model, against, price, low, high}], prices, curves {model: [...]},
+           shown_at, shown {model: [...]}, constant {length, found, cost}}
+
+Of ranked lists there are no classes, and `lists` says what depends on the price of a miss: costs elsewhere are those
+where a miss costs ``at``.
 """
 
 from pandora_regret.lazy import lazy_exports
