@@ -189,6 +189,37 @@ def test_files_that_disagree_about_the_truth_are_refused(tmp_path):
     assert (caught.value.argument, caught.value.value) == ("truth", "1")
 
 
+@pytest.mark.parametrize(
+    "ranking",
+    [
+        [{"name": "x", "score": 0.2}, {"name": "y"}],
+        [{"name": "x", "score": 0.2}, {"name": "y", "probability": 0.2}],
+        [{"name": "x", "price": 2}, {"name": "y"}],
+        [{"name": "x", "price": -2}],
+        [None],
+        [{"score": 0.2}],
+        [{"name": "x", "score": "high"}],
+    ],
+)
+def test_a_list_that_means_two_things_is_refused(tmp_path, ranking):
+    (tmp_path / "a.jsonl").write_text(json.dumps({"id": 1, "ranking": ranking, "truth": "x"}))
+    with pytest.raises(InputError):
+        ranked(tmp_path / "a.jsonl")
+
+
+def test_scores_of_text_classifiers_are_probabilities_where_that_is_said(tmp_path):
+    line = {"id": 1, "ranking": [{"label": "x", "score": 0.2}, {"label": "y", "score": 0.7}], "truth": "x"}
+    (tmp_path / "a.jsonl").write_text(json.dumps(line))
+    assert not ranked(tmp_path / "a.jsonl").models["a"].has_probabilities
+    assert ranked(tmp_path / "a.jsonl", probability="score").models["a"].has_probabilities
+
+
+def test_prices_may_stand_in_lists(tmp_path):
+    line = {"id": 1, "ranking": [{"name": "x", "price": 4}, {"name": "y", "price": 7}], "truth": "y"}
+    (tmp_path / "a.jsonl").write_text(json.dumps(line))
+    assert costs_of(ranked(tmp_path / "a.jsonl")) == {"1": 11.0}
+
+
 def test_a_case_has_one_list(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"id": 1, "ranking": ["x"], "truth": "x"}\n' * 2)
     with pytest.raises(InputError) as caught:

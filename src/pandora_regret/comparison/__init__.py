@@ -42,8 +42,8 @@ by rising expected cost)::
            crossings [{model, against, price, low, high}], prices, curves {model: [...]},
            shown_at, shown {model: [...]}, constant {length, found, cost}}
 
-Of ranked lists there are no classes, and `lists` says what depends on the price of a miss: costs elsewhere are those
-where a miss costs ``at``.
+Of ranked lists there are no classes, and `lists` says what depends on the price of a miss: all other costs
+are those at which a miss costs ``at``.
 """
 
 from pandora_regret.lazy import lazy_exports

@@ -44,6 +44,8 @@ from pandora_regret.files.formats import open_source, stem_of
 from pandora_regret.files.layout import ModelFiles
 from pandora_regret.files.ranked_formats import (
     TRUTH_KEYS,
+    VALUE_KEYS,
+    ListKind,
     ListRecord,
     is_lists,
     read_list_records,
@@ -116,6 +118,15 @@ class ListLayout:
     by_price: bool = False
     common_rows: bool = False
     dialect: Dialect = RECOGNISED
+
+    @property
+    def value_keys(self) -> Mapping[str, ListKind]:
+        """What values are called in the elements of JSON lists, and what they are."""
+        if self.probability is not None:
+            return {self.probability: "probability"}
+        if self.score is not None:
+            return {self.score: "score"}
+        return VALUE_KEYS
 
     @property
     def fact_columns(self) -> Names:
@@ -245,7 +256,7 @@ def read_rows(path: str, layout: ListLayout, name: str | None = None) -> list[Ra
     if layout.format == "trec":
         return [_of_records(path, name or stem_of(path), read_trec(path), layout)]
     if is_lists(path, layout.candidate):
-        records = read_list_records(path, layout.id, layout.candidate)
+        records = read_list_records(path, layout.id, layout.candidate, layout.value_keys)
         return [_of_records(path, name or stem_of(path), records, layout)]
     return _read_long_table(path, layout, name)
 
@@ -264,7 +275,17 @@ def _of_records(path: str, name: str, records: Sequence[ListRecord], layout: Lis
         raise FileError("holds lists of several kinds", path, "write values on every line, or on none")
     index: dict[str, int] = {}
     codes = [index.setdefault(name, len(index)) for record in records for name in record.names]
-    prices = np.array([price for record in records for price in record.prices], dtype=np.float64)
+    listed_prices = [price for record in records for price in record.prices]
+    if listed_prices and len(listed_prices) < len(codes):
+        raise FileError("has prices on some lines only", path, "write one for every candidate, or none")
+    prices = None
+    if listed_prices:
+        try:
+            prices = read_prices_of_rows(np.array(listed_prices, dtype=np.float64), np.array(codes))
+        except InputError as error:
+            raise FileError(
+                f"price {error.problem}", path, error.fix, argument="price", value=error.value
+            ) from None
     truths = {record.id: record.truth for record in records if record.truth is not None}
     return RankedRows(
         path=path,
@@ -274,8 +295,8 @@ def _of_records(path: str, name: str, records: Sequence[ListRecord], layout: Lis
         names=list(index),
         codes=np.array(codes, dtype=np.intp),
         values=np.array([value for record in records for value in record.values], dtype=np.float64),
-        has_probabilities=kinds == {"probability"} and layout.score is None,
-        prices=prices if len(prices) and len(prices) == len(codes) else None,
+        has_probabilities=kinds == {"probability"},
+        prices=prices,
         is_true=None,
         truths=truths or None,
         facts={

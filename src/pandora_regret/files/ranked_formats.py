@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from pandora_regret.candidates.reading import Truth
 from pandora_regret.core.inputs import Fields, Remark, remark_on
@@ -115,8 +115,23 @@ def _lines(path: str) -> Iterator[tuple[int, str]]:
                 raise FileError("is not UTF-8 text", path, "save it as UTF-8", f" line {number}") from None
 
 
-def read_list_records(path: str, id_key: str | None, list_key: str | None) -> list[ListRecord]:
-    """The lists of JSON lines, each with its id, its truth if it has one, and what else the line says."""
+def read_list_records(
+    path: str,
+    id_key: str | None,
+    list_key: str | None,
+    value_keys: Mapping[str, ListKind] = VALUE_KEYS,
+) -> list[ListRecord]:
+    """The lists of JSON lines, each with its id, its truth if it has one, and what else the line says.
+
+    Parameters
+    ----------
+    path
+        The file.
+    id_key, list_key
+        What ids and lists are called; by one of their usual names unless given.
+    value_keys
+        What the values of elements are called, and what they are.
+    """
     records: list[ListRecord] = []
     for number, line in _lines(path):
         if not line.strip():
@@ -137,7 +152,7 @@ def read_list_records(path: str, id_key: str | None, list_key: str | None) -> li
             if id_key is not None:
                 raise FileError(f"has no {id_key!r}", path, "give every line one", where)
             case = len(records) + 1
-        names, numbers, kind, prices = _elements(values[key], path, where)
+        names, numbers, kind, prices = _elements(values[key], value_keys, path, where)
         truth = _of_keys({name: value for name, value in values.items() if name != key}, TRUTH_KEYS)
         facts = {name: str(value) for name, value in values.items() if isinstance(value, (str, int, float))}
         records.append(ListRecord(str(case), names, numbers, kind, prices, _truth(truth, path, where), facts))
@@ -164,34 +179,48 @@ def _truth(value: object, path: str, where: str) -> Truth | None:
 
 
 def _elements(
-    listed: list[object] | Fields, path: str, where: str
+    listed: list[object] | Fields, value_keys: Mapping[str, ListKind], path: str, where: str
 ) -> tuple[list[str], list[float], ListKind, list[float]]:
     """Names, values, what these are, and prices of a list: names in order, values by name, or objects."""
     if isinstance(listed, dict):
-        return list(listed), [_number(value, path, where) for value in listed.values()], "probability", []
-    if not any(isinstance(element, dict) for element in listed):
-        names = [str(name) for name in listed]
-        return names, [float(-place) for place in range(len(names))], "order", []
-    names = []
-    values: list[float] = []
-    prices: list[float] = []
-    kind: ListKind = "order"
-    for place, element in enumerate(listed):
-        name = _of_keys(element, NAME_KEYS) if isinstance(element, dict) else None
-        if not isinstance(element, dict) or name is None:
-            fix = f"write objects with a {' or '.join(NAME_KEYS)}"
-            raise FileError(f"has the candidate {element!r:.40}", path, fix, where)
-        names.append(str(name))
-        kind = "order"
-        values.append(float(-place))
-        for key, meaning in VALUE_KEYS.items():
-            if element.get(key) is not None:
-                kind = meaning
-                values[-1] = _number(element[key], path, where)
-                break
-        if element.get("price") is not None:
-            prices.append(_number(element["price"], path, where))
-    return names, values, kind, prices
+        kind: ListKind = "score" if set(value_keys.values()) == {"score"} else "probability"
+        return list(listed), [_number(value, path, where) for value in listed.values()], kind, []
+    elements = [_element(element, value_keys, path, where) for element in listed]
+    kinds = {element.kind for element in elements}
+    if len(kinds) > 1:
+        raise FileError("has a list of which some have values", path, "give all of them one, or none", where)
+    prices = [element.price for element in elements if element.price is not None]
+    if 0 < len(prices) < len(elements):
+        raise FileError("has a list of which some have prices", path, "give all of them one, or none", where)
+    names = [element.name for element in elements]
+    if kinds <= {"order"}:
+        return names, [float(-place) for place in range(len(names))], "order", prices
+    return names, [element.value for element in elements], kinds.pop(), prices
+
+
+class _Element(NamedTuple):
+    """One candidate of a list."""
+
+    name: str
+    kind: ListKind
+    value: float  # 0 where it has none
+    price: float | None
+
+
+def _element(element: object, value_keys: Mapping[str, ListKind], path: str, where: str) -> _Element:
+    """A candidate as a list holds it: its name, or an object with a name."""
+    if isinstance(element, (str, int)) and not isinstance(element, bool):
+        return _Element(str(element), "order", 0.0, None)
+    name = _of_keys(element, NAME_KEYS) if isinstance(element, dict) else None
+    if not isinstance(element, dict) or not isinstance(name, (str, int)):
+        fix = f"write names, or objects with a {' or '.join(NAME_KEYS)}"
+        raise FileError(f"has the candidate {element!r:.40}", path, fix, where)
+    price = element.get("price")
+    own_price = None if price is None else _number(price, path, where)
+    for key, kind in value_keys.items():
+        if element.get(key) is not None:
+            return _Element(str(name), kind, _number(element[key], path, where), own_price)
+    return _Element(str(name), "order", 0.0, own_price)
 
 
 def _number(value: object, path: str, where: str) -> float:
