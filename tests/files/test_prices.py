@@ -143,7 +143,7 @@ def test_an_amount_that_can_be_read_in_two_ways_is_refused_with_both(tmp_path, t
 
 def _ways_offered(error):
     """How an error says that a price can be written, the larger reading first."""
-    return error.fix.split("write ")[1].split(",")[0].split(" or ")
+    return error.fix.removeprefix("write ").partition(";")[0].split(" or ")
 
 
 def test_numbers_that_are_no_text_have_one_reading(tmp_path):

@@ -94,6 +94,10 @@ FILES = {
     "other_cases.csv": GOOD.replace("\n1,", "\n7,").replace("\n2,", "\n8,").replace("\n3,", "\n9,"),
     "headings.csv": "id,label,flu,cold\n",
     "empty.csv": "",
+    "prices.csv": 'class,cost\nflu,"$1,250"\ncold,$300\n',
+    "two_ways.csv": "id;label;flu;cold;weight\n1;flu;1;0;1,250\n2;cold;0;1;2,500\n",
+    "two_separators.csv": "label;flu,cold\nflu;0.5,0.5\ncold;0.5,0.5\n",
+    "twice.csv": GOOD.replace("\n2,", "\n1,"),
 }
 COMMAND = {
     "a_file_that_is_missing": ("compare", "nothing.csv"),
@@ -106,6 +110,11 @@ COMMAND = {
     "files_of_other_cases": ("compare", "good.csv", "other_cases.csv"),
     "a_price_for_no_class": ("compare", "good.csv", "--costs", "flu=20,gout=5"),
     "a_price_of_nothing": ("compare", "good.csv", "--costs", "flu=0,cold=5"),
+    "a_price_that_can_be_read_in_two_ways": ("compare", "good.csv", "--costs", "prices.csv"),
+    "weights_that_can_be_read_in_two_ways": ("score", "two_ways.csv"),
+    "two_separators": ("score", "two_separators.csv"),
+    "an_id_twice": ("compare", "twice.csv"),
+    "a_column_that_is_not_there": ("compare", "good.csv", "--label", "labels"),
     "a_group_that_is_no_column": ("compare", "good.csv", "--by", "hospital"),
     "bins_that_are_no_number": ("compare", "good.csv", "--by", "age:x"),
     "a_scenario_without_a_name": ("compare", "good.csv", "--scenario", "flu=3"),

@@ -308,7 +308,7 @@ def read_amounts(
     >>> read_amounts({"CT": "1,250"}, "prices.csv")
     Traceback (most recent call last):
     pandora_regret.core.inputs.errors.InputError: is '1,250', which can be read as 1250 or as 1.25: write 1250 or
-    1.25, or the decimals of another amount (12.50 or 12,50).
+    1.25; another amount with decimals (12.50 or 12,50) tells, too.
     """
     try:
         prices = {name: _read_amount(text, name) for name, text in texts.items()}
@@ -390,5 +390,6 @@ def _of_two_readings(name: str, text: str, large: float, small: float) -> InputE
     return InputError(
         f"is {text!r}, which can be read as {typed(large)} or as {typed(small)}",
         column=name,
-        fix=f"write {typed(large)} or {small_in_one_way}, or the decimals of another amount (12.50 or 12,50)",
+        fix=f"write {typed(large)} or {small_in_one_way}; "
+        "another amount with decimals (12.50 or 12,50) tells, too",
     )

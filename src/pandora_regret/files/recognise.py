@@ -135,7 +135,8 @@ def _recognise_decimal(rows: list[list[str]], separator: str, dialect: Dialect, 
         number = with_comma[0]
         thousands = number.replace(",", "")
         problem = (
-            f"has numbers such as {number}, which can be read as {thousands} or as {number.replace(',', '.')}"
+            f"has numbers such as {number}, "
+            f"which can be read as {thousands} or as {float(number.replace(',', '.')):g}"
         )
         fix = f"say --decimal comma, or write {thousands}"
         raise FileError(problem, path, fix, argument="decimal", value=number)
