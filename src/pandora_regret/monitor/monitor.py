@@ -161,14 +161,14 @@ class Monitor:
         """
         labels = None if isinstance(self.labels, range) else self.labels or None
         forecast = read_probabilities(y_proba, labels=labels, logits=logits).check()
-        self._check_kind(forecast.labels, challenger is not None, time is not None)
-        tables = [forecast]
+        rival = None
         if challenger is not None:
-            table = read_probabilities(challenger, labels=forecast.labels, logits=logits, name="challenger")
-            tables.append(table.check())
+            rival = read_probabilities(
+                challenger, labels=forecast.labels, logits=logits, name="challenger"
+            ).check()
         truth, new_names = read_known_labels(y_true, forecast.labels, len(forecast))
         forecast = replace(forecast, truth=truth)
-        return self.take_forecasts(forecast, *tables[1:], ids=ids, time=time, outside=new_names)
+        return self.take_forecasts(forecast, rival, ids=ids, time=time, outside=new_names)
 
     def take_forecasts(
         self,
