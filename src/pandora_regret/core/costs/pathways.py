@@ -442,6 +442,18 @@ def _checked(file: PathwayFile) -> Pathways:
     """Names that exist and differ, pathways that are all used, and costs as published, for all classes or none."""
     for name, steps in file.pathways.items():
         check_payments(steps, path("pathways", name), file.items, file.pathways)
+    _check_classes(file)
+    items = {  # where a fee states no name, source or year of its own, its key and the file's hold
+        key: replace(item, name=item.name or key, source=item.source or file.source, year=item.year or file.year)
+        for key, item in file.items.items()
+    }
+    result = Pathways(file.title, file.setting, file.notes, file.currency, items, _in_order(file), file.classes)
+    _check_published(result)
+    return result
+
+
+def _check_classes(file: PathwayFile) -> None:
+    """That names of classes differ, their pathways exist, and all or none have a published cost."""
     seen = set[str]()
     any_published = any(entry.published is not None for entry in file.classes)
     for number, entry in enumerate(file.classes):
@@ -453,26 +465,23 @@ def _checked(file: PathwayFile) -> Pathways:
         if entry.published is None and any_published:
             missing = "is missing, though other classes have one"
             fail(f"{place}.published", missing, "state it for all or for none")
-    items = {  # where a fee states no name, source or year of its own, its key and the file's hold
-        key: replace(item, name=item.name or key, source=item.source or file.source, year=item.year or file.year)
-        for key, item in file.items.items()
-    }
-    result = Pathways(file.title, file.setting, file.notes, file.currency, items, _in_order(file), file.classes)
-    for number, (name, printed) in enumerate(result.published.items()):
-        # half a unit in the last published digit, either way: publishers differ in how they round a tie
+
+
+def _check_published(pathways: Pathways) -> None:
+    """That costs are as published, but for half a unit in the last digit: publishers differ in how they round."""
+    for number, (name, printed) in enumerate(pathways.published.items()):
         digits = min(0, int(Decimal(typed(printed)).as_tuple().exponent))
-        cost = result.costs[name]
+        cost = pathways.costs[name]
         if abs(cost - printed) > 0.5 * 10.0**digits * (1 + 1e-9):
             differs = f"is {printed:.12g}, but the pathway costs {cost:.12g}"
             fail(f"{path('classes', number)}.published", differs, "correct the figure or the pathway")
-    return result
 
 
 def check_payments(steps: tuple[Step, ...], place: str, items: Collection[str], pathways: Collection[str]) -> None:
     """That steps pay for items, or follow pathways, that there are."""
     for number, step in enumerate(steps):
-        here = path(place, number)
-        for payment, where in ((step, here), (step.otherwise, f"{here}.otherwise")):
+        step_place = path(place, number)
+        for payment, where in ((step, step_place), (step.otherwise, f"{step_place}.otherwise")):
             if payment is not None:
                 _check_name(payment.item, items, f"{where}.item", "items")
                 _check_name(payment.pathway, pathways, f"{where}.pathway", "pathways")
@@ -570,11 +579,11 @@ class _SharedSteps:
             if name in self.steps:
                 name = f"{name} after {parent}"
             ended = [pathway for pathway, payments in branch.items() if len(payments) == len(shared)]
-            told = [hypothesis.name for hypothesis in self.source.hypotheses if hypothesis.pathway in ended]
+            classes = [hypothesis.name for hypothesis in self.source.hypotheses if hypothesis.pathway in ended]
             self.steps[name] = {
                 "cost": rounded(sum(self._cost(step) for _, step in shared)),
                 "requires": parent,
-                "tells_apart": told or None,
+                "tells_apart": classes or None,
             }
             rest = {pathway: branch[pathway][len(shared) :] for pathway in branch if pathway not in ended}
             self._grow(rest, name)

@@ -193,24 +193,29 @@ class _Search:
 
     def alignment(self, prior: Prior) -> tuple[Verdict, tuple[Alignment, ...]]:
         """Whether the metric prefers the forecaster whose search costs less; and how often, by other costs too."""
-        y = np.arange(self.k)
-        violation = None
         tables = [_parts(self.random_rows(self.k)) / GRID for _ in range(self.trials)]
+        y = np.arange(self.k)
         losses = np.array([-self.sign * self.score(y, table) for table in tables])
         tied = _same(losses[:, None], losses)
         preferred = (losses[:, None] < losses) & ~tied
         is_listed = repr(prior) in map(repr, OTHER_PRIORS.values())
         priors = OTHER_PRIORS if is_listed else {repr(prior): prior, **OTHER_PRIORS}
         by_prior = tuple(_agreement_with(name, other, tables, preferred) for name, other in priors.items())
-        costs = _search_costs(tables, prior)
-        # a reversal is worse than a tie, so it comes last and replaces it
-        for judged, says in ((tied, "A and B are not told apart"), (preferred, "A is preferred")):
-            worst = costs[:, None] / costs * judged
-            a, b = np.unravel_index(np.argmax(worst), worst.shape)
-            if worst[a, b] > CLEARLY_MORE:
-                why = f"{says}, but A's search costs {costs[a]:.3f} and B's {costs[b]:.3f}"
-                violation = self.violation(why, y, A=tables[a], B=tables[b])
+        reversal = self._misjudged(tables, prior, preferred, "A is preferred")
+        violation = reversal or self._misjudged(tables, prior, tied, "A and B are not told apart")
         return Verdict("decision alignment", self.trials * (self.trials - 1) // 2, violation), by_prior
+
+    def _misjudged(
+        self, tables: list[FloatArray], prior: Prior, judged: NDArray[np.bool_], judgement: str
+    ) -> Violation | None:
+        """Of the pairs A, B that were judged so, (T, T), the one where A's search costs the most times B's."""
+        costs = _search_costs(tables, prior)
+        ratios = costs[:, None] / costs * judged
+        a, b = np.unravel_index(np.argmax(ratios), ratios.shape)
+        if ratios[a, b] <= CLEARLY_MORE:
+            return None
+        why = f"{judgement}, but A's search costs {costs[a]:.3f} and B's {costs[b]:.3f}"
+        return self.violation(why, np.arange(self.k), A=tables[a], B=tables[b])
 
     def propriety(self) -> tuple[Verdict, Verdict]:
         """Whether no forecast beats the true frequencies, and whether none does as well."""
@@ -274,12 +279,18 @@ class _Search:
             donor = self.rng.choice(behind)
             bystander = self.rng.choice(np.setdiff1d(order, [truth, rival, donor]))
             step = 2 * (parts[truth] - parts[rival])
-            demoted, kept = (parts + step * (unit[to] - unit[donor]) for to in (rival, bystander))
-            falling = kept[order], demoted[[*order[:place], rival, truth, *behind]]
-            if all((np.diff(row) < 0).all() and row[-1] > 0 for row in falling):
+            demoted = parts + step * (unit[rival] - unit[donor])
+            kept = parts + step * (unit[bystander] - unit[donor])
+            new_order = [*order[:place], rival, truth, *behind]
+            if _falls(kept[order]) and _falls(demoted[new_order]):
                 tables = np.repeat(_parts(self.random_rows(self.k))[None], 3, axis=0)
                 tables[:, truth] = parts, demoted, kept
                 yield place, *(tables / GRID)
+
+
+def _falls(parts: FloatArray) -> bool:
+    """Whether positive numbers fall strictly."""
+    return bool((np.diff(parts) < 0).all() and parts[-1] > 0)
 
 
 @dataclass(frozen=True)

@@ -148,7 +148,10 @@ def check_row_order(**arguments: object) -> None:
     for (first, theirs), (name, ours) in combinations(indices.items(), 2):
         if len(ours) == len(theirs) and not ours.equals(theirs) and {*ours} == {*theirs}:
             row = int((ours != theirs).argmax())
-            here, there = (index[row : row + 1].tolist()[0] for index in (ours, theirs))
-            problem = f"has the rows of {first} in another order: its row {row} is {here!r}, not {there!r}"
+            our_name = ours[row : row + 1].tolist()[0]
+            their_name = theirs[row : row + 1].tolist()[0]
+            problem = (
+                f"has the rows of {first} in another order: its row {row} is {our_name!r}, not {their_name!r}"
+            )
             fix = f"pass {name}.loc[{first}.index], or {name}.to_numpy() if rows match by their position"
-            raise InputError(problem, argument=name, value=here, fix=fix)
+            raise InputError(problem, argument=name, value=our_name, fix=fix)

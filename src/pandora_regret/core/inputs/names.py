@@ -41,12 +41,12 @@ def matched(names: Iterable[str], among: Iterable[str]) -> dict[str, str]:
     {'flu': 'flu', 'covid 19': 'COVID-19'}
     """
     names = list(names)
-    others = dict.fromkeys(among)
-    alike = {folded(name): list[str]() for name in names if name not in others}
-    for other in others if alike else ():
+    known = dict.fromkeys(among)
+    alike = {folded(name): list[str]() for name in names if name not in known}
+    for other in known if alike else ():
         if (plain := folded(other)) in alike:
             alike[plain].append(other)
-    meant = {name: [name] if name in others else alike[folded(name)] for name in names}
+    meant = {name: [name] if name in known else alike[folded(name)] for name in names}
     return {name: meanings[0] for name, meanings in meant.items() if len(meanings) == 1}
 
 

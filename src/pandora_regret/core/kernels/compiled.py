@@ -13,11 +13,13 @@ called once for each number). Choices that are the same for a whole row are made
 `engine.in_threads` hands them slices of the rows.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import types
+from numpy.typing import NDArray
 
+from pandora_regret.core.inputs import FloatArray
 from pandora_regret.core.kernels.numba_cache import AS_WRITTEN, FAST, INLINE, INLINE_STEP, STEP, njit
 from pandora_regret.core.kernels.reference import SMALLEST_COST
 
@@ -310,25 +312,25 @@ def _finite_size(logit):
 class Truths(NamedTuple):
     """What is known of the true class i of some rows, (ROWS_TOGETHER,) each."""
 
-    cost: Any  # C_i
-    p: Any  # p_i
-    per_p: Any  # 1 / p_i
-    per_q: Any  # C_i / p_i
+    cost: FloatArray  # C_i
+    p: FloatArray  # p_i
+    per_p: FloatArray  # 1 / p_i
+    per_q: FloatArray  # C_i / p_i
 
 
 class RowSums(NamedTuple):
     """What is summed over the classes of some rows, (ROWS_TOGETHER,) each."""
 
-    probability: Any
-    least: Any  # the least probability, or 0
-    squares: Any  # of the probabilities of wrong classes
-    largest: Any  # the largest probability so far,
-    likeliest: Any  # and its class
-    plain_loss: Any  # L_1 where every test costs 1
-    loss: Any  # C_j L_alpha
-    tested: Any  # wrong classes that are tested before the truth,
-    spent: Any  # and their costs
-    weight: Any  # of the row, 0 if in doubt
+    probability: FloatArray
+    least: FloatArray  # the least probability, or 0
+    squares: FloatArray  # of the probabilities of wrong classes
+    largest: FloatArray  # the largest probability so far,
+    likeliest: NDArray[np.int64]  # and its class
+    plain_loss: FloatArray  # L_1 where every test costs 1
+    loss: FloatArray  # C_j L_alpha
+    tested: FloatArray  # wrong classes that are tested before the truth,
+    spent: FloatArray  # and their costs
+    weight: FloatArray  # of the row, 0 if in doubt
 
 
 @njit(**FAST)

@@ -1,9 +1,12 @@
 """The search whose tests share steps, and may be given up: Horn's blocks, written for lists and for numba."""
 
+from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+
+Numbers: TypeAlias = Any  # a list, with which Python is faster, or an array, which numba takes
 
 FIRST = 1e200  # so much likelier is what is possible than what is not
 POSSIBLE = 1e10  # less than this is the mass of what is not
@@ -13,7 +16,9 @@ EMITTED = -2
 BETTER = 1 - 1e-13  # what costs less than this times the best so far is better by more than rounding
 
 
-def forest_costs(masses: Any, parents: Any, costs: Any, loss: float, finished: Any, scratch: Any) -> None:
+def forest_costs(
+    masses: Numbers, parents: Numbers, costs: Numbers, loss: float, finished: Numbers, scratch: Numbers
+) -> None:
     """What has been spent when each step of one forecast is done or given up, into `finished`, (M + 1,).
 
     Masses of steps, and last the mass that nothing finds. Of the forests, (orders, M), the cheapest counts. With R
@@ -49,7 +54,7 @@ def forest_costs(masses: Any, parents: Any, costs: Any, loss: float, finished: A
                     finished[step] = spent + loss
 
 
-def _order(masses: Any, parents: Any, costs: Any, scratch: Any) -> Any:
+def _order(masses: Numbers, parents: Numbers, costs: Numbers, scratch: Numbers) -> Numbers:
     """Horn's algorithm (1972): steps in blocks that stick together.
 
     The block with the most probability per cost comes first: if the step it needs has not been made, it joins the
@@ -88,7 +93,7 @@ def _order(masses: Any, parents: Any, costs: Any, scratch: Any) -> Any:
     return order
 
 
-def _rows(masses: Any, parents: Any, costs: Any, loss: float, finished: Any) -> None:
+def _rows(masses: Numbers, parents: Numbers, costs: Numbers, loss: float, finished: Numbers) -> None:
     n = len(costs)
     numbers = (np.empty(n, np.intp), np.empty(n, np.intp), np.empty(n, np.intp), np.empty(n, np.intp))
     scratch = (*numbers, np.empty(n), np.empty(n))
@@ -97,7 +102,7 @@ def _rows(masses: Any, parents: Any, costs: Any, loss: float, finished: Any) -> 
 
 
 @cache
-def compiled_forest() -> Any:
+def compiled_forest() -> Callable[..., None]:
     """`forest_costs` of many forecasts, compiled."""
     from numba.extending import register_jitable
 

@@ -15,23 +15,26 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from threading import Timer
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 import numba
 from numba.core import config
 from numba.core.caching import FunctionCache
 
-EXACT: dict[str, Any] = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy"}
-AS_WRITTEN: dict[str, Any] = {"nogil": True, "error_model": "numpy", "cache": True}  # to the last bit
-STEP: dict[str, Any] = {**EXACT, "fastmath": {"contract", "reassoc", "nsz", "arcp"}}  # NaN and inf still count
-INLINE: dict[str, Any] = {**EXACT, "forceinline": True}  # a call in a loop would keep it from becoming vector code
-INLINE_STEP: dict[str, Any] = {**STEP, "forceinline": True}
-FAST: dict[str, Any] = {**STEP, "cache": True}  # what Python calls is kept, with its steps
+Options: TypeAlias = dict[str, Any]  # of numba.njit
+Loop: TypeAlias = Callable[..., Any]  # its types are numba's to infer
+
+EXACT: Options = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy"}
+AS_WRITTEN: Options = {"nogil": True, "error_model": "numpy", "cache": True}  # to the last bit
+STEP: Options = {**EXACT, "fastmath": {"contract", "reassoc", "nsz", "arcp"}}  # NaN and inf still count
+INLINE: Options = {**EXACT, "forceinline": True}  # a call in a loop would keep it from becoming vector code
+INLINE_STEP: Options = {**STEP, "forceinline": True}
+FAST: Options = {**STEP, "cache": True}  # what Python calls is kept, with its steps
 
 SILENT_SECONDS = 1.0  # of compiling, before a word is said about it
 
 
-def njit(*, cache: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Any]:
+def njit(*, cache: bool = False, **options: Any) -> Callable[[Callable[..., object]], Loop]:
     """``numba.njit``, whose cache lies in `cache_folder` or nowhere.
 
     Parameters
@@ -47,19 +50,19 @@ def njit(*, cache: bool = False, **options: Any) -> Callable[[Callable[..., Any]
         A decorator.
     """
 
-    def decorate(function: Callable[..., Any]) -> Any:
-        compiled = numba.njit(**options)(function)
+    def decorate(function: Callable[..., object]) -> Loop:
+        compiled: Any = numba.njit(**options)(function)
         is_switched_off = not hasattr(compiled, "enable_caching")  # by NUMBA_DISABLE_JIT
         if cache and not is_switched_off:
             kept = _cache_of(function)
             if kept is not None:
                 compiled._cache = kept
-        return compiled
+        return cast(Loop, compiled)
 
     return decorate
 
 
-def _cache_of(function: Callable[..., Any]) -> "ForgivingCache | None":
+def _cache_of(function: Callable[..., object]) -> "ForgivingCache | None":
     """A cache of one function's compiled code in `cache_folder`; None where there is no such folder."""
     folder = cache_folder()
     if folder is None:
@@ -121,7 +124,7 @@ class ForgivingCache(FunctionCache):
 
     _waiting: Timer | None = None
 
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
+    def load_overload(self, sig: object, target_context: object) -> object:
         """What was compiled before for these types of arguments, or None."""
         loaded = None
         try:
@@ -135,7 +138,7 @@ class ForgivingCache(FunctionCache):
             self._waiting.start()
         return loaded
 
-    def save_overload(self, sig: Any, data: Any) -> None:
+    def save_overload(self, sig: object, data: object) -> None:
         """Keep it for the next process, if that is possible."""
         if self._waiting is not None:
             self._waiting.cancel()
