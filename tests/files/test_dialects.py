@@ -104,6 +104,10 @@ def test_numbers_that_can_be_read_in_two_ways_are_refused_unless_another_settles
     assert (caught.value.argument, caught.value.value) == ("decimal", "1,250")
     said_so = whole(text_file(tmp_path, text), dialect=Dialect(decimal="comma"))
     assert said_so.weights.tolist() == [1.25, 2.5]
+    error = refusal(text_file(tmp_path, text), dialect=Dialect(decimal="point"))
+    assert cell_of(error) == (0, "weight", "1,250")
+    as_note = whole(text_file(tmp_path, text.replace("weight", "note")), dialect=Dialect(decimal="point"))
+    assert as_note.values.tolist() == [[1, 0], [0, 1]]  # what is not read need not be a number
     for settling in ("0,750", "12,50", "1,2505", ",5"):
         read = whole(text_file(tmp_path, text.replace("2,500", settling)))
         assert read.weights.tolist() == [1.25, float(settling.replace(",", "."))]

@@ -138,7 +138,7 @@ def _recognise_decimal(rows: list[list[str]], separator: str, dialect: Dialect, 
             f"has numbers such as {number}, "
             f"which can be read as {thousands} or as {float(number.replace(',', '.')):g}"
         )
-        fix = f"say --decimal comma, or write {thousands}"
+        fix = f"say which is meant (--decimal comma or point), or write {thousands}"
         raise FileError(problem, path, fix, argument="decimal", value=number)
     return ","
 
