@@ -37,7 +37,7 @@ LEFT_OUT = {  # constants that decide nothing which a test could see, and what t
     "enough steps": "LARGEST_DRAW HALVINGS MOST_STEPS MOST_TRIES FEWEST_STEPS ROWS_TRIED PRICE_LISTS EXACT_DIGITS",
     "how close is close": "CLOSE CLOSE_ENOUGH NEARLY_NONE LEAST TINY LEAST_EVIDENCE",
     "where two ways agree": "LEAST_ALPHA MOST_ALPHA",
-    "a mark": "NEVER NO_WEALTH N_QUESTIONS",
+    "a mark": "NEVER NO_WEALTH N_QUESTIONS OUTSIDE",
     "a factor that cancels": "_WIDTHS",
     "a limit of what a state holds": "LABELS",
     "more than anybody has": "judge.MOST_CASES",

@@ -232,6 +232,13 @@ def test_costing_less_is_a_note_unless_both_sides_alarm():
     assert sentences(both.summary(), None)[0].startswith("ALARM: ")
 
 
+def test_a_false_alarm_has_a_probability_of_5_percent_unless_said_otherwise():
+    monitor = Monitor(costs=COSTS)
+    monitor.update(*cases(4))
+    assert monitor.level == 0.05
+    assert monitor.bets.overpaid.level == 0.05
+
+
 def test_names_of_classes_are_matched():
     import pandas as pd
 
