@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from pandora_regret.core.inputs import FloatArray, IntArray
 from pandora_regret.core.kernels.horn import BETTER
 from pandora_regret.workup.bounds import Bounds, Outlook
+from pandora_regret.workup.pairs import pair_bound
 from pandora_regret.workup.rollouts import ENDS, Beliefs, Level, Rollouts, Rule, Written
 from pandora_regret.workup.searches import Search, Searches
 from pandora_regret.workup.solver import Solver
@@ -100,6 +101,13 @@ class Planner(Solver):
         self.prove(self.root)
         self.run()
 
+    def by_pairs(self) -> float:
+        """The pair bound at the start, where the work-up is not known to end at once."""
+        if self.workup.budget is not None or not self.root.actions:
+            return 0.0
+        proven = pair_bound(self.space, self.start, self.root.w, self.bounds.may_fail)
+        return min(proven, self.root.high)
+
     def run(self) -> None:
         """First plans by rules; then better ones and the proof in turn, while there is time.
 
@@ -118,6 +126,8 @@ class Planner(Solver):
             return
         plans = self.plans()
         next(plans)
+        if self.may_go_on():
+            self.root.low = max(self.root.low, self.by_pairs())
         work_of_proof = 0.0
         while self.may_go_on() and not self.is_closed(self.root):
             work_before = self.work()
