@@ -1,4 +1,4 @@
-"""The pair bound: below the optimum for all shares, exact where it is the paper's formula, better than the others."""
+"""The pair bound: below the optimum for all shares, and exact where it is the paper's formula."""
 
 from itertools import combinations
 
@@ -25,9 +25,8 @@ def optimum(w, fees, tests, losses, made=()):
     """By writing out all plans: weights (K,), fees (T, K) by truth, tests (T, O, K), losses of stops (A, K)."""
     best = min(float(w @ loss) for loss in losses)
     for number in set(range(len(tests))) - set(made):
-        after = [
-            optimum(w * row, fees, tests, losses, (*made, number)) for row in tests[number] if (w * row).any()
-        ]
+        rows = [row for row in tests[number] if (w * row).any()]
+        after = [optimum(w * row, fees, tests, losses, (*made, number)) for row in rows]
         best = min(best, float(w @ fees[number]) + sum(after))
     return best
 
@@ -60,7 +59,7 @@ def test_pairs_add_up_to_no_more_than_the_optimum_whatever_the_shares(seed):
 
 
 def test_it_is_the_formula_of_the_paper_where_tests_are_definitive():
-    """A search for five classes: what truths pay for themselves, and for each pair the cheaper order of the two."""
+    """Five classes: what truths pay for themselves, and for each pair the cheaper order of the two."""
     for seed in range(20):
         rng = np.random.default_rng(seed)
         costs = rng.uniform(1, 5, 5)
