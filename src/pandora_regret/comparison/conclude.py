@@ -19,6 +19,7 @@ from pandora_regret.comparison.result import (
     Difference,
     GroupModel,
     IntervalMethod,
+    LargestPair,
     MetricInfo,
     ModelResult,
     Recalibrated,
@@ -31,6 +32,7 @@ from pandora_regret.comparison.words import (
     flag_of_all,
     flag_of_group,
     in_words,
+    largest_pairs,
     name_of_group,
     put_into_words,
 )
@@ -67,7 +69,11 @@ def conclude(numbers: Numbers) -> Comparison:
     differences = tuple(_difference(pair, unit) for pair in numbers.pairs)
     breakdowns = tuple(_breakdown(breakdown, models, unit) for breakdown in numbers.breakdowns)
     flags = [flag for breakdown in breakdowns for flag in breakdown.all_flags]
-    results = Results(models, differences, numbers.ranks, numbers.data, unit, numbers.workup is not None)
+    pairs: list[LargestPair] = []
+    for result, findings in zip(models, numbers.models, strict=True):
+        pairs += largest_pairs(result.name, result.cost, findings.pairs, numbers.data.classes, unit)
+    is_workup = numbers.workup is not None
+    results = Results(models, differences, numbers.ranks, numbers.data, unit, is_workup, tuple(pairs))
     statements = put_into_words(judgement, results, flags)
     metrics = tuple(MetricInfo(metric.key, metric.title, metric.better, metric.unit) for metric in numbers.metrics)
     return Comparison(
@@ -80,7 +86,7 @@ def conclude(numbers: Numbers) -> Comparison:
         differences=differences,
         ranks=dict(numbers.ranks),
         disagreements=tuple(statements.disagreements),
-        largest_pairs=statements.largest_pairs,
+        largest_pairs=results.largest_pairs,
         scenarios=numbers.scenarios,
         verdict=_decision(judgement, statements.verdict),
         headline=tuple(statements.headline),

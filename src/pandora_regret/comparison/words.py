@@ -47,7 +47,7 @@ from pandora_regret.comparison.result import (
     kind_of_cost,
     margin_in_words,
 )
-from pandora_regret.core.inputs import Names
+from pandora_regret.core.inputs import FloatArray, Names
 from pandora_regret.inference.estimate import Estimate, Interval
 from pandora_regret.inference.joint import Carriers
 from pandora_regret.metrics import REPORTED
@@ -65,6 +65,7 @@ from pandora_regret.text import (
 )
 
 PAIRS_NAMED = 3  # per model
+SMALLEST = float(np.finfo(np.float64).smallest_subnormal)  # what is more than nothing
 NOTHING = 1e-4  # of the cost: a saving that no reader would notice
 MOST_DOUBTS = 4  # spelt out
 NOT_SETTLED = "not settled"
@@ -110,6 +111,7 @@ class Results:
     data: Data
     unit: str | None  # of costs
     is_workup: bool
+    largest_pairs: tuple[LargestPair, ...]  # of each model
 
     @property
     def best(self) -> ModelResult:
@@ -129,20 +131,17 @@ class Statements:
     verdict: list[str]
     headline: list[str]
     disagreements: list[str]
-    largest_pairs: tuple[LargestPair, ...]
     notes: Names
 
 
 def put_into_words(judgement: Judgement, results: Results, flags: Sequence[str]) -> Statements:
     """A judgement, and what the results say beside it; flags are what stands out by group."""
     contest = judgement.contest
-    classes = results.data.classes
-    pairs = tuple(pair for model in results.models for pair in largest_pairs(model, classes, results.unit))
     runner_up, choices = against_others(results)
     verdict = verdict_sentences(judgement, results)
     headline = verdict
     if not contest.recalibrated:  # the rest is about models as they are
-        headline = [*verdict, *runner_up, *choices, where_money_goes(results, pairs)]
+        headline = [*verdict, *runner_up, *choices, where_money_goes(results)]
     headline = [*headline, *flags]
     by_group = group_sentence(flags)
     if by_group is not None:
@@ -150,7 +149,7 @@ def put_into_words(judgement: Judgement, results: Results, flags: Sequence[str])
     if contest.apart:
         verdict = [no_verdict(contest.apart)]
         headline = verdict
-    return Statements(verdict, headline, choices, pairs, notes(results, judgement.by_standing["level"]))
+    return Statements(verdict, headline, choices, notes(results, judgement.by_standing["level"]))
 
 
 def verdict_sentences(judgement: Judgement, results: Results) -> list[str]:
@@ -278,20 +277,35 @@ def _rounded_up(cases: int) -> int:
     return -(-cases // size) * size
 
 
-def largest_pairs(model: ModelResult, classes: Sequence[str], currency: str | None) -> list[LargestPair]:
-    """The most expensive wrong tests of a model, each as a sentence; at most three."""
-    costs = np.ravel(model.pair_costs)
-    whole = money(model.cost, currency)
-    pairs: list[LargestPair] = []
-    for place in np.argsort(-costs, kind="stable")[:PAIRS_NAMED].tolist():
-        cost = float(costs[place])
-        if cost > 0:
-            row, column = divmod(place, len(classes))
-            truth = classes[row]
-            tested = classes[column]
-            sentence = f"{ruling_out(truth, tested)}: {money(cost, currency or '')} of every {whole}"
-            pairs.append(LargestPair(model.name, truth, tested, cost, cost / model.cost, sentence))
-    return pairs
+def largest_pairs(
+    name: str, cost: float, pairs: FloatArray | None, classes: Sequence[str], currency: str | None
+) -> list[LargestPair]:
+    """The most expensive wrong tests of a model, each as a sentence; at most three.
+
+    Parameters
+    ----------
+    name, cost
+        The model's, and what a case costs it.
+    pairs
+        What goes to testing one class in cases of another, (K, K); None where nobody summed that.
+    classes, currency
+        The K classes, and the unit of costs.
+    """
+    if pairs is None or not pairs.size:
+        return []
+    costs = np.ravel(pairs)
+    named = min(PAIRS_NAMED, len(costs))
+    least = np.partition(costs, -named)[-named]
+    places = np.flatnonzero(costs >= max(least, SMALLEST))
+    whole = money(cost, currency)
+    largest: list[LargestPair] = []
+    for place in places[np.argsort(-costs[places], kind="stable")][:named].tolist():
+        amount = float(costs[place])
+        truth = classes[place // len(classes)]
+        tested = classes[place % len(classes)]
+        sentence = f"{ruling_out(truth, tested)}: {money(amount, currency or '')} of every {whole}"
+        largest.append(LargestPair(name, truth, tested, amount, amount / cost, sentence))
+    return largest
 
 
 def against_others(results: Results) -> tuple[list[str], list[str]]:
@@ -327,7 +341,7 @@ def _choosers(results: Results) -> dict[str, list[str]]:
     return choosers
 
 
-def where_money_goes(results: Results, pairs: Sequence[LargestPair]) -> str:
+def where_money_goes(results: Results) -> str:
     """What nobody could save of the cheapest model's cost, and which wrong tests take the most of the rest."""
     best = results.best
     unavoidable = money(best.unavoidable, results.unit)
@@ -336,7 +350,7 @@ def where_money_goes(results: Results, pairs: Sequence[LargestPair]) -> str:
     sentence = f"Of every {money(best.cost, results.unit)}, testing the truth itself takes {unavoidable}"
     named = [
         f"{ruling_out(pair.truth, pair.tested)} ({money(pair.cost, results.unit)})"
-        for pair in pairs
+        for pair in results.largest_pairs
         if pair.model == best.name
     ]
     if named:
