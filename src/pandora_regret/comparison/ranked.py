@@ -16,13 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pandora_regret.candidates import Candidates, constant_list
-from pandora_regret.candidates.miss import MissBreakEven, MissPrices
+from pandora_regret.candidates.miss import MissBreakEven, MissPrices, MissRange
 from pandora_regret.candidates.search import UNTIL, Until, rests
 from pandora_regret.comparison.breakdowns import read_by
 from pandora_regret.comparison.build import compared
 from pandora_regret.comparison.charge import Charge, Pricing
 from pandora_regret.comparison.request import (
-    CaseColumns,
     ComparisonOptions,
     ListRequest,
     Provenance,
@@ -133,48 +132,59 @@ def compare_lists(
     first = next(iter(models.values()))
     weights = None if sample_weight is None else read_weights(sample_weight, first.n_cases)
     sample = read_cases(first.n_cases, weights, list(first.ids), groups)
-    ids = [first.ids[case] for case in sample.case_numbers(first.n_cases)]
-    ordered = {name: candidates.of_cases(ids) for name, candidates in models.items()}
-    at = miss
-    if at is None:
-        at = _round_price(SHOWN[1] * _whole_list(models)) if _depends_on_miss(models) else 0.0
-    Pricing(prior, None, currency, source).check_texts()
-    if currency is None:
-        is_priced = any((candidates.prices != 1).any() for candidates in models.values())
-        currency = "" if is_priced else LOOKS
-        if not is_priced and source is None:
-            source = "all candidates cost the same"
-    if not all(candidates.has_probabilities for candidates in models.values()):
-        prior_of_orders(prior)  # which is an error unless prices are known
-        prior = None
-    costs = Costs(currency, KNOWN_COSTS if prior is None else spelled_prior(prior), None, source)
-    charge = Charge(Fixed() if prior is None else prior, list_metrics(), costs, np.ones(1))
+    asked = _read_lists(models, sample, miss, until, prior)
     request = Request(
         forecasts={},
         sample=sample,
-        charge=charge,
+        charge=_charge(models, asked.prior, currency, source),
         interval=read_interval(options.level, options.bootstrap, options.seed),
         worth=read_worth(worth),
         recalibration=None,
         decomposes=False,
-        divisions=read_by(CaseColumns(by=by).by, first.n_cases),
+        divisions=read_by(by, first.n_cases),
         smallest_group=read_count(options.smallest_group, "smallest_group", least=2),
         progress=options.progress,
         provenance=provenance or Provenance(),
         apart=(),
-        lists=ListRequest(ordered, at, until, prior),
+        lists=asked,
     )
-    result = compared(request)
+    named = _named_by_hits(asked.models)
     if truths is not None:
-        truths = [truths[case] for case in sample.case_numbers(first.n_cases)]
-    part = _lists_part(ListRequest(ordered, at, until, prior), sample, options.level, miss, truths)
-    result = replace(result, lists=part)
-    if miss is None and _depends_on_miss(models):
-        result = _by_ranges(result, part)
-    yardstick = constant_sentence(part, currency)
-    if yardstick is not None:
-        result = replace(result, headline=(*result.headline, yardstick))
-    return result
+        named = [list(truths[case]) for case in sample.case_numbers(first.n_cases)]
+    return _with_lists(compared(request), _lists_part(asked, request, named, miss))
+
+
+def _read_lists(
+    models: Mapping[str, Candidates], sample: Sample, miss: float | None, until: Until, prior: Prior | None
+) -> ListRequest:
+    """The lists of the cases of the sample, and how searches along them are charged.
+
+    Where nobody says what a miss costs, that is a round price: ten times what looking at a whole list does.
+    """
+    first = next(iter(models.values()))
+    ids = [first.ids[case] for case in sample.case_numbers(first.n_cases)]
+    ordered = {name: candidates.of_cases(ids) for name, candidates in models.items()}
+    price = miss
+    if price is None:
+        price = _round_price(SHOWN[1] * _whole_list(models)) if _depends_on_miss(models) else 0.0
+    if not all(candidates.has_probabilities for candidates in models.values()):
+        prior_of_orders(prior)  # which is an error unless prices are known
+        prior = None
+    return ListRequest(ordered, price, until, prior)
+
+
+def _charge(
+    models: Mapping[str, Candidates], prior: Prior | None, currency: str | None, source: str | None
+) -> Charge:
+    """The charge of a search along lists: what it counts, and in which unit."""
+    Pricing(prior, None, currency, source).check_texts()
+    is_priced = any((candidates.prices != 1).any() for candidates in models.values())
+    if currency is None:
+        currency = "" if is_priced else LOOKS
+    if source is None and not is_priced:
+        source = "all candidates cost the same"
+    costs = Costs(currency, KNOWN_COSTS if prior is None else spelled_prior(prior), None, source)
+    return Charge(Fixed() if prior is None else prior, list_metrics(), costs, np.ones(1))
 
 
 def _check_models(models: Mapping[str, Candidates]) -> None:
@@ -212,34 +222,37 @@ def _round_price(price: float) -> float:
 
 
 def _lists_part(
-    asked: ListRequest,
-    sample: Sample,
-    level: float,
-    miss: float | None,
-    truths: Sequence[Sequence[str]] | None,
+    asked: ListRequest, request: Request, truths: Sequence[Sequence[str]], miss: float | None
 ) -> ListsPart:
-    """What depends on the price of a miss: ranges, break-even prices, curves, a table's columns, a yardstick."""
-    models = asked.models
+    """What depends on the price of a miss: ranges, break-even prices, curves, a table's columns, a yardstick.
+
+    Parameters
+    ----------
+    asked, request
+        What is compared.
+    truths
+        The names that are true of each case of the sample.
+    miss
+        The price of a miss as it was said; None where nobody said it.
+    """
+    sample = request.sample
     groups = sample.cluster_of if sample.grouped else None
-    prices = MissPrices(models, asked.until, sample.weights, groups, level)
+    prices = MissPrices(asked.models, asked.until, sample.weights, groups, request.interval.level)
     ranges = prices.ranges()
-    in_question = {name for part in ranges for name in (part.leader, *part.undecided)}
-    crossings: list[MissBreakEven] = []
-    for name, against in combinations([name for name in models if name in in_question], 2):
-        crossings += prices.break_evens(name, against)
-    whole = _whole_list(models)
+    crossings = _crossings(prices, ranges)
+    whole = _whole_list(asked.models)
     furthest = max([asked.miss, whole / BEYOND, *(crossing.price for crossing in crossings)])
     curve = prices.curve(np.linspace(0.0, BEYOND * furthest, N_CURVE).tolist())
+    has_several = np.array([len(names) > 1 for names in truths])
+    for candidates in asked.models.values():
+        has_several |= candidates.n_true > 1
     shown = prices.curve([_round_price(times * whole) for times in SHOWN])
-    several = np.max([candidates.n_true > 1 for candidates in models.values()], axis=0)
-    if truths is not None:
-        several = np.array([len(names) > 1 for names in truths])
     return ListsPart(
         until=asked.until,
         miss=miss,
         at=asked.miss,
-        candidates=sum(len(candidates.codes) for candidates in models.values()),
-        several_truths=int(np.count_nonzero(several)),
+        candidates=sum(len(candidates.codes) for candidates in asked.models.values()),
+        several_truths=int(np.count_nonzero(has_several)),
         ranges=tuple(
             PricesOfMiss(part.low, None if math.isinf(part.high) else part.high, part.leader, part.undecided)
             for part in ranges
@@ -252,27 +265,34 @@ def _lists_part(
         curves=curve.costs,
         shown_at=shown.prices,
         shown=shown.costs,
-        constant=_constant(asked, truths, sample),
+        constant=_constant(asked, truths, sample.weights),
     )
 
 
-def _constant(asked: ListRequest, truths: Sequence[Sequence[str]] | None, sample: Sample) -> ConstantList | None:
-    """The same list for every case, as long as lists usually are, or 100 names."""
-    models = asked.models
-    first = next(iter(models.values()))
-    named = [list(names) for names in truths] if truths is not None else _named_by_hits(models)
-    counts = Counter(name for names in named for name in set(names))
-    if max(counts.values(), default=0) < 2:  # no case's truth can be known from another
+def _crossings(prices: MissPrices, ranges: Sequence[MissRange]) -> list[MissBreakEven]:
+    """The break-even prices of all pairs of models that are the cheapest somewhere, or may be."""
+    in_question = {name for part in ranges for name in (part.leader, *part.undecided)}
+    crossings: list[MissBreakEven] = []
+    for name, against in combinations([name for name in prices.models if name in in_question], 2):
+        crossings += prices.break_evens(name, against)
+    return crossings
+
+
+def _constant(asked: ListRequest, truths: Sequence[Sequence[str]], weights: FloatArray) -> ConstantList | None:
+    """The same list for every case, as long as lists usually are, or 100 names.
+
+    None where no truth comes twice: then none can be known from another case.
+    """
+    counts = Counter(name for names in truths for name in set(names))
+    if max(counts.values(), default=0) < 2:
         return None
-    lengths = np.concatenate([candidates.lengths for candidates in models.values()])
+    lengths = np.concatenate([candidates.lengths for candidates in asked.models.values()])
     length = min(max(1, int(np.median(lengths))), MOST_CONSTANT)
-    lists = constant_list(first, named, length)
-    weights: FloatArray = sample.weights
-    costs = lists.costs(asked.miss, asked.until)
-    found = lists.places().found
-    return ConstantList(
-        length, float(np.average(found, weights=weights)), float(np.average(costs, weights=weights))
-    )
+    first = next(iter(asked.models.values()))
+    lists = constant_list(first, [list(names) for names in truths], length)
+    found = np.average(lists.places().found, weights=weights)
+    cost = np.average(lists.costs(asked.miss, asked.until), weights=weights)
+    return ConstantList(length, float(found), float(cost))
 
 
 def _named_by_hits(models: Mapping[str, Candidates]) -> list[list[str]]:
@@ -284,6 +304,17 @@ def _named_by_hits(models: Mapping[str, Candidates]) -> list[list[str]]:
         for case, code in zip(candidates.case[hits].tolist(), candidates.codes[hits].tolist(), strict=True):
             names[case][candidates.names[code]] = None
     return [list(listed) for listed in names]
+
+
+def _with_lists(result: Comparison, part: ListsPart) -> Comparison:
+    """The comparison with what depends on the price of a miss; without that price the verdict is about ranges."""
+    result = replace(result, lists=part)
+    if part.miss is None and part.at > 0:
+        result = _by_ranges(result, part)
+    yardstick = constant_sentence(part, result.costs.currency)
+    if yardstick is None:
+        return result
+    return replace(result, headline=(*result.headline, yardstick))
 
 
 def _by_ranges(result: Comparison, part: ListsPart) -> Comparison:

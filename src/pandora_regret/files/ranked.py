@@ -287,6 +287,11 @@ def _of_records(path: str, name: str, records: Sequence[ListRecord], layout: Lis
                 f"price {error.problem}", path, error.fix, argument="price", value=error.value
             ) from None
     truths = {record.id: record.truth for record in records if record.truth is not None}
+    facts: CaseFacts = {}
+    for column in layout.fact_columns:
+        texts = [record.facts.get(column) for record in records]
+        if any(text is not None for text in texts):
+            facts[column] = texts
     return RankedRows(
         path=path,
         name=name,
@@ -299,11 +304,7 @@ def _of_records(path: str, name: str, records: Sequence[ListRecord], layout: Lis
         prices=prices,
         is_true=None,
         truths=truths or None,
-        facts={
-            column: [record.facts.get(column) for record in records]
-            for column in layout.fact_columns
-            if any(column in record.facts for record in records)
-        },
+        facts=facts,
     )
 
 
@@ -568,28 +569,46 @@ def read_truth_file(layout: ListLayout) -> TruthFile:
     if layout.format == "trec":
         return TruthFile(read_qrels(path), {})
     source = open_source(path, None, layout.dialect)
-    id_names = (layout.id,) if layout.id not in (None, FILE_ID) else USUAL["id"]
-    truth_names = (*TRUTH_KEYS, *((layout.candidate,) if layout.candidate else USUAL["candidate"]))
-    id_column = next(iter(matched([name for name in id_names if name], source.kinds).values()), None)
-    truth_column = next(iter(matched(truth_names, source.kinds).values()), None)
-    if id_column is None or truth_column is None:
-        missing = "ids" if id_column is None else "true names"
-        called = " or ".join(name for name in (id_names if id_column is None else truth_names) if name)
-        fix = f"call it {called}"
-        raise FileError(f"has no column of {missing}", path, fix, argument="truth", value=path)
-    facts = list(matched(layout.fact_columns, source.kinds).items())
-    columns = list(dict.fromkeys([id_column, truth_column, *(column for _, column in facts)]))
+    columns = _truth_columns(source, layout)
     names: dict[str, list[str]] = {}
-    values: dict[str, dict[str, str | None]] = {asked: {} for asked, _ in facts}
-    for part in source.read(columns, frozenset(), ROWS_AT_ONCE):
-        cells = {column: texts_of(part.column(column)) for column in columns if column != truth_column}
-        truths = part.column(truth_column).to_pylist()
-        for row, case in enumerate(cells[id_column].tolist()):
-            listed = names.setdefault(str(case), [])
-            listed += true_names(truths[row] if truths[row] is not None else [])
-            for asked, column in facts:
-                values[asked].setdefault(str(case), cells[column][row])
+    values: dict[str, dict[str, str | None]] = {asked: {} for asked in columns.facts}
+    for part in source.read(columns.names, frozenset(), ROWS_AT_ONCE):
+        cases = [str(case) for case in texts_of(part.column(columns.id))]
+        for case, truth in zip(cases, part.column(columns.truth).to_pylist(), strict=True):
+            names.setdefault(case, []).extend(true_names([] if truth is None else truth))
+        for asked, column in columns.facts.items():
+            for case, text in zip(cases, texts_of(part.column(column)), strict=True):
+                values[asked].setdefault(case, text)
     return TruthFile(dict(names), values)
+
+
+@dataclass(frozen=True)
+class _TruthColumns:
+    """The columns of a file of truths."""
+
+    id: str
+    truth: str
+    facts: Mapping[str, str]  # by what they were asked for as
+
+    @property
+    def names(self) -> list[str]:
+        """All of them, each once."""
+        return list(dict.fromkeys([self.id, self.truth, *self.facts.values()]))
+
+
+def _truth_columns(source: Source, layout: ListLayout) -> _TruthColumns:
+    """Which column of a file of truths is what."""
+    id_names = USUAL["id"] if layout.id is None or layout.id == FILE_ID else (layout.id,)
+    truth_names = (*TRUTH_KEYS, *(USUAL["candidate"] if layout.candidate is None else (layout.candidate,)))
+    found: dict[str, str] = {}
+    for what, called in {"ids": id_names, "true names": truth_names}.items():
+        columns = list(matched(called, source.kinds).values())
+        if not columns:
+            fix = f"call it {' or '.join(called)}"
+            problem = f"has no column of {what}"
+            raise FileError(problem, source.path, fix, argument="truth", value=source.path)
+        found[what] = columns[0]
+    return _TruthColumns(found["ids"], found["true names"], matched(layout.fact_columns, source.kinds))
 
 
 def _candidates_of(
@@ -651,14 +670,14 @@ def _disagreement(first: RankedRows, other: RankedRows) -> str | None:
     case_of_id = {name: number for number, name in enumerate(other.ids)}
     code_of_name = {name: code for code, name in enumerate(other.names)}
     true_rows = np.flatnonzero(first.is_true)
-    said: list[int] = []
+    keys_of_true: list[int] = []
     for row in true_rows.tolist():
         case_number = case_of_id.get(first.ids[first.case[row]])
         code = code_of_name.get(first.names[first.codes[row]])
         if case_number is not None and code is not None:
-            said.append(case_number * len(other.names) + code)
+            keys_of_true.append(case_number * len(other.names) + code)
     keys = other.case * len(other.names) + other.codes
-    is_said = np.isin(keys, np.array(said, dtype=np.intp)) & (other.codes >= 0)
+    is_said = np.isin(keys, np.array(keys_of_true, dtype=np.intp)) & (other.codes >= 0)
     denied = np.setdiff1d(keys[is_said & ~other.is_true], keys[is_said & other.is_true])
     return other.ids[int(denied[0]) // len(other.names)] if len(denied) else None
 
@@ -700,9 +719,11 @@ def _true_names_of(
     ids: Sequence[str], models: Sequence[RankedRows], lists: Mapping[str, Candidates], truth: TruthFile | None
 ) -> list[list[str]]:
     """The names that are true of each case: as a file says, or as the hits of all models do."""
-    said = truth.names if truth is not None else models[0].truths
-    if said is not None:
-        return [true_names(said.get(name, [])) for name in ids]
+    by_id = truth.names if truth is not None else models[0].truths
+    if by_id is not None:
+        return [true_names(by_id.get(name, [])) for name in ids]
+    if any(rows.has_row_names for rows in models):
+        return [[] for _ in ids]
     names: list[dict[str, None]] = [{} for _ in ids]
     for candidates in lists.values():
         hits = np.flatnonzero(candidates.is_true)

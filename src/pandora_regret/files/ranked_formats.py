@@ -134,29 +134,41 @@ def read_list_records(
     """
     records: list[ListRecord] = []
     for number, line in _lines(path):
-        if not line.strip():
-            continue
-        where = f" line {number}"
-        try:
-            values = json.loads(line)
-        except (ValueError, RecursionError):
-            raise FileError("is no JSON object", path, "write one object per line", where) from None
-        if not isinstance(values, dict):
-            raise FileError("is no JSON object", path, "write one object per line", where)
-        key = _list_key(values, list_key)
-        if key is None:
-            named = list_key or ", ".join(LIST_KEYS)
-            raise FileError(f"has no list ({named})", path, "write a list on every line", where)
-        case = values.get(id_key) if id_key is not None else _of_keys(values, ID_KEYS)
-        if case is None:
-            if id_key is not None:
+        if line.strip():
+            where = f" line {number}"
+            values = _object(line, path, where)
+            key = _list_key(values, list_key)
+            if key is None:
+                named = list_key or ", ".join(LIST_KEYS)
+                raise FileError(f"has no list ({named})", path, "write a list on every line", where)
+            case = values.get(id_key) if id_key is not None else _of_keys(values, ID_KEYS)
+            if case is None and id_key is not None:
                 raise FileError(f"has no {id_key!r}", path, "give every line one", where)
-            case = len(records) + 1
-        names, numbers, kind, prices = _elements(values[key], value_keys, path, where)
-        truth = _of_keys({name: value for name, value in values.items() if name != key}, TRUTH_KEYS)
-        facts = {name: str(value) for name, value in values.items() if isinstance(value, (str, int, float))}
-        records.append(ListRecord(str(case), names, numbers, kind, prices, _truth(truth, path, where), facts))
+            name = str(len(records) + 1 if case is None else case)
+            records.append(_record(name, values, key, value_keys, path, where))
     return records
+
+
+def _object(line: str, path: str, where: str) -> Fields:
+    """The object of a line."""
+    try:
+        values = json.loads(line)
+    except (ValueError, RecursionError):
+        values = None
+    if not isinstance(values, dict):
+        raise FileError("is no JSON object", path, "write one object per line", where)
+    return values
+
+
+def _record(
+    name: str, values: Fields, list_key: str, value_keys: Mapping[str, ListKind], path: str, where: str
+) -> ListRecord:
+    """The list of one case, from the object of its line."""
+    names, numbers, kind, prices = _elements(values[list_key], value_keys, path, where)
+    others = {key: value for key, value in values.items() if key != list_key}
+    truth = _truth(_of_keys(others, TRUTH_KEYS), path, where)
+    facts = {key: str(value) for key, value in others.items() if isinstance(value, (str, int, float))}
+    return ListRecord(name, names, numbers, kind, prices, truth, facts)
 
 
 def _of_keys(values: Fields, keys: Sequence[str]) -> object:

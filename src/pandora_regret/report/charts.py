@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pandora_regret.comparison.result import Breakdown, ListsPart, MetricInfo, ModelResult
+from pandora_regret.comparison.result import Breakdown, ListsPart, MetricInfo, MissCrossing, ModelResult
 from pandora_regret.plots.compared_models import places
 from pandora_regret.plots.style import COLOURS, QUIET
 
@@ -199,55 +199,49 @@ MISS_RIGHT = 12
 MISS_ABOVE = 10
 
 
+@dataclass(frozen=True)
+class _MissScale:
+    """Where prices of a miss and costs lie in the chart, in pixels."""
+
+    furthest: float  # the highest price of a miss
+    across: Axis
+    up: Axis
+
+    def x(self, price: float) -> float:
+        """Where a price lies, or the furthest one if that is lower."""
+        width = MISS_WIDTH - MISS_LEFT - MISS_RIGHT
+        return round(MISS_LEFT + width * min(price / self.furthest, 1.0), 1)
+
+    def y(self, cost: float) -> float:
+        """Where a cost lies."""
+        height = MISS_HEIGHT - MISS_ABOVE - MISS_BELOW
+        return round(MISS_ABOVE + height * (1 - cost / (self.up.high or 1.0)), 1)
+
+    def line(self, prices: Sequence[float], costs: Sequence[float | None]) -> list[str]:
+        """The points of a line; costs that are not known are left out."""
+        points = []
+        for price, cost in zip(prices, costs, strict=True):
+            if cost is not None:
+                points.append(f"{self.x(price)},{self.y(cost)}")
+        return points
+
+
 def miss_chart(lists: ListsPart) -> Facts:
     """The cost of each model by the price of a miss, in pixels: a line and a band each, and break-even prices."""
-    end = lists.prices[-1] or 1.0
+    furthest = lists.prices[-1] or 1.0
     highs = [estimate.high or estimate.value or 0.0 for costs in lists.curves.values() for estimate in costs]
-    across = Axis.around([0.0, end], padding=0.0)
-    up = Axis.around([0.0, max(highs)], padding=0.0)
-
-    def x(price: float) -> float:
-        return round(MISS_LEFT + (MISS_WIDTH - MISS_LEFT - MISS_RIGHT) * min(price / end, 1.0), 1)
-
-    def y(cost: float) -> float:
-        return round(MISS_ABOVE + (MISS_HEIGHT - MISS_ABOVE - MISS_BELOW) * (1 - cost / (up.high or 1.0)), 1)
-
-    def joined(points: Iterable[tuple[float, float]]) -> str:
-        return " ".join(f"{across_x},{up_y}" for across_x, up_y in points)
-
+    scale = _MissScale(furthest, Axis.around([0.0, furthest], 0.0), Axis.around([0.0, max(highs)], 0.0))
     lines = []
     for number, (name, costs) in enumerate(lists.curves.items()):
-        values = [(x(price), y(cost.value or 0.0)) for price, cost in zip(lists.prices, costs, strict=True)]
-        lower = [
-            (x(price), y(cost.low))
-            for price, cost in zip(lists.prices, costs, strict=True)
-            if cost.low is not None
-        ]
-        upper = [
-            (x(price), y(cost.high))
-            for price, cost in zip(lists.prices, costs, strict=True)
-            if cost.high is not None
-        ]
-        lines.append(
-            {
-                "name": name,
-                "colour": COLOURS[number] if number < len(COLOURS) else QUIET,
-                "points": joined(values),
-                "band": joined([*lower, *reversed(upper)]),
-            }
-        )
-    marks = []
-    for crossing in lists.crossings:
-        costs = lists.curves[crossing.model]
-        cost = float(np.interp(crossing.price, lists.prices, [estimate.value or 0.0 for estimate in costs]))
-        marks.append(
-            {
-                "x": x(crossing.price),
-                "y": y(cost),
-                "low": x(crossing.low or 0.0),
-                "high": x(end if crossing.high is None else crossing.high),
-            }
-        )
+        lower = scale.line(lists.prices, [cost.low for cost in costs])
+        upper = scale.line(lists.prices, [cost.high for cost in costs])
+        line = {
+            "name": name,
+            "colour": COLOURS[number] if number < len(COLOURS) else QUIET,
+            "points": " ".join(scale.line(lists.prices, [cost.value for cost in costs])),
+            "band": " ".join([*lower, *reversed(upper)]),
+        }
+        lines.append(line)
     return {
         "width": MISS_WIDTH,
         "height": MISS_HEIGHT,
@@ -255,9 +249,20 @@ def miss_chart(lists: ListsPart) -> Facts:
         "right": MISS_WIDTH - MISS_RIGHT,
         "bottom": MISS_HEIGHT - MISS_BELOW,
         "top": MISS_ABOVE,
-        "end": end,
+        "end": furthest,
         "lines": lines,
-        "marks": marks,
-        "across": [{"x": x(tick), "value": tick} for tick in across.ticks],
-        "up": [{"y": y(tick), "value": tick} for tick in up.ticks],
+        "marks": [_miss_mark(crossing, lists, scale) for crossing in lists.crossings],
+        "across": [{"x": scale.x(tick), "value": tick} for tick in scale.across.ticks],
+        "up": [{"y": scale.y(tick), "value": tick} for tick in scale.up.ticks],
+    }
+
+
+def _miss_mark(crossing: MissCrossing, lists: ListsPart, scale: _MissScale) -> Facts:
+    """The dot of a break-even price, and the bar of its interval."""
+    costs = [estimate.value or 0.0 for estimate in lists.curves[crossing.model]]
+    return {
+        "x": scale.x(crossing.price),
+        "y": scale.y(float(np.interp(crossing.price, lists.prices, costs))),
+        "low": scale.x(crossing.low or 0.0),
+        "high": scale.x(scale.furthest if crossing.high is None else crossing.high),
     }
