@@ -340,6 +340,9 @@ def study_coverage() -> str:
         "alike": "20 hard to tell apart",
         "twelve": "12 hard to tell apart, 300 instances",
         "ties": "20 hard to tell apart, 60 instances",
+        "few": "5 of different skill",
+        "many": "100 of different skill",
+        "many_alike": "100 hard to tell apart",
     }
     rows = [
         [f'`"{resample}"`', *(_covered(shares[kind][resample]) for kind in kinds)]
@@ -350,7 +353,7 @@ def study_coverage() -> str:
 
 def _covered(found: dict[str, Any]) -> str:
     """The share of intervals that hold, and of studies that warn."""
-    warned = f"{100 * (1 - found['trusted']):.0f} % warned" if found["trusted"] < 1 else ""
+    warned = f"{100 * (1 - found['trusted']):.0f} % warned" if found["trusted"] < 0.995 else ""
     return "<br>".join(filter(None, [f"{100 * found['covers']:.1f} %", warned]))
 
 

@@ -347,3 +347,18 @@ def test_tau_is_scipys_averaged_over_draws_and_a_model_drawn_twice_is_two_models
         taus = replicate_taus(metrics[:, :, None], costs.T[:, None, :], np.array([counts], dtype=float))
     expected = [np.mean([tau_of(metric[again], cost[again]) for cost in costs]) for metric in metrics]
     assert_allclose(taus, [expected], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("resample", "n_models", "warns"), [("models", 7, True), ("models", 8, False), ("both", 7, False)]
+)
+def test_a_handful_of_models_says_too_little_about_others(resample, n_models, warns):
+    """Of five, 78 % of intervals of 95 % held in simulations."""
+    rng = np.random.default_rng(3)
+    truth = rng.integers(0, 3, 300)
+    skill = np.linspace(0.2, 3, n_models)[:, None, None]
+    odds = np.exp(skill * np.eye(3)[truth] + rng.normal(size=(n_models, 300, 3)))
+    proba = odds / odds.sum(axis=2, keepdims=True)
+    options = {"conditions": ["clinical"], "metrics": ["accuracy"], "costs": COSTS, "replicates": 40}
+    result = agreement(truth, proba, **options, resample=resample)
+    assert [(cell.tau.warning is not None) for cell in result.conditions[0].metrics] == [warns, warns]

@@ -175,6 +175,8 @@ RESAMPLE = {
 }
 METHOD = "bias, spread and ties"  # of the intervals of tau and gaps
 LEAST_STABILITY = 0.7  # of the ranking by bills, below which intervals of tau are too narrow in simulations
+FEWEST_MODELS = 8  # below which intervals about other models on the same instances are too narrow in simulations
+FEW_MODELS = "so few models say too little about others: how well metrics agree cannot be told"
 UNSTABLE = "other instances rank these models by cost too differently: how well metrics agree cannot be told"
 TABLE_BYTES = 1 << 29  # of one condition's costs: of all models and draws, and as many replicates as fit
 
@@ -550,8 +552,9 @@ def _of_condition(
     keys = [metric.key for metric in metrics]
     baseline = keys.index(BASELINE)
     stability = float(found.stability[1:].mean()) if interval.replicates else None
-    is_unstable = stability is not None and stability < LEAST_STABILITY
-    warning = UNSTABLE if is_unstable and not found.constant.all() else None
+    warning = None
+    if not found.constant.all():
+        warning = _doubt(stability, interval.resample, n_models)
     taus, gaps = _taus_and_gaps(found, baseline, interval, n_models, warning)
     extra = found.extra[1:]
     with np.errstate(invalid="ignore"):  # infinite bills on both sides: there is no difference
@@ -579,6 +582,17 @@ def _of_condition(
         condition.reading,
         stability,
     )
+
+
+def _doubt(stability: float | None, resample: Resample, n_models: int) -> str | None:
+    """Why intervals of tau are not to be trusted; None where nothing speaks against them."""
+    if stability is None:
+        return None
+    if stability < LEAST_STABILITY:
+        return UNSTABLE
+    if resample == "models" and n_models < FEWEST_MODELS:
+        return FEW_MODELS
+    return None
 
 
 def _taus_and_gaps(
