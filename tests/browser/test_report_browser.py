@@ -10,7 +10,7 @@ import pytest
 from asked import compare_with
 from simulated_models import calibrated, sharpened, softmax
 
-from pandora_regret import compare, expected_search_cost, search_cost
+from pandora_regret import Candidates, compare, compare_lists, expected_search_cost, search_cost
 from pandora_regret.core import priors
 from pandora_regret.report import write_report
 
@@ -504,3 +504,23 @@ def test_no_page_scrolls_sideways(browser, report, nasty, scripts):
             browser.resize(width)
             assert browser.run("return document.documentElement.scrollWidth") <= width
             assert browser.run("return document.body.scrollWidth") <= width
+
+
+def test_the_price_of_a_miss_moves_the_verdict(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    truth = ["t"] * 300
+    short = Candidates.from_lists([["t" if rng.random() < 0.6 else "x"] for _ in truth], truth)
+    long = Candidates.from_lists([["x", "y", "t" if rng.random() < 0.9 else "z"] for _ in truth], truth)
+    result = compare_lists({"short": short, "long": long})
+    write_report(result, tmp_path / "lists.html")
+    browser.open(tmp_path / "lists.html")
+    stated = browser.texts("#verdict p")
+    assert stated == list(result.verdict.sentences)
+    first, *_, last = result.lists.ranges
+    sentences = browser.texts("#miss ul li")
+    for part, sentence in ((first, sentences[0]), (last, sentences[-1])):
+        type_into(browser, "#miss-price", part.low + 0.1)
+        assert browser.texts("#verdict p") == [sentence]
+        assert browser.texts("#miss-now")[0].split(": ")[1].startswith(part.leader)
+    type_into(browser, "#miss-price", result.lists.at)
+    assert browser.texts("#verdict p") == stated

@@ -263,29 +263,12 @@ def read_rows(path: str, layout: ListLayout, name: str | None = None) -> list[Ra
 
 def _of_records(path: str, name: str, records: Sequence[ListRecord], layout: ListLayout) -> RankedRows:
     """Lists, one after the other, as rows."""
+    _check_each_once(records, path)
     kinds = {record.kind for record in records if record.names}
-    places: dict[str, int] = {}
-    for row, record in enumerate(records):
-        if record.id in places:
-            problem = f"has case {record.id!r} in rows {places[record.id] + 1} and {row + 1}"
-            fix = "write one list per case"
-            raise FileError(problem, path, fix, argument="id", row=row, value=record.id)
-        places[record.id] = row
     if len(kinds) > 1:
         raise FileError("holds lists of several kinds", path, "write values on every line, or on none")
     index: dict[str, int] = {}
     codes = [index.setdefault(name, len(index)) for record in records for name in record.names]
-    listed_prices = [price for record in records for price in record.prices]
-    if listed_prices and len(listed_prices) < len(codes):
-        raise FileError("has prices on some lines only", path, "write one for every candidate, or none")
-    prices = None
-    if listed_prices:
-        try:
-            prices = read_prices_of_rows(np.array(listed_prices, dtype=np.float64), np.array(codes))
-        except InputError as error:
-            raise FileError(
-                f"price {error.problem}", path, error.fix, argument="price", value=error.value
-            ) from None
     truths = {record.id: record.truth for record in records if record.truth is not None}
     facts: CaseFacts = {}
     for column in layout.fact_columns:
@@ -301,11 +284,37 @@ def _of_records(path: str, name: str, records: Sequence[ListRecord], layout: Lis
         codes=np.array(codes, dtype=np.intp),
         values=np.array([value for record in records for value in record.values], dtype=np.float64),
         has_probabilities=kinds == {"probability"},
-        prices=prices,
+        prices=_prices_of_records(records, path),
         is_true=None,
         truths=truths or None,
         facts=facts,
     )
+
+
+def _check_each_once(records: Sequence[ListRecord], path: str) -> None:
+    """An error where a case has two lists."""
+    places: dict[str, int] = {}
+    for row, record in enumerate(records):
+        if record.id in places:
+            problem = f"has case {record.id!r} in rows {places[record.id] + 1} and {row + 1}"
+            fix = "write one list per case"
+            raise FileError(problem, path, fix, argument="id", row=row, value=record.id)
+        places[record.id] = row
+
+
+def _prices_of_records(records: Sequence[ListRecord], path: str) -> FloatArray | None:
+    """The prices that lists hold, (C,), checked; None where they hold none."""
+    prices = [price for record in records for price in record.prices]
+    n_candidates = sum(len(record.names) for record in records)
+    if not prices:
+        return None
+    if len(prices) < n_candidates:
+        raise FileError("has prices on some lines only", path, "write one for every candidate, or none")
+    try:
+        return read_prices_of_rows(np.array(prices, dtype=np.float64), np.zeros(n_candidates, dtype=np.intp))
+    except InputError as error:
+        problem = f"price {error.problem}"
+        raise FileError(problem, path, error.fix, argument="price", value=error.value) from None
 
 
 @dataclass(frozen=True)
