@@ -162,9 +162,7 @@ class _Writer:
         """The groups that stand out and the first of the others, under the best models and those that do."""
         flagged_first = sorted(part.groups, key=lambda group: not group.flags)
         shown = flagged_first[:MOST_GROUPS]
-        text_of_flags = "\n".join(part.all_flags)
-        flagged = [m for m, name in enumerate(self.names) if f" {name} " in text_of_flags]
-        models = sorted(list(dict.fromkeys([0, *flagged, *range(len(self.names))]))[:MOST_COLUMNS])
+        models = self._models_of_breakdown(part)
         rows = [self._row_of_group(group, models) for group in part.groups if group in shown]
         titles = [fitted(self.names[model], LONGEST_TITLE) for model in models]
         lists = self.result.lists
@@ -173,6 +171,12 @@ class _Writer:
         n_left_out = len(part.groups) - len(rows)
         below = [f"  {n_left_out} more groups: --full"] if n_left_out else []
         return DisplayTable(header, rows, below=below).to_text().splitlines()
+
+    def _models_of_breakdown(self, part: Breakdown) -> list[int]:
+        """The places of the models that have a column: the best, those that stand out in a group, and the next."""
+        text_of_flags = "\n".join(part.all_flags)
+        flagged = [place for place, name in enumerate(self.names) if f" {name} " in text_of_flags]
+        return sorted(list(dict.fromkeys([0, *flagged, *range(len(self.names))]))[:MOST_COLUMNS])
 
     def _row_of_group(self, group: Subgroup, models: Sequence[int]) -> list[str]:
         """A group's name, its cases, what these models cost in it, and whether it stands out."""

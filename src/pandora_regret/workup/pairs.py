@@ -125,7 +125,8 @@ class _Pairs:
 
     def values(self) -> FloatArray:
         """The optimum of each pair, (P,), times its weight."""
-        j, k = self.first, self.second
+        j = self.first
+        k = self.second
         n_pairs = len(j)
         weight_j = self.w[j][:, None]
         weight_k = self.w[k][:, None]
@@ -157,7 +158,8 @@ class _Pairs:
 
     def _ended(self, weight_j: FloatArray, weight_k: FloatArray) -> FloatArray:
         """What the cheapest end costs in each pair and state, (P, states): stopping, or telling them apart."""
-        j, k = self.first, self.second
+        j = self.first
+        k = self.second
         least = np.full(weight_j.shape, np.inf)
         for stop, losses in enumerate(self.stops):
             lost_j = weight_j * losses[j, k][:, None]
