@@ -2,15 +2,15 @@ r"""The paper: how a forecast becomes the cost of the search that it orders.
 
 A value flows through this package in one direction:
 
-1. `inputs`: arrays and frames become a checked `Forecast`. Row n has a truth i, a weight, and probabilities
-   p_1 ... p_K (or logits; the formulas need quotients p_i / p_j alone).
+1. `inputs`: arrays and frames (`kinds.py` says which) become a checked `Forecast`. Row n has a truth i, a weight,
+   and probabilities p_1 ... p_K (or logits; the formulas need quotients p_i / p_j alone).
 2. `priors`: what the test of class k costs, c_k = C_k u_k: a known C_k times a random unit cost u_k. With
    q_k = p_k / C_k, the optimal search tests by falling p_k / c_k, so that the test of j comes before that of the
    truth i where u_j < u_i q_j / q_i. Its expected cost is a directed pair loss,
 
        L(r) = E[u_j 1(u_j < u_i / r)] + ties / 2,   r = q_i / q_j,
 
-   and for u ~ Beta(alpha, 1), scaled so that L_alpha(1) = 1,
+   and for u ~ Beta(alpha, 1) it is L = alpha^2 / ((alpha + 1) (2 alpha + 1)) L_alpha with L_alpha(1) = 1:
 
        L_alpha(r) = 1 + (1 + 1/alpha) (1 - r^alpha)  for r <= 1,   r^-(alpha + 1)  for r > 1.
 

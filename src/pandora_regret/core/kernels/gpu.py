@@ -95,7 +95,11 @@ def add_tile(
 
 def kind_of(alpha: float) -> int:
     """Which formula of a pair's loss holds."""
-    return RANKS if alpha == math.inf else ZERO if alpha == 0 else SMALL if alpha < 0.1 else POWER
+    if alpha == math.inf:
+        return RANKS
+    if alpha == 0:
+        return ZERO
+    return SMALL if alpha < 0.1 else POWER
 
 
 def _kind_of_number(value: int) -> tuple[bool, bool]:
