@@ -34,7 +34,7 @@ from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 from pandora_regret import expected_search_cost, pandora_regret, search_cost
 from pandora_regret.core.atomic import write_atomically
 from pandora_regret.core.costs import load_costs
-from pandora_regret.study import LabelledTable, VariantsZoo, read_labelled
+from pandora_regret.study import LabelledTable, VariantsZoo, read_labelled_table
 from pandora_regret.study.zoos.image_zoos import extract, load_images
 from pandora_regret.work import run_all
 
@@ -132,7 +132,7 @@ def _open_features(name: str) -> np.lib.npyio.NpzFile:
 
 def _table_data(name: str) -> Data:
     file = TABLES[name]
-    table = read_labelled(file if "/" not in file else str(_folder() / file))
+    table = read_labelled_table(file if "/" not in file else str(_folder() / file))
     return Data(_numbers(table), table.truth, _made_up_costs(len(table.classes)))
 
 

@@ -12,7 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 
 from pandora_regret import search_cost
-from pandora_regret.study import read_labelled
+from pandora_regret.study import read_labelled_table
 from pandora_regret.workup import plan_search
 
 CHECKS = {  # what it costs to confirm or rule out each fault, in euros; invented: put in your own
@@ -29,7 +29,7 @@ CHECKS = {  # what it costs to confirm or rule out each fault, in euros; invente
 def read_plates(table: str | None) -> tuple[np.ndarray, np.ndarray]:
     """Measurements, and the fault of each plate as a position in CHECKS."""
     if table is not None:
-        plates = read_labelled(table)
+        plates = read_labelled_table(table)
         return plates.features, plates.truth
     shares = [0.08, 0.10, 0.20, 0.04, 0.03, 0.21, 0.34]
     kind = {"n_features": 27, "n_informative": 8, "n_classes": 7, "n_clusters_per_class": 1, "class_sep": 0.8}

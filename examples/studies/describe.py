@@ -13,7 +13,7 @@ import numpy as np
 from pandora_regret.metrics import METRICS
 from pandora_regret.study import DataSet, Store, reopen
 from pandora_regret.study.conditions import CONDITIONS
-from pandora_regret.study.ranking_agreement import Contest, read_contest, replicate_taus
+from pandora_regret.study.ranking_agreement import ModelSet, read_model_set, replicate_taus
 from pandora_regret.study.zoo import kept_models
 
 STORED = Path(__file__).parents[2] / "docs" / "study" / "zoos.json"
@@ -27,7 +27,7 @@ def described(data: DataSet, store: Store) -> dict[str, Any]:
     costs = data.costs_of(store.classes)
     of_truth = proba[:, np.arange(len(store.truth)), store.truth]
     accuracy = np.quantile((proba.argmax(axis=2) == store.truth).mean(axis=1), [0, 0.25, 0.5, 0.75, 1])
-    taus = taus_of_draws(read_contest(store.truth, proba, models, store.classes, costs, SEED))
+    taus = taus_of_draws(read_model_set(store.truth, proba, models, store.classes, costs, SEED))
     return {
         "models": len(models),
         "failures": len(kept_models(store.failures, data.leave_out)),
@@ -42,11 +42,11 @@ def described(data: DataSet, store: Store) -> dict[str, Any]:
     }
 
 
-def taus_of_draws(contest: Contest) -> Any:
+def taus_of_draws(model_set: ModelSet) -> Any:
     """|tau| of Pandora's Regret with search costs under each cost vector of the well-specified condition, (D,)."""
-    condition, everything = CONDITIONS["well_specified"], np.ones((1, len(contest.truth)))
-    values, costs, _ = contest.measured([METRICS["pandora_regret"]], condition, everything)
-    once = np.ones((1, len(contest.models)))
+    condition, everything = CONDITIONS["well_specified"], np.ones((1, len(model_set.truth)))
+    values, costs, _ = model_set.measured([METRICS["pandora_regret"]], condition, everything)
+    once = np.ones((1, len(model_set.models)))
     return np.array(
         [abs(replicate_taus(values, costs[:, :, [draw]], once)[0, 0]) for draw in range(costs.shape[2])]
     )

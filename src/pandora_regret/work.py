@@ -26,7 +26,7 @@ from pandora_regret.optional import import_optional
 if TYPE_CHECKING:
     from distributed import Client
 
-Item = TypeVar("Item")
+WorkItem = TypeVar("WorkItem")
 Result = TypeVar("Result")
 
 CONNECT_SECONDS = 10.0  # for a Dask scheduler to answer
@@ -61,38 +61,38 @@ class Death:
     reason: str
 
 
-Timeout: TypeAlias = Callable[[Item], float | None]  # how many seconds an item may take
+Timeout: TypeAlias = Callable[[WorkItem], float | None]  # how many seconds an item may take
 
 
 @overload
 def run_all(
-    do: Callable[[Item], Result],
-    items: Iterable[Item],
+    do: Callable[[WorkItem], Result],
+    items: Iterable[WorkItem],
     *,
     jobs: int = 1,
     cluster: str | None = None,
     apart: Literal[False] = False,
-    timeout: Timeout[Item] | None = None,
-) -> Iterator[tuple[Item, Result]]: ...
+    timeout: Timeout[WorkItem] | None = None,
+) -> Iterator[tuple[WorkItem, Result]]: ...
 @overload
 def run_all(
-    do: Callable[[Item], Result],
-    items: Iterable[Item],
+    do: Callable[[WorkItem], Result],
+    items: Iterable[WorkItem],
     *,
     jobs: int = 1,
     cluster: str | None = None,
     apart: Literal[True],
-    timeout: Timeout[Item] | None = None,
-) -> Iterator[tuple[Item, Result | Death]]: ...
+    timeout: Timeout[WorkItem] | None = None,
+) -> Iterator[tuple[WorkItem, Result | Death]]: ...
 def run_all(
-    do: Callable[[Item], Result],
-    items: Iterable[Item],
+    do: Callable[[WorkItem], Result],
+    items: Iterable[WorkItem],
     *,
     jobs: int = 1,
     cluster: str | None = None,
     apart: bool = False,
-    timeout: Timeout[Item] | None = None,
-) -> Iterator[tuple[Item, Result | Death]]:
+    timeout: Timeout[WorkItem] | None = None,
+) -> Iterator[tuple[WorkItem, Result | Death]]:
     """Do every item, and give each with its result as soon as it is done, in any order.
 
     An exception in `do` ends the work and comes out here. When the iteration ends early, by that, by Ctrl-C or by
@@ -137,8 +137,12 @@ def run_all(
 
 
 def _in_children(
-    do: Callable[[Item], Result], items: list[Item], jobs: int, timeout: Timeout[Item] | None, apart: bool
-) -> Iterator[tuple[Item, Result | Death]]:
+    do: Callable[[WorkItem], Result],
+    items: list[WorkItem],
+    jobs: int,
+    timeout: Timeout[WorkItem] | None,
+    apart: bool,
+) -> Iterator[tuple[WorkItem, Result | Death]]:
     """Every item with its result, from child processes; unless items are kept apart, a death is an error."""
     pool = _start_pool(max(1, min(jobs, len(items))), do)
     try:
@@ -154,7 +158,7 @@ def _in_children(
         pool.join()
 
 
-def _start_pool(jobs: int, do: Callable[[Item], Result]) -> ChildPool:
+def _start_pool(jobs: int, do: Callable[[WorkItem], Result]) -> ChildPool:
     """Child processes that share the machine's cores."""
     threads = max(1, (os.cpu_count() or 1) // jobs)
     limits = {f"{library}_NUM_THREADS": str(threads) for library in THREADED}
@@ -187,7 +191,7 @@ def _start_child(limits: dict[str, str], do: bytes) -> None:
 
 
 def _schedule(
-    pool: ChildPool, do: Callable[[Item], Result], item: Item, timeout: Timeout[Item] | None
+    pool: ChildPool, do: Callable[[WorkItem], Result], item: WorkItem, timeout: Timeout[WorkItem] | None
 ) -> Future[bytes]:
     """Let a child do an item."""
     seconds = None if timeout is None else timeout(item)
@@ -237,7 +241,9 @@ def _result_of(future: Future[bytes]) -> Any:
     return result
 
 
-def _in_own_child(do: Callable[[Item], Result], timeout: Timeout[Item] | None, item: Item) -> Result | Death:
+def _in_own_child(
+    do: Callable[[WorkItem], Result], timeout: Timeout[WorkItem] | None, item: WorkItem
+) -> Result | Death:
     """What a Dask worker does with an item that may crash: let the child process of this thread do it."""
     current_process().daemon = False  # Dask's nanny says that its workers may have no children
     thread = get_ident()
@@ -247,7 +253,9 @@ def _in_own_child(do: Callable[[Item], Result], timeout: Timeout[Item] | None, i
     return result
 
 
-def _on_cluster(do: Callable[[Item], Result], items: list[Item], address: str) -> Iterator[tuple[Item, Result]]:
+def _on_cluster(
+    do: Callable[[WorkItem], Result], items: list[WorkItem], address: str
+) -> Iterator[tuple[WorkItem, Result]]:
     """Every item with what `do` returns for it."""
     distributed = import_optional("distributed", extra="cluster")
     try:

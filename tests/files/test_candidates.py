@@ -19,7 +19,7 @@ from pandora_regret.files import (
     open_models,
     open_predictions,
     read_all,
-    read_models,
+    read_all_models,
     read_models_argument,
     read_together,
 )
@@ -119,7 +119,7 @@ def test_lists_of_two_models_may_name_different_things(tmp_path):
     ]
     paths = lists(tmp_path, first), lists(tmp_path, second, "b")
     files = [ModelFiles((path,), Layout(dialect=Dialect(other="other"))) for path in paths]
-    aligned = align(list(read_models(open_models(files))), ["a", "b"])
+    aligned = align(list(read_all_models(open_models(files))), ["a", "b"])
     assert aligned[0].classes == aligned[1].classes == ("other", "flu", "cold", "covid", "gout")
     np.testing.assert_allclose(
         aligned[1].values, [[0, 1, 0, 0, 0], [0.1, 0, 0, 0, 0.9], [0, 0.5, 0, 0.5, 0]], atol=1e-15

@@ -8,7 +8,7 @@ import pytest
 from prediction_files import CLASSES, table, write
 
 from pandora_regret.core.inputs import InputError
-from pandora_regret.files import Layout, open_models, read_models, read_models_argument
+from pandora_regret.files import Layout, open_models, read_all_models, read_models_argument
 
 
 def described(tmp_path, text, **layout):
@@ -48,7 +48,7 @@ def test_a_file_describes_models_each_in_its_own_way(tmp_path):
         """,
     )
     assert [path.rpartition("/")[2] for path in files[0].paths] == ["a.csv", "b.csv"]
-    first, second = read_models(open_models(files))
+    first, second = read_all_models(open_models(files))
     np.testing.assert_array_equal(first.values, second.values)
     np.testing.assert_array_equal(first.truth, second.truth)
     assert second.ids.tolist() == list(range(20))

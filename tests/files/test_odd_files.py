@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prediction_files import CLASSES, opened, pa, pq, refused, table, text_file, whole
 
-from pandora_regret.files import open_predictions, read_models
+from pandora_regret.files import open_predictions, read_all_models
 from pandora_regret.files.file_errors import FileError
 from pandora_regret.files.labels import numbers_of
 from pandora_regret.stream import score_stream
@@ -56,7 +56,7 @@ def test_a_file_that_models_share_is_read_once(tmp_path, monkeypatch):
     monkeypatch.setattr(
         type(models[0].sources[0]), "read", lambda *given: (blocks.append(b) or b for b in read(*given))
     )
-    assert [len(batch) for batch in read_models(models)] == [20] * 5
+    assert [len(batch) for batch in read_all_models(models)] == [20] * 5
     assert sum(map(len, blocks)) == 100
 
 

@@ -6,7 +6,7 @@ from prediction_files import cell_of, pa, pq, refusal, refused, text_file, write
 
 from pandora_regret.core.inputs import InputError
 from pandora_regret.files import Layout, open_predictions
-from pandora_regret.files.opening import read_truth
+from pandora_regret.files.opening import read_truth_file
 
 
 @pytest.mark.parametrize(
@@ -90,4 +90,4 @@ def test_columns_that_were_asked_for_must_be_there(tmp_path):
         open_predictions([])
     assert caught.value.argument == "path"
     with pytest.raises(InputError, match="no label column"):
-        read_truth(Layout(truth=write(tmp_path / "b.csv", {"id": [1], "truth": ["a"]}), unlabelled=True))
+        read_truth_file(Layout(truth=write(tmp_path / "b.csv", {"id": [1], "truth": ["a"]}), unlabelled=True))

@@ -10,7 +10,7 @@ import pytest
 import study_zoo
 
 from pandora_regret import InputError
-from pandora_regret.study import begin, forget_failures, read_results, reopen, run_study, standing
+from pandora_regret.study import begin, forget_failures, read_results, reopen, run_study, study_progress
 from pandora_regret.study.predicting import Nobody
 from pandora_regret.study.results import RESULTS
 from pandora_regret.study.store import Target
@@ -104,19 +104,19 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_results(finished, study_fi
 
 
 def test_standing_tells_how_far_it_is(finished, study_file, tmp_path):
-    (part,), done = standing(finished)
+    (part,), done = study_progress(finished)
     assert (part.name, part.models, part.done, set(part.failures)) == (DATA, 14, 12, {"raises", "gives NaN"})
     assert done
     begin(study_file, tmp_path / "new")
-    assert standing(tmp_path / "new") == ([type(part)(DATA, None, 0, {})], False)
+    assert study_progress(tmp_path / "new") == ([type(part)(DATA, None, 0, {})], False)
 
 
 def test_failures_are_tried_again_when_asked(finished):
     study = reopen(finished)
     forget_failures(study, finished)
-    assert standing(finished)[0][0].failures == {}
+    assert study_progress(finished)[0][0].failures == {}
     run_study(study, finished)
-    assert set(standing(finished)[0][0].failures) == {"raises", "gives NaN"}
+    assert set(study_progress(finished)[0][0].failures) == {"raises", "gives NaN"}
 
 
 def test_a_study_may_be_mended_while_it_has_predicted_nothing(finished, study_file, tmp_path):
@@ -158,7 +158,7 @@ def test_a_model_may_be_left_out_and_the_timeout_changed_after_the_study_has_beg
     [part] = read_results(finished).data
     assert set(part.failures) == {"gives NaN"}
     assert [name for name in part.agreement.data.models if name.startswith("model 1")] == []
-    assert standing(finished)[0][0].models == 10
+    assert study_progress(finished)[0][0].models == 10
     assert reopen(finished).timeout == 60
 
 
@@ -170,4 +170,4 @@ def test_code_in_a_study_file_runs_only_if_it_is_trusted(study_file, tmp_path):
         with pytest.raises(InputError, match="'os:getcwd', which is code"):
             begin(study_file, tmp_path / "o")
     assert begin(study_file, tmp_path / "o", trust=True).metrics[2].key == "x"
-    assert standing(tmp_path / "o")[0][0].name == DATA  # needs no code, and asks for no trust
+    assert study_progress(tmp_path / "o")[0][0].name == DATA  # needs no code, and asks for no trust

@@ -156,7 +156,7 @@ def _compare_models(options: CompareOptions) -> comparing.Comparison:
     from pandora_regret.comparison.breakdowns import columns_of, values_of
     from pandora_regret.comparison.build import compared
     from pandora_regret.comparison.charge import Pricing
-    from pandora_regret.files.written import listed
+    from pandora_regret.files.written import split_at_commas
 
     of_classes = (
         options.rows.other,
@@ -168,7 +168,7 @@ def _compare_models(options: CompareOptions) -> comparing.Comparison:
     if options.lists.are_asked(options.files, by_class=any(of_classes)):
         return _compared_lists(options)
     prices = options.prices.read()
-    breakdowns = [name for option in options.by for name in listed(option)]
+    breakdowns = [name for option in options.by for name in split_at_commas(option)]
     layout = replace(options.rows.layout(), by=columns_of(breakdowns))
     with bars() as progress:
         opened = files.open_models(files.read_models_argument(options.files, layout), prices.class_names)
@@ -207,17 +207,17 @@ def _compare_models(options: CompareOptions) -> comparing.Comparison:
 
 def _compared_lists(options: CompareOptions) -> comparing.Comparison:
     """The comparison of ranked lists that files and options ask for."""
-    from pandora_regret.files.written import listed
+    from pandora_regret.files.written import split_at_commas
 
     unfit = {"scenario": bool(options.scenario), "decompose": options.decompose}
     for name, is_given in unfit.items():
         if is_given:
             raise click.UsageError(f"--{name} and ranked lists do not go together.")
-    breakdowns = [name for option in options.by for name in listed(option)]
-    from pandora_regret.cli.ranked import ListRequest, compare_ranked
+    breakdowns = [name for option in options.by for name in split_at_commas(option)]
+    from pandora_regret.cli.ranked import RankedFiles, compare_ranked
     from pandora_regret.comparison.request import ComparisonOptions
 
-    request = ListRequest(options.files, options.rows, options.lists, options.prices)
+    request = RankedFiles(options.files, options.rows, options.lists, options.prices)
     settings = ComparisonOptions(
         level=options.intervals.level,
         bootstrap=options.intervals.bootstrap,
@@ -330,14 +330,14 @@ def _rows_of_scores(result: comparing.Comparison) -> Iterator[dict[str, Content]
 
 def _scored_lists(options: ScoreFilesOptions) -> list[comparing.Comparison]:
     """A comparison of one for each model of a file of ranked lists."""
-    from pandora_regret.cli.ranked import ListRequest, compare_ranked
+    from pandora_regret.cli.ranked import RankedFiles, compare_ranked
     from pandora_regret.comparison.request import ComparisonOptions
 
     if len(options.files) > 1:
         fix = "give one file, or compare several with pandora compare"
         raise inputs.InputError(f"{len(options.files)} files of ranked lists are given", fix=fix)
     not_both("ranked lists have no classes", wrong_tests=options.wrong_tests, lists=True)
-    request = ListRequest(options.files, options.rows, options.lists, options.prices)
+    request = RankedFiles(options.files, options.rows, options.lists, options.prices)
     settings = ComparisonOptions(
         level=options.intervals.level, bootstrap=options.intervals.bootstrap, seed=options.intervals.seed
     )

@@ -37,7 +37,9 @@ LONGEST_TITLE = 12
 BEST = "* "
 MORE = "More: --full, --html report.html, --json."
 
-Section: TypeAlias = tuple[str, str, DisplayTable | None, Sequence[str]]  # title, note, table, sentences below
+ScreenSection: TypeAlias = tuple[
+    str, str, DisplayTable | None, Sequence[str]
+]  # title, note, table, sentences below
 
 
 def print_comparison(comparison: Comparison, *, full: bool = False) -> None:
@@ -207,7 +209,7 @@ class _Writer:
         """A table with one row per model, of columns by their titles."""
         return DisplayTable(["Model", *columns], list(zip(self.names, *columns.values(), strict=True)))
 
-    def about_models(self) -> Iterator[Section]:
+    def about_models(self) -> Iterator[ScreenSection]:
         """The sections about models: scores, differences and ranks, and costs under other prices."""
         interval = self.result.interval
         method = "linearisation"
@@ -266,7 +268,7 @@ class _Writer:
                 columns[scenario.name].append(DisplayCell(text, best=cost == min(costs)))
         return self.by_model(columns)
 
-    def about_money(self) -> Iterator[Section]:
+    def about_money(self) -> Iterator[ScreenSection]:
         """Wrong tests, steps of a work-up, calibration, and prices that would change the verdict."""
         note = "the most expensive wrong tests, per case"
         for name, pairs in groupby(self.result.largest_pairs, lambda pair: pair.model):
@@ -300,7 +302,7 @@ class _Writer:
                 columns[title] = [self.cell(estimate) for estimate in estimates]
         return self.by_model(columns)
 
-    def by_group(self) -> Iterator[Section]:
+    def by_group(self) -> Iterator[ScreenSection]:
         """What each model costs in each group, beside its own prediction, and how that differs from the best."""
         over = f"over {self.names[0]}"
         for part in self.result.by:

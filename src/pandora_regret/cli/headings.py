@@ -70,7 +70,7 @@ class Command(click.Command):
                 if section in HELP_PAGES:
                     formatter.write_text(f"{_first_names(options)}: pandora help {HELP_PAGES[section]}")
                 else:
-                    formatter.write_dl([_record(option, shown, ctx) for option in options])
+                    formatter.write_dl([_option_help(option, shown, ctx) for option in options])
         if isinstance(self, click.Group):
             self.format_commands(ctx, formatter)
 
@@ -79,7 +79,7 @@ class Group(Command, click.Group):
     """A command that has others below it, with headings, too."""
 
 
-def _record(option: click.Option, options: Sequence[click.Option], ctx: click.Context) -> tuple[str, str]:
+def _option_help(option: click.Option, options: Sequence[click.Option], ctx: click.Context) -> tuple[str, str]:
     """How an option is written, and what it is for; --truth names the options whose columns it may hold."""
     spelled, words = option.get_help_record(ctx) or ("", "")
     if option.name == "truth":

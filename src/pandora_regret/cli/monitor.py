@@ -274,11 +274,11 @@ def _add_classes(new: NewForecasts, prices: StatedPrices, monitor: monitoring.Mo
 
 def _add_labels(path: str, setup: Setup, monitor: monitoring.Monitor) -> monitoring.UpdateCounts:
     """Take in the true classes of a file of labels, but for those that are not known yet."""
-    from pandora_regret.files.opening import read_truth
+    from pandora_regret.files.opening import read_truth_file
 
     classes = tuple(map(str, monitor.labels))
     layout = replace(setup.rows.layout(), truth=path, unlabelled=True, classes=classes)
-    read = read_truth(layout)
+    read = read_truth_file(layout)
     is_known = read.truth >= 0
     truth, outside = _outside(read.truth[is_known], read.classes, len(classes))
     return monitor.take_labels(np.asarray(read.ids)[is_known], truth, outside)

@@ -135,7 +135,7 @@ def next(options: NextOptions) -> None:
 
 def _plan_workup(path: str, forecast: str | None, options: NextOptions) -> None:
     """Print what to do next in a work-up."""
-    from pandora_regret.files.written import listed as fields_of
+    from pandora_regret.files.written import split_at_commas
 
     own = {
         "costs": options.prices.costs,
@@ -149,7 +149,7 @@ def _plan_workup(path: str, forecast: str | None, options: NextOptions) -> None:
     described = workup.Workup.load(path)
     nothing = files.OneRow((), np.empty(0), "")  # the classes are as likely as among the work-up's cases
     case = nothing if forecast is None else _read_forecast(forecast, options, described.classes, described.classes)
-    parts = [field.partition("=") for field in fields_of(",".join(options.found))]
+    parts = [field.partition("=") for field in split_at_commas(",".join(options.found))]
     findings = {name.strip(): outcome.strip() if equals else None for name, equals, outcome in parts}
     if len(findings) < len(parts):
         raise InputError("names a step twice", place="--found", fix="say once what each step has shown")

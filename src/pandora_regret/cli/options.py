@@ -187,7 +187,7 @@ class RowOptions:
 
     def layout(self) -> files.Layout:
         """Which column of a file is what."""
-        from pandora_regret.files.written import listed
+        from pandora_regret.files.written import split_at_commas
 
         return files.Layout(
             label=self.label,
@@ -199,7 +199,7 @@ class RowOptions:
             votes_prefix=self.votes_prefix,
             cost_prefix=self.cost_prefix,
             logits=self.logits,
-            classes=None if self.classes is None else tuple(listed(self.classes)),
+            classes=None if self.classes is None else tuple(split_at_commas(self.classes)),
             dialect=self.dialect(),
             normalise=self.normalise,
             truth=self.truth,

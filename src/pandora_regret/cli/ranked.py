@@ -23,7 +23,7 @@ USUAL = ComparisonOptions()
 
 
 @dataclass(frozen=True)
-class ListRequest:
+class RankedFiles:
     """Files of ranked lists, and what was typed about them."""
 
     files: tuple[str, ...]
@@ -32,7 +32,7 @@ class ListRequest:
     prices: PriceOptions
 
 
-def read_requested(request: ListRequest, breakdowns: Sequence[str] = ()) -> RankedModels:
+def read_requested(request: RankedFiles, breakdowns: Sequence[str] = ()) -> RankedModels:
     """The lists in the files."""
     prices = request.prices.read()
     layout = request.lists.layout(request.rows, columns_of(breakdowns))
@@ -41,7 +41,7 @@ def read_requested(request: ListRequest, breakdowns: Sequence[str] = ()) -> Rank
 
 
 def compare_ranked(
-    request: ListRequest,
+    request: RankedFiles,
     options: ComparisonOptions = USUAL,
     breakdowns: Sequence[str] = (),
     worth: str = "1%",
@@ -97,7 +97,7 @@ def _weights(ranked: RankedModels, column: str) -> FloatArray:
     return np.array(numbers)
 
 
-def validate_lists(request: ListRequest, as_json: bool) -> int:
+def validate_lists(request: RankedFiles, as_json: bool) -> int:
     """Print what files of ranked lists hold, or the first thing that is wrong with each; the exit code."""
     tables: list[dict[str, object]] = []
     done: tuple[Remark, ...] = ()

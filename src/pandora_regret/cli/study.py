@@ -197,7 +197,7 @@ class StatusOptions:
 @command(StatusOptions, FOLDER)
 def status(options: StatusOptions) -> None:
     """How far a study is: models done, failed and missing."""
-    parts, finished = studies.standing(options.folder)
+    parts, finished = studies.study_progress(options.folder)
     for part in parts:
         of_all = "not listed yet" if part.models is None else f"{part.done} of {part.models} models done"
         echo(f"{part.name}: {of_all}, {len(part.failures)} failed")

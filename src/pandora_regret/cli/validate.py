@@ -79,10 +79,10 @@ def validate(options: ValidateOptions) -> int:
             echo(summary.to_text())
         return 0
     if options.lists.are_asked(options.files, by_class=options.rows.other is not None):
-        from pandora_regret.cli.ranked import ListRequest, validate_lists
+        from pandora_regret.cli.ranked import RankedFiles, validate_lists
 
         return validate_lists(
-            ListRequest(options.files, options.rows, options.lists, options.prices), options.json
+            RankedFiles(options.files, options.rows, options.lists, options.prices), options.json
         )
     price_list = options.prices.read().price_list
     models = files.read_models_argument(options.files, options.rows.layout())

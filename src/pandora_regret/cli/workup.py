@@ -83,17 +83,17 @@ def learn(options: LearnOptions) -> None:
       pandora workup learn records.csv --class diagnosis --costs fees.csv --out workup.toml
       pandora workup learn march.csv --class diagnosis --update workup.toml --out workup.toml --force
     """
-    from pandora_regret.files.written import listed, read_written_number
+    from pandora_regret.files.written import read_written_number, split_at_commas
     from pandora_regret.workup.words import learned_in_words
 
     check_output(options.out, options.force)
     cuts = {}
     for text in options.cuts:
         name, _, numbers = text.partition("=")
-        cuts[name] = [read_written_number(number, f"--cuts: {text!r}") for number in listed(numbers)]
+        cuts[name] = [read_written_number(number, f"--cuts: {text!r}") for number in split_at_commas(numbers)]
     prices = options.prices.read()
     price_list = prices.price_list
-    combine = [listed(text) for text in options.combine]
+    combine = [split_at_commas(text) for text in options.combine]
     workup = workups.Workup.learn(
         files.read_table(options.records, options.rows.dialect()),
         options.label,

@@ -287,7 +287,7 @@ def break_even(basis: Basis, request: Request) -> tuple[BreakEven, ...]:
         return ()
     sample = request.sample
     shares = sample.weights / sample.weights.sum()
-    rows = [_rows_of(contender, basis, request) for contender in contenders]
+    rows = [_judged_forecast(contender, basis, request) for contender in contenders]
     results = []
     for test in _tests_looked_at(basis):
         curves = []
@@ -298,7 +298,7 @@ def break_even(basis: Basis, request: Request) -> tuple[BreakEven, ...]:
     return tuple(results)
 
 
-def _rows_of(contender: Contender, basis: Basis, request: Request) -> Forecast:
+def _judged_forecast(contender: Contender, basis: Basis, request: Request) -> Forecast:
     """The forecasts of the sample that a contender is judged by."""
     forecast = request.forecasts[contender.name]
     recalibrated = contender.measurement.recalibrated

@@ -65,7 +65,7 @@ def conclude(numbers: Numbers) -> Comparison:
     """The comparison: what the numbers decide, and what that is in words."""
     judgement = judge(numbers.contest)
     unit = numbers.costs.currency
-    models = tuple(_model(model, unit) for model in numbers.models)
+    models = tuple(_model_result(model, unit) for model in numbers.models)
     differences = tuple(_difference(pair, unit) for pair in numbers.pairs)
     breakdowns = tuple(_breakdown(breakdown, models, unit) for breakdown in numbers.breakdowns)
     flags = [flag for breakdown in breakdowns for flag in breakdown.all_flags]
@@ -118,7 +118,7 @@ def _decision(judgement: Judgement, sentences: Sequence[str]) -> Decision:
     )
 
 
-def _model(model: ModelFindings, unit: str | None) -> ModelResult:
+def _model_result(model: ModelFindings, unit: str | None) -> ModelResult:
     """A model as a result."""
     scores = {key: in_words(score, unit) for key, score in model.scores.items()}
     recalibrated = None

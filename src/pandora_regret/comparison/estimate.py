@@ -122,7 +122,7 @@ def estimate(measurements: Sequence[Measurement], request: Request) -> Estimates
     background = _background(figures, request)
     margin = request.worth.margin(figures[0].cost.value)
     chances = chances_of([model.cost for model in figures], request.interval.seed)
-    pairs = _pairs(figures, background)
+    pairs = _compare_pairs(figures, background)
     basis = _recalibrated_basis(figures, margin, background, request.interval.seed)
     return Estimates(
         models=_model_findings(figures, chances, background, request),
@@ -174,12 +174,13 @@ def _model_findings(
     for model, chance in zip(figures, chances.of_models, strict=True):
         measurement = model.measurement
         scores = {
-            metric.key: _score(model, metric.key, metric, background, sample) for metric in request.charge.metrics
+            metric.key: _score_with_interval(model, metric.key, metric, background, sample)
+            for metric in request.charge.metrics
         }
         predicted = Finding(None, doubt=NoPrediction())
         bins: tuple[Bin, ...] = ()
         if measurement.predicted is not None:
-            predicted = _score(model, PREDICTED, METRICS[COST], background, sample)
+            predicted = _score_with_interval(model, PREDICTED, METRICS[COST], background, sample)
             bins = calibration_bins(measurement.cost, measurement.predicted, sample, background.level)
         findings.append(
             ModelFindings(
@@ -200,7 +201,9 @@ def _model_findings(
     return tuple(findings)
 
 
-def _score(model: ModelFigures, key: str, metric: Metric, background: Background, sample: Sample) -> Finding:
+def _score_with_interval(
+    model: ModelFigures, key: str, metric: Metric, background: Background, sample: Sample
+) -> Finding:
     """One of a model's numbers, with its interval; `metric` says what kind of number it is."""
     figure = model.by_key[key]
     if not np.isfinite(figure.value):
@@ -225,7 +228,7 @@ def _recalibrated_findings(
         cost = costs[model.name]
         findings[model.name] = RecalibratedFindings(
             method=request.recalibration,
-            cost=_score(model, RECALIBRATED, METRICS[COST], background, request.sample),
+            cost=_score_with_interval(model, RECALIBRATED, METRICS[COST], background, request.sample),
             saved=_saved(model, cost, background),
             against_best=background.gap(cost, least),
         )
@@ -280,14 +283,14 @@ def _means_by_class(
 # Models against each other
 
 
-def _pairs(figures: Sequence[ModelFigures], background: Background) -> tuple[PairFindings, ...]:
+def _compare_pairs(figures: Sequence[ModelFigures], background: Background) -> tuple[PairFindings, ...]:
     """All pairs of models, the cheaper first."""
-    pairs = [_pair(cheaper, dearer, background) for cheaper, dearer in combinations(figures, 2)]
+    pairs = [_compare_pair(cheaper, dearer, background) for cheaper, dearer in combinations(figures, 2)]
     adjusted = holm([pair.p_value for pair in pairs])
     return tuple(replace(pair, p_holm=p) for pair, p in zip(pairs, adjusted, strict=True))
 
 
-def _pair(cheaper: ModelFigures, dearer: ModelFigures, background: Background) -> PairFindings:
+def _compare_pair(cheaper: ModelFigures, dearer: ModelFigures, background: Background) -> PairFindings:
     """Two models; the p-value is not adjusted yet."""
     cost = cheaper.cost
     dearer_cost = dearer.cost

@@ -240,16 +240,16 @@ def _recalibrate(forecast: Forecast, request: Request) -> RecalibratedRows | Non
     seed = request.interval.seed
     groups = request.sample.groups
     maps = recalibration.maps_out_of_fold(rows, request.recalibration, None, FOLDS, seed, groups)
-    return RecalibratedRows(_apart(maps.apply(rows)), maps)
+    return RecalibratedRows(_without_clusters(maps.apply(rows)), maps)
 
 
 def recalibrate_again(forecast: Forecast, maps: FoldMaps, request: Request) -> Forecast:
     """A model's forecasts, recalibrated by maps that were fitted before."""
     rows, _ = log_probabilities(forecast.cases(request.sample.cases))
-    return _apart(maps.apply(rows))
+    return _without_clusters(maps.apply(rows))
 
 
-def _apart(rows: Forecast) -> Forecast:
+def _without_clusters(rows: Forecast) -> Forecast:
     """The same, each row standing for itself."""
     return replace(rows, cluster=None, shares=None)
 

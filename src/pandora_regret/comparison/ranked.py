@@ -125,7 +125,7 @@ def compare_lists(
     >>> [part.leader for part in compare_lists({"short": short, "long": long}).lists.ranges if not part.undecided]
     ['short', 'long']
     """
-    _check_models(models)
+    _check_lists_of_models(models)
     read_choice(until, "until", UNTIL)
     if miss is not None:
         read_number(miss, "miss", lambda price: 0 <= price < math.inf, "it must be a price, 0 at least")
@@ -187,7 +187,7 @@ def _charge(
     return Charge(Fixed() if prior is None else prior, list_metrics(), costs, np.ones(1))
 
 
-def _check_models(models: Mapping[str, Candidates]) -> None:
+def _check_lists_of_models(models: Mapping[str, Candidates]) -> None:
     """Lists by name, of the same cases."""
     if not models:
         raise InputError("is empty", argument="models", fix="pass at least one")

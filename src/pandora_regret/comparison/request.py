@@ -193,7 +193,7 @@ def read_request(
         smallest_group=read_count(options.smallest_group, "smallest_group", least=2),
         progress=options.progress,
         provenance=provenance or Provenance(done=_rescalings(forecasts)),
-        apart=_apart(forecasts),
+        apart=_differing_truths(forecasts),
     )
 
 
@@ -206,7 +206,7 @@ def _with_costs(forecasts: Mapping[str, Forecast], charge: Charge, order_only: b
     return priced
 
 
-def _apart(forecasts: Mapping[str, Forecast]) -> Names:
+def _differing_truths(forecasts: Mapping[str, Forecast]) -> Names:
     """The models that were scored on other truths than the first."""
     first = next(iter(forecasts.values()))
     return tuple(name for name, forecast in forecasts.items() if not np.array_equal(forecast.truth, first.truth))

@@ -472,10 +472,10 @@ class Comparison(Shown):
         cost_as_is = {model.name: model.scores["expected_cost"] for model in self.models}
         rows: list[list[DisplayCell | str]] = []
         for name, standing in standings.items():
-            row: list[DisplayCell | str] = [name, _cell(formats, cost_as_is[name], finest)]
+            row: list[DisplayCell | str] = [name, _money_cell(formats, cost_as_is[name], finest)]
             if self.verdict.recalibrated:
-                row.append(_cell(formats, standing.cost, finest))
-            row.append("" if name == self.verdict.leader else _cell(formats, standing.more, finest, "+"))
+                row.append(_money_cell(formats, standing.cost, finest))
+            row.append("" if name == self.verdict.leader else _money_cell(formats, standing.more, finest, "+"))
             row.append(self.verdict.standing_in_words(name))
             rows.append(row)
         return rows
@@ -550,7 +550,7 @@ def price_heading(price: float) -> str:
     return f"{price:g}"
 
 
-def _cell(formats: Formats, estimate: Estimate, digits: int | None, sign: str = "") -> DisplayCell:
+def _money_cell(formats: Formats, estimate: Estimate, digits: int | None, sign: str = "") -> DisplayCell:
     """An amount with its interval; with a sign where it is positive."""
     value, interval = formats.estimate("money", estimate, digits)
     is_positive = (estimate.value or 0.0) > 0

@@ -86,7 +86,7 @@ def order_cases(
     case_keys = np.arange(n_cases, dtype=np.uint64)
     if ids is not None:
         case_keys = keys_of(ids, "ids", n_cases)
-        _check_each_once(ids, case_keys)
+        _check_ids(ids, case_keys)
     cluster_keys = case_keys if groups is None else keys_of(groups, "groups", n_cases)
     order = np.lexsort((case_keys, cluster_keys))
     if weights is not None:
@@ -96,7 +96,7 @@ def order_cases(
     return OrderedCases(slice(None) if is_as_handed_in else order, cluster_of, keys)
 
 
-def _check_each_once(ids: Labels, keys: Keys) -> None:
+def _check_ids(ids: Labels, keys: Keys) -> None:
     """An error if an id, or its key, (n_cases,), occurs twice."""
     _, first = np.unique(keys, return_index=True)
     if len(first) == len(keys):

@@ -115,14 +115,14 @@ def from_plain(kind: type[T], value: object, place: str) -> T:
 
 def check_keys(kind: object, value: object, place: str) -> None:
     """That a table, and those within it, has only the keys of a dataclass: any other was mistyped."""
-    for option in _options(kind):
+    for option in _union_members(kind):
         if not is_dataclass(option) or not isinstance(value, Mapping):
             continue
         names = [field.name for field in fields(option)]
         for key in value:
             if key not in names:
                 fail(path(place, key), "is not a key of the format", did_you_mean(key, names), value[key])
-    for step, hint, part in _parts(kind, value):
+    for step, hint, part in _fields_of(kind, value):
         check_keys(hint, part, path(place, step))
 
 
@@ -223,16 +223,16 @@ def _check_numbers(value: object, place: str) -> None:
 # What types say
 
 
-def _options(kind: object) -> list[object]:
+def _union_members(kind: object) -> list[object]:
     """The kinds of a union, each without what annotates it."""
     arguments = get_args(kind)
     if get_origin(kind) is Annotated:
-        return _options(arguments[0])
+        return _union_members(arguments[0])
     if get_origin(kind) not in (Union, UnionType):
         return [kind]
     options = []
     for argument in arguments:
-        options.extend(_options(argument))
+        options.extend(_union_members(argument))
     return options
 
 
@@ -249,9 +249,9 @@ def _limits(kind: object) -> list["Meta"]:
     return limits
 
 
-def _parts(kind: object, value: object) -> Iterator[tuple[str | int, object, object]]:
+def _fields_of(kind: object, value: object) -> Iterator[tuple[str | int, object, object]]:
     """What a value is made of: key or number, the type promised for it, and the part itself."""
-    for option in _options(kind):
+    for option in _union_members(kind):
         origin = get_origin(option)
         arguments = get_args(option)
         if is_dataclass(option) and isinstance(value, Mapping):
@@ -273,7 +273,7 @@ def _first_error(kind: object, value: object, place: str, cause: BaseException |
     """
     from msgspec import ValidationError, convert
 
-    for step, hint, part in _parts(kind, value):
+    for step, hint, part in _fields_of(kind, value):
         try:
             convert(part, cast("type[object]", hint))
         except ValidationError as deeper:
@@ -290,7 +290,7 @@ def _missing_key(kind: object, value: object) -> str | None:
     """The first key that a dataclass needs and a table lacks, if that is what is wrong."""
     if not isinstance(value, Mapping):
         return None
-    for option in _options(kind):
+    for option in _union_members(kind):
         for field in fields(option) if is_dataclass(option) else ():
             is_needed = field.default is MISSING and field.default_factory is MISSING
             if is_needed and field.name not in value:
@@ -301,7 +301,7 @@ def _missing_key(kind: object, value: object) -> str | None:
 def _wanted(kind: object, value: object) -> str:
     """What a value should have been: "a number <= 1", "text or a list"."""
     kinds = []
-    for option in _options(kind):
+    for option in _union_members(kind):
         if get_origin(option) is Literal:
             kinds.append(f"one of {', '.join(map(repr, get_args(option)))}")
         elif is_dataclass(option):

@@ -455,19 +455,19 @@ def mean_or_rows(forecast: Forecast, scored: Scored, per_instance: bool) -> Scor
 def mean_or_rows(forecast: Forecast, scored: Scored, per_instance: bool) -> Score:
     """One value per case, or their weighted mean, from a forecast's rows and their values, some at a time."""
     if per_instance:
-        return forecast.per_case(np.concatenate([_numbers(rows, values) for rows, values in scored]))
+        return forecast.per_case(np.concatenate([_finite_rows(rows, values) for rows, values in scored]))
     total = Sum()
     weight = Sum()
     for rows, values in scored:
         if rows.weights is not None:  # an infinite value without weight is nothing
             values = rows.weights * np.where(rows.weights > 0, values, 0.0)
         part = values.sum()
-        total.add(part if part >= 0 else _numbers(rows, values).sum())
+        total.add(part if part >= 0 else _finite_rows(rows, values).sum())
         weight.add(len(rows) if rows.weights is None else rows.weights.sum())
     return float(total.value / weight.value)
 
 
-def _numbers(rows: Forecast, values: FloatArray) -> FloatArray:
+def _finite_rows(rows: Forecast, values: FloatArray) -> FloatArray:
     """The values, one per row, or an error that names the first row whose value is NaN; inf is a number."""
     if np.isnan(values).any():
         row = int(rows.numbers[int(np.argmax(np.isnan(values)))])
@@ -481,6 +481,6 @@ def _tally_of_costs(forecast: Forecast, prior: Prior) -> Tally:
     costs = []
     for rows, wasted, classes, sums in wasted_pairs(forecast, prior):
         tally.pairs.add(sums, index=classes)
-        costs.append(_numbers(rows, unavoidable_costs(rows, prior) + wasted))
+        costs.append(_finite_rows(rows, unavoidable_costs(rows, prior) + wasted))
     tally.cost.add(forecast.per_case(np.concatenate(costs)), forecast.case_weights)
     return tally

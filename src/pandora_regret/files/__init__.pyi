@@ -16,7 +16,7 @@ from pandora_regret.files.opening import open_predictions as open_predictions
 from pandora_regret.files.opening import read_table as read_table
 from pandora_regret.files.predictions import Predictions as Predictions
 from pandora_regret.files.predictions import read_all as read_all
-from pandora_regret.files.predictions import read_models as read_models
+from pandora_regret.files.predictions import read_all_models as read_all_models
 from pandora_regret.files.prices import PriceList as PriceList
 from pandora_regret.files.prices import Prices as Prices
 from pandora_regret.files.prices import read_price_list as read_price_list

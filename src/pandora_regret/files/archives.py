@@ -38,7 +38,7 @@ def open_archive(path: str, classes: Sequence[str] | None, limit: Limit) -> Sour
     if FORECASTS not in arrays or arrays[FORECASTS].ndim != 2:
         problem = f"holds the arrays {quoted(sorted(arrays))}"
         raise FileError(problem, path, "save the forecasts as y_proba, shape (rows, classes)")
-    forecasts = np.ascontiguousarray(_plain(arrays.pop(FORECASTS), path, FORECASTS).T)  # (K, n)
+    forecasts = np.ascontiguousarray(_native(arrays.pop(FORECASTS), path, FORECASTS).T)  # (K, n)
     titles = arrays.pop(CLASSES, None)
     if titles is not None:
         classes = _classes_of_archive(titles, len(forecasts), path)
@@ -76,7 +76,7 @@ def _columns_of_rows(
     columns: dict[str, NDArray[np.generic]] = {}
     for key, array in arrays.items():
         if array.shape == (n_rows,) and (key in USUAL_NAMES or array.dtype.kind in PLAIN):
-            columns[key] = _plain(array, path, key)
+            columns[key] = _native(array, path, key)
         elif key in USUAL_NAMES:
             problem = f"has shape {array.shape} but there are {n_rows} forecasts"
             raise FileError(problem, path, "write one entry per forecast", f": {key}", column=key)
@@ -85,14 +85,14 @@ def _columns_of_rows(
 
 def _classes_of_archive(titles: NDArray[np.generic], n: int, path: str) -> list[str]:
     """The names of an archive's `n` columns of forecasts, from its array of them."""
-    classes = [str(name) for name in _plain(titles.ravel(), path, CLASSES).tolist()]
+    classes = [str(name) for name in _native(titles.ravel(), path, CLASSES).tolist()]
     if not len(set(classes)) == len(classes) == n:
         problem = f"holds {quoted(classes)} but {FORECASTS} has {n} columns"
         raise FileError(problem, path, "name each column once", f": {CLASSES}")
     return classes
 
 
-def _plain(array: NDArray[np.generic], path: str, key: str) -> NDArray[np.generic]:
+def _native(array: NDArray[np.generic], path: str, key: str) -> NDArray[np.generic]:
     """In this machine's byte order and a precision that Arrow knows; text as Python's."""
     kind = array.dtype.kind
     problem = f"holds {array.dtype}"

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from pandora_regret.core.inputs import Fields, IntArray
 from pandora_regret.files.recognise import Kind
 
-Numbers: TypeAlias = NDArray[np.floating | np.integer]
-Texts: TypeAlias = NDArray[np.object_]  # str, or None where there is nothing
+NumberArray: TypeAlias = NDArray[np.floating | np.integer]
+TextArray: TypeAlias = NDArray[np.object_]  # str, or None where there is nothing
 RecordsT = TypeVar("RecordsT", pa.RecordBatch, pa.Table)
 
 FEW_ROWS = 1 << 13
@@ -78,12 +78,12 @@ def number_in(text: str | None, decimal: str) -> float | None:
         return None
 
 
-def numbers_in(column: pa.Array) -> Numbers:
+def numbers_in(column: pa.Array) -> NumberArray:
     """A column of numbers, none missing, not copied, (n,).
 
     Arrow's own way would import pandas if that is installed.
     """
-    return cast(Numbers, np.from_dlpack(column))
+    return cast(NumberArray, np.from_dlpack(column))
 
 
 def whole_numbers_in(column: pa.Array) -> NDArray[np.integer]:
@@ -91,7 +91,7 @@ def whole_numbers_in(column: pa.Array) -> NDArray[np.integer]:
     return cast(NDArray[np.integer], np.from_dlpack(column))
 
 
-def texts_of(column: pa.Array | pa.ChunkedArray) -> Texts:
+def texts_of(column: pa.Array | pa.ChunkedArray) -> TextArray:
     """A column as text, whatever its type, (n,); None where there is nothing, however a format says so."""
     try:
         is_plain = types.is_string(column.type) or types.is_integer(column.type)  # what casts takes long to import

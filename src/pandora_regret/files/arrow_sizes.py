@@ -44,7 +44,7 @@ def batch_sizes(path: str, is_stream: bool) -> Iterator[int]:
 
 def buffer_sizes(description: bytes, body: pa.Buffer) -> Iterator[int]:
     """The size of each buffer in a message's body once it is unpacked."""
-    message = Table.root(description)
+    message = FlatTable.root(description)
     batch = message.table(HEADER)
     if message.byte(KIND) == DICTIONARY_BATCH and batch is not None:
         batch = batch.table(BATCH_OF_DICTIONARY)
@@ -61,14 +61,14 @@ def buffer_sizes(description: bytes, body: pa.Buffer) -> Iterator[int]:
 
 
 @dataclass(frozen=True)
-class Table:
+class FlatTable:
     """A table of a flatbuffer, by its place."""
 
     data: bytes
     place: int
 
     @classmethod
-    def root(cls, data: bytes) -> "Table":
+    def root(cls, data: bytes) -> "FlatTable":
         """The outermost table."""
         return cls(data, number("<I", data, 0))
 
@@ -86,10 +86,10 @@ class Table:
         place = self.field(index)
         return 0 if place is None else number("<B", self.data, place)
 
-    def table(self, index: int) -> "Table | None":
+    def table(self, index: int) -> "FlatTable | None":
         """A field that is a table."""
         place = self.field(index)
-        return None if place is None else Table(self.data, place + number("<I", self.data, place))
+        return None if place is None else FlatTable(self.data, place + number("<I", self.data, place))
 
     def pairs(self, index: int) -> Iterator[tuple[int, int]]:
         """A field that is a list of pairs of 64-bit numbers."""

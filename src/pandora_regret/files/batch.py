@@ -294,17 +294,17 @@ def concatenated(batches: Sequence[Batch]) -> Batch:
         columns=np.concatenate([batch.values for batch in batches]).T,
         places=np.concatenate([batch.places for batch in batches]),
         truth=np.concatenate([batch.truth for batch in batches]),
-        ids=_joined([batch.ids for batch in batches]),
-        weights=_joined([batch.weights for batch in batches]),
-        groups=_joined([batch.groups for batch in batches]),
-        votes=_joined([batch.votes for batch in batches]),
-        costs=_joined([batch.costs for batch in batches]),
+        ids=_join_present([batch.ids for batch in batches]),
+        weights=_join_present([batch.weights for batch in batches]),
+        groups=_join_present([batch.groups for batch in batches]),
+        votes=_join_present([batch.votes for batch in batches]),
+        costs=_join_present([batch.costs for batch in batches]),
         by=by,
         changes=sum((batch.changes for batch in batches), NO_CHANGES),
     )
 
 
-def _joined(arrays: Iterable[NDArray[ScalarT] | None]) -> NDArray[ScalarT] | None:
+def _join_present(arrays: Iterable[NDArray[ScalarT] | None]) -> NDArray[ScalarT] | None:
     """Arrays one after the other, if there are any."""
     present = [array for array in arrays if array is not None]
     return np.concatenate(present) if present else None

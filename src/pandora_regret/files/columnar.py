@@ -13,7 +13,7 @@ from pandora_regret.files.arrow_columns import kinds_of_schema, valid_rows
 from pandora_regret.files.arrow_sizes import batch_sizes
 from pandora_regret.files.file_errors import explained
 from pandora_regret.files.limits import Limit
-from pandora_regret.files.source import Records, Source, check_names
+from pandora_regret.files.source import Records, Source, check_column_names
 
 BYTES_IN_DICTIONARY = 6  # of a row whose text is written as its number in a dictionary, at most
 BUFFER_BYTES = 1 << 20  # of each Parquet column: a huge row group is not read at once
@@ -43,7 +43,7 @@ class ParquetFile(Source):
                 group = metadata.row_group(number)
                 for index in range(group.num_columns):
                     limit.check(group.column(index).total_uncompressed_size)
-        check_names(schema.names, path)
+        check_column_names(schema.names, path)
         repeating = frozenset(
             chunk.path_in_schema
             for chunk in chunks
@@ -91,7 +91,7 @@ class ArrowFile(Source):
             limit.check(size)
         with explained(path, "Arrow"), file._reader() as reader:
             schema = reader.schema
-        check_names(schema.names, path)
+        check_column_names(schema.names, path)
         return replace(file, kinds=kinds_of_schema(schema))
 
     def _reader(

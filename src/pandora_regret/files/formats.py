@@ -24,9 +24,9 @@ from pandora_regret.files.dialect import RECOGNISED, Dialect
 from pandora_regret.files.file_errors import FileError, explained
 from pandora_regret.files.json_lines import open_json
 from pandora_regret.files.limits import Limit
-from pandora_regret.files.lists import field_of_lists, read_lists
+from pandora_regret.files.lists import field_of_lists, table_of_lists
 from pandora_regret.files.sheets import open_sheet
-from pandora_regret.files.source import ROWS_AT_ONCE, AnyPath, Source, SourceInMemory, check_names, head_of
+from pandora_regret.files.source import ROWS_AT_ONCE, AnyPath, Source, SourceInMemory, check_column_names, head_of
 from pandora_regret.files.text import DelimitedFile
 
 if TYPE_CHECKING:
@@ -94,7 +94,9 @@ def open_source(
         source = _of_text(name, location, head, classes, dialect, limit)
     source = replace(source, limit=limit)
     kinds = list(source.kinds.values())
-    return source if "nested" not in kinds and kinds.count("number") > 1 else _with_lists(source, dialect, classes)
+    return (
+        source if "nested" not in kinds and kinds.count("number") > 1 else _as_list_table(source, dialect, classes)
+    )
 
 
 def _of_binary_format(
@@ -123,7 +125,7 @@ def _of_text(
     return DelimitedFile.open(name, head, dialect, usual_separator, location)
 
 
-def _with_lists(source: Source, dialect: Dialect, classes: Sequence[str] | None) -> Source:
+def _as_list_table(source: Source, dialect: Dialect, classes: Sequence[str] | None) -> Source:
     """The source; its rows as lists of candidates, where cells of a column are such lists, or the text of such."""
     with explained(source.path, "a table"):
         columns = list(source.kinds)
@@ -140,7 +142,7 @@ def _with_lists(source: Source, dialect: Dialect, classes: Sequence[str] | None)
             source.check_held(held)
             for row in part.to_pylist():
                 records[f" row {len(records) + 1}"] = _unwritten(row)
-    return read_lists(source, records, dialect.other, classes or ())
+    return table_of_lists(source, records, dialect.other, classes or ())
 
 
 def _unwritten(row: Fields) -> Fields:
@@ -175,5 +177,5 @@ def source_of(frame: IntoDataFrame, name: str) -> Source:
     import narwhals.stable.v1 as nw
 
     table = nw.from_native(frame, eager_only=True).to_arrow()
-    check_names(table.column_names, name)
+    check_column_names(table.column_names, name)
     return SourceInMemory(name, kinds_of(table), table=table)

@@ -11,7 +11,7 @@ from pandora_regret.files.batch import Batch
 from pandora_regret.files.columns import Columns
 from pandora_regret.files.layout import ModelFiles
 from pandora_regret.files.opening import models_of, understood_tables
-from pandora_regret.files.predictions import Predictions, read_models
+from pandora_regret.files.predictions import Predictions, read_all_models
 from pandora_regret.files.prices import PriceList
 from pandora_regret.files.problems import CollectedProblems, Problem
 from pandora_regret.files.recognise import Remarks
@@ -45,7 +45,7 @@ class TableReport(CollectedProblems):
         self.columns = table.columns
         self.done = table.done
         self.unused = [name for name in table.sources[0].kinds if name not in wanted]
-        for batch in read_models(models_of(table)):
+        for batch in read_all_models(models_of(table)):
             self.batches.append(batch)
             self.rows += len(batch)
             if batch.model.only is not None:

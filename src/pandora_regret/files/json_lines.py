@@ -11,10 +11,10 @@ from pandora_regret.files.arrow_columns import arrow_table, kinds_of
 from pandora_regret.files.dialect import Dialect
 from pandora_regret.files.file_errors import FileError
 from pandora_regret.files.limits import Limit
-from pandora_regret.files.lists import ListRecords, field_of_lists, read_lists
+from pandora_regret.files.lists import ListRecords, field_of_lists, table_of_lists
 from pandora_regret.files.recognise import dialect_recognised
 from pandora_regret.files.samples import SAMPLE_FIELDS, read_samples
-from pandora_regret.files.source import Source, check_names
+from pandora_regret.files.source import Source, check_column_names
 from pandora_regret.files.text import ONE_PER_LINE, JsonLines
 
 OBJECTS_PER_BYTE = 32  # bytes of Python's objects for one of a line, as measured
@@ -33,8 +33,8 @@ def open_json(
     if rows[0].keys() >= SAMPLE_FIELDS:
         return read_samples(file, _all_records(file, limit), classes or ())
     if field_of_lists(rows[0]):
-        return read_lists(file, _all_records(file, limit), dialect.other, classes or ())
-    check_names(names, path)
+        return table_of_lists(file, _all_records(file, limit), dialect.other, classes or ())
+    check_column_names(names, path)
     return replace(file, kinds=kinds_of(arrow_table(rows, names)))
 
 

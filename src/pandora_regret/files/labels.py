@@ -27,7 +27,7 @@ def numbers_of(labels: Collection[str | None], names: Sequence[str], by_place: b
     [0, 0, -1]
     """
     places = _places(tuple(names), by_place)
-    spelled = {label: label if label in places else _plain(label) for label in labels if label}
+    spelled = {label: label if label in places else _plain_label(label) for label in labels if label}
     unknown = [label for label, text in spelled.items() if text not in places]
     if unknown:
         spelled |= matched(unknown, names)
@@ -40,7 +40,7 @@ def _places(names: Names, by_place: bool) -> dict[str, int]:
     places: dict[str, int] = {}
     if by_place and not any_number(names):
         places |= {str(index): index for index in range(len(names))}
-    places |= {_plain(name): index for index, name in enumerate(names)}
+    places |= {_plain_label(name): index for index, name in enumerate(names)}
     return places | {name: index for index, name in enumerate(names)}
 
 
@@ -53,10 +53,10 @@ def with_labels(classes: Names, labels: Iterable[str | None]) -> Names:
 
 def any_number(names: Iterable[str]) -> bool:
     """Whether a class is named by a whole number, however it is written."""
-    return any(WHOLE_LABEL.fullmatch(_plain(name)) for name in names)
+    return any(WHOLE_LABEL.fullmatch(_plain_label(name)) for name in names)
 
 
-def _plain(label: str) -> str:
+def _plain_label(label: str) -> str:
     """1.0 as 1, and True as 1; everything else as it is."""
     match = WHOLE_LABEL.fullmatch(label)
     return match[1] if match else NUMBER_OF_WORD.get(label.lower(), label)

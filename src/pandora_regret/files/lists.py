@@ -35,7 +35,7 @@ STEP = 10_000.0  # between the logits of neighbours in an order: more than any t
 ListRecords: TypeAlias = Mapping[str, Fields]  # values by name, by the place of a row, such as " line 3"
 
 
-class Row(NamedTuple):
+class ListRow(NamedTuple):
     """One line."""
 
     truth: str | None  # the name of an option; of a sample, the target
@@ -48,10 +48,10 @@ def field_of_lists(values: Fields) -> str | None:
     """The field that holds a row's candidates: `forecast`, or labels with scores, as text classifiers write."""
     if isinstance(values.get(FORECAST), (dict, list)):
         return FORECAST
-    return next((name for name, value in values.items() if isinstance(value, list) and _pairs(value)), None)
+    return next((name for name, value in values.items() if isinstance(value, list) and _named_values(value)), None)
 
 
-def _pairs(value: object) -> list[tuple[object, object]] | None:
+def _named_values(value: object) -> list[tuple[object, object]] | None:
     """Names with their values, of a mapping or of ``[{"label": ..., "score": ...}, ...]``; None if it is neither.
 
     A list of scores may stand in a list of its own.
@@ -69,9 +69,9 @@ def _pairs(value: object) -> list[tuple[object, object]] | None:
     return [(entry["label"], entry["score"]) for entry in entries]
 
 
-def rows_of_records(path: str, records: ListRecords, read: Callable[[Fields], Row]) -> dict[str, Row]:
+def rows_of_records(path: str, records: ListRecords, read: Callable[[Fields], ListRow]) -> dict[str, ListRow]:
     """What is read of each record; whatever is wrong is said with its place."""
-    rows = dict[str, Row]()
+    rows = dict[str, ListRow]()
     for place, values in records.items():
         try:
             rows[place] = read(values)
@@ -80,9 +80,9 @@ def rows_of_records(path: str, records: ListRecords, read: Callable[[Fields], Ro
     return rows
 
 
-def over_all_options(
+def option_table(
     file: Source,
-    rows: Mapping[str, Row],
+    rows: Mapping[str, ListRow],
     first: Sequence[str],
     done: Remarks,
     logits: bool,
@@ -131,7 +131,7 @@ def over_all_options(
     )
 
 
-def _table_of_rows(rows: Sequence[Row], options: Sequence[str]) -> pa.Table:
+def _table_of_rows(rows: Sequence[ListRow], options: Sequence[str]) -> pa.Table:
     """A column for each fact, for the truth, and for each option."""
     records = []
     for row in rows:
@@ -141,7 +141,9 @@ def _table_of_rows(rows: Sequence[Row], options: Sequence[str]) -> pa.Table:
     return arrow_table(records, dict.fromkeys((*facts, TRUTH, *(f"{PREFIX}{name}" for name in options))))
 
 
-def read_lists(file: Source, records: ListRecords, other: str | None, classes: Sequence[str]) -> SourceInMemory:
+def table_of_lists(
+    file: Source, records: ListRecords, other: str | None, classes: Sequence[str]
+) -> SourceInMemory:
     """Rows such as ``{"id": 7, "truth": "flu", "forecast": {"flu": 0.7, "cold": 0.3}}``, or in order only.
 
     Parameters
@@ -162,14 +164,14 @@ def read_lists(file: Source, records: ListRecords, other: str | None, classes: S
     """
     first = next(iter(records.values()))
     key = field_of_lists(first) or FORECAST
-    order_only = _pairs(first[key]) is None
+    order_only = _named_values(first[key]) is None
     rows = rows_of_records(file.path, records, partial(_row, key=key, order_only=order_only))
     done = _lists_recognised([row.options for row in rows.values()], file.path, order_only, other)
     if other is not None:
         classes = (*classes, other)
         for row in rows.values():
             row.options[other] = _value_of_other(row.options, other, order_only)
-    return over_all_options(file, rows, classes, done, order_only, order_only, other)
+    return option_table(file, rows, classes, done, order_only, order_only, other)
 
 
 def _lists_recognised(
@@ -191,7 +193,7 @@ def _value_of_other(options: Mapping[str, float], other: str, order_only: bool) 
     return max(0.0, 1 - math.fsum(options.values())) + options.get(other, 0.0)
 
 
-def _row(values: Fields, key: str, order_only: bool) -> Row:
+def _row(values: Fields, key: str, order_only: bool) -> ListRow:
     """What is on a line, whose list is called `key`, and all of whose others are orders only or are not."""
     truth = next((values[name] for name in TRUTHS if values.get(name) is not None), None)
     if not isinstance(truth, (str, int, type(None))):
@@ -203,12 +205,12 @@ def _row(values: Fields, key: str, order_only: bool) -> Row:
     for name, value in values.items():
         if name != TRUTH and not isinstance(value, (dict, list)):
             facts[name] = value
-    return Row(None if truth is None else str(truth), _options(forecast, order_only), facts)
+    return ListRow(None if truth is None else str(truth), _values_by_option(forecast, order_only), facts)
 
 
-def _options(forecast: dict[object, object] | list[object], order_only: bool) -> dict[str, float]:
+def _values_by_option(forecast: dict[object, object] | list[object], order_only: bool) -> dict[str, float]:
     """Probabilities; or logits that fall along a list, so steeply that no prices change the order."""
-    pairs = _pairs(forecast)
+    pairs = _named_values(forecast)
     if (pairs is None) != order_only:
         problem = "holds an order where other lines hold probabilities"
         if order_only:

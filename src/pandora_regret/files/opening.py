@@ -20,7 +20,7 @@ from pandora_regret.files.layout import Layout, ModelFiles
 from pandora_regret.files.models import labels_of, over_all_options, settled, with_known_classes
 from pandora_regret.files.predictions import Predictions, read_all
 from pandora_regret.files.problems import RAISED, Problems
-from pandora_regret.files.rows import read_groups
+from pandora_regret.files.rows import read_group_column
 from pandora_regret.files.source import AnyPath
 from pandora_regret.files.table import blocks_of
 
@@ -112,7 +112,7 @@ def understood_tables(
     tables = list[Predictions]()
     understood = list[Predictions]()
     layout = files[0].layout if files else Layout()
-    truth = None if layout.truth is None else read_truth(layout)
+    truth = None if layout.truth is None else read_truth_file(layout)
     for model_files, problems in zip(files, listeners, strict=True):
         with problems.noting():
             tables.append(replace(table_of(model_files), truth=truth, problems=problems))
@@ -146,7 +146,7 @@ def models_of(model: Predictions) -> list[Predictions]:
     for block in model.blocks([column]) if column else ():
         distinct = texts_of(block.column(column).unique()).tolist()
         if None in distinct:
-            read_groups(block, column, model.reading)  # says where the name is missing
+            read_group_column(block, column, model.reading)  # says where the name is missing
         names |= dict.fromkeys(distinct)
     if model.is_named and len(names) > 1:
         fix = f"pass the file without the name {model.name!r}"
@@ -154,7 +154,7 @@ def models_of(model: Predictions) -> list[Predictions]:
     return [replace(model, name=model.name if model.is_named else name, only=name) for name in names] or [model]
 
 
-def read_truth(layout: Layout, classes: Names | None = None) -> Batch:
+def read_truth_file(layout: Layout, classes: Names | None = None) -> Batch:
     """The truth of a layout that names a file of its own for it; `classes` are all that may be true, if given."""
     source = open_source(layout.truth or "", dialect=layout.dialect)
     columns = find_columns(layout, source, is_truth=True)

@@ -246,10 +246,10 @@ def read_all(predictions: Predictions) -> Batch:
     Batch
         All rows.
     """
-    return next(read_models([predictions]))
+    return next(read_all_models([predictions]))
 
 
-def read_models(opened: Sequence[Predictions]) -> Iterator[Batch]:
+def read_all_models(opened: Sequence[Predictions]) -> Iterator[Batch]:
     """All rows of each of several models, one after the other; a file that they share is read once.
 
     Errors are as in `read_all`.

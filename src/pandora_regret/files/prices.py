@@ -194,7 +194,7 @@ def _read_price_table(
     from pandora_regret.files.formats import open_source
 
     source = open_source(path, dialect=Dialect(decimal=".", sheet=sheet))  # `read_amounts` tells what commas mean
-    columns = [_column(source, NAMES, name_column), _column(source, COSTS, cost_column)]
+    columns = [_named_column(source, NAMES, name_column), _named_column(source, COSTS, cost_column)]
     columns += [name for name in matched(UNITS, source.kinds).values() if name not in columns][:1]
     texts, decimal = _price_texts(source, columns)
     names_in_order = list(texts)  # one in each row
@@ -236,7 +236,7 @@ def _add_price(texts: dict[str, str], name: str, cost: str, unit: str, path: str
     texts[name] = f"{cost} {unit.strip()}".strip() if cost[-1:].isdigit() else cost
 
 
-def _column(source: Source, usual: Sequence[str], name: str | None) -> str:
+def _named_column(source: Source, usual: Sequence[str], name: str | None) -> str:
     """The column that is named, else the only one of a usual name; "class" goes first."""
     columns = list(matched(usual if name is None else [name], source.kinds).values())
     if name is not None and not columns:
@@ -339,7 +339,7 @@ def _read_amount(text: str, name: str) -> _Price:
     if match is not None:
         before, digits, exponent, after = match.groups("")
         units = {unit_named(unit) for unit in (before, after.strip(".-–— ")) if unit.strip()}
-        readings = _readings(digits, exponent)
+        readings = _number_readings(digits, exponent)
     unit = " ".join(units)
     named = not unit or any(letter.isalpha() or category(letter) == "Sc" for letter in unit)
     if not readings or len(units) > 1 or not named or unit.strip("$€£¥").casefold() in MULTIPLES:
@@ -348,12 +348,12 @@ def _read_amount(text: str, name: str) -> _Price:
     return _Price(readings, unit, text.strip())
 
 
-def _readings(digits: str, exponent: str) -> dict[str, float]:
+def _number_readings(digits: str, exponent: str) -> dict[str, float]:
     """What digits with marks between them may mean, by the mark that stands before decimals.
 
     Examples
     --------
-    >>> _readings("1,250", "")
+    >>> _number_readings("1,250", "")
     {'.': 1250.0, ',': 1.25}
     """
     readings: dict[str, float] = {}

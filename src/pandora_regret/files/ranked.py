@@ -263,7 +263,7 @@ def read_rows(path: str, layout: ListLayout, name: str | None = None) -> list[Ra
 
 def _of_records(path: str, name: str, records: Sequence[ListRecord], layout: ListLayout) -> RankedRows:
     """Lists, one after the other, as rows."""
-    _check_each_once(records, path)
+    _check_cases(records, path)
     kinds = {record.kind for record in records if record.names}
     if len(kinds) > 1:
         raise FileError("holds lists of several kinds", path, "write values on every line, or on none")
@@ -291,7 +291,7 @@ def _of_records(path: str, name: str, records: Sequence[ListRecord], layout: Lis
     )
 
 
-def _check_each_once(records: Sequence[ListRecord], path: str) -> None:
+def _check_cases(records: Sequence[ListRecord], path: str) -> None:
     """An error where a case has two lists."""
     places: dict[str, int] = {}
     for row, record in enumerate(records):
@@ -398,12 +398,12 @@ def _read_long_table(path: str, layout: ListLayout, name: str | None) -> list[Ra
     table = _table_of(source, columns)
     done += source.done
     if columns.model is None:
-        return [_rows_of(table, columns, source, name or stem_of(path), done)]
+        return [_ranked_rows(table, columns, source, name or stem_of(path), done)]
     models, codes = coded(_chunk(table, columns.model))
     rows = []
     for number, model in enumerate(models):
         part = table.take(np.flatnonzero(codes == number))
-        rows.append(_rows_of(part, columns, source, str(model), done if number == 0 else ()))
+        rows.append(_ranked_rows(part, columns, source, str(model), done if number == 0 else ()))
     return rows
 
 
@@ -435,10 +435,10 @@ def _read_folder(path: str, layout: ListLayout, name: str) -> RankedRows:
     table = pa.concat_tables(parts, promote_options="permissive").combine_chunks()
     case = np.repeat(np.arange(len(ids)), counts)
     done = remark_on("lines skipped", n_skipped, f"{counted(n_skipped, 'comment line')} of {path} skipped", name)
-    return _rows_of(table, columns, replace(source, path=path), name, done, (ids, case))
+    return _ranked_rows(table, columns, replace(source, path=path), name, done, (ids, case))
 
 
-def _rows_of(
+def _ranked_rows(
     table: pa.Table,
     columns: _LongColumns,
     source: Source,
@@ -453,11 +453,11 @@ def _rows_of(
         else:
             assert columns.id is not None
             ids, case = _cases_of(table, columns.id)
-        names, codes = _names_of(table, columns.candidate)
+        names, codes = _candidate_names(table, columns.candidate)
         order = columns.order
         values = -np.arange(len(codes), dtype=np.float64)
         if order is not None:
-            values = _numbers(table, order[1], order[0], codes)
+            values = _number_column(table, order[1], order[0], codes)
         prices = None if columns.price is None else _prices(table, columns.price, codes)
         is_true = None
         if columns.hit is not None:
@@ -513,7 +513,7 @@ def _cases_of(table: pa.Table, column: str) -> tuple[list[str], IntArray]:
     return [str(texts[used[place]]) for place in by_place], number[case]
 
 
-def _names_of(table: pa.Table, column: str | None) -> tuple[list[str], IntArray]:
+def _candidate_names(table: pa.Table, column: str | None) -> tuple[list[str], IntArray]:
     """The names of candidates, and which of them each row has; -1 where it has none.
 
     Without a column of names each row is a candidate of its own.
@@ -529,7 +529,7 @@ def _names_of(table: pa.Table, column: str | None) -> tuple[list[str], IntArray]
     return [str(text) for text in texts], codes
 
 
-def _numbers(table: pa.Table, column: str, argument: str, codes: IntArray) -> FloatArray:
+def _number_column(table: pa.Table, column: str, argument: str, codes: IntArray) -> FloatArray:
     """A column of numbers; text that is none is an error that names its row."""
     array = _chunk(table, column)
     if pa.types.is_floating(array.type) or pa.types.is_integer(array.type):
@@ -557,7 +557,7 @@ def _hits(table: pa.Table, column: str, codes: IntArray) -> BoolArray:
 
 def _prices(table: pa.Table, column: str, codes: IntArray) -> FloatArray:
     """A column of prices."""
-    return read_prices_of_rows(_numbers(table, column, "price", codes), codes)
+    return read_prices_of_rows(_number_column(table, column, "price", codes), codes)
 
 
 def _first_of_case(texts: Sequence[str | None], case: IntArray, n_cases: int) -> list[str | None]:

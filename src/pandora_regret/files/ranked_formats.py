@@ -145,7 +145,7 @@ def read_list_records(
             if case is None and id_key is not None:
                 raise FileError(f"has no {id_key!r}", path, "give every line one", where)
             name = str(len(records) + 1 if case is None else case)
-            records.append(_record(name, values, key, value_keys, path, where))
+            records.append(_list_record(name, values, key, value_keys, path, where))
     return records
 
 
@@ -160,7 +160,7 @@ def _object(line: str, path: str, where: str) -> Fields:
     return values
 
 
-def _record(
+def _list_record(
     name: str, values: Fields, list_key: str, value_keys: Mapping[str, ListKind], path: str, where: str
 ) -> ListRecord:
     """The list of one case, from the object of its line."""

@@ -30,8 +30,8 @@ from pandora_regret.core.inputs import (
 )
 from pandora_regret.files.arrow_columns import (
     FEW_ROWS,
-    Numbers,
-    Texts,
+    NumberArray,
+    TextArray,
     coded,
     number_in,
     numbers_in,
@@ -84,7 +84,7 @@ class Facts:
     groups: NameArray | None = None  # (n,)
     votes: FloatArray | None = None  # (n, K)
     costs: FloatArray | None = None  # (n, K)
-    by: Mapping[str, Texts] | None = None  # (n,) each
+    by: Mapping[str, TextArray] | None = None  # (n,) each
     spelled: frozenset[tuple[str, str]] = frozenset()  # labels, and the classes that they were taken for
 
 
@@ -93,19 +93,19 @@ def read_facts(block: Block, columns: Columns, reading: Reading) -> Facts:
     truth = np.full(len(block), -1)
     spelled: frozenset[tuple[str, str]] = frozenset()
     if columns.label:
-        truth, spelled = read_labels(block, columns.label, reading)
+        truth, spelled = read_label_column(block, columns.label, reading)
     ids = None if columns.id is None else read_ids(block, columns.id, reading)
-    weights = None if columns.weight is None else read_weights(block, columns.weight, reading)
-    groups = None if columns.group is None else read_groups(block, columns.group, reading)
-    votes = read_votes(block, columns.votes, reading) if columns.votes else None
-    costs = read_costs(block, columns.costs, reading) if columns.costs else None
-    by = read_values(block, columns.by) if columns.by else None
+    weights = None if columns.weight is None else read_weight_column(block, columns.weight, reading)
+    groups = None if columns.group is None else read_group_column(block, columns.group, reading)
+    votes = read_vote_columns(block, columns.votes, reading) if columns.votes else None
+    costs = read_cost_columns(block, columns.costs, reading) if columns.costs else None
+    by = read_breakdown_columns(block, columns.by) if columns.by else None
     if votes is not None:
         truth = votes.argmax(axis=1)
     return Facts(truth, ids, weights, groups, votes, costs, by, spelled)
 
 
-def read_labels(block: Block, column: str, reading: Reading) -> tuple[IntArray, frozenset[tuple[str, str]]]:
+def read_label_column(block: Block, column: str, reading: Reading) -> tuple[IntArray, frozenset[tuple[str, str]]]:
     """The column number of each row's label, -1 where there is none that is a class.
 
     And labels that are classes but for their spelling, each with its class.
@@ -147,7 +147,7 @@ def _class_numbers(
 
 
 def _tell_no_such_class(
-    block: Block, unknown: NDArray[np.bool_], labels: Texts, reading: Reading, column: str | None = None
+    block: Block, unknown: NDArray[np.bool_], labels: TextArray, reading: Reading, column: str | None = None
 ) -> None:
     """Tell which rows have labels that are no class of the forecasts."""
 
@@ -164,7 +164,7 @@ def _tell_no_such_class(
 
 def read_ids(block: Block, column: str, reading: Reading) -> NameArray:
     """Ids as names; perhaps as numbers, however they are written."""
-    return read_groups(block, column, reading, PADDED if reading.ids_as_numbers else WHOLE)
+    return read_group_column(block, column, reading, PADDED if reading.ids_as_numbers else WHOLE)
 
 
 def read_id_texts(block: Block, column: str, reading: Reading) -> pa.Array:
@@ -182,7 +182,9 @@ def read_id_texts(block: Block, column: str, reading: Reading) -> pa.Array:
     return pa.array(texts_of(ids).tolist(), pa.string())
 
 
-def read_groups(block: Block, column: str, reading: Reading, whole_numbers: re.Pattern[str] = WHOLE) -> NameArray:
+def read_group_column(
+    block: Block, column: str, reading: Reading, whole_numbers: re.Pattern[str] = WHOLE
+) -> NameArray:
     """Names: text, or whole numbers, also where these are written as text, as some formats do."""
     names = block.column(column)
     if types.is_integer(names.type) and not names.null_count:
@@ -192,7 +194,7 @@ def read_groups(block: Block, column: str, reading: Reading, whole_numbers: re.P
     return with_numbers(texts, whole_numbers)
 
 
-def read_weights(block: Block, column: str, reading: Reading, may_be_zero: bool = True) -> FloatArray:
+def read_weight_column(block: Block, column: str, reading: Reading, may_be_zero: bool = True) -> FloatArray:
     """Numbers that are positive and of sensible size, or perhaps 0."""
     numbers = _read_numbers(block, column, reading).astype(np.float64, copy=False)
     bad = ~(in_range(numbers) | np.isnan(numbers) | (may_be_zero & (numbers == 0)))
@@ -209,23 +211,23 @@ def read_weights(block: Block, column: str, reading: Reading, may_be_zero: bool 
     return numbers
 
 
-def read_votes(block: Block, columns: Names, reading: Reading) -> FloatArray:
+def read_vote_columns(block: Block, columns: Names, reading: Reading) -> FloatArray:
     """Each class's share of a row's votes, (n, K); none is negative, and every row has one."""
-    votes = np.stack([read_weights(block, column, reading) for column in columns], axis=1)
+    votes = np.stack([read_weight_column(block, column, reading) for column in columns], axis=1)
     total = votes.sum(axis=1, keepdims=True)
     complaint: Complaint = {"problem": "has no votes", "fix": "drop the row, or count a vote"}
     tell(block, "value", total[:, 0] == 0, lambda _: complaint, reading)
     return votes / np.where(total == 0, 1.0, total)
 
 
-def read_costs(block: Block, columns: Names, reading: Reading) -> FloatArray:
+def read_cost_columns(block: Block, columns: Names, reading: Reading) -> FloatArray:
     """What each row's tests cost, (n, K)."""
-    return np.stack([read_weights(block, column, reading, may_be_zero=False) for column in columns], axis=1)
+    return np.stack([read_weight_column(block, column, reading, may_be_zero=False) for column in columns], axis=1)
 
 
-def read_values(block: Block, columns: Names) -> dict[str, Texts]:
+def read_breakdown_columns(block: Block, columns: Names) -> dict[str, TextArray]:
     """What results are broken down by: texts, None where there is none; a number is the same in every format."""
-    values: dict[str, Texts] = {}
+    values: dict[str, TextArray] = {}
     for column in columns:
         texts = texts_of(block.column(column))
         if block.source.decimal == ",":
@@ -261,7 +263,7 @@ def _read_many_forecasts(block: Block, chosen: pa.Table, reading: Reading, may_l
     return table.T
 
 
-def _read_numbers(block: Block, column: str, reading: Reading, may_lack: bool = False) -> Numbers:
+def _read_numbers(block: Block, column: str, reading: Reading, may_lack: bool = False) -> NumberArray:
     """A column of numbers, contiguous, (n,); perhaps none may be missing."""
     cells = block.column(column)
     is_no_number = np.zeros(1, bool)

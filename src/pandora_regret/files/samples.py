@@ -15,7 +15,7 @@ from string import ascii_uppercase
 
 from pandora_regret.core.inputs import Fields, InputError, remark_on
 from pandora_regret.files.file_errors import FileError
-from pandora_regret.files.lists import ListRecords, Row, over_all_options, rows_of_records
+from pandora_regret.files.lists import ListRecords, ListRow, option_table, rows_of_records
 from pandora_regret.files.source import Source, SourceInMemory
 
 SAMPLE_FIELDS = frozenset({"doc_id", "target", "filtered_resps"})
@@ -41,10 +41,10 @@ def read_samples(file: Source, records: ListRecords, classes: Sequence[str]) -> 
     for (place, row), truth in zip(rows.items(), fitting[0], strict=True):
         rows[place] = row._replace(truth=[*row.options][truth])
     words = f"{path} read as samples of lm-evaluation-harness: log-likelihoods of options are the forecasts"
-    return over_all_options(file, rows, classes, remark_on("format", len(rows), words, path), logits=True)
+    return option_table(file, rows, classes, remark_on("format", len(rows), words, path), logits=True)
 
 
-def _sample(values: Fields) -> Row:
+def _sample(values: Fields) -> ListRow:
     """One sample of a multiple-choice task: its options are A, B, C, ..., their log-likelihoods the forecasts."""
     scores, contexts, texts = _requests(values)
     target = values.get("target")
@@ -64,7 +64,7 @@ def _sample(values: Fields) -> Row:
     numbers = (str(k + 1) for k in range(len(ascii_uppercase), len(scores)))
     options = dict(zip((*ascii_uppercase, *numbers), scores, strict=False))
     target = str(target).strip()
-    return Row(target, options, _facts_of_sample(values), _readings(target, scores, texts, correct))
+    return ListRow(target, options, _facts_of_sample(values), _truth_readings(target, scores, texts, correct))
 
 
 def _requests(values: Fields) -> tuple[list[float], list[str], list[str]]:
@@ -99,7 +99,7 @@ def _items(container: object) -> Iterable[object]:
     raise TypeError(container)
 
 
-def _readings(target: str, scores: list[float], texts: list[str], correct: object) -> tuple[int | None, ...]:
+def _truth_readings(target: str, scores: list[float], texts: list[str], correct: object) -> tuple[int | None, ...]:
     """The true option if the target is its number, or its text; or as the harness saw the outcome.
 
     None where that cannot be, also because the harness saw another outcome.

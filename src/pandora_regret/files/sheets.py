@@ -16,7 +16,7 @@ from pandora_regret.files.dialect import Dialect
 from pandora_regret.files.file_errors import FileError, explained
 from pandora_regret.files.limits import Limit
 from pandora_regret.files.recognise import Remarks
-from pandora_regret.files.source import SourceInMemory, check_names
+from pandora_regret.files.source import SourceInMemory, check_column_names
 from pandora_regret.optional import import_optional
 from pandora_regret.text import counted
 
@@ -31,7 +31,7 @@ BYTES_PER_CELL = 250  # of a sheet while it is read, as measured
 LONGEST_MATCH = 64  # bytes
 WHOLE = 1 << 53  # up to here, a number of a sheet that has no fraction is exactly that number
 
-Cell: TypeAlias = str | int | float | None
+SheetValue: TypeAlias = str | int | float | None
 
 
 def open_sheet(path: str, dialect: Dialect, limit: Limit) -> SourceInMemory:
@@ -42,7 +42,7 @@ def open_sheet(path: str, dialect: Dialect, limit: Limit) -> SourceInMemory:
     values = list(rows.values())
     n_above = _rows_above_names(values)
     names = ["" if cell is None else str(cell) for cell in values[n_above]]
-    check_names(names, path)
+    check_column_names(names, path)
     table = arrow_table([dict(zip(names, row, strict=True)) for row in values[n_above + 1 :]], names)
     done = _sheet_recognised(path, sheet, n_above)
     places = [f" row {number}" for number in rows]
@@ -66,9 +66,9 @@ def _read_cells(path: str, sheet: str) -> _Sheet:
         return _Sheet(book.sheet_names, number, cells)
 
 
-def _filled_rows(cells: Sequence[Sequence[object]], path: str) -> dict[int, list[Cell]]:
+def _filled_rows(cells: Sequence[Sequence[object]], path: str) -> dict[int, list[SheetValue]]:
     """The rows that are not empty, by their numbers from 1, up to the last column that any of them fills."""
-    rows = dict[int, list[Cell]]()
+    rows = dict[int, list[SheetValue]]()
     for number, row in enumerate(cells, 1):
         if any(map(str, row)):
             rows[number] = [_value(cell) for cell in row]
@@ -88,12 +88,12 @@ def _sheet_recognised(path: str, sheet: _Sheet, n_above: int) -> Remarks:
     return remark_on("sheet", len(words), f"{path}: {'; '.join(words)}", path)
 
 
-def _filled_width(row: Sequence[Cell]) -> int:
+def _filled_width(row: Sequence[SheetValue]) -> int:
     """How many columns a row has, up to its last cell that holds something."""
     return max((column for column, cell in enumerate(row, 1) if cell is not None), default=0)
 
 
-def _rows_above_names(rows: Sequence[list[Cell]]) -> int:
+def _rows_above_names(rows: Sequence[list[SheetValue]]) -> int:
     """How many rows, such as titles, stand above the first that names all columns (the first may have no name)."""
     for number, row in enumerate(rows):
         if None not in row[min(1, len(row) - 1) :]:
@@ -101,7 +101,7 @@ def _rows_above_names(rows: Sequence[list[Cell]]) -> int:
     return 0
 
 
-def _value(cell: object) -> Cell:
+def _value(cell: object) -> SheetValue:
     """What people see in a cell: nothing, text, or a number, 1 rather than 1.0."""
     if isinstance(cell, bool) or not isinstance(cell, (int, float)):
         return str(cell).strip() or None

@@ -103,7 +103,7 @@ class SourceInMemory(Source):
         return {row: self.row_places[row] for row in rows} if self.row_places else super().places(rows)
 
 
-def check_names(names: Sequence[str], path: str) -> None:
+def check_column_names(names: Sequence[str], path: str) -> None:
     """Raise a FileError unless every column has a name of its own.
 
     The first may have none: it holds the row numbers that pandas writes.

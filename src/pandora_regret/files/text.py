@@ -29,7 +29,7 @@ from pandora_regret.files.recognise import (
     recognise_encoding,
     recognise_marks,
 )
-from pandora_regret.files.source import HEAD_BYTES, ROWS_AT_ONCE, Records, Source, check_names
+from pandora_regret.files.source import HEAD_BYTES, ROWS_AT_ONCE, Records, Source, check_column_names
 
 SAMPLE_BYTES = 1 << 20  # from which the kinds of the columns are told
 LONGEST_LINE = 1 << 28
@@ -285,7 +285,7 @@ def _check_header(names: Sequence[str], separator: str, path: str) -> None:
     if len(names) == 1:
         problem = f"has a single column, {names[0][:80]!r}, if values are separated by {separator!r}"
         raise FileError(problem, path, "say what separates them (--separator)", argument="separator")
-    check_names(names, path)
+    check_column_names(names, path)
 
 
 def _kinds_of_columns(names: Sequence[str], rows: Sequence[Sequence[str]], decimal: str) -> dict[str, Kind]:

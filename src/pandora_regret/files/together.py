@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pandora_regret.core.inputs import FloatArray, Forecast, InputError, remark_on
 from pandora_regret.files.alignment import align, common_rows
 from pandora_regret.files.batch import Batch, ModelFacts, NameArray
-from pandora_regret.files.predictions import Predictions, read_models
+from pandora_regret.files.predictions import Predictions, read_all_models
 from pandora_regret.files.recognise import Remarks
 from pandora_regret.text import counted, listed
 
@@ -92,7 +92,7 @@ def read_together(
     names = unique_names(opened)
     batches = list[Batch]()
     truth = opened[0].truth
-    for batch in read_models(opened):
+    for batch in read_all_models(opened):
         batches.append(batch)
         progress()
     done = () if truth is None else _truths_left_out(truth, batches)

@@ -5,12 +5,12 @@ import csv
 from pandora_regret.core.inputs import InputError
 
 
-def listed(text: str) -> list[str]:
+def split_at_commas(text: str) -> list[str]:
     """What stands between commas; what contains a comma itself is quoted.
 
     Examples
     --------
-    >>> listed('flu, "cold, common",')
+    >>> split_at_commas('flu, "cold, common",')
     ['flu', 'cold, common']
     """
     one_line = " ".join(text.splitlines())
@@ -34,7 +34,7 @@ def read_pairs(text: str, what: str) -> dict[str, float]:
 def read_texts(text: str, what: str, fix: str = "write such as flu=0.7,cold=0.3") -> dict[str, str]:
     """``NAME=VALUE,...`` as a mapping, the values as they are written; `fix` is said of what is no pair."""
     pairs: dict[str, str] = {}
-    for field in listed(text):
+    for field in split_at_commas(text):
         name, _, value = (part.strip() for part in field.rpartition("="))
         if not name:
             raise InputError(f"{field!r} is not NAME=VALUE", place=f"{what}:", value=field, fix=fix)

@@ -231,7 +231,7 @@ def macro_auroc(truth: IntArray, proba: FloatArray, weights: FloatArray) -> Floa
     return np.asarray(np.divide(areas, defined, out=np.full(len(weights), NO_SKILL), where=defined > 0))
 
 
-_score = partial(Metric, bounds=(0.0, np.inf))
+_lower_is_better = partial(Metric, bounds=(0.0, np.inf))
 _share = partial(Metric, unit="share", bounds=(0.0, 1.0))
 _cost = partial(Metric, unit="money", bounds=(0.0, np.inf), priced=True)
 EVERYWHERE = ("comparison", "study")
@@ -240,13 +240,13 @@ COMPARISON = ("comparison",)
 
 def _beta(alpha: float) -> Metric:
     rows = partial(beta_score, alpha)
-    return _score(f"beta_{alpha:g}", f"Beta score, α = {alpha:g}", "lower", of_forecast=rows)
+    return _lower_is_better(f"beta_{alpha:g}", f"Beta score, α = {alpha:g}", "lower", of_forecast=rows)
 
 
 def _clipped(floor: float, key: str = "", title: str = "") -> Metric:
     rows = partial(clipped_log_loss, floor)
     key = key or f"clipped_log_loss_{floor:g}"
-    return _score(key, title or f"Log loss, clipped at {floor:g}", "lower", rows)
+    return _lower_is_better(key, title or f"Log loss, clipped at {floor:g}", "lower", rows)
 
 
 def _top(k: int) -> Metric:
@@ -260,7 +260,7 @@ METRICS: dict[str, Metric] = {
             _beta(1.0), key=BASELINE, title="Pandora's Regret", wording="a search at equal prices",
             shown_in=EVERYWHERE,
         ),
-        _score(
+        _lower_is_better(
             "excess_burden", "Excess search burden", "lower", of_forecast=excess_burden, unit="share",
             wording="the excess search burden", ranks_as=BASELINE, shown_in=COMPARISON,
         ),
@@ -278,18 +278,18 @@ METRICS: dict[str, Metric] = {
         ),
         *map(_beta, ALPHAS),
         _cost("cost_weighted", "Cost-weighted regret", "lower", of_forecast=expected_cost),
-        _score("pairwise_brier", "Pairwise Brier", "lower", of_forecast=pairwise_brier),
-        _score(
+        _lower_is_better("pairwise_brier", "Pairwise Brier", "lower", of_forecast=pairwise_brier),
+        _lower_is_better(
             "log_loss", "Log loss", "lower", of_forecast=log_loss,
             wording="log loss", shown_in=EVERYWHERE,
         ),
         _clipped(FLOOR, "clipped_log_loss", "Log loss, clipped"),
-        _score(
+        _lower_is_better(
             "brier", "Brier score", "lower", brier,
             wording="the Brier score", shown_in=EVERYWHERE,
         ),
-        _score("spherical", "Spherical score", "higher", spherical),
-        _score("ranked_probability", "Ranked probability", "lower", ranked_probability),
+        _lower_is_better("spherical", "Spherical score", "higher", spherical),
+        _lower_is_better("ranked_probability", "Ranked probability", "lower", ranked_probability),
         _share(
             "accuracy", "Accuracy", "higher", of_forecast=accuracy,
             wording="accuracy", by_order=True, shown_in=EVERYWHERE,
@@ -301,7 +301,7 @@ METRICS: dict[str, Metric] = {
             wording="macro-F1", by_order=True, shown_in=EVERYWHERE,
         ),
         _share("macro_f1_all", "Macro-F1, all classes", "higher", counts=macro_f1_of_all),
-        _score("mrr", "Mean reciprocal rank", "higher", reciprocal_rank, wording="MRR"),
+        _lower_is_better("mrr", "Mean reciprocal rank", "higher", reciprocal_rank, wording="MRR"),
         _share("auroc", "AUROC (macro, one-vs-rest)", "higher", values=macro_auroc),
         _share(
             "ece", "Calibration error (ECE)", "lower", top_label_errors,

@@ -97,10 +97,10 @@ def _draw_curves(axes: Axes, prices: MissPrices, end: float) -> list[Line2D]:
     lines = []
     for number, (name, costs) in enumerate(prices.curve(across.tolist()).costs.items()):
         colour = COLOURS[number] if number < len(COLOURS) else QUIET
-        values = _numbers([estimate.value for estimate in costs])
+        values = _drawable([estimate.value for estimate in costs])
         lines += axes.plot(across, values, color=colour, linewidth=1.4, label=name)
-        lows = _numbers([estimate.low for estimate in costs])
-        highs = _numbers([estimate.high for estimate in costs])
+        lows = _drawable([estimate.low for estimate in costs])
+        highs = _drawable([estimate.high for estimate in costs])
         axes.fill_between(across, lows, highs, color=colour, alpha=0.15, linewidth=0)
     return lines
 
@@ -113,6 +113,6 @@ def _draw_crossing(axes: Axes, crossing: MissBreakEven, height: float, end: floa
     axes.plot([crossing.price], [height], marker="o", markersize=4, color="black")
 
 
-def _numbers(values: Sequence[float | None]) -> FloatArray:
+def _drawable(values: Sequence[float | None]) -> FloatArray:
     """Values to draw; what is not known is NaN, and left out."""
     return np.array([np.nan if value is None else value for value in values])

@@ -15,7 +15,7 @@ from pandora_regret.workup import Plan, PlanStep, plan_search
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Class = TypeVar("Class", bound=Hashable)  # what classes are called
+ClassName = TypeVar("ClassName", bound=Hashable)  # what classes are called
 
 COLOUR = COLOURS[0]
 EXPECTED = COLOURS[1]
@@ -76,9 +76,9 @@ FEWEST_LETTERS = 3  # of a name that is still worth writing
 
 
 def plot_bills(
-    forecasts: Mapping[str, Mapping[Class, float]],
-    truth: Class,
-    costs: Mapping[Class, float],
+    forecasts: Mapping[str, Mapping[ClassName, float]],
+    truth: ClassName,
+    costs: Mapping[ClassName, float],
     *,
     currency: str | None = "",
     ax: Axes | None = None,
@@ -132,7 +132,7 @@ def plot_bills(
 
 
 def _bill(
-    name: str, forecast: Mapping[Class, float], truth: Class, costs: Mapping[Class, float]
+    name: str, forecast: Mapping[ClassName, float], truth: ClassName, costs: Mapping[ClassName, float]
 ) -> Sequence[PlanStep]:
     """The tests that the forecast's search makes, up to that of the truth."""
     if truth not in forecast:

@@ -17,7 +17,7 @@ from pandora_regret.comparison.result import Breakdown, ListsPart, MetricInfo, M
 from pandora_regret.plots.compared_models import places
 from pandora_regret.plots.style import COLOURS, QUIET
 
-Facts = Mapping[str, Any]
+TemplateData = Mapping[str, Any]
 
 ALIKE = 1e-9  # values that differ by less, relatively, differ by rounding
 SMALLEST = 1e-280  # values below it are drawn as zero
@@ -96,7 +96,7 @@ def cost_bars(models: Sequence[ModelResult]) -> list[dict[str, Any]]:
     return bars
 
 
-def group_strips(breakdown: Breakdown, models: Sequence[ModelResult]) -> Facts:
+def group_strips(breakdown: Breakdown, models: Sequence[ModelResult]) -> TemplateData:
     """Groups as rows of a chart, on one axis: costs under the cheapest models and those that a flag is about."""
     flagged = [m for m, model in enumerate(models) if any(model.name in flag for flag in breakdown.all_flags)]
     flagged = flagged[: MOST_COLUMNS + 1]
@@ -107,7 +107,7 @@ def group_strips(breakdown: Breakdown, models: Sequence[ModelResult]) -> Facts:
     return {"breakdown": breakdown, "shown": shown, "axis": axis}
 
 
-def wrong_tests(models: Sequence[ModelResult], classes: Sequence[str]) -> Facts:
+def wrong_tests(models: Sequence[ModelResult], classes: Sequence[str]) -> TemplateData:
     """The most expensive wrong tests of the cheapest models; empty where a page saved its numbers without them."""
     models = models[:MOST_COLUMNS]
     if not all(model.pair_costs for model in models):
@@ -124,7 +124,7 @@ def wrong_tests(models: Sequence[ModelResult], classes: Sequence[str]) -> Facts:
     }
 
 
-def bump_chart(models: Sequence[ModelResult], metrics: Sequence[MetricInfo], ranks: Facts) -> Facts:
+def bump_chart(models: Sequence[ModelResult], metrics: Sequence[MetricInfo], ranks: TemplateData) -> TemplateData:
     """Ranks among these models by every metric: one column per metric, one line per model."""
     columns = [_ranks_among(ranks[metric.key]) for metric in metrics]
     across = [BUMP_GUTTER + BUMP_COLUMN * k for k in range(len(metrics))]
@@ -226,7 +226,7 @@ class _MissScale:
         return points
 
 
-def miss_chart(lists: ListsPart) -> Facts:
+def miss_chart(lists: ListsPart) -> TemplateData:
     """The cost of each model by the price of a miss, in pixels: a line and a band each, and break-even prices."""
     furthest = lists.prices[-1] or 1.0
     highs = [estimate.high or estimate.value or 0.0 for costs in lists.curves.values() for estimate in costs]
@@ -257,7 +257,7 @@ def miss_chart(lists: ListsPart) -> Facts:
     }
 
 
-def _miss_mark(crossing: MissCrossing, lists: ListsPart, scale: _MissScale) -> Facts:
+def _miss_mark(crossing: MissCrossing, lists: ListsPart, scale: _MissScale) -> TemplateData:
     """The dot of a break-even price, and the bar of its interval."""
     costs = [estimate.value or 0.0 for estimate in lists.curves[crossing.model]]
     return {

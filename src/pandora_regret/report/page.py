@@ -37,8 +37,8 @@ from pandora_regret.inference.estimate import Estimate
 from pandora_regret.optional import import_optional
 from pandora_regret.report.charts import (
     Axis,
-    Facts,
     Plot,
+    TemplateData,
     bump_chart,
     cost_bars,
     group_strips,
@@ -319,7 +319,7 @@ def _views(comparison: Comparison) -> Fields:
         encoded = b64encode(workup.picture.encode("utf-8", errors="replace")).decode()
         workup = replace(workup, picture=f"data:image/svg+xml;base64,{encoded}")
     return {
-        "download": _download(comparison),
+        "download": _downloadable(comparison),
         "bars": cost_bars(models),
         "against": [gaps[model.name].more if model.name in gaps else Estimate(None) for model in models],
         "instead": _first_apart(comparison),
@@ -365,7 +365,7 @@ def _why_no_prices(comparison: Comparison) -> str | None:
     return f"Prices cannot be changed in this page: {reasons[comparison.not_sampled]}."
 
 
-def _download(comparison: Comparison) -> Fields:
+def _downloadable(comparison: Comparison) -> Fields:
     """The comparison as data, without the largest tables of very many classes."""
     n_classes = len(comparison.data.classes)
     emptied: Fields = {}
@@ -437,7 +437,7 @@ def _panels(comparison: Comparison) -> Iterator[Fields]:
         }
 
 
-def worked_case(comparison: Comparison) -> Facts | None:
+def worked_case(comparison: Comparison) -> TemplateData | None:
     """A case that the cheapest model finds sooner than the next: what both test, in order, until they have it.
 
     Of all such cases, the one whose saving is nearest to their mean. None without cases, prices or a second model.

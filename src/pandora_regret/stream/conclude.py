@@ -54,7 +54,7 @@ def _numbers(predictions: Predictions, sums: StreamSums, provenance: Provenance)
     """All that the sums say of the model, as `conclude` takes it."""
     settings = sums.settings
     charge = settings.charge
-    model = _model(predictions, sums)
+    model = _model_findings(predictions, sums)
     data = _data(predictions, sums)
     cost = model.cost.value or 0.0
     contest = Contest(
@@ -76,7 +76,7 @@ def _numbers(predictions: Predictions, sums: StreamSums, provenance: Provenance)
     )
 
 
-def _model(predictions: Predictions, sums: StreamSums) -> ModelFindings:
+def _model_findings(predictions: Predictions, sums: StreamSums) -> ModelFindings:
     """The model's numbers with their intervals."""
     settings = sums.settings
     class_weights = sums.sums["counts"].value[0]
@@ -96,7 +96,7 @@ def _model(predictions: Predictions, sums: StreamSums) -> ModelFindings:
     )
     return ModelFindings(
         name=predictions.name,
-        scores={metric.key: estimate(spread, metric, background) for metric in settings.charge.metrics},
+        scores={metric.key: estimate_metric(spread, metric, background) for metric in settings.charge.metrics},
         unavoidable=unavoidable,
         predicted=Finding(None),
         pairs=sums.sums["pairs"].value / sums.weight,
@@ -201,7 +201,7 @@ class Spread:
         return [mean.key for mean in self.sums.settings.means].index(metric.key)
 
 
-def estimate(spread: Spread, metric: Metric, background: Background) -> Finding:
+def estimate_metric(spread: Spread, metric: Metric, background: Background) -> Finding:
     """A metric with its interval, and what speaks against trusting that."""
     value = spread.value(metric)
     if not np.isfinite(value):

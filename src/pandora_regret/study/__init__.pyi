@@ -18,7 +18,7 @@ from pandora_regret.study.run import begin as begin
 from pandora_regret.study.run import forget_failures as forget_failures
 from pandora_regret.study.run import reopen as reopen
 from pandora_regret.study.run import run_study as run_study
-from pandora_regret.study.run import standing as standing
+from pandora_regret.study.run import study_progress as study_progress
 from pandora_regret.study.store import Prediction as Prediction
 from pandora_regret.study.store import Store as Store
 from pandora_regret.study.store import Target as Target
@@ -33,4 +33,4 @@ from pandora_regret.study.zoos.image_zoos import TimmZoo as TimmZoo
 from pandora_regret.study.zoos.image_zoos import VariantsZoo as VariantsZoo
 from pandora_regret.study.zoos.tables import LabelledTable as LabelledTable
 from pandora_regret.study.zoos.tables import TableZoo as TableZoo
-from pandora_regret.study.zoos.tables import read_labelled as read_labelled
+from pandora_regret.study.zoos.tables import read_labelled_table as read_labelled_table

@@ -13,7 +13,6 @@ from functools import lru_cache, partial
 from typing import Literal, TypeAlias, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from pandora_regret.core.costs import available_costs
 from pandora_regret.core.imperfect import Tests, expected_expenditure
@@ -43,9 +42,8 @@ from pandora_regret.core.records import check_keys
 from pandora_regret.inference.keyed import keyed_generator
 from pandora_regret.workup import Workup, workup_cost
 
-Classes: TypeAlias = tuple[str, ...] | tuple[int, ...]  # names, or numbers where there are none
+ClassNames: TypeAlias = tuple[str, ...] | tuple[int, ...]  # names, or numbers where there are none
 PerClass: TypeAlias = float | Sequence[float] | Mapping[str, float]  # one for all classes, or one for each
-Costs: TypeAlias = ArrayLike | Mapping[str, float]  # of all classes in order, or by class
 
 CHOICES: dict[str, dict[str, str]] = {
     "temperature": {
@@ -228,7 +226,7 @@ class Condition:
         return np.asarray(np.exp(self.sigma * np.stack(z))[:, :, None])
 
     def cost_draws(
-        self, clinical: FloatArray | None, classes: Classes, seed: int, instances: int = 1
+        self, clinical: FloatArray | None, classes: ClassNames, seed: int, instances: int = 1
     ) -> FloatArray:
         """The cost vectors that searches pay, one after the other, (D, K), or each instance's own, (D, N, K)."""
         typical = self._typical(clinical, classes)
@@ -246,12 +244,12 @@ class Condition:
             drawn = drawn * (typical / prior.mean)
         return np.clip(drawn, SMALLEST, LARGEST)
 
-    def typical_costs(self, clinical: FloatArray | None, classes: Classes) -> FloatArray:
+    def typical_costs(self, clinical: FloatArray | None, classes: ClassNames) -> FloatArray:
         """What somebody who chooses a model beforehand expects a test to cost: effective costs, if it may fail."""
         typical = self._typical(clinical, classes)
         return typical if self.search is None else self._tests(typical, classes).effective_cost
 
-    def bills(self, truth: IntArray, proba: FloatArray, costs: FloatArray, classes: Classes) -> FloatArray:
+    def bills(self, truth: IntArray, proba: FloatArray, costs: FloatArray, classes: ClassNames) -> FloatArray:
         """What every row's search costs under each cost vector, (D, n).
 
         Rows are the instances of one model after the other, so an instance's own costs come back for each of them.
@@ -273,7 +271,7 @@ class Condition:
         )
         return np.concatenate(parts, axis=1)
 
-    def weights(self, truth: IntArray, classes: Classes) -> FloatArray:
+    def weights(self, truth: IntArray, classes: ClassNames) -> FloatArray:
         """How much each instance counts, (N,), on average 1; a class without instances cannot count."""
         if self.prevalence is None:
             return np.ones(len(truth))
@@ -285,7 +283,7 @@ class Condition:
         share = np.divide(wanted, occurs, out=np.zeros(len(classes)), where=occurs > 0)[truth]
         return np.asarray(share * (len(truth) / share.sum()))
 
-    def _typical(self, clinical: FloatArray | None, classes: Classes) -> FloatArray:
+    def _typical(self, clinical: FloatArray | None, classes: ClassNames) -> FloatArray:
         """The clinical costs, or the means of the costs drawn, (K,); a work-up states its own."""
         if self.prior is not None:
             check_prior(self.prior, len(classes), "the forecasts")
@@ -299,7 +297,7 @@ class Condition:
             )
         return clinical
 
-    def _tests(self, costs: FloatArray, classes: Classes) -> Tests:
+    def _tests(self, costs: FloatArray, classes: ClassNames) -> Tests:
         return Tests(
             costs,
             np.asarray(by_name(self.sensitivity, classes, "tests")),

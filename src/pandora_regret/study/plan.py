@@ -55,7 +55,7 @@ def study_plan(study: Study) -> DisplayTable:
     DisplayTable
         A row per data set, and how the figures were found.
     """
-    sizes = [_size(data.zoo) for data in study.data]
+    sizes = [_zoo_size(data.zoo) for data in study.data]
     rows = [_plan_row(data.name, size) for data, size in zip(study.data, sizes, strict=True)]
     below = ["", f"{len(study.conditions)} conditions, {study.replicates} replicates of the bootstrap."]
     if any(isinstance(data.zoo, TimmZoo) for data in study.data):
@@ -99,7 +99,7 @@ def _official_counts(name: str) -> ImageCounts:
     return ImageCounts(training, validation, test, info["n_channels"], len(info["label"]))
 
 
-def _size(zoo: Zoo) -> ZooSize:
+def _zoo_size(zoo: Zoo) -> ZooSize:
     """What a zoo has to do and to download, as far as can be said without downloading."""
     if isinstance(zoo, TimmZoo):
         return _size_of_images(zoo)

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pandora_regret._version import __version__
 from pandora_regret.core.inputs import (
+    ByClass,
     FloatArray,
     InputError,
     IntArray,
@@ -37,24 +38,23 @@ from pandora_regret.inference.keyed import keyed_generator
 from pandora_regret.metrics import BASELINE, Metric, default_metrics, read_metrics, weighted_means
 from pandora_regret.study.conditions import (
     PAPER_CONDITIONS,
-    Classes,
+    ClassNames,
     Condition,
     ConditionLike,
-    Costs,
     read_conditions,
 )
 from pandora_regret.study.results import (
     SCHEMA,
     Agreement,
     ConditionResult,
-    ContestSize,
     ExtraCost,
     MetricResult,
     MetricTitle,
+    ModelSetSize,
     Resampling,
     as_number,
 )
-from pandora_regret.study.store import read_groups
+from pandora_regret.study.store import number_groups
 
 
 def replicate_taus(metrics: FloatArray, costs: FloatArray, counts: FloatArray) -> FloatArray:
@@ -205,7 +205,7 @@ class Measured(NamedTuple):
     rows: FloatArray  # (M, N) what each instance's search costs, averaged over cost vectors
 
 
-class Findings(NamedTuple):
+class ConditionReplicates(NamedTuple):
     """What some replicates say about one condition."""
 
     taus: FloatArray  # (R, Q), below zero where a metric ranks models the wrong way round
@@ -216,13 +216,13 @@ class Findings(NamedTuple):
     stability: FloatArray  # (R,) tau of what models cost in the replicates with what they cost in the sample
 
 
-class Contest(NamedTuple):
+class ModelSet(NamedTuple):
     """Models, in the order of their names, that predict the same instances."""
 
     truth: IntArray  # (N,)
     forecasts: NDArray[np.generic]  # (M, N, K) floats
     models: Names  # (M,)
-    classes: Classes  # (K,)
+    classes: ClassNames  # (K,)
     costs: FloatArray | None  # (K,) clinical costs
     seed: int
     groups: IntArray  # (N,) numbers of groups, whose instances replicates draw together
@@ -233,11 +233,11 @@ class Contest(NamedTuple):
         return int(self.groups.max()) + 1
 
     @property
-    def size(self) -> ContestSize:
+    def size(self) -> ModelSetSize:
         """What is compared on what."""
         n_rows = len(self.truth)
         groups = self.n_groups if self.n_groups < n_rows else None
-        return ContestSize(self.models, tuple(map(str, self.classes)), n_rows, groups)
+        return ModelSetSize(self.models, tuple(map(str, self.classes)), n_rows, groups)
 
     def draws(self, block: range, resample: Resample) -> Draws:
         """What some replicates draw, by their numbers."""
@@ -292,15 +292,15 @@ class Contest(NamedTuple):
         return bills.reshape(len(costs), *proba.shape[:2])
 
 
-def read_contest(
+def read_model_set(
     truth: Labels,
     forecasts: ArrayLike,
     models: Sequence[str] | None,
     classes: Sequence[str] | None,
-    costs: Costs | None,
+    costs: ByClass | None,
     seed: int,
     groups: ArrayLike | None = None,
-) -> Contest:
+) -> ModelSet:
     """Models and instances, checked, from the arguments of `agreement`."""
     array = read_array(forecasts, "forecasts")
     if array.ndim != 3 or any(np.less(array.shape, (2, 1, 2))) or array.dtype.kind != "f":
@@ -310,7 +310,7 @@ def read_contest(
         )
     n_models, n_rows, n_classes = array.shape
     names = _read_names(models, n_models, "models")
-    listed: Classes = tuple(range(n_classes))
+    listed: ClassNames = tuple(range(n_classes))
     if classes is not None:
         listed = _read_names(classes, n_classes, "classes")
     for name, table in zip(names, array, strict=True):
@@ -318,9 +318,9 @@ def read_contest(
     order = sorted(range(n_models), key=names.__getitem__)
     priced = None if costs is None else read_costs(costs, listed)
     column = read_truth(truth, range(n_classes), n_rows)
-    numbers = read_groups(groups, n_rows)
+    numbers = number_groups(groups, n_rows)
     grouped = np.arange(n_rows) if numbers is None else numbers
-    return Contest(column, np.asarray(array[order]), tuple(sorted(names)), listed, priced, seed, grouped)
+    return ModelSet(column, np.asarray(array[order]), tuple(sorted(names)), listed, priced, seed, grouped)
 
 
 def _read_names(names: Sequence[str] | None, count: int, argument: str) -> Names:
@@ -348,7 +348,7 @@ def agreement(
     models: Sequence[str] | None = None,
     classes: Sequence[str] | None = None,
     groups: ArrayLike | None = None,
-    costs: Costs | None = None,
+    costs: ByClass | None = None,
     conditions: Iterable[ConditionLike] = PAPER_CONDITIONS,
     metrics: Iterable[MetricLike] | None = None,
     replicates: int = 1000,
@@ -413,20 +413,20 @@ def agreement(
     (array([[1., 1.]]), ('7',))
     """
     asked = read_conditions(conditions)
-    contest = read_contest(truth, forecasts, models, classes, costs, read_count(seed, "seed", least=0), groups)
-    priced = contest.costs is not None or all(condition.typical == "drawn" for condition in asked)
-    ranking = default_metrics(len(contest.classes), priced=priced) if metrics is None else read_metrics(metrics)
+    model_set = read_model_set(truth, forecasts, models, classes, costs, read_count(seed, "seed", least=0), groups)
+    priced = model_set.costs is not None or all(condition.typical == "drawn" for condition in asked)
+    ranking = default_metrics(len(model_set.classes), priced=priced) if metrics is None else read_metrics(metrics)
     read_choice(resample, "resample", RESAMPLE)
     n_replicates = read_count(replicates, "replicates", least=0)
-    interval = Resampling(METHOD, read_level(level), n_replicates, resample, contest.seed)
-    found = _all_findings(contest, asked, ranking, interval, progress)
+    interval = Resampling(METHOD, read_level(level), n_replicates, resample, model_set.seed)
+    found = _all_findings(model_set, asked, ranking, interval, progress)
     results = []
     for condition, findings in zip(asked, found, strict=True):
-        results.append(_of_condition(condition, findings, ranking, interval, len(contest.models)))
+        results.append(_of_condition(condition, findings, ranking, interval, len(model_set.models)))
     return Agreement(
         SCHEMA,
         f"pandora-regret {__version__}",
-        contest.size,
+        model_set.size,
         interval,
         tuple(MetricTitle(metric.key, metric.title, metric.better) for metric in ranking),
         tuple(results),
@@ -434,42 +434,42 @@ def agreement(
 
 
 def _all_findings(
-    contest: Contest,
+    model_set: ModelSet,
     conditions: Sequence[Condition],
     metrics: Sequence[Metric],
     interval: Resampling,
     progress: Callable[[int, int, str], object],
-) -> list[Findings]:
+) -> list[ConditionReplicates]:
     """What the sample itself, replicate 0, and all others say about each condition."""
-    parts: list[list[Findings]] = [[] for _ in conditions]
+    parts: list[list[ConditionReplicates]] = [[] for _ in conditions]
     most_rankings = max(condition.rankings for condition in conditions)
-    step = max(1, TABLE_BYTES // (8 * len(contest.models) * most_rankings))
+    step = max(1, TABLE_BYTES // (8 * len(model_set.models) * most_rankings))
     numbers = range(interval.replicates + 1)
     blocks = [numbers[start : start + step] for start in range(0, len(numbers), step)]
     done = 0
     for block in blocks:
-        draws = contest.draws(block, interval.resample)
+        draws = model_set.draws(block, interval.resample)
         seen: Seen = {}
         for findings, condition in zip(parts, conditions, strict=True):
-            findings.append(_findings(contest, condition, metrics, draws, seen))
+            findings.append(_findings(model_set, condition, metrics, draws, seen))
             done += 1
             progress(done, len(blocks) * len(conditions), condition.heading)
-    return [_joined(findings) for findings in parts]
+    return [_join_replicates(findings) for findings in parts]
 
 
 def _findings(
-    contest: Contest, condition: Condition, metrics: Sequence[Metric], draws: Draws, seen: Seen
-) -> Findings:
+    model_set: ModelSet, condition: Condition, metrics: Sequence[Metric], draws: Draws, seen: Seen
+) -> ConditionReplicates:
     """What some replicates say about one condition; `seen` holds values of metrics that know no costs."""
-    base = condition.weights(contest.truth, contest.classes)
+    base = condition.weights(model_set.truth, model_set.classes)
     weights = draws.instances * base
-    losses, costs, rows = _measured(contest, condition, metrics, weights, seen)
-    bills = _mean_bills(rows, weights)
+    losses, costs, rows = _measured(model_set, condition, metrics, weights, seen)
+    bills = _mean_model_costs(rows, weights)
     extra, picked = extra_costs(losses, bills, later_bills_of(rows, base, draws.instances), draws.models)
-    all_models = np.array(contest.models, dtype=object)
-    in_sample = _mean_bills(rows, base[None])
+    all_models = np.array(model_set.models, dtype=object)
+    in_sample = _mean_model_costs(rows, base[None])
     in_sample_each_time = np.repeat(in_sample[None], bills.shape[1], axis=2)
-    return Findings(
+    return ConditionReplicates(
         taus=replicate_taus(losses, costs, draws.models),
         extra=extra,
         constant=_tells_none_apart(losses, costs),
@@ -487,16 +487,16 @@ def _tells_none_apart(losses: FloatArray, costs: FloatArray) -> NDArray[np.bool_
 
 
 def _measured(
-    contest: Contest, condition: Condition, metrics: Sequence[Metric], weights: FloatArray, seen: Seen
+    model_set: ModelSet, condition: Condition, metrics: Sequence[Metric], weights: FloatArray, seen: Seen
 ) -> Measured:
     """All models under rows of weights, (R, N).
 
     Metrics that know no costs are computed once for all conditions that look alike to them; `seen` holds them.
     """
-    prevalence = condition.weights(contest.truth, contest.classes).tobytes()
+    prevalence = condition.weights(model_set.truth, model_set.classes).tobytes()
     look = (condition.temperature, condition.sigma, condition.per, condition.floor, prevalence)
     fresh = [metric for metric in metrics if metric.priced or (metric.key, look) not in seen]
-    values_of_fresh, costs, rows = contest.measured(fresh, condition, weights)
+    values_of_fresh, costs, rows = model_set.measured(fresh, condition, weights)
     for metric, values in zip(fresh, _rounded(values_of_fresh), strict=True):
         seen[metric.key, look] = values
     losses = []
@@ -506,12 +506,12 @@ def _measured(
     return Measured(np.stack(losses), _rounded(costs), rows)
 
 
-def _mean_bills(rows: FloatArray, weights: FloatArray) -> FloatArray:
+def _mean_model_costs(rows: FloatArray, weights: FloatArray) -> FloatArray:
     """Models' mean costs under rows of weights, (M, R), from what searches cost each instance, (M, N)."""
     return _rounded(weighted_means(rows[:, :, None], weights)[:, :, 0])
 
 
-def _joined(parts: Sequence[Findings]) -> Findings:
+def _join_replicates(parts: Sequence[ConditionReplicates]) -> ConditionReplicates:
     """All replicates of a condition: what holds of the sample itself is found in the first part."""
     return parts[0]._replace(
         taus=np.concatenate([part.taus for part in parts]),
@@ -546,7 +546,11 @@ def _rounded(values: FloatArray) -> FloatArray:
 
 
 def _of_condition(
-    condition: Condition, found: Findings, metrics: Sequence[Metric], interval: Resampling, n_models: int
+    condition: Condition,
+    found: ConditionReplicates,
+    metrics: Sequence[Metric],
+    interval: Resampling,
+    n_models: int,
 ) -> ConditionResult:
     """Taus from replicate 0, the sample itself; extra costs, and all intervals, from the others."""
     keys = [metric.key for metric in metrics]
@@ -554,7 +558,7 @@ def _of_condition(
     stability = float(found.stability[1:].mean()) if interval.replicates else None
     warning = None
     if not found.constant.all():
-        warning = _doubt(stability, interval.resample, n_models)
+        warning = _warning_of_intervals(stability, interval.resample, n_models)
     taus, gaps = _taus_and_gaps(found, baseline, interval, n_models, warning)
     extra = found.extra[1:]
     with np.errstate(invalid="ignore"):  # infinite bills on both sides: there is no difference
@@ -584,7 +588,7 @@ def _of_condition(
     )
 
 
-def _doubt(stability: float | None, resample: Resample, n_models: int) -> str | None:
+def _warning_of_intervals(stability: float | None, resample: Resample, n_models: int) -> str | None:
     """Why intervals of tau are not to be trusted; None where nothing speaks against them."""
     if stability is None:
         return None
@@ -596,7 +600,7 @@ def _doubt(stability: float | None, resample: Resample, n_models: int) -> str | 
 
 
 def _taus_and_gaps(
-    found: Findings, baseline: int, interval: Resampling, n_models: int, warning: str | None
+    found: ConditionReplicates, baseline: int, interval: Resampling, n_models: int, warning: str | None
 ) -> tuple[list[Estimate], list[Estimate]]:
     """|tau| of each metric, and that minus the |tau| of the metric at place `baseline`, with their intervals."""
     sign_in_sample = np.where(found.taus[0] < 0, -1, 1)  # the estimate's absolute value, and what is around it

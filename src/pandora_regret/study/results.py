@@ -103,7 +103,7 @@ class Resampling:
 
 
 @dataclass(frozen=True)
-class ContestSize:
+class ModelSetSize:
     """What was compared on what; `groups` is None where each row counts by itself."""
 
     models: Names
@@ -145,7 +145,7 @@ class Agreement:
 
     schema: Literal["pandora-agreement/1"]
     library: str
-    data: ContestSize
+    data: ModelSetSize
     interval: Resampling
     metrics: tuple[MetricTitle, ...]
     conditions: tuple[ConditionResult, ...]
@@ -342,7 +342,7 @@ class Cell(Estimate):
         return DisplayCell(text, f"{self.low:.2f}, {self.high:.2f}" if is_given else "", self.best)
 
 
-Row: TypeAlias = tuple[str, str, tuple[Cell, ...]]  # condition, data set, one cell per metric
+GridRow: TypeAlias = tuple[str, str, tuple[Cell, ...]]  # condition, data set, one cell per metric
 
 
 @dataclass(frozen=True)
@@ -351,7 +351,7 @@ class Grid(Shown):
 
     quantity: str  # what cells hold: a key of `QUANTITIES`
     metrics: Names
-    rows: tuple[Row, ...]
+    rows: tuple[GridRow, ...]
     notes: Names  # on marks and units
     caption: str = ""  # what the figures are, and of how many models and instances
     intervals_made: str = ""  # how intervals were found
@@ -493,16 +493,16 @@ def _cell(result: MetricResult, quantity: str) -> Cell:
 
 def _size_in_words(data: DataSetResult) -> str:
     """How many models and instances of a data set were compared."""
-    contest = data.agreement.data
-    size = f"{data.name}: {len(contest.models)} models, {contest.rows} instances"
-    if contest.groups:
-        size += f" in {contest.groups} groups, drawn as a whole"
+    model_set = data.agreement.data
+    size = f"{data.name}: {len(model_set.models)} models, {model_set.rows} instances"
+    if model_set.groups:
+        size += f" in {model_set.groups} groups, drawn as a whole"
     if data.failures:
         size += f", {len(data.failures)} models left out"
     return size
 
 
-def _notes(results: StudyResults, quantity: str, rows: Sequence[Row]) -> Iterator[str]:
+def _notes(results: StudyResults, quantity: str, rows: Sequence[GridRow]) -> Iterator[str]:
     """What amounts are counted in, which differs between conditions, and what marks mean."""
     if quantity in AGREEMENT:
         for data in results.data:

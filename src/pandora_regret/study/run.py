@@ -193,7 +193,7 @@ def _failures(data: DataSet | DataEntry, store: Store) -> dict[str, str]:
     return {name: failures[name] for name in kept_models(failures, data.leave_out)}
 
 
-class Standing(NamedTuple):
+class DataSetProgress(NamedTuple):
     """How far one data set of a study is."""
 
     name: str
@@ -202,7 +202,7 @@ class Standing(NamedTuple):
     failures: Mapping[str, str]
 
 
-def standing(folder: Place) -> tuple[list[Standing], bool]:
+def study_progress(folder: Place) -> tuple[list[DataSetProgress], bool]:
     """How far each data set is, and whether there are results; only looks, and disturbs no run under way.
 
     Parameters
@@ -219,12 +219,12 @@ def standing(folder: Place) -> tuple[list[Standing], bool]:
     for data in read_entries(_study_file(folder)).data:
         place = Path(folder) / data.name
         if not Store.exists(place):
-            parts.append(Standing(data.name, None, 0, {}))
+            parts.append(DataSetProgress(data.name, None, 0, {}))
             continue
         store = Store.open(place)
         listed = kept_models(store.about["models"], data.leave_out)
         done = kept_models(store.models, data.leave_out)
-        parts.append(Standing(data.name, len(listed), len(done), _failures(data, store)))
+        parts.append(DataSetProgress(data.name, len(listed), len(done), _failures(data, store)))
     return parts, (Path(folder) / RESULTS).is_file()
 
 

@@ -51,7 +51,7 @@ class StudyFile:
     conditions: Annotated[tuple[object, ...], Meta(min_length=1)] = PAPER_CONDITIONS  # names and tables
 
     def __post_init__(self) -> None:
-        check_names(self.data)
+        check_data_set_names(self.data)
 
     @property
     def fixed_part(self) -> "StudyFile":
@@ -75,10 +75,10 @@ class Study:
     conditions: tuple[Condition, ...] = field(default_factory=lambda: read_conditions(PAPER_CONDITIONS))
 
     def __post_init__(self) -> None:
-        check_names(self.data)
+        check_data_set_names(self.data)
 
 
-def check_names(data: Sequence[DataEntry] | Sequence[DataSet]) -> None:
+def check_data_set_names(data: Sequence[DataEntry] | Sequence[DataSet]) -> None:
     """An error unless every data set has a name of its own, also on Windows and macOS, where a and A are one."""
     read_labels([part.name.casefold() for part in data], "data")
 

@@ -115,7 +115,7 @@ class DisplayTable:
         for row in self.rows:
             block = []
             for n in numbers:
-                cell = _cell(row[n])
+                cell = _as_cell(row[n])
                 widest = max(NARROWEST_NAMES, width // 4) if n < self.words else width
                 lines = wrapped(f"{best if cell.best else ''}{cell.text}", widest)
                 block.append([*lines, cell.interval] if cell.interval else lines)
@@ -126,7 +126,7 @@ class DisplayTable:
         """Header and rows as escaped text; `bold` is a format for the best cells."""
 
         def rendered(content: Content) -> str:
-            cell = _cell(content)
+            cell = _as_cell(content)
             text = escaped(str(cell))
             return bold.format(text) if cell.best else text
 
@@ -183,7 +183,7 @@ class DisplayTable:
         return text.getvalue()
 
 
-def _cell(content: Content) -> DisplayCell:
+def _as_cell(content: Content) -> DisplayCell:
     if isinstance(content, DisplayCell):
         return content
     if content is None:
@@ -195,7 +195,7 @@ def _csv_field(content: Content) -> str | float:
     """A number as it is; text without controls, and with an apostrophe where a spreadsheet would run it."""
     if isinstance(content, (int, float)):
         return content
-    text = without_controls(str(_cell(content)))
+    text = without_controls(str(_as_cell(content)))
     return f"'{text}" if text.startswith(FORMULA_SIGNS) else text
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pandora_regret.core.atomic import Place, write_atomically
 from pandora_regret.core.costs import Pathways
-from pandora_regret.core.costs.pathways import shared_steps
+from pandora_regret.core.costs.pathways import as_workup_fields
 from pandora_regret.core.inputs import InputError
 from pandora_regret.core.records import read_toml, to_toml
 from pandora_regret.text import counted
@@ -93,7 +93,7 @@ class Workup(WorkupData):
         benign_keratosis        30.8625 visit
         melanoma               308.6250 visit
         """
-        return cls(**shared_steps(pathways))
+        return cls(**as_workup_fields(pathways))
 
     @classmethod
     def learn(cls, records: Any, label: str, costs: Any = None, **options: Any) -> Workup:

@@ -9,8 +9,10 @@ from pandora_regret.core.costs.pathways import Item, Step, Year
 from pandora_regret.core.inputs import Fields, InputError
 from pandora_regret.core.records import check_one_of
 
-Amount = Annotated[float, Meta(ge=0, le=1e50)]
-PerClass = Amount | dict[str, Amount]  # one number for all classes, or a table in which `others` may stand
+NonNegative = Annotated[float, Meta(ge=0, le=1e50)]
+NumberOrTable = (
+    NonNegative | dict[str, NonNegative]
+)  # one number for all classes, or a table in which `others` may stand
 Text = str | int  # a column number may be a name
 Texts = Text | tuple[Text, ...]
 
@@ -27,17 +29,17 @@ QUALIFIERS = {  # the ways to say what a step tells, and which keys may stand be
 class StepTable:
     """A ``[steps.NAME]`` table."""
 
-    cost: Amount | None = None
+    cost: NonNegative | None = None
     items: tuple[Step, ...] | None = None
     requires: Texts = ()
     confirms: Text | None = None
     tells_apart: Texts | None = None
     positive_for: Texts | None = None
-    outcomes: dict[str, PerClass | str] | None = None
-    sensitivity: PerClass | None = None
-    specificity: PerClass | None = None
+    outcomes: dict[str, NumberOrTable | str] | None = None
+    sensitivity: NumberOrTable | None = None
+    specificity: NumberOrTable | None = None
     confirming: Texts | None = None
-    counts: dict[str, dict[str, Amount]] | None = None
+    counts: dict[str, dict[str, NonNegative]] | None = None
     cuts: tuple[float, ...] = ()
     normal: str | None = None
 
@@ -70,8 +72,8 @@ class StepTable:
 class StopTable:
     """A ``[stops.NAME]`` table."""
 
-    loss: PerClass | None = None
-    wrong: PerClass | None = None
+    loss: NumberOrTable | None = None
+    wrong: NumberOrTable | None = None
 
     def __post_init__(self) -> None:
         check_one_of(loss=self.loss, wrong=self.wrong)
@@ -81,7 +83,7 @@ class StopTable:
 class Rounds:
     """The ``[rounds]`` table."""
 
-    fee: Amount
+    fee: NonNegative
     together: Texts = ()
 
 
@@ -98,12 +100,12 @@ class WorkupFile:
     unit: str = ""
     source: str = ""
     year: Year | None = None
-    cases: dict[str, Amount] = field(default_factory=dict)
+    cases: dict[str, NonNegative] = field(default_factory=dict)
     combine: tuple[Texts, ...] = ()
     items: dict[str, Item] = field(default_factory=dict)
     confirm: bool = True
-    budget: Amount | None = None
-    unresolved: PerClass = 0.0
+    budget: NonNegative | None = None
+    unresolved: NumberOrTable = 0.0
     steps: dict[str, StepTable] = field(default_factory=dict)
     hierarchy: Fields = field(default_factory=dict)
     stops: dict[str, StopTable] = field(default_factory=dict)

@@ -34,7 +34,7 @@ def graph_costs(p, truths, graph, edge_costs, paid):
         for lane in range(used):
             row = first + lane
             for place in range(truths.shape[1]):
-                paid[row, place] = _walk(lanes, truths[row, place], lane, value, graph, edge_costs, stack)
+                paid[row, place] = _walk_policy(lanes, truths[row, place], lane, value, graph, edge_costs, stack)
 
 
 @njit(**FAST)
@@ -84,8 +84,8 @@ def _two_edges(masses, place, costs, children, first, second, value, state):
     if children.shape[1] > 2:
         first_rest = np.uint32(len(value) - 2)
         second_rest = np.uint32(len(value) - 1)
-        _add_up(children, first, value, first_rest)
-        _add_up(children, second, value, second_rest)
+        _add_up_children(children, first, value, first_rest)
+        _add_up_children(children, second, value, second_rest)
     first_cost = costs[first]
     second_cost = costs[second]
     first_child = children[first, 0]
@@ -98,7 +98,7 @@ def _two_edges(masses, place, costs, children, first, second, value, state):
 
 
 @njit(**FAST)
-def _add_up(children, edge, value, row):
+def _add_up_children(children, edge, value, row):
     """The sum of the values of all children of an edge but the first, into a row of values."""
     second = children[edge, 1]
     third = children[edge, 2]
@@ -111,7 +111,7 @@ def _add_up(children, edge, value, row):
 
 
 @njit(**FAST)
-def _walk(p, k, lane, value, graph, edge_costs, stack):
+def _walk_policy(p, k, lane, value, graph, edge_costs, stack):
     """What the policy of the forecast in a lane costs if class k is the truth."""
     start = len(graph.likelihood) - 1
     stack[0] = start

@@ -11,12 +11,12 @@ from typing import TypeVar
 
 import numpy as np
 
-from pandora_regret.core.costs.pathways import Item, check_payments, read_version_1, rounded
+from pandora_regret.core.costs.pathways import Item, check_payments, read_version_1, round_money
 from pandora_regret.core.inputs import Fields, FloatArray, Names, did_you_mean
 from pandora_regret.core.records import as_written, fail, from_plain, path
 from pandora_regret.text import unit_named
 from pandora_regret.workup.data import HALF, ROUNDING, Pair, Stop, WorkupStep, noisy_or
-from pandora_regret.workup.format import PerClass, StepTable, StopTable, Texts, WorkupFile
+from pandora_regret.workup.format import NumberOrTable, StepTable, StopTable, Texts, WorkupFile
 
 REST = "otherwise"  # an outcome that has all the probability that the others leave
 OTHERS = "others"  # the classes that a table does not name
@@ -100,7 +100,7 @@ class Classes:
             fail(place, "lists no class, or one twice", 'list each class once, or write "all"')
         return members
 
-    def values(self, value: PerClass | None, place: str, required: Iterable[int] = ()) -> FloatArray:
+    def values(self, value: NumberOrTable | None, place: str, required: Iterable[int] = ()) -> FloatArray:
         """One number for all classes, or a table by class in which `others` stands for those not named, as (K,).
 
         Classes that a table without `others` does not name have 0; an error if a required one is not named.
@@ -172,7 +172,7 @@ def hierarchy_tables(level: Fields, place: str, requires: Texts, classes: Names)
             fail(here, "is no class, and has less than two below it", did_you_mean(name, classes))
         fees = from_plain(StepTable, {key: node[key] for key in FEES if key in node}, here)
         if below:
-            inside: PerClass = {str(class_name): 1.0 for class_name in classes_below}
+            inside: NumberOrTable = {str(class_name): 1.0 for class_name in classes_below}
             table = replace(fees, requires=requires, outcomes={"yes": inside, "no": REST})
         else:
             table = replace(fees, requires=requires, confirms=name)
@@ -231,7 +231,7 @@ def read_cost(table: StepTable, place: str, items: Mapping[str, Item]) -> float:
     for step in payments:
         for payment, times in step.paid(step.chance):
             fees += times * items[payment.name].amount
-    return rounded(fees)
+    return round_money(fees)
 
 
 def read_outcomes(table: StepTable, place: str, classes: Classes) -> Outcomes:

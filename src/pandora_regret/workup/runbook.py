@@ -170,15 +170,23 @@ def _add_point(node: PlanNode, points: list[list[object]]) -> int:
     outcomes = list[list[object]]()
     number = len(points)
     points.append(
-        [node.kind, node.name, node.cost, rounded(node.chance), rounded(node.expected_cost), shown, outcomes]
+        [
+            node.kind,
+            node.name,
+            node.cost,
+            short_number(node.chance),
+            short_number(node.expected_cost),
+            shown,
+            outcomes,
+        ]
     )
     for outcome, child in node.branches.items():
         is_kept = child.chance >= RARE_ON_PAGE or child.kind != "step"
         following = _add_point(child, points) if is_kept else -1
-        outcomes.append([outcome, rounded(child.chance / node.chance), following])
+        outcomes.append([outcome, short_number(child.chance / node.chance), following])
     return number
 
 
-def rounded(value: float) -> float:
+def short_number(value: float) -> float:
     """A number with as many digits as a page needs."""
     return float(f"{value:.{FEWEST_DIGITS}g}")

@@ -35,7 +35,7 @@ class Search(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Forest:
+class StepForest:
     """Which step comes before which, in one order of the steps that are shared."""
 
     roots: list[int]  # the places of steps that need no other
@@ -181,7 +181,7 @@ class Searches:
         masses: FloatArray,
         costs: FloatArray,
         available: NDArray[np.bool_],
-        forest: Forest,
+        forest: StepForest,
     ) -> tuple[FloatArray, IntArray, FloatArray, IntArray, IntArray]:
         """As `_best`, in Horn's order of one forest, ended where that is best."""
         n_rows = len(w)
@@ -231,7 +231,7 @@ def after_each(values: FloatArray) -> FloatArray:
     return sums
 
 
-def as_forest(parents: list[int]) -> Forest:
+def as_forest(parents: list[int]) -> StepForest:
     """The forest in which each place comes after its parent, -1 for none."""
     children: list[list[int]] = [[] for _ in parents]
     roots = list[int]()
@@ -248,10 +248,10 @@ def as_forest(parents: list[int]) -> Forest:
             yield place
 
     inner = [place for root in roots for place in below(root)]
-    return Forest(roots, children, inner)
+    return StepForest(roots, children, inner)
 
 
-def horn_order(masses: FloatArray, costs: FloatArray, forest: Forest) -> IntArray:
+def horn_order(masses: FloatArray, costs: FloatArray, forest: StepForest) -> IntArray:
     """Horn's order of many beliefs at once, as places, (R, n).
 
     From the leaves up: what stands below a step is a list by falling mass per cost of its blocks. The step takes

@@ -23,7 +23,9 @@ MOST_SEARCHED = 2_000  # states that are looked through to see whether a work-up
 AFFORDABLE = 1 + 1e-12  # a budget is not exceeded by rounding
 
 Findings: TypeAlias = Mapping[str, str | None]  # outcomes of steps made so far, by name; None for a visit
-Result: TypeAlias = tuple[tuple[int, int], ...]  # the numbers of steps, and of the outcome that each has shown
+ShownOutcomes: TypeAlias = tuple[
+    tuple[int, int], ...
+]  # the numbers of steps, and of the outcome that each has shown
 
 
 class State(NamedTuple):
@@ -57,7 +59,7 @@ class StateSpace:
         self.action_costs = self.uses @ workup.costs + workup.fee
         results_by_action = [list_results(workup, steps) for steps in self.actions]
         self.first = np.cumsum([1, *map(len, results_by_action)]).tolist()
-        self.results: list[Result] = [()]
+        self.results: list[ShownOutcomes] = [()]
         for results in results_by_action:
             self.results += results
         self.rows = np.array([workup.likelihood(result) for result in self.results])  # (rows, K)
@@ -349,7 +351,7 @@ def list_actions(workup: Workup) -> list[tuple[int, ...]]:
     return actions
 
 
-def list_results(workup: Workup, steps: tuple[int, ...]) -> list[Result]:
+def list_results(workup: Workup, steps: tuple[int, ...]) -> list[ShownOutcomes]:
     """All that some steps may show together: every combination of an outcome of each."""
     outcomes = [range(len(workup.steps[step].outcomes)) for step in steps]
     return [tuple(zip(steps, combination, strict=True)) for combination in product(*outcomes)]

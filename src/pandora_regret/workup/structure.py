@@ -10,7 +10,9 @@ import numpy as np
 from pandora_regret.workup.data import Pair, WorkupData, WorkupStep
 
 Method = Literal["search", "hierarchy", "forest", "graph"]
-Level: TypeAlias = dict[int, frozenset[int]]  # steps that are searched, and the classes that each asks for
+HierarchyLevel: TypeAlias = dict[
+    int, frozenset[int]
+]  # steps that are searched, and the classes that each asks for
 MOST_SHARED = 6  # steps that others need together: all their orders are looked at
 
 
@@ -19,7 +21,7 @@ class Structure:
     """The fastest exact method for a work-up, and what it needs to know."""
 
     method: Method
-    levels: tuple[Level, ...] = ()  # of a search, which has one, or a hierarchy
+    levels: tuple[HierarchyLevel, ...] = ()  # of a search, which has one, or a hierarchy
     parents: tuple[tuple[int, ...], ...] = ()  # of a forest, for each order: what comes before each step, or -1
 
 
@@ -39,14 +41,16 @@ def find_structure(workup: WorkupData) -> Structure:
     return Structure("graph")
 
 
-def hierarchy_levels(workup: WorkupData, requires: tuple[Pair, ...], classes: Iterable[int]) -> list[Level] | None:
+def hierarchy_levels(
+    workup: WorkupData, requires: tuple[Pair, ...], classes: Iterable[int]
+) -> list[HierarchyLevel] | None:
     """The levels below an outcome, each of which covers its classes without overlap; None if that is not so.
 
     The first level are the steps that require exactly this. A step that confirms nothing says in which of two
     parts the truth lies, and only one of them is searched on: what requires that outcome is the next level.
     """
-    level = Level()
-    below = list[Level]()
+    level = HierarchyLevel()
+    below = list[HierarchyLevel]()
     for number, step in enumerate(workup.steps):
         if workup.requires[number] != requires:
             continue

@@ -25,7 +25,7 @@ COLUMNS = [
     "likeliest",
     "probability",
 ]
-Row: TypeAlias = list[int | float | str | None]
+TreeRow: TypeAlias = list[int | float | str | None]
 
 
 @dataclass(frozen=True)
@@ -69,11 +69,11 @@ class PlanNode:
 
     def to_csv(self) -> str:
         """As a table: one row per step or ending, with the row and the outcome that lead there."""
-        rows = list[Row]()
+        rows = list[TreeRow]()
         self._add_rows(rows, None, "")
         return DisplayTable(COLUMNS, rows).to_csv()
 
-    def _add_rows(self, rows: list[Row], after: int | None, outcome: str) -> None:
+    def _add_rows(self, rows: list[TreeRow], after: int | None, outcome: str) -> None:
         """Add a row for this node, and those of all that follows; after which row it stands, and which outcome."""
         number = len(rows) + 1
         likeliest = max(self.posterior, key=self.posterior.__getitem__)

@@ -262,7 +262,7 @@ def learned_in_words(workup: Workup) -> Iterator[str]:
     for test in records.tests:
         if test.made.sum() < n_cases:
             share = percent(test.made.sum() / n_cases)
-            yield f"{test.name} was made in {share} of cases{_doubt(test, records)}."
+            yield f"{test.name} was made in {share} of cases{_selective_use(test, records)}."
     if all(test.made.sum() == n_cases for test in records.tests):
         yield "Every test was made in every case."
     few = [
@@ -275,7 +275,7 @@ def learned_in_words(workup: Workup) -> Iterator[str]:
         yield f"Fewer than {FEW_CASES} cases: {listed(few, MOST_FEW)}."
 
 
-def _doubt(test: UseOfTest, records: RecordCounts) -> str:
+def _selective_use(test: UseOfTest, records: RecordCounts) -> str:
     """For whom a test was made least and most often, if that depends on the class; else nothing."""
     if not test.for_a_reason:
         return ""

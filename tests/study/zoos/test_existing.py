@@ -113,8 +113,8 @@ def test_what_does_not_fit_together_is_said_with_its_file(tmp_path):
 @pytest.mark.parametrize("write", [write_csv_each, write_long_parquet])
 def test_a_zoo_of_files_reads_every_file_once(tmp_path, write, monkeypatch):
     paths, names = write(tmp_path)
-    read, batches = [], existing.read_models
-    monkeypatch.setattr(existing, "read_models", lambda models: read.append(len(models)) or batches(models))
+    read, batches = [], existing.read_all_models
+    monkeypatch.setattr(existing, "read_all_models", lambda models: read.append(len(models)) or batches(models))
     zoo = FilesZoo(str(paths))
     assert sorted(zoo.names()) == sorted(names)
     np.testing.assert_array_equal(zoo.target().truth, TRUTH)

@@ -19,7 +19,7 @@ from pandora_regret.study.zoos.tables import (
     TableZoo,
     add_noise,
     all_classifiers,
-    read_labelled,
+    read_labelled_table,
     sample_rows,
 )
 from pandora_regret.work import run_all
@@ -175,7 +175,7 @@ def test_threads_of_one_process_do_not_disturb_each_other():
 @pytest.mark.parametrize("separator", [",", ";", "\t", "  "])
 def test_table_without_names_keeps_its_first_row(tmp_path, separator):
     text = "1.5,2,7\n2.5,?,10\n3.5,4,7\n".replace(",", separator)
-    table = read_labelled(write(tmp_path, text, "uci.data"))
+    table = read_labelled_table(write(tmp_path, text, "uci.data"))
     np.testing.assert_array_equal(table.features, [[1.5, 2], [2.5, np.nan], [3.5, 4]])
     assert table.classes == ("7", "10")  # in the order of numbers
     assert table.truth.tolist() == [0, 1, 0]
@@ -184,14 +184,14 @@ def test_table_without_names_keeps_its_first_row(tmp_path, separator):
 def test_first_row_of_names_is_told_from_a_first_row_of_values(tmp_path):
     values = write(tmp_path, "x,red,yes\nz,blue,no\ny,red,yes\n", "values.csv")
     names = write(tmp_path, "shape,colour,edible\nx,red,yes\nz,blue,no\ny,red,yes\n", "names.csv")
-    assert len(read_labelled(values)) == len(read_labelled(names)) == 3
+    assert len(read_labelled_table(values)) == len(read_labelled_table(names)) == 3
 
 
 def test_label_is_found_by_name_by_number_or_as_the_last(tmp_path):
     path = write(tmp_path, "kind,size,side\na,1,left\nb,2,right\nc,3,left\n")
-    assert read_labelled(path).classes == ("left", "right")
-    assert read_labelled(path, "kind").classes == read_labelled(path, 0).classes == ("a", "b", "c")
-    assert read_labelled(path, -2).classes == ("1", "2", "3")
+    assert read_labelled_table(path).classes == ("left", "right")
+    assert read_labelled_table(path, "kind").classes == read_labelled_table(path, 0).classes == ("a", "b", "c")
+    assert read_labelled_table(path, -2).classes == ("1", "2", "3")
 
 
 def test_names_are_told_from_numbers_both_may_be_missing_and_parquet_holds_the_same(tmp_path):
@@ -199,7 +199,7 @@ def test_names_are_told_from_numbers_both_may_be_missing_and_parquet_holds_the_s
     pq.write_table(pa.table(columns), tmp_path / "table.parquet")
     text = write(tmp_path, "width,colour,kind\n1,red,rose\n?,,iris\n3,blue,rose\n", "same.csv")
     for path in (text, str(tmp_path / "table.parquet")):
-        table = read_labelled(path)
+        table = read_labelled_table(path)
         np.testing.assert_array_equal(table.named, [False, True])
         np.testing.assert_array_equal(table.features, [[1, 1], [np.nan, np.nan], [3, 0]])
         assert (table.truth.tolist(), table.classes) == ([1, 0, 1], ("iris", "rose"))
@@ -217,7 +217,7 @@ def test_arff_attributes_say_what_is_a_name(tmp_path):
     1, ?, small
     ?, 2.5, small
     """
-    table = read_labelled(write(tmp_path, "\n".join(map(str.strip, text.splitlines())), "table.arff"))
+    table = read_labelled_table(write(tmp_path, "\n".join(map(str.strip, text.splitlines())), "table.arff"))
     np.testing.assert_array_equal(table.named, [True, False])
     np.testing.assert_array_equal(table.features, [[1, 1.5], [0, np.nan], [np.nan, 2.5]])
     assert table.classes == ("big one", "small")
@@ -238,19 +238,19 @@ def test_arff_attributes_say_what_is_a_name(tmp_path):
 )
 def test_wrong_table_is_refused_with_the_reason(tmp_path, text, options, message):
     with pytest.raises(InputError, match=message):
-        read_labelled(write(tmp_path, text), **options)
+        read_labelled_table(write(tmp_path, text), **options)
 
 
 def test_what_is_no_table_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"no file: .*\(digits, wine"):
-        read_labelled(str(tmp_path / "nothing.csv"))
+        read_labelled_table(str(tmp_path / "nothing.csv"))
     with pytest.raises(InputError, match="as CSV"):
-        read_labelled(write(tmp_path, "@relation r\n@attribute a real\n@data\n1, 2\n", "ragged.arff"))
+        read_labelled_table(write(tmp_path, "@relation r\n@attribute a real\n@data\n1, 2\n", "ragged.arff"))
 
 
 def test_sampled_rows_keep_the_shares_of_the_classes(tmp_path):
     classes = ["a"] * 80 + ["b"] * 19 + ["rare"]
-    table = read_labelled(write(tmp_path, "\n".join(f"{i},{c}" for i, c in enumerate(classes))))
+    table = read_labelled_table(write(tmp_path, "\n".join(f"{i},{c}" for i, c in enumerate(classes))))
     few = sample_rows(table, 20, seed=0)
     assert np.bincount(few.truth).tolist() == [15, 4, 1]
     assert len(np.unique(few.features)) == 20
@@ -259,7 +259,7 @@ def test_sampled_rows_keep_the_shares_of_the_classes(tmp_path):
 
 def test_noise_is_as_large_as_asked_and_leaves_names_alone(tmp_path):
     rows = [f"{i % 17},{'?' if i == 3 else 'rgb'[i % 3]},{i % 2}" for i in range(200)]
-    table = read_labelled(write(tmp_path, "\n".join(rows)))
+    table = read_labelled_table(write(tmp_path, "\n".join(rows)))
     noisy = add_noise(table, 2.0, seed=0)
     np.testing.assert_array_equal(noisy.features[:, 1], table.features[:, 1])
     moved = np.std(noisy.features[:, 0] - table.features[:, 0]) / np.std(table.features[:, 0])
@@ -271,6 +271,8 @@ def test_decimals_are_numbers_and_a_column_of_lists_is_refused(tmp_path):
     columns = {"price": prices, "lists": [[1], [2, 3], []], "y": ["a", "b", "a"]}
     pq.write_table(pa.table(columns), tmp_path / "t.parquet")
     with pytest.raises(InputError, match="'lists' holds list"):
-        read_labelled(str(tmp_path / "t.parquet"))
+        read_labelled_table(str(tmp_path / "t.parquet"))
     pq.write_table(pa.table(columns).drop_columns("lists"), tmp_path / "t.parquet")
-    np.testing.assert_array_equal(read_labelled(str(tmp_path / "t.parquet")).features[:, 0], [1.5, 2.25, np.nan])
+    np.testing.assert_array_equal(
+        read_labelled_table(str(tmp_path / "t.parquet")).features[:, 0], [1.5, 2.25, np.nan]
+    )

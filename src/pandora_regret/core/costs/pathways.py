@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 RANGE_CONCENTRATION = 6  # of a chance known by its range: the Beta distribution of project planning (PERT)
 
 T = TypeVar("T")
-Amount: TypeAlias = float | FloatArray  # or a chance: one, or one for each draw
-Amounts: TypeAlias = dict[str, Amount]  # by fee item
+PriceOrDraws: TypeAlias = float | FloatArray  # or a chance: one, or one for each draw
+PriceByItem: TypeAlias = dict[str, PriceOrDraws]  # by fee item
 Name = Annotated[str, Meta(min_length=1)]
 Year = Annotated[int, Meta(ge=1900, le=2999)]
 Probability = Annotated[float, Meta(ge=0, le=1)]
@@ -141,8 +141,8 @@ class Step(Payment):
     @overload
     def paid(self, chance: float) -> Iterator[tuple[Payment, float]]: ...
     @overload
-    def paid(self, chance: Amount) -> Iterator[tuple[Payment, Amount]]: ...
-    def paid(self, chance: Amount) -> Iterator[tuple[Payment, Amount]]:
+    def paid(self, chance: PriceOrDraws) -> Iterator[tuple[Payment, PriceOrDraws]]: ...
+    def paid(self, chance: PriceOrDraws) -> Iterator[tuple[Payment, PriceOrDraws]]:
         """Each payment and how often it is made, for one chance or an array of them."""
         yield self, chance * self.quantity
         if self.otherwise is not None:
@@ -203,7 +203,7 @@ class Pathways:
         """The cost of each class in label order, for use as ``costs=``."""
         spent = self.spent()
         return {
-            hypothesis.name: rounded(sum(spent[hypothesis.pathway].values())) for hypothesis in self.hypotheses
+            hypothesis.name: round_money(sum(spent[hypothesis.pathway].values())) for hypothesis in self.hypotheses
         }
 
     @property
@@ -227,16 +227,18 @@ class Pathways:
         shave_biopsy       95.53
         histopathology     70.14
         """
-        return {key: rounded(amount) for key, amount in self.spent()[self._pathway(name)].items()}
+        return {key: round_money(amount) for key, amount in self.spent()[self._pathway(name)].items()}
 
-    def spent(self, chance_of: Callable[[Step], Amount] = lambda step: step.chance) -> dict[str, Amounts]:
+    def spent(
+        self, chance_of: Callable[[Step], PriceOrDraws] = lambda step: step.chance
+    ) -> dict[str, PriceByItem]:
         """By every pathway on each fee item; each step is asked for its chance once."""
-        spent: dict[str, Amounts] = {}
+        spent: dict[str, PriceByItem] = {}
         for name, steps in self.pathways.items():  # each after those it contains
-            total: Amounts = {}
+            total: PriceByItem = {}
             payments = chain.from_iterable(step.paid(chance_of(step)) for step in steps)
             for payment, times in payments:
-                parts: Amounts = {}
+                parts: PriceByItem = {}
                 if payment.item is None:
                     parts = spent[payment.name]
                 else:
@@ -354,7 +356,7 @@ class Pathways:
         return Empirical(np.stack(np.broadcast_arrays(*costs), axis=1), labels=self.classes)
 
 
-def rounded(amount: Amount) -> float:
+def round_money(amount: PriceOrDraws) -> float:
     """An amount of money as a person would add it up: without the noise in the last digits of binary fractions."""
     return float(f"{amount:.14g}")
 
@@ -510,10 +512,10 @@ def _in_order(file: PathwayFile) -> dict[str, tuple[Step, ...]]:
         fail(path("pathways", circle[0]), f"contains itself: {' -> '.join(circle)}", "take one of these steps out")
 
 
-Payments: TypeAlias = list[tuple[str, Step]]  # by name; two pathways share one if they agree on the step
+NamedSteps: TypeAlias = list[tuple[str, Step]]  # by name; two pathways share one if they agree on the step
 
 
-def shared_steps(pathways: Place | Pathways) -> Fields:
+def as_workup_fields(pathways: Place | Pathways) -> Fields:
     """The work-up of a pathway file, under the keys of a work-up file.
 
     What the pathways of several classes begin with is a step of its own, paid once.
@@ -536,7 +538,7 @@ class _SharedSteps:
     def __init__(self, source: Pathways) -> None:
         self.source = source
         self.totals: dict[str, float] = {}  # of each pathway
-        self.payments: dict[str, Payments] = {}  # of each pathway
+        self.payments: dict[str, NamedSteps] = {}  # of each pathway
         self.steps: dict[str, Fields] = {}
         for pathway, steps in source.pathways.items():  # each after those it contains
             self.totals[pathway] = sum(self._cost(step) for step in steps)
@@ -552,9 +554,9 @@ class _SharedSteps:
             cost += times * amount
         return cost
 
-    def _written_out(self, steps: Sequence[Step]) -> Payments:
+    def _written_out(self, steps: Sequence[Step]) -> NamedSteps:
         """The payments of a pathway; another one that is certain to be followed once stands there step by step."""
-        payments: Payments = []
+        payments: NamedSteps = []
         for step in steps:
             inner = [(step.name, replace(step, source=""))]
             if step.followed:
@@ -564,12 +566,12 @@ class _SharedSteps:
             payments += inner
         return payments
 
-    def _grow(self, left: dict[str, Payments], parent: str | None) -> None:
+    def _grow(self, left: dict[str, NamedSteps], parent: str | None) -> None:
         """Add the steps that follow `parent`, for pathways and the payments still to be made.
 
         Pathways that go on in the same way do so together.
         """
-        branches: dict[Step, dict[str, Payments]] = {}
+        branches: dict[Step, dict[str, NamedSteps]] = {}
         for pathway, payments in left.items():
             branches.setdefault(payments[0][1], {})[pathway] = payments
         for branch in branches.values():
@@ -581,7 +583,7 @@ class _SharedSteps:
             ended = [pathway for pathway, payments in branch.items() if len(payments) == len(shared)]
             classes = [hypothesis.name for hypothesis in self.source.hypotheses if hypothesis.pathway in ended]
             self.steps[name] = {
-                "cost": rounded(sum(self._cost(step) for _, step in shared)),
+                "cost": round_money(sum(self._cost(step) for _, step in shared)),
                 "requires": parent,
                 "tells_apart": classes or None,
             }
@@ -589,7 +591,7 @@ class _SharedSteps:
             self._grow(rest, name)
 
 
-def _shared_beginning(pathways: Sequence[Payments]) -> Payments:
+def _shared_beginning(pathways: Sequence[NamedSteps]) -> NamedSteps:
     """The payments that all pathways begin with, as the first of them names them."""
     shared = []
     for side_by_side in zip(*pathways, strict=False):

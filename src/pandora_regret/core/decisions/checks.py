@@ -134,7 +134,7 @@ def _same(a: FloatArray | float, b: FloatArray | float) -> NDArray[np.bool_]:
     return np.asarray(np.isclose(a, b, rtol=ROUNDING, atol=1e-12))
 
 
-def _parts(rows: FloatArray) -> FloatArray:
+def _whole_parts(rows: FloatArray) -> FloatArray:
     """Positive whole numbers that sum to GRID in every row, near GRID times the given probabilities."""
     edges = np.rint(np.cumsum(rows, axis=1) * (GRID - rows.shape[1]))
     return np.asarray(1 + np.diff(edges, axis=1, prepend=0))
@@ -187,13 +187,13 @@ class _Search:
     def untied_parts(self) -> FloatArray:
         """A forecast in GRID parts, no two of them equal: how a metric breaks ties is not at issue."""
         while True:
-            parts = _parts(self.random_rows(1))
+            parts = _whole_parts(self.random_rows(1))
             if len(np.unique(parts)) == self.k:
                 return parts.ravel()
 
     def alignment(self, prior: Prior) -> tuple[Verdict, tuple[Alignment, ...]]:
         """Whether the metric prefers the forecaster whose search costs less; and how often, by other costs too."""
-        tables = [_parts(self.random_rows(self.k)) / GRID for _ in range(self.trials)]
+        tables = [_whole_parts(self.random_rows(self.k)) / GRID for _ in range(self.trials)]
         y = np.arange(self.k)
         losses = np.array([-self.sign * self.score(y, table) for table in tables])
         tied = _same(losses[:, None], losses)
@@ -245,7 +245,7 @@ class _Search:
             shifted = 0.8 * truth + 0.2 * noise
             base_rates = np.broadcast_to(everybody, truth.shape)
             for odd in (noise, one_group_off, shifted, truth**2, np.sqrt(truth), truth / everybody, base_rates):
-                rival = _parts(odd / odd.sum(axis=1, keepdims=True)) / GRID
+                rival = _whole_parts(odd / odd.sum(axis=1, keepdims=True)) / GRID
                 if np.abs(rival - truth).max() >= CLEARLY_OTHER:
                     yield y, np.repeat(truth, GRID, axis=0), np.repeat(rival, GRID, axis=0)
 
@@ -283,7 +283,7 @@ class _Search:
             kept = parts + step * (unit[bystander] - unit[donor])
             new_order = [*order[:place], rival, truth, *behind]
             if _falls(kept[order]) and _falls(demoted[new_order]):
-                tables = np.repeat(_parts(self.random_rows(self.k))[None], 3, axis=0)
+                tables = np.repeat(_whole_parts(self.random_rows(self.k))[None], 3, axis=0)
                 tables[:, truth] = parts, demoted, kept
                 yield place, *(tables / GRID)
 

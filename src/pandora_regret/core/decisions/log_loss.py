@@ -104,7 +104,7 @@ def fixed_order_regrets(
     """
     cheap = read_positive(cheap, "cheap")
     dear = read_positive(dear, "dear")
-    hazard, survival, choose = _walk(y_true, y_proba, order, labels)
+    hazard, survival, choose = _fixed_order_search(y_true, y_proba, order, labels)
     acting = (cheap - dear) * hazard + dear * _minus_log(survival)
     return choose(acting, cheap * _minus_log(hazard) - (cheap - dear) * survival)
 
@@ -144,7 +144,7 @@ def fixed_order_residuals(
     """
     cheap = read_positive(cheap, "cheap")
     dear = read_positive(dear, "dear")
-    hazard, survival, choose = _walk(y_true, y_proba, order, labels)
+    hazard, survival, choose = _fixed_order_search(y_true, y_proba, order, labels)
     if cheap == dear:
         return np.zeros_like(hazard)  # also where the logarithm is infinite
     return (cheap - dear) * choose(hazard, _minus_log(hazard) - survival)
@@ -178,7 +178,7 @@ def fixed_order_costs(
     array([1.609])
     """
     baseline = fixed_order_baseline(epsilon)
-    hazard, survival, choose = _walk(y_true, y_proba, order, labels)
+    hazard, survival, choose = _fixed_order_search(y_true, y_proba, order, labels)
     finding = baseline + _minus_log(np.minimum(hazard, 1 - epsilon))
     return choose(_minus_log(np.maximum(survival, epsilon)), finding)
 
@@ -206,7 +206,7 @@ def fixed_order_baseline(epsilon: float) -> float:
     return float(np.log1p(-epsilon) - np.log(epsilon))
 
 
-def _walk(
+def _fixed_order_search(
     y_true: Labels, y_proba: Table, order: ArrayLike, labels: ArrayLike | None
 ) -> tuple[FloatArray, FloatArray, Callable[..., FloatArray]]:
     """A search in a fixed order, step by step, (N, K): hazards h_t, ``1 - h_t``, and what chooses among values.

@@ -30,10 +30,10 @@ from pandora_regret.core.inputs.numbers import (
 from pandora_regret.core.inputs.tables import (
     NOTHING_RESCALED,
     Rescaled,
+    as_float_table,
     block_slices,
     by_name,
     check_rows,
-    read_table,
     rescale_rows,
 )
 
@@ -224,7 +224,7 @@ def read_probabilities(
     if read_flag(logits, "logits") & read_flag(normalise, "normalise"):
         fix = "leave one of them out: logits have no sum to be made 1"
         raise InputError("is True and logits is too", argument="normalise", value=True, fix=fix)
-    values, columns, tolerance = read_table(y_proba, None if labels is None else read_labels(labels), name)
+    values, columns, tolerance = as_float_table(y_proba, None if labels is None else read_labels(labels), name)
     values, rescaled = rescale_rows(values, tolerance) if normalise else (values, NOTHING_RESCALED)
     weights = None if sample_weight is None else relative_weights(read_weights(sample_weight, len(values)))
     truth = np.empty(0, np.intp)

@@ -76,7 +76,7 @@ def block_slices(n_rows: int, n_columns: int) -> Iterator[slice]:
     return row_slices(n_rows, n_columns, BLOCK_ELEMENTS // 4)
 
 
-def read_table(
+def as_float_table(
     table: object, labels: Sequence[object] | None, name: str
 ) -> tuple[NDArray[np.floating], Sequence[object], float]:
     """A (N, K) float array, its columns in the order of the labels; these; how far sums of rows may be off 1."""

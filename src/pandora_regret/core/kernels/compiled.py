@@ -391,7 +391,7 @@ def score_columns(
         truth_here = truth[first:stop]
         predicted_here = predicted[first:stop]
         _look_up_truths(columns, first, truth_here, costs, truths)
-        _add_classes(columns, first, truth_here, costs, alpha, tie, truths, rows)
+        _add_up_classes(columns, first, truth_here, costs, alpha, tie, truths, rows)
         _settle(tolerance, truths, rows, predicted_here)
         if weights is not None:
             for r in range(stop - first):
@@ -421,7 +421,7 @@ def _look_up_truths(columns, first, truth, costs, truths):
 
 
 @njit(**STEP)
-def _add_classes(columns, first, truth, costs, alpha, tie, truths, rows):
+def _add_up_classes(columns, first, truth, costs, alpha, tie, truths, rows):
     """Sum over the classes of each row, one column after the other."""
     rows.probability.fill(0.0)
     rows.least.fill(0.0)

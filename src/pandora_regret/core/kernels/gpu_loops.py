@@ -23,7 +23,7 @@ TIE = tl.constexpr(TIE_IN_SINGLE)
 
 
 @triton.jit
-def _pair(gap, width, alpha, kind: tl.constexpr):
+def _loss_and_slope(gap, width, alpha, kind: tl.constexpr):
     """L_alpha at ``ln r = gap``, and its slope ``-dL / d ln r`` without the factor ``alpha + 1``."""
     ahead = gap > 0
     if kind == RANKS:
@@ -51,7 +51,7 @@ def _possible(x):
 
 
 @triton.jit
-def _size(possible):
+def _size_of_logit(possible):
     """What a logit adds to the width of a tie: an impossible class's, nothing."""
     return tl.where(possible > LEAST_LOGIT, tl.abs(possible), 0.0)
 
@@ -60,14 +60,14 @@ def _size(possible):
 def _priced_pair(x, ours, rival, columns, costs, our_cost, alpha, kind: tl.constexpr, priced: tl.constexpr):
     """``C_j L(r_ij)`` and its slope; what is no rival is infinitely far behind, and counts for nothing."""
     gap = ours - tl.where(rival, _possible(x), -float("inf"))
-    width = TIE * (1 + _size(ours) + _size(_possible(x))) if kind == RANKS else 0.0
+    width = TIE * (1 + _size_of_logit(ours) + _size_of_logit(_possible(x))) if kind == RANKS else 0.0
     if priced:
         cost = tl.load(costs + columns, mask=rival, other=1.0)
-        loss, power = _pair(gap + tl.log(cost / our_cost), width, alpha, kind)
+        loss, power = _loss_and_slope(gap + tl.log(cost / our_cost), width, alpha, kind)
         loss = loss * cost
         power = power * cost
     else:
-        loss, power = _pair(gap, width, alpha, kind)
+        loss, power = _loss_and_slope(gap, width, alpha, kind)
     if kind == ZERO:
         power = tl.where(x == -float("inf"), 0.0, power)  # an impossible class has no gradient
     return loss, power
@@ -84,7 +84,7 @@ def _truth_of(logits, target, costs, row, stride, n_classes, ignore_index, prese
 
 
 @triton.jit
-def _share(weights, target, n_rows, n_classes, ignore_index, weighing: tl.constexpr):
+def _gradient_scale(weights, target, n_rows, n_classes, ignore_index, weighing: tl.constexpr):
     """What the losses of all rows are multiplied by; infinity for a mean of nothing, which is NaN."""
     share = 1.0 / (3.0 * (n_classes - 1))
     if weighing == MEAN:  # every program counts for itself, rather than wait for another
@@ -133,7 +133,7 @@ def _or_nan(loss, valid, truth, ignore_index):
 
 
 @triton.jit
-def _add_up(losses, partial, turns, loss, stored: tl.constexpr):
+def _store_sum(losses, partial, turns, loss, stored: tl.constexpr):
     """Store the sum of a program's losses, or of all programs': then the last one adds them up, in their order.
 
     `turns` counts programs that are done, and is left at 0 for the next launch.
@@ -191,7 +191,7 @@ def row_loop(
         logits, target, costs, row, stride, n_classes, ignore_index, present, priced
     )
     our_costs = our_cost[:, None] if priced else our_cost
-    share = _share(weights, target, n_rows, n_classes, ignore_index, weighing)
+    share = _gradient_scale(weights, target, n_rows, n_classes, ignore_index, weighing)
     of_rivals, of_truth = _factors(share, weights, weight_stride, row, ours, valid, alpha, kind, weighing)
     pairs = tl.zeros([rows_per_tile, block], tl.float32)
     powers = tl.zeros([rows_per_tile, block], tl.float32)
@@ -219,7 +219,7 @@ def row_loop(
     if stored == ROWS:
         tl.store(losses + row, loss, mask=present)
     else:
-        _add_up(losses, partial, turns, tl.sum(loss), stored)
+        _store_sum(losses, partial, turns, tl.sum(loss), stored)
 
 
 @triton.jit

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-Numbers: TypeAlias = Any  # a list, with which Python is faster, or an array, which numba takes
+ListOrArray: TypeAlias = Any  # a list, with which Python is faster, or an array, which numba takes
 
 FIRST = 1e200  # so much likelier is what is possible than what is not
 POSSIBLE = 1e10  # less than this is the mass of what is not
@@ -17,7 +17,12 @@ BETTER = 1 - 1e-13  # what costs less than this times the best so far is better 
 
 
 def forest_costs(
-    masses: Numbers, parents: Numbers, costs: Numbers, loss: float, finished: Numbers, scratch: Numbers
+    masses: ListOrArray,
+    parents: ListOrArray,
+    costs: ListOrArray,
+    loss: float,
+    finished: ListOrArray,
+    scratch: ListOrArray,
 ) -> None:
     """What has been spent when each step of one forecast is done or given up, into `finished`, (M + 1,).
 
@@ -54,7 +59,7 @@ def forest_costs(
                     finished[step] = spent + loss
 
 
-def _order(masses: Numbers, parents: Numbers, costs: Numbers, scratch: Numbers) -> Numbers:
+def _order(masses: ListOrArray, parents: ListOrArray, costs: ListOrArray, scratch: ListOrArray) -> ListOrArray:
     """Horn's algorithm (1972): steps in blocks that stick together.
 
     The block with the most probability per cost comes first: if the step it needs has not been made, it joins the
@@ -93,7 +98,9 @@ def _order(masses: Numbers, parents: Numbers, costs: Numbers, scratch: Numbers) 
     return order
 
 
-def _rows(masses: Numbers, parents: Numbers, costs: Numbers, loss: float, finished: Numbers) -> None:
+def _rows(
+    masses: ListOrArray, parents: ListOrArray, costs: ListOrArray, loss: float, finished: ListOrArray
+) -> None:
     n = len(costs)
     numbers = (np.empty(n, np.intp), np.empty(n, np.intp), np.empty(n, np.intp), np.empty(n, np.intp))
     scratch = (*numbers, np.empty(n), np.empty(n))

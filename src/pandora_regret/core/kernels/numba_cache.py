@@ -21,15 +21,15 @@ import numba
 from numba.core import config
 from numba.core.caching import FunctionCache
 
-Options: TypeAlias = dict[str, Any]  # of numba.njit
+NumbaOptions: TypeAlias = dict[str, Any]  # of numba.njit
 Loop: TypeAlias = Callable[..., Any]  # its types are numba's to infer
 
-EXACT: Options = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy"}
-AS_WRITTEN: Options = {"nogil": True, "error_model": "numpy", "cache": True}  # to the last bit
-STEP: Options = {**EXACT, "fastmath": {"contract", "reassoc", "nsz", "arcp"}}  # NaN and inf still count
-INLINE: Options = {**EXACT, "forceinline": True}  # a call in a loop would keep it from becoming vector code
-INLINE_STEP: Options = {**STEP, "forceinline": True}
-FAST: Options = {**STEP, "cache": True}  # what Python calls is kept, with its steps
+EXACT: NumbaOptions = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy"}
+AS_WRITTEN: NumbaOptions = {"nogil": True, "error_model": "numpy", "cache": True}  # to the last bit
+STEP: NumbaOptions = {**EXACT, "fastmath": {"contract", "reassoc", "nsz", "arcp"}}  # NaN and inf still count
+INLINE: NumbaOptions = {**EXACT, "forceinline": True}  # a call in a loop would keep it from becoming vector code
+INLINE_STEP: NumbaOptions = {**STEP, "forceinline": True}
+FAST: NumbaOptions = {**STEP, "cache": True}  # what Python calls is kept, with its steps
 
 SILENT_SECONDS = 1.0  # of compiling, before a word is said about it
 

@@ -44,7 +44,7 @@ SMALL_ALPHA = 0.1  # below this, 1 - r^alpha loses digits that 1/alpha magnifies
 HAS_TRITON = find_spec("triton") is not None
 
 
-class Rule(NamedTuple):
+class LossRule(NamedTuple):
     """All that turns logits and targets into losses of rows."""
 
     costs: Tensor | None  # (K,), anywhere
@@ -57,7 +57,7 @@ class FusedContext(Context, Protocol):
     """What the backward of `FusedPandoraLoss` knows."""
 
     grad: Tensor | None  # made ahead; None once it was handed on
-    rule: Rule
+    rule: LossRule
     reduction: Reduction
 
 
@@ -65,7 +65,7 @@ class FusedPandoraLoss(torch.autograd.Function):
     """The loss as autograd sees it: logits (N, K) -> loss, with the gradient made ahead by the forward pass."""
 
     @staticmethod
-    def forward(ctx: FusedContext, logits: Tensor, target: Tensor, rule: Rule, reduction: Reduction) -> Tensor:
+    def forward(ctx: FusedContext, logits: Tensor, target: Tensor, rule: LossRule, reduction: Reduction) -> Tensor:
         # float16 waits for the backward: before a GradScaler's factor is known, gradients this small underflow.
         early = logits.dtype != torch.float16
         loss, ctx.grad = reduced_loss(logits, target, rule, reduction, want_grad=early)
@@ -124,7 +124,7 @@ def count_rows(target: Tensor, ignore_index: int) -> Tensor | int:
 
 
 def reduced_loss(
-    logits: Tensor, target: Tensor, rule: Rule, reduction: Reduction, *, want_grad: bool
+    logits: Tensor, target: Tensor, rule: LossRule, reduction: Reduction, *, want_grad: bool
 ) -> LossAndGradient:
     """The loss of a batch, () or (N,), and the gradient (N, K) of its sum, if it is wanted."""
     kernels = _kernels_for_rows(logits, target, rule)
@@ -140,14 +140,14 @@ def reduced_loss(
     return losses if reduction == "none" else losses.sum() * weight, grad
 
 
-def _kernels_for_rows(logits: Tensor, target: Tensor, rule: Rule) -> ModuleType | None:
+def _kernels_for_rows(logits: Tensor, target: Tensor, rule: LossRule) -> ModuleType | None:
     """The Triton kernels, where the device runs them and there are rows, of one truth each."""
     if target.ndim != 1 or len(target) == 0 or rule.label_smoothing:
         return None
     return kernels_for(logits)
 
 
-def _rows_for_kernels(logits: Tensor, target: Tensor, rule: Rule) -> LogitRows:
+def _rows_for_kernels(logits: Tensor, target: Tensor, rule: LossRule) -> LogitRows:
     """What the Triton kernels read."""
     from pandora_regret.core.kernels.gpu import LogitRows
 
@@ -164,7 +164,7 @@ def kernels_for(tensor: Tensor) -> ModuleType | None:
     return gpu
 
 
-def _by_torch(logits: Tensor, target: Tensor, rule: Rule, weights: Tensor | None) -> LossAndGradient:
+def _by_torch(logits: Tensor, target: Tensor, rule: LossRule, weights: Tensor | None) -> LossAndGradient:
     """Losses and weighted gradients of rows in plain PyTorch, by blocks of rows; temporaries stay small."""
     n, k = logits.shape
     dtype = precision_of(logits)
@@ -186,7 +186,7 @@ def _by_torch(logits: Tensor, target: Tensor, rule: Rule, weights: Tensor | None
     return losses.mul_(share), grad
 
 
-def _block(logits: Tensor, target: Tensor, rule: Rule, costs: Tensor | None) -> tuple[Tensor, Tensor]:
+def _block(logits: Tensor, target: Tensor, rule: LossRule, costs: Tensor | None) -> tuple[Tensor, Tensor]:
     """Losses and gradients of a few rows, ignored ones included.
 
     Where the target is a distribution, (n, K), there is one row per class, weighted by its share. Rows of no
@@ -248,9 +248,9 @@ def pair_loss(odds: Tensor, alpha: float) -> tuple[Tensor, Tensor]:
 RULE = "Tensor? costs, Tensor alpha, float label_smoothing, int ignore_index"
 
 
-def _rule_of(costs: Tensor | None, alpha: Tensor, label_smoothing: float, ignore_index: int) -> Rule:
+def _rule_of(costs: Tensor | None, alpha: Tensor, label_smoothing: float, ignore_index: int) -> LossRule:
     """A rule of the arguments of an operator, whose alpha is a tensor."""
-    return Rule(costs, limit_of(alpha.item()), label_smoothing, ignore_index)
+    return LossRule(costs, limit_of(alpha.item()), label_smoothing, ignore_index)
 
 
 @torch.library.custom_op(
@@ -401,7 +401,7 @@ def loss_of_batch(
         elif reduction == "sum":
             loss = loss.sum()
     else:
-        rule = Rule(costs, limit_of(alpha), label_smoothing, ignore_index)
+        rule = LossRule(costs, limit_of(alpha), label_smoothing, ignore_index)
         if values.requires_grad and torch.is_grad_enabled():
             loss = apply(FusedPandoraLoss, values, flat, rule, reduction)
         else:

@@ -20,10 +20,10 @@ from pandora_regret.files import (
     align,
     common_rows,
     open_models,
-    read_models,
+    read_all_models,
 )
 from pandora_regret.files.formats import ENDING, FORMATS, stem_of
-from pandora_regret.study.store import Plain, Prediction, Store, Target, read_groups
+from pandora_regret.study.store import Plain, Prediction, Store, Target, number_groups
 from pandora_regret.study.zoo import Outcome, matches
 
 
@@ -81,11 +81,11 @@ class FilesZoo:
 
     def target(self) -> Target:
         """The instances of the first model that can be read, to which the others are matched."""
-        target, _ = _read(self)
+        target, _ = _read_files(self)
         return target
 
     def names(self) -> list[str]:
-        _, outcomes = _read(self)
+        _, outcomes = _read_files(self)
         return [outcome.name for outcome in outcomes]
 
     def batches(self, names: Sequence[str]) -> list[list[str]]:
@@ -93,8 +93,8 @@ class FilesZoo:
 
     def predict(self, names: Sequence[str]) -> Iterator[Outcome]:
         """The predictions as they are; every file is read once, and none of them again until they are all done."""
-        _, outcomes = _read(self)
-        _read.cache_clear()  # whoever asks again reads the files again
+        _, outcomes = _read_files(self)
+        _read_files.cache_clear()  # whoever asks again reads the files again
         yield from (outcome for outcome in outcomes if outcome.name in names)
 
     def about(self) -> Plain:
@@ -102,7 +102,7 @@ class FilesZoo:
 
 
 @cache
-def _read(zoo: FilesZoo) -> tuple[Target, list[Outcome]]:
+def _read_files(zoo: FilesZoo) -> tuple[Target, list[Outcome]]:
     """The instances, and what became of each model.
 
     Files that cannot be read, or do not fit the first that can, are failures with their reasons.
@@ -126,7 +126,7 @@ def _read(zoo: FilesZoo) -> tuple[Target, list[Outcome]]:
             prediction = Prediction(aligned.values, model.logits, {"file": model.path})
             outcomes.append(Outcome(model.name, prediction))
     outcomes += [Outcome(name, failure=reason) for name, reason in failures.items()]
-    groups = read_groups(first.groups, len(first.truth))
+    groups = number_groups(first.groups, len(first.truth))
     return Target(first.truth, tuple(map(str, first.classes)), groups), outcomes
 
 
@@ -139,7 +139,7 @@ def _readable(models: Sequence[Predictions], failures: dict[str, str]) -> list[t
     for _, sharing in groupby(models, key=lambda model: model.sources):
         of_one_file = list(sharing)
         try:
-            readable += zip(of_one_file, list(read_models(of_one_file)), strict=True)
+            readable += zip(of_one_file, list(read_all_models(of_one_file)), strict=True)
         except InputError as error:
             failures |= dict.fromkeys((model.name for model in of_one_file), str(error))
     return readable

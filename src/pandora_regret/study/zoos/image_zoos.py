@@ -256,7 +256,7 @@ class _Session:
                 with self.running:
                     start = time.perf_counter()
                     parts, batch = self._all_batches(encoder, network)
-                    values = _joined(parts)
+                    values = _join_features(parts)
                     if self.on_gpu:
                         torch.cuda.current_stream(self.device).synchronize()
                         for value in values.values():
@@ -321,7 +321,7 @@ class _Session:
         return {name: values.flatten(1) for name, values in read.items()}
 
 
-def _joined(parts: Sequence[Tensors]) -> Tensors:
+def _join_features(parts: Sequence[Tensors]) -> Tensors:
     """The features of all batches, by name."""
     joined = {}
     for name in parts[0]:

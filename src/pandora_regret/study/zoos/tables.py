@@ -47,8 +47,10 @@ NUMERIC = ("NUMERIC", "REAL", "INTEGER")  # kinds of an ARFF file's attributes
 NUMBERS = ("int", "uint", "half", "float", "double", "decimal", "null")  # how Arrow's types of numbers begin
 library = partial(import_optional, extra="zoo")
 
-Column: TypeAlias = NDArray[np.float64] | NDArray[np.object_]
-Columns: TypeAlias = dict[str, Column]  # float64, NaN where missing; or names as objects, None where missing
+FeatureColumn: TypeAlias = NDArray[np.float64] | NDArray[np.object_]
+TableColumns: TypeAlias = dict[
+    str, FeatureColumn
+]  # float64, NaN where missing; or names as objects, None where missing
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +66,7 @@ class LabelledTable:
         return len(self.truth)
 
 
-def read_labelled(data: str, label: str | int | None = None) -> LabelledTable:
+def read_labelled_table(data: str, label: str | int | None = None) -> LabelledTable:
     """A table with a class to predict.
 
     Parameters
@@ -84,12 +86,12 @@ def read_labelled(data: str, label: str | int | None = None) -> LabelledTable:
 
     Examples
     --------
-    >>> wine = read_labelled("wine")
+    >>> wine = read_labelled_table("wine")
     >>> wine.features.shape, wine.classes
     ((178, 13), ('class_0', 'class_1', 'class_2'))
     """
     columns = _bundled(data) if data in BUNDLED else _read_file(Path(data))
-    target = _label_column(columns, label)
+    target = _name_of_label(columns, label)
     codes, classes = _numbered(columns.pop(target))
     if not columns:
         raise InputError(f"{data} has one column: there is nothing to predict from.")
@@ -103,7 +105,7 @@ def read_labelled(data: str, label: str | int | None = None) -> LabelledTable:
     return LabelledTable(features, named, codes.astype(np.intp), tuple(names))
 
 
-def _label_column(columns: Columns, label: str | int | None) -> str:
+def _name_of_label(columns: TableColumns, label: str | int | None) -> str:
     """The name of the column of the class, by name or number; the last one if None."""
     if label is None:
         return list(columns)[-1]
@@ -115,7 +117,7 @@ def _label_column(columns: Columns, label: str | int | None) -> str:
     raise InputError(f"label is {label!r}: {fix}; the columns are {', '.join(map(repr, columns)):.300}.")
 
 
-def _features(columns: Columns) -> tuple[FloatArray, NDArray[np.bool_]]:
+def _features(columns: TableColumns) -> tuple[FloatArray, NDArray[np.bool_]]:
     """One column of numbers for each column, (N, P), NaN where it is missing; and which hold names, (P,)."""
     named = np.array([values.dtype == object for values in columns.values()])
     numbers = []
@@ -152,7 +154,7 @@ def add_noise(table: LabelledTable, noise: float, seed: int) -> LabelledTable:
     return replace(table, features=features)
 
 
-def _bundled(data: str) -> Columns:
+def _bundled(data: str) -> TableColumns:
     """A data set that scikit-learn brings, its class last."""
     datasets = library("sklearn.datasets")
     loaders = {
@@ -166,7 +168,7 @@ def _bundled(data: str) -> Columns:
     return {**columns, "class": np.array(bundle.target_names.tolist(), object)[bundle.target]}
 
 
-def _read_file(path: Path) -> Columns:
+def _read_file(path: Path) -> TableColumns:
     """The columns of a file, by what its name ends in."""
     if not path.is_file():
         fix = f"correct the path, or name a bundled data set ({', '.join(BUNDLED)})"
@@ -174,7 +176,7 @@ def _read_file(path: Path) -> Columns:
     if path.suffix.lower() in TEXT:
         return _read_text(path)
     table = read_table(path)
-    columns: Columns = {}
+    columns: TableColumns = {}
     for name in table.column_names:
         kind = str(table[name].type)
         if kind.startswith(NUMBERS):
@@ -186,7 +188,7 @@ def _read_file(path: Path) -> Columns:
     return columns
 
 
-def _read_text(path: Path) -> Columns:
+def _read_text(path: Path) -> TableColumns:
     """Text as `files` recognises it, columns set apart by spaces, or ARFF; perhaps names in the first row."""
     content = path.read_bytes()
     text = content.decode(recognise_encoding(content, str(path))).removeprefix("\ufeff")
@@ -207,7 +209,7 @@ def _read_text(path: Path) -> Columns:
     for number, row in enumerate(rows):
         if len(row) != len(names):
             raise InputError(f"{path} row {number} has {len(row)} values, but there are {len(names)} columns.")
-    return {name: _column(cells, decimal) for name, cells in zip(names, zip(*rows, strict=True), strict=True)}
+    return {name: _as_numbers(cells, decimal) for name, cells in zip(names, zip(*rows, strict=True), strict=True)}
 
 
 def _stripped(cells: Sequence[str]) -> list[str]:
@@ -220,15 +222,15 @@ def _are_names(first: Sequence[str], rows: Sequence[Sequence[str]], decimal: str
     for row in rows:
         if any(cell == name for name, cell in zip(first, row, strict=False)):
             return False
-    return all(_column([name], decimal).dtype == object for name in first if name)
+    return all(_as_numbers([name], decimal).dtype == object for name in first if name)
 
 
-def _read_arff(text: str, path: Path) -> Columns:
+def _read_arff(text: str, path: Path) -> TableColumns:
     """Attributes in braces and strings are names, the others numbers."""
     arff = library("sklearn.externals._arff")
     try:
         content = arff.loads(text)
-        columns: Columns = {}
+        columns: TableColumns = {}
         for (name, kind), *cells in zip(content["attributes"], *content["data"], strict=True):
             columns[name] = np.array(cells, np.float64 if kind in NUMERIC else object)
         return columns
@@ -236,7 +238,7 @@ def _read_arff(text: str, path: Path) -> Columns:
         raise InputError(f"{path} is no ARFF file of full rows ({error}): save the table as CSV.") from None
 
 
-def _column(cells: Sequence[str], decimal: str) -> Column:
+def _as_numbers(cells: Sequence[str], decimal: str) -> FeatureColumn:
     """Numbers where all cells are numbers with this decimal sign, or missing; else names."""
     names = np.array([None if cell in MISSING else cell for cell in cells], object)
     try:
@@ -245,7 +247,7 @@ def _column(cells: Sequence[str], decimal: str) -> Column:
         return names
 
 
-def _numbered(values: Column) -> tuple[FloatArray, Column]:
+def _numbered(values: FeatureColumn) -> tuple[FloatArray, FeatureColumn]:
     """Which of its different values each is, NaN where it is missing; and those values, in order."""
     present = np.array([value is not None and value == value for value in values])
     numbers = np.full(len(values), np.nan)
@@ -334,7 +336,7 @@ class TableZoo:
     Parameters
     ----------
     data, label
-        The table, as in `read_labelled`: a bundled data set, or a CSV, Parquet or ARFF file.
+        The table, as in `read_labelled_table`: a bundled data set, or a CSV, Parquet or ARFF file.
     models
         Names of models or patterns such as ``"forest*"``; all of them if None.
     folds
@@ -456,7 +458,7 @@ def _alone() -> Iterator[list[warnings.WarningMessage]]:
 @lru_cache(maxsize=2)
 def _prepared(asked: Folding) -> tuple[LabelledTable, list[Fold]]:
     """The rows that are forecast, and their folds; what prepares the features has seen the fitted rows only."""
-    table = read_labelled(asked.data, asked.label)
+    table = read_labelled_table(asked.data, asked.label)
     if asked.max_rows is not None:
         table = sample_rows(table, asked.max_rows, asked.seed)
     if asked.noise:
