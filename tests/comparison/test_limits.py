@@ -82,7 +82,15 @@ def spoken(judged):
     """The sentences of a verdict on two models."""
     truth = truth_of(60)
     found = compare(truth, {"a": calibrated(truth, 1.5, 1), "b": calibrated(truth, 1.4, 2)}, options=PLAIN)
-    results = Results(found.models, found.differences, found.ranks, found.data, "USD", is_workup=False)
+    results = Results(
+        found.models,
+        found.differences,
+        found.ranks,
+        found.data,
+        "USD",
+        is_workup=False,
+        largest_pairs=found.largest_pairs,
+    )
     return verdict_sentences(judged, results)
 
 

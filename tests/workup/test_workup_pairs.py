@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from workups import random_mixed, random_workup, search_workup
+from workups import names, noisy_test, random_mixed, random_workup, search_workup
 
 from pandora_regret.workup import Workup, plan_workup, workup_entropy
 from pandora_regret.workup.bounds import Bounds
@@ -97,3 +97,13 @@ def test_it_says_more_than_the_other_bounds_about_mixed_work_ups():
     assert by_pairs > 1.4 * others
     planner = Planner(workup, p, {}, 1e9, limit=200)
     assert by_pairs * (1 - 1e-9) <= planner.root.low <= planner.root.high
+
+
+def test_forty_noisy_tests_have_too_many_states_to_be_written_out():
+    """3 to the power of 40 is more than 64 bits hold: nothing is said, and nothing allocated."""
+    rng = np.random.default_rng(0)
+    classes = names(12)
+    steps = {f"ask {number}": noisy_test(classes, rng.beta(0.5, 0.5, 12)) for number in range(40)}
+    proven, least = bounds_of(Workup(classes, steps, stops={"name": {"wrong": 30}}), rng.dirichlet(np.ones(12)))
+    assert proven == 0
+    assert least > 0

@@ -13,13 +13,16 @@ import numpy as np
 
 Loop = TypeVar("Loop")
 
+
+def run_as_it_stands(**options: object) -> Callable[[Loop], Loop]:
+    """In place of `njit`: leave a function as it is."""
+    return lambda function: function
+
+
 try:
     from pandora_regret.core.kernels.numba_cache import njit
-except Exception:  # where there is no numba, or a broken one, the same loops run as they stand
-
-    def njit(**options: object) -> Callable[[Loop], Loop]:
-        """Leave a function as it is."""
-        return lambda function: function
+except Exception:  # there is no numba, or a broken one
+    njit = run_as_it_stands
 
 
 STRICT: dict[str, bool | str] = {"nogil": True, "cache": True, "error_model": "numpy"}

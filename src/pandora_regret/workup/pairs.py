@@ -12,6 +12,7 @@ more the test tells about this pair: what tells nothing in a pair is never paid 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -112,7 +113,7 @@ class _Pairs:
         self.separators = separators
         self.confirmed = self._confirmed(space, unmade, present)
         states = [len(chances) + 1 for chances, _, _, _ in self.noisy]
-        self.n_numbers = len(self.first) * float(np.prod(states)) if states else float(len(self.first))
+        self.n_numbers = len(self.first) * math.prod(states)  # an integer of Python: it has no largest value
 
     def _confirmed(self, space: StateSpace, unmade: list[int], present: IntArray) -> list[list[bool]]:
         """For each separating step whether it confirms each class, if that is the truth."""
