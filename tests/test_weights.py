@@ -11,7 +11,7 @@ from asked import compare_with
 from cli_files import run_json, write_csv
 
 import pandora_regret
-from pandora_regret import ComparisonOptions, Tests, Workup, compare_frames
+from pandora_regret import Candidates, ComparisonOptions, Tests, Workup, compare_frames, compare_lists
 from pandora_regret.calibrate import decompose, load_map, recalibrate
 from pandora_regret.comparison.request import read_models
 from pandora_regret.core import array_api, entropy, scores, search
@@ -121,6 +121,18 @@ def compared_frames(weights):
         options=ComparisonOptions(recalibrate=None),
     )
     return result.to_dict()["models"]
+
+
+def compared_lists(weights):
+    """Ranked lists of two models, of which one misses every third case."""
+    names = np.array(NAMES)
+    truth = [[str(name)] for name in names[TRUTH]]
+    models = {
+        "whole": [list(names[np.argsort(-forecast)]) for forecast in FORECASTS],
+        "cut": [list(names[np.argsort(-forecast)][: 1 + row % 3]) for row, forecast in enumerate(OTHERS)],
+    }
+    lists = {model: Candidates.from_lists(rows, truth=truth) for model, rows in models.items()}
+    return compare_lists(lists, miss=20.0, sample_weight=weights, groups=GROUPS, by={"half": GROUPS % 2}).to_dict()
 
 
 def histogram(weights):
@@ -248,6 +260,7 @@ DIRECT = {
     "comparison.build.compare": lambda weights: compared(weights, recalibrate=None),
     "comparison.build.compare by bootstrap": lambda weights: compared(weights, recalibrate=None, bootstrap=100),
     "comparison.build.compare_frames": compared_frames,
+    "comparison.ranked.compare_lists": compared_lists,
     "comparison.request.read_models": lambda weights: (
         read_models(TRUTH, {"one": FORECASTS}, sample_weight=weights)["one"].each_weight
     ),

@@ -116,7 +116,7 @@ class SearchObjective:
     ) -> tuple[FloatArray, FloatArray]:
         """Gradient and curvature at ``(raw, data)``, as `train` calls it, or at ``(y, raw, weight)``."""
         alpha = read_alpha(self.alpha)
-        batch = read_library_batch(first, second, sample_weight)
+        batch = _read_library_batch(first, second, sample_weight)
         forecast = batch.forecast(self.labels)
         _, costs = read_prices(None, self.costs, forecast.labels, len(forecast))
         parts = []
@@ -147,7 +147,7 @@ class SearchMetric:
 
     def cost(self, first: ArrayLike, second: ArrayLike | TrainingData, sample_weight: Weights) -> float:
         """The weighted mean over rows."""
-        forecast = read_library_batch(first, second, sample_weight).forecast(self.labels, self.logits)
+        forecast = _read_library_batch(first, second, sample_weight).forecast(self.labels, self.logits)
         prior, forecast = priced(forecast, self.prior, self.costs)
         return mean_or_rows(forecast, search_costs(forecast, prior), per_instance=False)
 
@@ -284,7 +284,9 @@ class LibraryBatch:
         return replace(forecast, truth=read_truth(truth, range(forecast.n_classes), len(forecast)))
 
 
-def read_library_batch(first: ArrayLike, second: ArrayLike | TrainingData, sample_weight: Weights) -> LibraryBatch:
+def _read_library_batch(
+    first: ArrayLike, second: ArrayLike | TrainingData, sample_weight: Weights
+) -> LibraryBatch:
     """A batch from ``(raw, data)``, as `train` passes it, or from ``(y, raw, weight)``, as classifiers do."""
     if _is_training_data(second):
         truth = np.asarray(second.get_label())

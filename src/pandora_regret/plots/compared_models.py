@@ -336,7 +336,7 @@ class ScoredForecasts(NamedTuple):
     title: str  # of the score
 
 
-def score_forecasts(
+def _score_forecasts(
     y_true: Labels,
     y_proba: Table,
     alpha: float,
@@ -393,7 +393,7 @@ def plot_score_histograms(
     ['a', 'b']
     """
     axes = axes_of(ax)
-    forecast, scores, highest, title = score_forecasts(
+    forecast, scores, highest, title = _score_forecasts(
         y_true, y_proba, alpha, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
     )
     edges = np.geomspace(LEAST_SHOWN, highest, BINS + 1)
@@ -476,7 +476,7 @@ def plot_ternary(
     ['● flu', '■ cold', '◆ other', 'marker: truth']
     """
     axes = axes_of(ax)
-    scored = score_forecasts(y_true, y_proba, alpha, labels=labels, logits=logits, normalise=normalise)
+    scored = _score_forecasts(y_true, y_proba, alpha, labels=labels, logits=logits, normalise=normalise)
     points = _draw_points(axes, scored)
     _draw_argmax_lines(axes)
     signs = zip(SIGNS, scored.forecast.labels, strict=True)
