@@ -1,8 +1,8 @@
-"""The whole of it on real patients: a zoo predicts, models are compared, the next test is planned for one patient.
+"""The product on real patients: a zoo forecasts, three models are compared, and one next test is planned.
 
-Six skin diseases that look alike, 366 patients, and models that see what is seen at the visit, not the biopsy: see
-data/dermatology/README.md. Every forecast is out of fold: no model forecasts a patient it was fitted on. The
-commands that are printed can be run again, and changed.
+Six skin diseases that look alike, 366 patients, and models that are given what a physician sees at the visit, but
+not the biopsy: see data/dermatology/README.md. Every forecast is out of fold: no model forecasts a patient that it
+was fitted to. The commands that are printed can be run again, and changed.
 """
 
 import csv
@@ -26,6 +26,10 @@ CANDIDATES = {  # models of the zoo, as three teams would hand them in: the file
     "bayes.csv": "naive Bayes",
     "forest.csv": "forest 100",
 }
+CONDITIONS = """Clinical: tests cost what the price list says. Well Specified: costs are drawn at random.
+Random Temperature: each model is made bolder or more timid by chance. Random Distractor Temperature: only what it
+says of the wrong diseases is.
+"""
 
 
 def write_forecasts(store: Store, model: str, file: Path) -> None:
@@ -52,35 +56,52 @@ def run(*arguments: str | Path) -> None:
     subprocess.run([Path(sys.executable).with_name("pandora"), *words], check=True)
 
 
+def next_commands() -> list[list[str]]:
+    """Arguments of three commands: check a file, compare two, order the tests of one patient."""
+    prices = ["--costs", str(DATA / "prices.csv")]
+    forest = str(OUT / "forest.csv")
+    logistic = str(OUT / "logistic.csv")
+    return [
+        ["validate", forest, *prices],
+        ["compare", forest, logistic, *prices, "--html", "report.html"],
+        ["next", "psoriasis=0.6,lichen planus=0.4", *prices],
+    ]
+
+
 def main() -> None:
     """The study, the comparison with its page, the next test, and what to try next."""
-    echo("A hundred classifiers forecast the diseases of 366 patients, out of fold", bold=True)
+    echo("A hundred classifiers forecast the skin diseases of 366 patients.", bold=True)
+    echo("Each patient is forecast by models that were fitted to other patients.")
     study = begin(STUDY, OUT)
     with bars() as watcher:
         results = run_study(study, OUT, jobs=2, watcher=watcher)
     store = Store.open(OUT / study.data[0].name)
 
-    echo("\nThree of them: which one to deploy?", bold=True)
+    echo("\nThree of them: which one should be deployed?", bold=True)
     files = [OUT / name for name in CANDIDATES]
     for file, model in zip(files, CANDIDATES.values(), strict=True):
         write_forecasts(store, model, file)
-    searched = ("--costs", DATA / "prices.csv", "--currency", "USD")
-    run("compare", *files, *searched, "--html", OUT / "report.html", "--force")
+    prices = ("--costs", DATA / "prices.csv", "--currency", "USD")
+    page = OUT / "report.html"
+    run("compare", *files, *prices, "--title", "Skin diseases: which model?", "--html", page, "--force")
 
-    echo("\nOne patient of whom the forest is unsure: what to test next, if tests share a visit?", bold=True)
+    echo("\nOne patient the forest is unsure about: which test comes first, if tests share a visit?", bold=True)
     patient = undecided_patient(store, CANDIDATES["forest.csv"])
     run("next", DATA / "workup.toml", OUT / "forest.csv", "--case", patient)
 
-    echo("\nAll models of the zoo: which metric ranks them by what their searches cost?", bold=True)
+    echo("\nAll hundred models: which metric ranks them by what their searches cost?", bold=True)
+    echo(CONDITIONS)
     echo(study_grid(results).render())
-    echo("\nAnd what does it cost per patient to pick the model that the metric likes best?", bold=True)
+    echo("\nWhat does a patient cost more if the metric picks the model?", bold=True)
     echo(study_grid(results, "extra_cost", PAPER_METRICS).render(intervals=True))
 
-    echo(f"\nThe page, to look at and pass on: {(OUT / 'report.html').resolve()}", bold=True)
-    echo("With your own files, try next:", bold=True)
-    echo("  pandora validate yours.csv --costs prices.csv")
-    echo("  pandora compare yours.csv theirs.csv --costs prices.csv --html report.html")
-    echo('  pandora next "flu=0.6,cold=0.4" --costs "flu=20,cold=5"')
+    echo(f"\nThe page, to look at and to pass on: {page.resolve()}", bold=True)
+    echo("Try next, then put your own files in the place of these:", bold=True)
+    activate = Path(sys.executable).with_name("activate")
+    if activate.exists():
+        echo(f"  source {Path(os.path.relpath(activate))}")
+    for words in next_commands():
+        echo(f"  {shlex.join(['pandora', *words])}")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,14 @@
 """The scripts in examples/ run, and what they print is true to what they claim."""
 
+import csv
 import re
 import runpy
+import shutil
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 pytest.importorskip("sklearn")
@@ -48,3 +52,27 @@ def test_the_picture_of_the_readme_shows_its_example(tmp_path):
     said, kept = (re.findall(r"<!-- (.*?) -->", svg.read_text(encoding="utf-8")) for svg in (drawn, stored))
     assert said == kept
     assert [f"${bill}" for bill in bills] == [text for text in said if text.startswith("$")]
+
+
+def test_the_commands_that_the_demo_ends_with_work_as_printed(tmp_path, monkeypatch):
+    """On files of the form that the demo writes."""
+    from click.testing import CliRunner
+
+    from pandora_regret.cli.commands import pandora
+
+    monkeypatch.chdir(EXAMPLES.parent)  # the demo names its files from where it was started
+    demo = runpy.run_path(str(EXAMPLES / "demo.py"))
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(EXAMPLES / "data", tmp_path / "examples" / "data")
+    with (EXAMPLES / "data/dermatology/clinical.csv").open(encoding="utf-8", newline="") as file:
+        diseases = [patient["disease"] for patient in csv.DictReader(file)]
+    classes = tuple(dict.fromkeys(diseases))
+    truth = np.array([classes.index(disease) for disease in diseases])
+    demo["OUT"].mkdir()
+    for seed, name in enumerate(demo["CANDIDATES"]):
+        forecasts = np.random.default_rng(seed).dirichlet(np.ones(len(classes)), len(truth))
+        store = SimpleNamespace(classes=classes, truth=truth, probabilities=lambda names, p=forecasts: [p])
+        demo["write_forecasts"](store, "any", demo["OUT"] / name)
+    for words in demo["next_commands"]():
+        result = CliRunner().invoke(pandora, words)
+        assert result.exit_code == 0, result.output
