@@ -54,4 +54,5 @@ def failed_import(error: BaseException) -> str | None:
 
 
 def _broken(library: str, error: BaseException) -> str:
+    """A sentence that says why an installed library cannot be imported."""
     return f"{library} cannot be imported ({type(error).__name__}: {' '.join(str(error).split())})"

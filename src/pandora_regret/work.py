@@ -44,7 +44,7 @@ class ChildPool(Protocol):
         """Let a child call a function."""
 
     def stop(self) -> None:
-        """End all children."""
+        """End all children at once, whatever they are doing."""
 
     def join(self) -> None:
         """Wait until they have ended."""

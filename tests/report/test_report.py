@@ -15,7 +15,7 @@ from report_pages import Page, compared, forecasts
 
 from pandora_regret import Comparison, ComparisonOptions, InputError, compare, pair_costs
 from pandora_regret.comparison.request import read_models
-from pandora_regret.comparison.result import BreakEven, Crossing, Recalibrated
+from pandora_regret.comparison.result import BreakEven, Crossing, RecalibratedModel
 from pandora_regret.core.inputs import InputTypeError
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.report import render_report, write_report
@@ -57,7 +57,7 @@ def test_recalibration_is_a_part_of_the_bar_and_never_more_than_the_waste(compar
     nothing = Estimate(0.0, 0.0, 0.0)
     waste = comparison.best.cost - comparison.best.unavoidable
     for saved, shown in ((waste / 2, waste / 2), (-1.0, 0.0), (2 * waste, waste)):
-        again = Recalibrated("temperature", nothing, Estimate(saved, None, None), nothing)
+        again = RecalibratedModel("temperature", nothing, Estimate(saved, None, None), nothing)
         models = (replace(comparison.best, recalibrated=again), *comparison.models[1:])
         page = Page(render_report(replace(comparison, models=models)))
         part = page.all("rect", inside="bars", class_="recal")[0]

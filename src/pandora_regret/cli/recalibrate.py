@@ -187,6 +187,7 @@ def _check_outputs(options: RecalibrateOptions) -> None:
 
 
 def _only_model(opened: Sequence[files.Predictions]) -> files.Predictions:
+    """The one model that a file holds, which must have probabilities of all classes."""
     if len(opened) > 1:
         problem = f"{opened[0].path} holds several models, {listed((model.name for model in opened), 3)}"
         raise InputError(problem, fix="recalibrate one at a time: keep its rows only")

@@ -22,7 +22,7 @@ from pandora_regret.comparison.result import (
     LargestPair,
     MetricInfo,
     ModelResult,
-    Recalibrated,
+    RecalibratedModel,
     Scenario,
     Subgroup,
     WorkupPart,
@@ -123,7 +123,7 @@ def _model_result(model: ModelFindings, unit: str | None) -> ModelResult:
     scores = {key: in_words(score, unit) for key, score in model.scores.items()}
     recalibrated = None
     if model.recalibrated is not None:
-        recalibrated = Recalibrated(
+        recalibrated = RecalibratedModel(
             method=model.recalibrated.method,
             cost=in_words(model.recalibrated.cost, unit),
             saved=in_words(model.recalibrated.saved, unit),

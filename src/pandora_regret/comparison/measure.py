@@ -250,7 +250,7 @@ def recalibrate_again(forecast: Forecast, maps: FoldMaps, request: Request) -> F
 
 
 def _without_clusters(rows: Forecast) -> Forecast:
-    """The same, each row standing for itself."""
+    """Rows of which each stands for itself, whatever cluster it was in."""
     return replace(rows, cluster=None, shares=None)
 
 

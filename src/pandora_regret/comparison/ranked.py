@@ -279,7 +279,7 @@ def _crossings(prices: MissPrices, ranges: Sequence[MissRange]) -> list[MissBrea
 
 
 def _constant(asked: ListRequest, truths: Sequence[Sequence[str]], weights: FloatArray) -> ConstantList | None:
-    """The same list for every case, as long as lists usually are, or 100 names.
+    """One list for every case, as long as lists usually are, at most 100 names: how often it helps, what it costs.
 
     None where no truth comes twice: then none can be known from another case.
     """

@@ -12,7 +12,7 @@ from pandora_regret.comparison.embedded import EmbeddedSample, Reason
 from pandora_regret.core.inputs import Fields, InputError, Names, Remark
 from pandora_regret.core.records import from_plain, to_plain
 from pandora_regret.inference.estimate import Estimate
-from pandora_regret.text import DisplayCell, DisplayTable, Formats, Shown, count, counted, money
+from pandora_regret.text import Displayable, DisplayCell, DisplayTable, Formats, count, counted, money
 
 SCHEMA = "pandora-comparison/3"
 TERMS = ("miscalibration", "discrimination", "uncertainty")  # of a decomposition
@@ -100,7 +100,7 @@ class ClassResult:
 
 
 @dataclass(frozen=True)
-class Recalibrated:
+class RecalibratedModel:
     """A model as its recalibrated self: each row by a map that other rows fitted, on the same instances."""
 
     method: str
@@ -124,7 +124,7 @@ class ModelResult:
     pair_costs: tuple[tuple[float, ...], ...]
     scenarios: tuple[float, ...]
     decomposition: dict[str, Estimate] | None = None
-    recalibrated: Recalibrated | None = None
+    recalibrated: RecalibratedModel | None = None
     at_stated_prices: Estimate | None = None  # the cost if prices are exactly as stated
 
     @property
@@ -375,7 +375,7 @@ class ListsPart:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Shown):
+class Comparison(Displayable):
     """What `compare` found; models by rising expected cost.
 
     See Also

@@ -129,7 +129,7 @@ def _scored(
 
     Votes are scored class by class, as many numbers at a time as there are forecasts.
     """
-    xp, truth, values = _read_arrays(y_true, y_proba)
+    xp, truth, values = _checked_arrays(y_true, y_proba)
     if len(truth.shape) == 1:
         rows = total_loss(truth, values, xp, alpha, **options)
     else:
@@ -147,7 +147,7 @@ def _scored(
     return xp.sum(weights * rows) / xp.sum(weights)
 
 
-def _read_arrays(y_true: Array, y_proba: Array) -> tuple[Namespace, Array, Array]:
+def _checked_arrays(y_true: Array, y_proba: Array) -> tuple[Namespace, Array, Array]:
     """The library of the forecasts, the truth, and the forecasts in single or double precision; shapes checked.
 
     Class numbers become ordinary integers: a column number might not fit the type that they came in. Votes become

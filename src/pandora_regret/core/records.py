@@ -194,6 +194,7 @@ def to_toml(document: Mapping[str, object], place: str = "") -> str:
 
 
 def _inline(value: object) -> str:
+    """A value as TOML writes it in one line, tables in braces."""
     if isinstance(value, Mapping):
         parts = (f"{path('', key)} = {_inline(part)}" for key, part in value.items())
         return f"{{{', '.join(parts)}}}"

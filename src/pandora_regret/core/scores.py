@@ -477,6 +477,7 @@ def _finite_rows(rows: Forecast, values: FloatArray) -> FloatArray:
 
 
 def _tally_of_costs(forecast: Forecast, prior: Prior) -> Tally:
+    """The tally of what the searches of all rows cost, and of what they waste on which tests."""
     tally = Tally(forecast.n_classes)
     costs = []
     for rows, wasted, classes, sums in wasted_pairs(forecast, prior):

@@ -36,7 +36,7 @@ class Sum:
         self.low[index] = self.low[index] + np.where(np.isfinite(total), lost, 0.0)
 
     def merge(self, other: Sum) -> None:
-        """Add another sum."""
+        """Add all terms of another sum, of the same shape, to this one."""
         self.add(other.high)
         self.add(other.low)
 

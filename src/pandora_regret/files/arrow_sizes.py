@@ -69,7 +69,7 @@ class FlatTable:
 
     @classmethod
     def root(cls, data: bytes) -> "FlatTable":
-        """The outermost table."""
+        """The outermost table of a flatbuffer: its first four bytes say where it begins."""
         return cls(data, number("<I", data, 0))
 
     def field(self, index: int) -> int | None:

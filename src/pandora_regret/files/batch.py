@@ -19,7 +19,7 @@ from pandora_regret.core.inputs import (
     InputError,
     IntArray,
     Names,
-    Rescaled,
+    RescaledRows,
     refusal,
     relative_weights,
     remark_on,
@@ -52,7 +52,7 @@ class Changes:
     spelled: frozenset[tuple[str, str]] = frozenset()  # labels, and the classes that they were taken for
     outside: int = 0  # truths that their lists do not name
     other: str = ""  # the class that these were counted as
-    rescaled: Rescaled = NOTHING_RESCALED  # rows that were divided by their sums
+    rescaled: RescaledRows = NOTHING_RESCALED  # rows that were divided by their sums
 
     def __add__(self, more: Changes) -> Changes:
         counts = (self.outside + more.outside, self.other or more.other, self.rescaled + more.rescaled)
@@ -127,7 +127,7 @@ class Batch:
 
     @cached_property
     def values(self) -> NDArray[np.floating]:
-        """Forecasts, (n, K)."""
+        """Probabilities or logits, (n, K), columns in the order of `classes`."""
         return np.asarray(self.columns).reshape(-1, len(self)).T
 
     @property
@@ -178,7 +178,7 @@ class Batch:
         return forecast if chosen.votes is None else forecast.with_votes(chosen.votes)
 
     def take(self, rows: IntArray) -> Batch:
-        """Some of the rows, in this order."""
+        """The rows of these numbers, in this order."""
         if np.array_equal(rows, np.arange(len(self))):
             return self
         return replace(

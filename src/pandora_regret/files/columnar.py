@@ -69,7 +69,7 @@ class ParquetFile(Source):
             yield from valid_rows(file.iter_batches(rows, columns=list(columns), row_groups=groups))
 
     def pieces(self) -> list[Source]:
-        """Row groups."""
+        """The file as one source per row group, which can be read side by side."""
         starts = accumulate((rows for _, rows in self.groups), initial=0)
         pieces: list[Source] = []
         for group, first in zip(self.groups, starts, strict=False):

@@ -36,7 +36,7 @@ ListRecords: TypeAlias = Mapping[str, Fields]  # values by name, by the place of
 
 
 class ListRow(NamedTuple):
-    """One line."""
+    """What one line of JSON says: a truth, and a forecast of the options that it lists."""
 
     truth: str | None  # the name of an option; of a sample, the target
     options: dict[str, float]  # probabilities or logits of those that it lists

@@ -18,7 +18,6 @@ class Role:
     help: str  # of the command's option
     usual: tuple[str, ...] = ()  # names of columns by which it is recognised
     prefix: str | None = None  # the field of `Layout` where a role has one column per class
-    many: bool = False  # whether it is any number of columns, of which a file need not have all
 
     @property
     def option(self) -> str:
@@ -43,6 +42,6 @@ VOTES = Role(
     "What the columns of votes for each class begin with, instead of one true class per row.",
     prefix="votes_prefix",
 )
-BY = Role("by", "values", "value", "Break results down", many=True)
+BY = Role("by", "values", "value", "Break results down")  # any number of columns; a file may lack some
 
 ROLES = (LABEL, ID, WEIGHT, GROUP, MODEL, VOTES, COSTS, BY)

@@ -149,7 +149,7 @@ def _first_bytes(path: str, size: int) -> bytes:
 
 
 def peek(path: str) -> bytes:
-    """The same as `head_of`, of a file that is opened next: that need not open it again for its head."""
+    """The first bytes of a file that is opened next, kept, so that `head_of` need not read them again."""
     head = head_of(path)
     status = os.stat(path)
     _kept_heads[(path, status.st_mtime_ns, status.st_size)] = head

@@ -37,7 +37,7 @@ class Block:
         return Block(self.source, self.numbers[index : index + 1], self.records.slice(index, 1))
 
     def take(self, rows: IntArray) -> Block:
-        """Some of these rows."""
+        """The rows of this block at these places, in this order."""
         return Block(self.source, self.numbers[rows], self.records.take(rows))
 
 

@@ -203,7 +203,7 @@ class DelimitedFile(TextFile[list[str]]):
             raise FileError(problem, self.path, fix, f" line {number}") from None
 
     def _decoded(self, lines: Iterable[bytes]) -> Iterator[str]:
-        """Lines as text."""
+        """Lines decoded from UTF-8, without byte order marks; a FileError names the first that cannot be."""
         for number, line in enumerate(lines, 1):
             try:
                 yield line.removeprefix(BYTE_ORDER_MARK).decode()

@@ -185,13 +185,6 @@ def interval_around(
     return estimate - reach, estimate + reach
 
 
-def percentiles(replicates: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-    """The interval along axis 0 that leaves out equal tails; its ends are replicates, infinite ones too."""
-    tail = (1 - level) / 2
-    low = np.quantile(replicates, tail, axis=0, method="lower")
-    return low, np.quantile(replicates, 1 - tail, axis=0, method="higher")
-
-
 def _wilson(share: FloatArray, ratio: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Limits of proportions, where `ratio` is ``t^2 / n``."""
     centre = share + ratio / 2

@@ -110,7 +110,7 @@ def _fill_by_loops(states: Keys, streams: Keys, limits: Keys, weights: DrawCount
 
 @cache
 def _compiled() -> Callable[[Keys, Keys, Keys, DrawCounts], None]:
-    """`_fill_by_loops`, compiled."""
+    """The compiled form of `_fill_by_loops`; numba is imported when it is first asked for."""
     import numba
 
     from pandora_regret.core.kernels.numba_cache import njit

@@ -48,7 +48,7 @@ class SparkFrame(Protocol):
         """What a function makes of the batches of each partition."""
 
     def collect(self) -> list[tuple[int, bytes]]:
-        """The rows."""
+        """All rows, brought to the driver: a number and bytes each."""
 
 
 @dataclass(frozen=True)

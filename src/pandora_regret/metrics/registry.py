@@ -138,7 +138,7 @@ def _values_of_rows(scored: Iterable[tuple[Forecast, FloatArray]]) -> FloatArray
 
 
 def spherical(truth: IntArray, proba: FloatArray) -> FloatArray:
-    """``p_i / |p|``."""
+    """The share of the truth in the forecast's length, ``p_i / |p|``, (N,)."""
     return np.asarray(proba[np.arange(len(truth)), truth] / np.sqrt((proba**2).sum(axis=1)))
 
 
@@ -239,17 +239,20 @@ COMPARISON = ("comparison",)
 
 
 def _beta(alpha: float) -> Metric:
+    """The Beta score of an alpha, as a metric."""
     rows = partial(beta_score, alpha)
     return _lower_is_better(f"beta_{alpha:g}", f"Beta score, α = {alpha:g}", "lower", of_forecast=rows)
 
 
 def _clipped(floor: float, key: str = "", title: str = "") -> Metric:
+    """The log loss of probabilities that are raised to a floor, as a metric."""
     rows = partial(clipped_log_loss, floor)
     key = key or f"clipped_log_loss_{floor:g}"
     return _lower_is_better(key, title or f"Log loss, clipped at {floor:g}", "lower", rows)
 
 
 def _top(k: int) -> Metric:
+    """The share of truths among the k likeliest classes, as a metric."""
     return _share(f"top_{k}", f"Top-{k} accuracy", "higher", partial(found_in_top, k))
 
 

@@ -24,7 +24,7 @@ class UnknownClass:
 
 
 @dataclass
-class Acknowledged:
+class Acknowledgement:
     """An alarm that somebody has looked into, and what was said of it."""
 
     note: str

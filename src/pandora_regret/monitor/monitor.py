@@ -27,7 +27,7 @@ from pandora_regret.core.inputs.names import matched
 from pandora_regret.core.priors import Prior
 from pandora_regret.core.priors.names import read_prices, spelled_prior
 from pandora_regret.core.records import from_plain, to_plain
-from pandora_regret.monitor.alarms import Acknowledged, UnknownClass
+from pandora_regret.monitor.alarms import Acknowledgement, UnknownClass
 from pandora_regret.monitor.queue import OUTSIDE, Cases, Queue, as_columns, later, natural_key
 from pandora_regret.monitor.rows import OWN_ID, check_length, read_keys, read_known_labels, read_times
 from pandora_regret.monitor.state import SCHEMA, open_state, read_prior_name, read_seen, seal_state, write_seen
@@ -126,7 +126,7 @@ class Monitor:
         self.queue = Queue()
         self.newest = Period()
         self.unknown: dict[str, UnknownClass] = {}  # by name, in the order in which they came
-        self.acknowledged: list[Acknowledged] = []
+        self.acknowledged: list[Acknowledgement] = []
         self._bets: Bets | None = None
         self._put_off: list[Forecast] = []
         self._is_in_run = False
@@ -325,7 +325,7 @@ class Monitor:
         names = [known.name for known in alarming]
         for known in alarming:
             known.is_acknowledged = True
-        self.acknowledged.append(Acknowledged(note.strip(), noticed, above, names, at, history))
+        self.acknowledged.append(Acknowledgement(note.strip(), noticed, above, names, at, history))
 
     def _begin_evidence_anew(self) -> History:
         """Forget what was paid beyond promises; what was forgotten. Challenger and drift go on."""
@@ -441,7 +441,7 @@ class Monitor:
             restored = from_plain(UnknownClass, known, f"state.unknown[{number}]")
             monitor.unknown[restored.name] = restored
         monitor.acknowledged = [
-            from_plain(Acknowledged, alarm, f"state.acknowledged[{number}]")
+            from_plain(Acknowledgement, alarm, f"state.acknowledged[{number}]")
             for number, alarm in enumerate(stored["acknowledged"])
         ]
         return monitor

@@ -8,7 +8,7 @@ import numpy as np
 from pandora_regret.core.inputs import FloatArray
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.sequential import Claim
-from pandora_regret.monitor.alarms import Acknowledged, UnknownClass
+from pandora_regret.monitor.alarms import Acknowledgement, UnknownClass
 from pandora_regret.monitor.queue import Queue, later, natural_key
 from pandora_regret.monitor.streams import Bets
 from pandora_regret.text import capitalised, counted, money, money_between
@@ -85,7 +85,7 @@ class MonitorSummary:
     needed_wait: int | None  # for 99 % of labels, in periods or cases
     at_best: int | None  # periods until an alarm, for the difference so far; of dependent cases
     unknown: tuple[UnknownClass, ...]  # classes that no column has, in the order in which they came
-    acknowledged: tuple[Acknowledged, ...]  # earlier alarms
+    acknowledged: tuple[Acknowledgement, ...]  # earlier alarms
 
     @property
     def alarmed(self) -> bool:
@@ -98,7 +98,7 @@ def summarise_monitor(
     queue: Queue,
     newest: Period,
     unknown: Sequence[UnknownClass],
-    acknowledged: Sequence[Acknowledged],
+    acknowledged: Sequence[Acknowledgement],
     *,
     two_sided: bool,
 ) -> MonitorSummary:

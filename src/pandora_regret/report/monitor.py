@@ -107,6 +107,7 @@ def _costs(point: Point) -> tuple[float, float]:
 
 
 def _power(value: float) -> str:
+    """Ten to this power as people read it: digits where there are few, else as a power."""
     if not -4 < value <= MOST_EVIDENCE:
         return f"10^{value:g}"
     return f"{10**value:,.0f}" if value >= 2 else f"{10**value:.3g}"

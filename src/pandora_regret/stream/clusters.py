@@ -92,7 +92,7 @@ class ClusterSums:
         self._add_table(distinct, np.stack(columns, axis=1))
 
     def merge(self, other: ClusterSums) -> None:
-        """Add the rows of another."""
+        """Add all sums of another, whether or not either has put clusters together."""
         if other.pooled is None:
             self._add_table(other.keys, other.table)
             return
@@ -121,7 +121,7 @@ class ClusterSums:
         self.table = np.stack(columns, axis=1)
 
     def _pool(self) -> None:
-        """Put clusters together."""
+        """Put clusters together into pools, and from now on keep sums by pool, not by cluster."""
         names = self.keys
         table = self.table
         self.pooled = WeightsByName()

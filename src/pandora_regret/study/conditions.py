@@ -315,6 +315,7 @@ def _meaningless(needed: str, stated: Fields) -> Iterator[str]:
 
 @lru_cache(16)
 def _read_workup(workup: str) -> Workup:
+    """The work-up of a file, or of the pathways that come with the package under this name."""
     return Workup.from_pathways(workup) if workup in available_costs() else Workup.load(workup)
 
 

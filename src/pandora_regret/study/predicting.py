@@ -24,7 +24,7 @@ class Watcher(Protocol):
         return
 
     def advance(self, steps: int = 1, note: str = "") -> None:
-        """Some steps further."""
+        """So many more steps are done; `note` says of which."""
         return
 
     def say(self, message: str) -> None:

@@ -197,7 +197,7 @@ class Draws(NamedTuple):
     models: FloatArray  # (R, M)
 
 
-class Measured(NamedTuple):
+class ReplicateLosses(NamedTuple):
     """What some replicates say of models under one condition; values that differ by rounding are made equal."""
 
     losses: FloatArray  # (Q, M, R) what metrics say, lower is better
@@ -488,7 +488,7 @@ def _tells_none_apart(losses: FloatArray, costs: FloatArray) -> NDArray[np.bool_
 
 def _measured(
     model_set: ModelSet, condition: Condition, metrics: Sequence[Metric], weights: FloatArray, seen: Seen
-) -> Measured:
+) -> ReplicateLosses:
     """All models under rows of weights, (R, N).
 
     Metrics that know no costs are computed once for all conditions that look alike to them; `seen` holds them.
@@ -503,7 +503,7 @@ def _measured(
     for metric in metrics:
         values = seen[metric.key, look]
         losses.append(values if metric.better == "lower" else -values)
-    return Measured(np.stack(losses), _rounded(costs), rows)
+    return ReplicateLosses(np.stack(losses), _rounded(costs), rows)
 
 
 def _mean_model_costs(rows: FloatArray, weights: FloatArray) -> FloatArray:

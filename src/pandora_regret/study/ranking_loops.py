@@ -10,6 +10,7 @@ from pandora_regret.core.kernels.numba_cache import FAST, INLINE, njit
 
 @njit(**INLINE)
 def _sign(one, other):
+    """1 if the first number is larger, -1 if the second is, 0 if neither, as with a NaN."""
     return (1.0 if one > other else 0.0) - (1.0 if one < other else 0.0)
 
 

@@ -19,7 +19,7 @@ from pandora_regret.core.records import from_plain, to_plain
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.study.store import Plain
 from pandora_regret.study.zoo import RESULTS
-from pandora_regret.text import Content, DisplayCell, DisplayTable, Shown, capitalised
+from pandora_regret.text import Content, Displayable, DisplayCell, DisplayTable, capitalised
 
 SCHEMA: Final = "pandora-agreement/1"
 STUDY_SCHEMA: Final = "pandora-study/1"
@@ -84,7 +84,7 @@ class ConditionResult:
 
 @dataclass(frozen=True)
 class MetricTitle:
-    """One metric."""
+    """What a metric is called, and whether lower or higher values are better."""
 
     key: str
     title: str
@@ -236,7 +236,7 @@ class Agreement:
 
     @classmethod
     def from_dict(cls, record: Plain) -> Agreement:
-        """What `to_dict` gave."""
+        """The agreement that `to_dict` made this record of."""
         return from_plain(cls, record, "agreement")
 
     def __post_init__(self) -> None:
@@ -346,7 +346,7 @@ GridRow: TypeAlias = tuple[str, str, tuple[Cell, ...]]  # condition, data set, o
 
 
 @dataclass(frozen=True)
-class Grid(Shown):
+class Grid(Displayable):
     """Conditions x data sets down, metrics across."""
 
     quantity: str  # what cells hold: a key of `QUANTITIES`

@@ -93,6 +93,7 @@ def reopen(folder: Place, *, trust: bool = False) -> Study:
 
 
 def _study_file(folder: Place) -> Path:
+    """Where the study file of a folder lies; an InputError if the folder holds none."""
     file = Path(folder) / STUDY
     if not file.is_file():
         raise InputError(f"{str(folder)!r} holds no study: start one with pandora study run FILE --out {folder}.")

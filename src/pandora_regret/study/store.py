@@ -52,7 +52,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Prediction:
-    """One model's forecasts."""
+    """What one model forecasts for all instances, and how it was made."""
 
     values: NDArray[np.floating]  # (N, K) probabilities, or logits
     logits: bool
@@ -141,13 +141,13 @@ class Store:
         return (Path(folder) / LABELS).is_file()
 
     def check_same(self, target: Target) -> None:
-        """The same labels, classes and groups, or an error that says where they differ."""
+        """Raise an InputError that says where they differ, unless labels, classes and groups are those stored."""
         self._check_same_part("classes", self.classes, target.classes)
         self._check_same_part("truth", self.truth, target.truth)
         self._check_same_part("groups", self.groups, target.groups)
 
     def _check_same_part(self, part: str, stored: ArrayLike | None, given_now: ArrayLike | None) -> None:
-        """One value per instance or class, or None, as stored and as given now: an error if they differ."""
+        """Raise an InputError unless one value per instance or class, or None, is stored as it is given now."""
         kept = np.atleast_1d(np.asarray(stored))
         new = np.atleast_1d(np.asarray(given_now))
         if np.array_equal(kept, new):

@@ -3,7 +3,7 @@
 amounts.py   numbers, money and estimates as people read them
 names.py     names in sentences and drawings
 outline.py   boxes of text below each other, as a picture
-table.py     Table, its cells, and Shown: results that print, show and become a frame
+table.py     Table, its cells, and Displayable: results that print, show and become a frame
 terminal.py  how wide text is on a terminal, and its lines
 """
 

@@ -20,9 +20,9 @@ from pandora_regret.text.names import ruling_out as ruling_out
 from pandora_regret.text.names import shortened as shortened
 from pandora_regret.text.names import without_direction_marks as without_direction_marks
 from pandora_regret.text.table import Content as Content
+from pandora_regret.text.table import Displayable as Displayable
 from pandora_regret.text.table import DisplayCell as DisplayCell
 from pandora_regret.text.table import DisplayTable as DisplayTable
-from pandora_regret.text.table import Shown as Shown
 from pandora_regret.text.terminal import cell_width as cell_width
 from pandora_regret.text.terminal import without_controls as without_controls
 from pandora_regret.text.terminal import wrapped as wrapped

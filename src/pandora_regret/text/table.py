@@ -1,6 +1,6 @@
 """The one table: sentences, cells and notes, which render to a terminal, HTML, Markdown, LaTeX or CSV.
 
-Results are built on it (`Shown`): they print as text, show as HTML in a notebook, and become a frame.
+Results are built on it (`Displayable`): they print as text, show as HTML in a notebook, and become a frame.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class DisplayTable:
         return "\n".join([*self.above, *(f"| {' | '.join(row)} |" for row in rows), "", *self.below])
 
     def to_latex(self) -> str:
-        """For the package booktabs; best cells are bold.
+        """A LaTeX table for the package booktabs, whose best cells are bold.
 
         Where several columns hold words, rows of the same first word stand together between rules.
         """
@@ -214,12 +214,12 @@ def _aligned(lines: Sequence[Sequence[str]], words: int) -> list[str]:
     return ["  ".join(line).rstrip() for line in zip(*columns, strict=True)]
 
 
-class Shown(ABC):
+class Displayable(ABC):
     """A result that prints as a few lines of text, shows as a table in a notebook, and becomes a frame."""
 
     @abstractmethod
     def _table(self) -> DisplayTable:
-        """What is shown."""
+        """Header, rows and notes, from which text and HTML are made."""
 
     @abstractmethod
     def _frame(self) -> Sequence[Mapping[str, object]]:

@@ -25,7 +25,7 @@ from pandora_regret.core.inputs import (
     read_tests,
 )
 from pandora_regret.core.kernels.reference import probabilities
-from pandora_regret.text import DisplayTable, Shown, money
+from pandora_regret.text import Displayable, DisplayTable, money
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.follow import cost_by_class, cost_interval
 from pandora_regret.workup.planner import Planner
@@ -48,7 +48,7 @@ QUICK = 5_000  # states of a graph that is compiled at once
 
 
 @dataclass(frozen=True, repr=False)
-class Plan(Shown):
+class Plan(Displayable):
     """What to do next for one case, and what may follow.
 
     `plan_workup` and `plan_search` both make one. A search is a line, its `steps`; a work-up has a `tree` and

@@ -490,6 +490,7 @@ def check_payments(steps: tuple[Step, ...], place: str, items: Collection[str], 
 
 
 def _check_name(name: str | None, names: Collection[str], place: str, kind: str) -> None:
+    """Raise an InputError, with a guess at what was meant, unless a name is absent or among these names."""
     if name is not None and name not in names:
         fail(place, f"is {name!r}, which is not among the {kind}", did_you_mean(name, names), name)
 

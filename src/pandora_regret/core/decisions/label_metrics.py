@@ -331,6 +331,7 @@ def _or_one(denominator: FloatArray) -> FloatArray:
 
 
 def _read_true_distributions(y_proba: Table, counts: ClassCounts, labels: ArrayLike | None) -> FloatArray:
+    """The distributions of the truth, (N, K), as float64; they must have the classes that were counted."""
     forecast = read_probabilities(y_proba, labels=labels)
     n_counted = len(counts.true_positives)
     if n_counted != forecast.n_classes:
@@ -458,6 +459,10 @@ def instance_f1_decision(
 
 
 def _best_sets(p: FloatArray) -> NDArray[np.bool_]:
+    """Which classes to name in each row, (N, K), so that the expected F1 with the truth is greatest.
+
+    The best set of m classes is that of the m likeliest, P of the probability: its F1 is ``2 P / (m + 1)``.
+    """
     order = np.argsort(-p, axis=1, kind="stable")
     sizes = np.arange(1, p.shape[1] + 1)
     expected = 2 * np.cumsum(np.take_along_axis(p, order, axis=1), axis=1) / (sizes + 1)

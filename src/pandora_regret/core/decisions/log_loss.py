@@ -247,5 +247,6 @@ def _read_order(order: ArrayLike, forecast: Forecast) -> IntArray:
 
 
 def _minus_log(values: FloatArray) -> FloatArray:
+    """``-ln p`` of each value, infinite where it is 0."""
     with np.errstate(divide="ignore"):
         return -np.log(values) + 0.0  # no negative zero

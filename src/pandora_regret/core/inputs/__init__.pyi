@@ -53,7 +53,7 @@ from pandora_regret.core.inputs.past_cases import read_records as read_records
 from pandora_regret.core.inputs.tables import NOTHING_RESCALED as NOTHING_RESCALED
 from pandora_regret.core.inputs.tables import TOLERANCE as TOLERANCE
 from pandora_regret.core.inputs.tables import Remark as Remark
-from pandora_regret.core.inputs.tables import Rescaled as Rescaled
+from pandora_regret.core.inputs.tables import RescaledRows as RescaledRows
 from pandora_regret.core.inputs.tables import by_name as by_name
 from pandora_regret.core.inputs.tables import check_rows as check_rows
 from pandora_regret.core.inputs.tables import match_names as match_names

@@ -22,7 +22,7 @@ class ErrorParts(TypedDict, total=False):
 
 
 @dataclass(eq=False, repr=False)
-class _Explained(Exception):
+class _ExplainedError(Exception):
     """What is wrong, where, and what to do about it.
 
     Parameters
@@ -82,7 +82,7 @@ class _Explained(Exception):
         }
         parts.update(changes)
         changed = self._unfilled()
-        _Explained.__init__(changed, **parts)
+        _ExplainedError.__init__(changed, **parts)
         return changed
 
     def _unfilled(self) -> Self:
@@ -110,9 +110,9 @@ class _Explained(Exception):
     __str__ = sentence
 
 
-class InputError(_Explained, ValueError):
+class InputError(_ExplainedError, ValueError):
     """A value that cannot be scored; carries argument, row, column, value and fix."""
 
 
-class InputTypeError(_Explained, TypeError):
+class InputTypeError(_ExplainedError, TypeError):
     """An argument of the wrong kind; carries argument, row, column, value and fix."""

@@ -29,7 +29,7 @@ from pandora_regret.core.inputs.numbers import (
 )
 from pandora_regret.core.inputs.tables import (
     NOTHING_RESCALED,
-    Rescaled,
+    RescaledRows,
     as_float_table,
     block_slices,
     by_name,
@@ -64,7 +64,7 @@ class Forecast:
     read_as: np.dtype[np.floating] | None = None  # the type in which the values came, where they were converted
     cluster: IntArray | None = None  # (N,) the number of each row's case; None: every row is a case of its own
     shares: FloatArray | None = None  # (N,) of its case, beside `cluster`: they sum to 1 over the rows of a case
-    rescaled: Rescaled = NOTHING_RESCALED  # rows that were divided by their sums, as was asked for
+    rescaled: RescaledRows = NOTHING_RESCALED  # rows that were divided by their sums, as was asked for
     order_only: bool = False  # whether only the order of the options is known, not how likely they are
 
     def __len__(self) -> int:
@@ -233,7 +233,7 @@ def read_probabilities(
 
 
 def read_case(y_proba: object, labels: object, logits: bool, normalise: bool) -> Forecast:
-    """One forecast, checked."""
+    """A forecast of one case, (K,), as a checked `Forecast` of one row without a truth."""
     case = np.asarray(y_proba)
     if has_names(y_proba) and case.ndim < 2:  # a mapping, or a row of a pandas frame
         names = list(y_proba.keys()) if labels is None else read_labels(labels)

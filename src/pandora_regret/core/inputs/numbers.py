@@ -78,7 +78,7 @@ def read_count(value: object, name: str, least: int = 1) -> int:
 
 
 def read_flag(value: object, name: str) -> bool:
-    """True or False."""
+    """The value as a bool, if it is True or False; numbers such as 1 are an InputTypeError."""
     if not isinstance(value, (bool, np.bool_)):
         raise InputTypeError(f"must be True or False, got {value!r:.200}", argument=name, value=value)
     return bool(value)

@@ -35,7 +35,7 @@ class Remark:
 
     what: str  # "rows left out", "rows rescaled", "columns ignored", "prices not used", "separator", ...
     count: int
-    sentence: str  # a clause for people: "30 rows that not all files have left out"
+    sentence: str  # a clause for people: "left out 30 rows that are missing from at least one file"
     model: str | None = field(default=None, metadata={"optional": True})  # or file, where it is about one
 
 
@@ -45,15 +45,15 @@ def remark_on(what: str, count: int, sentence: str, model: str | None = None) ->
 
 
 @dataclass(frozen=True)
-class Rescaled:
+class RescaledRows:
     """Rows that were divided by their sums: how many, and what the sums were."""
 
     rows: int = 0
     low: float = inf
     high: float = -inf
 
-    def __add__(self, other: Rescaled) -> Rescaled:
-        return Rescaled(self.rows + other.rows, min(self.low, other.low), max(self.high, other.high))
+    def __add__(self, other: RescaledRows) -> RescaledRows:
+        return RescaledRows(self.rows + other.rows, min(self.low, other.low), max(self.high, other.high))
 
     def done(self, model: str) -> tuple[Remark, ...]:
         """What was rescaled, in words; nothing where no row was."""
@@ -62,7 +62,7 @@ class Rescaled:
         return remark_on("rows rescaled", self.rows, sentence, model)
 
 
-NOTHING_RESCALED = Rescaled()
+NOTHING_RESCALED = RescaledRows()
 
 
 def row_slices(n_rows: int, n_columns: int, elements: int | None = None) -> Iterator[slice]:
@@ -150,6 +150,7 @@ def by_name(values: object, labels: Sequence[object] | None, argument: str) -> o
 
 
 def _as_floats(values: NDArray[np.generic], name: str, column: object = None) -> NDArray[np.floating]:
+    """Numbers in half, single or double precision, in the byte order of this machine; bfloat16 becomes single."""
     if values.dtype.name == "bfloat16":
         return values.astype(np.float32)
     if values.dtype.kind != "f":
@@ -170,7 +171,7 @@ def row_sum_tolerance(bytes_per_number: int) -> float:
     return HALF_TOLERANCE if bytes_per_number == 2 else TOLERANCE
 
 
-def rescale_rows(values: NDArray[np.floating], tolerance: float) -> tuple[NDArray[np.floating], Rescaled]:
+def rescale_rows(values: NDArray[np.floating], tolerance: float) -> tuple[NDArray[np.floating], RescaledRows]:
     """Table with rows divided by their sums, where these are off by more than the tolerance, at most 1 %."""
     sums = values.sum(axis=1, dtype=np.float64)
     off_by = np.abs(sums - 1)
@@ -179,7 +180,7 @@ def rescale_rows(values: NDArray[np.floating], tolerance: float) -> tuple[NDArra
         return values, NOTHING_RESCALED
     values = values.copy()
     values[rows] /= sums[rows, None]
-    return values, Rescaled(len(rows), float(sums[rows].min()), float(sums[rows].max()))
+    return values, RescaledRows(len(rows), float(sums[rows].min()), float(sums[rows].max()))
 
 
 def check_rows(

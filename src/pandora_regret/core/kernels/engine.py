@@ -348,6 +348,7 @@ def in_threads(job: Callable[[slice], Result], n_items: int, n_elements: int) ->
 
 @cache
 def _pool() -> ThreadPoolExecutor:
+    """The threads among which rows are divided; made once, when they are first needed."""
     return ThreadPoolExecutor(_n_threads())
 
 

@@ -101,6 +101,7 @@ def _order(masses: ListOrArray, parents: ListOrArray, costs: ListOrArray, scratc
 def _rows(
     masses: ListOrArray, parents: ListOrArray, costs: ListOrArray, loss: float, finished: ListOrArray
 ) -> None:
+    """Fill `finished`, (N, K), with the `forest_costs` of each row of `masses`."""
     n = len(costs)
     numbers = (np.empty(n, np.intp), np.empty(n, np.intp), np.empty(n, np.intp), np.empty(n, np.intp))
     scratch = (*numbers, np.empty(n), np.empty(n))

@@ -133,7 +133,7 @@ class Beta(Prior):
     share_with_ties = share
 
     def draw(self, n_draws: int, n_classes: int, rng: Generator) -> FloatArray:
-        """By inversion: ``U^(1/alpha)``."""
+        """Unit costs, (n_draws, n_classes), by inversion: ``U^(1/alpha)`` of a uniform U."""
         uniform = 1 - rng.random((n_draws, n_classes))  # (0, 1]: a test is never free
         return uniform ** (1 / self.alpha) if self.alpha else np.zeros_like(uniform)
 

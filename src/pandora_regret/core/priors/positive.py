@@ -37,7 +37,7 @@ class Exponential(Prior):
             return np.asarray((1 / (1 + np.exp(log_odds))) ** 2)
 
     def draw(self, n_draws: int, n_classes: int, rng: Generator) -> FloatArray:
-        """Standard exponential draws."""
+        """Unit costs of mean 1, (n_draws, n_classes)."""
         return rng.standard_exponential((n_draws, n_classes))
 
 

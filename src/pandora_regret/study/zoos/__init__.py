@@ -39,7 +39,7 @@ def store_zoo() -> type[Zoo]:
 
 
 def files_zoo() -> type[Zoo]:
-    """Predictions in files."""
+    """The class of zoos whose predictions are in files."""
     from pandora_regret.study.zoos.existing import FilesZoo
 
     return FilesZoo

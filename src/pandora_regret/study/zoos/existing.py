@@ -81,11 +81,11 @@ class FilesZoo:
 
     def target(self) -> Target:
         """The instances of the first model that can be read, to which the others are matched."""
-        target, _ = _read_files(self)
+        target, _ = _aligned_files(self)
         return target
 
     def names(self) -> list[str]:
-        _, outcomes = _read_files(self)
+        _, outcomes = _aligned_files(self)
         return [outcome.name for outcome in outcomes]
 
     def batches(self, names: Sequence[str]) -> list[list[str]]:
@@ -93,8 +93,8 @@ class FilesZoo:
 
     def predict(self, names: Sequence[str]) -> Iterator[Outcome]:
         """The predictions as they are; every file is read once, and none of them again until they are all done."""
-        _, outcomes = _read_files(self)
-        _read_files.cache_clear()  # whoever asks again reads the files again
+        _, outcomes = _aligned_files(self)
+        _aligned_files.cache_clear()  # whoever asks again reads the files again
         yield from (outcome for outcome in outcomes if outcome.name in names)
 
     def about(self) -> Plain:
@@ -102,7 +102,7 @@ class FilesZoo:
 
 
 @cache
-def _read_files(zoo: FilesZoo) -> tuple[Target, list[Outcome]]:
+def _aligned_files(zoo: FilesZoo) -> tuple[Target, list[Outcome]]:
     """The instances, and what became of each model.
 
     Files that cannot be read, or do not fit the first that can, are failures with their reasons.

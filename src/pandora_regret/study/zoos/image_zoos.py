@@ -413,6 +413,7 @@ def official(name: str) -> Any:
 
 
 def _read_split(path: Path, split: str) -> tuple[Pixels, IntArray]:
+    """The images, (N, H, W, 1 or 3), and labels, (N,), of one split of a file in the layout of MedMNIST."""
     try:
         with path.open("rb") as file, np.load(file) as arrays:
             images = arrays[f"{split}_images"]
@@ -511,7 +512,7 @@ class TimmZoo:
         return self._encoder(name, build_with_average, 224, lambda network, images: {"features": network(images)})
 
     def target(self) -> Target:
-        """The test split."""
+        """Truth and classes of the test split, whose images are forecast."""
         data = self.data()
         return Target(data.truth, data.classes)
 
@@ -574,7 +575,7 @@ class TimmZoo:
         return Encoder(name, built, read, resolution, mean_std)
 
     def data(self) -> ImageData:
-        """The images."""
+        """Images to learn from and to predict, with their classes, at the size asked for."""
         return load_images(
             self.images,
             size=self.size,
