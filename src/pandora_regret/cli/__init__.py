@@ -39,6 +39,8 @@ def main() -> None:
     except KeyboardInterrupt:  # before the command began, or after it ended
         print("pandora: interrupted.", file=sys.stderr)
         sys.exit(130)
+    finally:
+        gc.freeze()  # all that is left goes with the process: Python, as it ends, need not look through it first
 
 
 def _interrupt_again(unraisable: sys.UnraisableHookArgs) -> None:
