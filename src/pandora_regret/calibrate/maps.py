@@ -344,7 +344,10 @@ def search_inverse_temperature(rows: Forecast, prior: Prior) -> float:
         return mean_or_rows(scaled, search_costs(scaled, prior), per_instance=False)
 
     part = _part(rows)
-    lowest = min(range(len(GRID)), key=lambda i: (cost(GRID[i], part), -abs(np.log(GRID[i]))))
+    costs_on_grid = [cost(inverse, part) for inverse in GRID]
+    least = min(costs_on_grid)
+    plain = [number for number in range(len(GRID)) if costs_on_grid[number] == least]
+    lowest = max(plain, key=lambda number: abs(np.log(GRID[number])))
     bounds = (GRID[max(lowest - 1, 0)], GRID[min(lowest + 1, len(GRID) - 1)])
     bottom = minimize_scalar(cost, bounds=bounds, method="bounded", options={"xatol": 1e-6 * GRID[lowest]})
     return float(min(1.0, GRID[lowest], bottom.x, key=cost))

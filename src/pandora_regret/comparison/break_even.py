@@ -10,7 +10,6 @@ under a prior it is sought between prices that are tried.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -54,10 +53,10 @@ class PowerSums:
     def spent(self, log_factors: FloatArray) -> FloatArray:
         """The weighted mean of price times share where the price is so many times the stated one, (F,)."""
         n_behind = np.searchsorted(self.odds, -self.sign * log_factors)
-        return sum(
-            (np.exp(self.sign * term.power * log_factors) * term.sums[n_behind] for term in self.terms),
-            start=np.zeros(len(log_factors)),
-        )
+        spent = np.zeros(len(log_factors))
+        for term in self.terms:
+            spent += np.exp(self.sign * term.power * log_factors) * term.sums[n_behind]
+        return spent
 
 
 class PriceCurve:
@@ -231,11 +230,19 @@ def interval(
         return -np.inf if gap.low is None else max(gap.low, -(gap.high or 0.0))
 
     tried = np.geomspace(1 / FURTHEST_PRICE, FURTHEST_PRICE, 1 + 2 * FEWEST_STEPS)
-    edges: list[float | None] = []
-    for beyond in (tried[tried < factor][::-1], tried[tried > factor]):
-        steps = pairwise([factor, *beyond.tolist()])
-        edges.append(next((_root(excess, a, b) for a, b in steps if excess(b) > 0), None))
-    return edges
+    below = tried[tried < factor][::-1]
+    above = tried[tried > factor]
+    return [_first_rise(excess, factor, below), _first_rise(excess, factor, above)]
+
+
+def _first_rise(function: Callable[[float], float], start: float, further: FloatArray) -> float | None:
+    """Where a function first rises above 0 on the way from a factor to further ones; None where it never does."""
+    before = start
+    for after in further.tolist():
+        if function(after) > 0:
+            return _root(function, before, after)
+        before = after
+    return None
 
 
 def _root(function: Callable[[float], float], before: float, after: float) -> float:

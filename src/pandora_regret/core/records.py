@@ -185,12 +185,20 @@ def to_toml(document: Mapping[str, object], place: str = "") -> str:
     <BLANKLINE>
     """
     tables = {key: value for key, value in document.items() if isinstance(value, Mapping)}
-    parts = [part for table in tables.values() for part in table.values()]
+    parts: list[object] = []
+    for table in tables.values():
+        parts.extend(table.values())
     has_tables_of_tables = any(isinstance(part, Mapping) for part in parts)
     sections = tables if has_tables_of_tables else {}
-    lines = [f"{path('', key)} = {_inline(value)}\n" for key, value in document.items() if key not in sections]
-    header = [f"\n[{place}]\n"] if place and (lines or not sections) else []
-    return "".join([*header, *lines, *(to_toml(value, path(place, key)) for key, value in sections.items())])
+    lines = []
+    for key, value in document.items():
+        if key not in sections:
+            lines.append(f"{path('', key)} = {_inline(value)}\n")
+    if place and (lines or not sections):
+        lines.insert(0, f"\n[{place}]\n")
+    for key, table in sections.items():
+        lines.append(to_toml(table, path(place, key)))
+    return "".join(lines)
 
 
 def _inline(value: object) -> str:

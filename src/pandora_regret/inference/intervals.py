@@ -57,12 +57,15 @@ def suitable_interval(
         return NO_LIMITS
     t = _quantile(effective, level)
     if is_proportion:
+        n = effective
         spread = value * (1 - value)
-        n = effective if error == 0 or spread <= 0 else effective * spread / (error**2 * (effective - 1))
+        if error > 0 and spread > 0:
+            n = effective * spread / (error**2 * (effective - 1))
         low, high = _wilson(np.array(value), np.array(t**2 / n))
         return float(low), float(high)
     skew = float(np.clip(acceleration, *LEAST_AND_MOST_SKEW))
-    ends = [value - t * error, value + t * error, value + (math.copysign(t, skew) + skew * (2 * t**2 + 1)) * error]
+    johnson = math.copysign(t, skew) + skew * (2 * t**2 + 1)  # standard errors, to the longer side
+    ends = [value - t * error, value + t * error, value + johnson * error]
     if replicates is not None:
         ends += corrected_interval(replicates, value, effective, level, acceleration)
     return min(ends), max(ends)
@@ -70,8 +73,11 @@ def suitable_interval(
 
 def hull(first: Limits, second: Limits) -> Limits:
     """The smallest interval that holds both; none where one of them is not known."""
-    ends = [end for end in (*first, *second) if end is not None]
-    return (min(ends), max(ends)) if len(ends) == 4 else NO_LIMITS
+    ends = [*first, *second]
+    known = [end for end in ends if end is not None]
+    if len(known) < len(ends):
+        return NO_LIMITS
+    return min(known), max(known)
 
 
 def student_p_value(
@@ -79,17 +85,20 @@ def student_p_value(
 ) -> float | None:
     """The two-sided p-value of the hypothesis that the value is 0; None where that is not known.
 
-    One less the level at which the interval would just reach 0, which may lie on its longer side. An error below
-    `scale` times 1e-12 is rounding: units that are all alike say nothing of how others vary, and the p-value of a
+    One less the level at which the interval would just reach 0, which may lie on its longer side: where
+    ``t + a (2 t^2 + 1)`` standard errors, a the skew towards 0, are as much as the value. An error below `scale`
+    times 1e-12 is rounding: units that are all alike say nothing of how others vary, and the p-value of a
     difference without any spread is not known.
     """
     if effective < FEWEST or math.isnan(error):
         return None
     if error <= ROUNDING * scale:
         return None if value else 1.0
-    skew = max(-math.copysign(1.0, value) * float(np.clip(acceleration, *LEAST_AND_MOST_SKEW)), 0.0)
+    towards_zero = -math.copysign(1.0, value)
+    skew = max(towards_zero * float(np.clip(acceleration, *LEAST_AND_MOST_SKEW)), 0.0)
     beyond = max(abs(value) / error - skew, 0.0)
-    return 2 * student_tail(effective - 1, 2 * beyond / (1 + math.sqrt(1 + 8 * skew * beyond)))
+    t = 2 * beyond / (1 + math.sqrt(1 + 8 * skew * beyond))  # the root of 2 a t^2 + t = beyond
+    return 2 * student_tail(effective - 1, t)
 
 
 def interval_by_classes(
@@ -108,12 +117,17 @@ def interval_by_classes(
     n = np.where(either > 0, either * effective / occurs.sum(), 1.0)  # no count of a class that is absent moves
     ratio = _quantile(effective, level) ** 2 / n
     value = float(of_counts(occurs, named, right))
+    shares = np.divide(right, either, out=np.zeros_like(right), where=either > 0)
+    is_moved = np.eye(len(right), dtype=bool)  # row k moves class k alone
+    table = is_moved.shape
     reach = []
-    for share in _wilson(np.divide(right, either, out=np.zeros_like(right), where=either > 0), ratio):
-        moved = np.where(np.eye(len(right), dtype=bool), share * both / (1 + share), right)
-        shift = of_counts(np.broadcast_to(occurs, moved.shape), np.broadcast_to(named, moved.shape), moved) - value
+    for end in _wilson(shares, ratio):
+        right_at_end = end * both / (1 + end)  # which makes right / (both - right) the end
+        moved = np.where(is_moved, right_at_end, right)
+        shift = of_counts(np.broadcast_to(occurs, table), np.broadcast_to(named, table), moved) - value
         reach.append(float(np.sqrt((shift**2).sum())))
-    return value - reach[0], value + reach[1]
+    below, above = reach
+    return value - below, value + above
 
 
 def interval_by_forecast(
@@ -146,7 +160,8 @@ def corrected_interval(
     reach = _quantile(effective, level) / math.sqrt(1 - 1 / effective)
     ends = bias + np.array([-reach, reach])
     skew = np.clip(acceleration, *LEAST_AND_MOST_SKEW)
-    low, high = np.quantile(replicates, [NORMAL.cdf(end) for end in bias + ends / (1 - skew * ends)])
+    corrected = bias + ends / (1 - skew * ends)  # normal scores
+    low, high = np.quantile(replicates, [NORMAL.cdf(score) for score in corrected])
     return float(low), float(high)
 
 
@@ -159,9 +174,12 @@ def corrected_p_value(
         return 1.0
     bias = _score_below(drawn, value)
     below = _score_below(drawn, 0.0)
-    end = (below - bias) / (1 + np.clip(acceleration, *LEAST_AND_MOST_SKEW) * (below - bias))
+    skew = np.clip(acceleration, *LEAST_AND_MOST_SKEW)
+    end = (below - bias) / (1 + skew * (below - bias))  # what `corrected_interval` would move to `below`
     t = (end - bias) * math.sqrt(1 - 1 / effective)
-    return max(min(1.0, 2 * student_tail(effective - 1, abs(t))), 2 / (len(drawn) + 1))
+    p_value = min(1.0, 2 * student_tail(effective - 1, abs(t)))
+    least = 2 / (len(drawn) + 1)
+    return max(p_value, least)
 
 
 def interval_around(

@@ -241,6 +241,8 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """
     p = np.array(p_values, dtype=np.float64)
     order = np.argsort(p, kind="stable")  # what is not known comes last
+    times = np.arange(len(p), 0, -1)
+    never_falling = np.maximum.accumulate(p[order] * times)
     adjusted = np.empty(len(p))
-    adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * (len(p) - np.arange(len(p)))), 1.0)
+    adjusted[order] = np.minimum(never_falling, 1.0)
     return [None if np.isnan(value) else float(value) for value in adjusted]

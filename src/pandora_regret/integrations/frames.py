@@ -196,12 +196,10 @@ def score_frame(
     summaries += [nw.col(names[0]).count().alias("count"), nw.len().alias("not_scored")]
     groups = rows.group_by(*columns).agg(*summaries) if columns else rows.select(*summaries)
     root = nw.col("count").cast(nw.Float64) ** 0.5
-    errors = {  # null for a single row, and beside an infinite mean
-        f"{name}_se": nw.when((nw.col("count") > 1) & (nw.col(name) < float("inf"))).then(
-            nw.col(f"{name}_se") / root
-        )
-        for name in names
-    }
+    errors = {}
+    for name in names:
+        has_error = (nw.col("count") > 1) & (nw.col(name) < float("inf"))  # else it is null
+        errors[f"{name}_se"] = nw.when(has_error).then(nw.col(f"{name}_se") / root)
     finished = groups.with_columns(**errors, not_scored=nw.col("not_scored") - nw.col("count"))
     shown = [column for name in names for column in (name, f"{name}_se")]
     result: NativeFrame = finished.select(*columns, *shown, "count", "not_scored").to_native()
@@ -273,7 +271,9 @@ class _Scores:
         self, classes: Sequence[str], label: str, alpha: float, costs: ByClass | None = None, priced: bool = False
     ) -> None:
         names = _names_in(classes)
-        if len({*names, label}) <= max(len(names), 2) or not all(isinstance(name, str) for name in names):
+        are_names = all(isinstance(name, str) for name in names)
+        are_distinct = len({*names, label}) == len(names) + 1
+        if len(names) < 2 or not are_names or not are_distinct:
             fix = "pass two or more names of columns, each once, without that of the label"
             raise InputError(argument="classes", value=names, fix=fix)
         self.classes = names

@@ -36,8 +36,13 @@ def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
     >>> sorted(["week 10", "week 9"], key=natural_key)
     ['week 9', 'week 10']
     """
-    parts = re.split(r"(\d+)", name)
-    return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts if part)
+    key = []
+    for part in re.split(r"(\d+)", name):
+        if part.isdigit():
+            key.append((0, int(part), ""))  # numbers by their size, and before words
+        elif part:
+            key.append((1, 0, part))
+    return tuple(key)
 
 
 def later(name: str, before: str | None) -> bool:
@@ -149,7 +154,8 @@ class Queue:
     def label(self, key: int, truth: int) -> WaitingCase | None:
         """The case of which this is the label, where one waits for it; None where it was given up."""
         case = self.unlabelled.pop(key, None)
-        delay = str(self.count - (self.given_up.pop(str(key)) if case is None else case.came))
+        came = self.given_up.pop(str(key)) if case is None else case.came
+        delay = str(self.count - came)
         self.delays[delay] = self.delays.get(delay, 0) + 1
         if case is None:
             self.late += 1
@@ -242,8 +248,11 @@ class Queue:
         """Let cases that wait have more classes, and what each costs their forecasts if it is the truth."""
         for case in self.cases:
             width = len(case.possible) // n_models
-            tables = [case.possible[start : start + width] for start in range(0, len(case.possible), width)]
-            case.possible = tuple(chain.from_iterable((*table[:-1], *costs, table[-1]) for table in tables))
+            possible: list[float] = []
+            for start in range(0, len(case.possible), width):
+                *costs_by_class, promise = case.possible[start : start + width]
+                possible += [*costs_by_class, *costs, promise]
+            case.possible = tuple(possible)
 
     def _is_complete(self, time: str | None) -> bool:
         """Whether no cases of a period are to come, since a later one has begun or somebody said so."""
@@ -254,8 +263,10 @@ class Queue:
 
     def needed_wait(self) -> int | None:
         """The wait that would have kept 99 % of labels, in periods or cases."""
+        if not self.delays:
+            return None
         delays = np.repeat([int(delay) for delay in self.delays], list(self.delays.values()))
-        return int(np.quantile(delays, KEPT, method="inverted_cdf")) if self.delays else None
+        return int(np.quantile(delays, KEPT, method="inverted_cdf"))
 
 
 def as_columns(cases: Sequence[WaitingCase], noticed: str | None = None) -> Cases:

@@ -62,9 +62,10 @@ def read_known_labels(y_true: Labels | None, labels: Sequence[object], n: int) -
     if is_whole:
         truth[known] = read_truth(read[known].astype(int), labels, len(known))
         return truth, []
-    columns = {str(label) for label in labels}
-    has_names = not isinstance(labels, range)
-    outside = [row for row in known if has_names and isinstance(listed[row], str) and listed[row] not in columns]
+    outside = []
+    if not isinstance(labels, range):  # columns have names
+        names = {str(label) for label in labels}
+        outside = [row for row in known if isinstance(listed[row], str) and listed[row] not in names]
     inside = np.setdiff1d(known, outside)
     if len(inside):
         truth[inside] = read_truth(listed[inside], labels, len(inside))

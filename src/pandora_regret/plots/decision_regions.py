@@ -111,19 +111,29 @@ class Case(NamedTuple):
         sides = np.array([merit[a] - merit[b] for a, b in combinations(self.compared, 2)])
         if self.rule == "simultaneous":
             sides = np.eye(3) - self.costs[:, None]  # p_k - c_k, as p adds up to 1
-        crossings = np.array([np.cross(a, b) for a, b in combinations([*WHOLE, *sides], 2)])
-        crossings = crossings[np.abs(crossings.sum(axis=1)) > NOTHING]  # the others are parallel
-        points = crossings / crossings.sum(axis=1, keepdims=True)
-        points = points[(points > -NOTHING).all(axis=1)]
+        points = _crossings([*WHOLE, *sides])
         parts: dict[Tested, list[FloatArray]] = {}
-        for signs in product([1, -1], repeat=len(sides)):
-            corners = points[(signs * (points @ sides.T) > -NOTHING).all(axis=1)]
+        for signs in product([1, -1], repeat=len(sides)):  # which side of each line a part is on
+            is_corner = (signs * (points @ sides.T) > -NOTHING).all(axis=1)
+            corners = points[is_corner]
             if len(corners) and np.linalg.matrix_rank(corners, NOTHING) == 3:  # no mere line or point
-                parts.setdefault(self.tested(corners.mean(axis=0)), []).extend(corners)
+                tested = self.tested(corners.mean(axis=0))
+                parts.setdefault(tested, []).extend(corners)
         for tested, corners_of_parts in parts.items():
             corners = np.array(corners_of_parts)
             x, y = to_plane(corners - corners.mean(axis=0)).T
-            yield tested, corners[np.argsort(np.arctan2(y, x))]
+            around_centre = np.argsort(np.arctan2(y, x))
+            yield tested, corners[around_centre]
+
+
+def _crossings(sides: Sequence[FloatArray]) -> FloatArray:
+    """The points of the simplex, (n, 3), in which two of the lines ``side @ p = 0`` cross."""
+    crossings = np.array([np.cross(a, b) for a, b in combinations(sides, 2)])
+    totals = crossings.sum(axis=1, keepdims=True)
+    is_crossing = np.abs(totals[:, 0]) > NOTHING  # the others are parallel
+    points = crossings[is_crossing] / totals[is_crossing]
+    is_within = (points > -NOTHING).all(axis=1)
+    return points[is_within]
 
 
 def read_ruled_forecast(

@@ -5,7 +5,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate
-from math import log10
+from math import ceil, log10
 from pathlib import Path
 
 from pandora_regret.core.inputs import Fields
@@ -139,7 +139,8 @@ def _chart_of_claims(points: Sequence[Point], formats: Formats, first: int) -> F
     """A mean with its interval, entries of where the monitor stood after each point, once it is readable."""
     value, low, high = zip(*(point.after[first : first + 3] for point in points), strict=True)
     widths = [most - least for least, most in zip(low, high, strict=True)]
-    start = next(n for n, width in enumerate(widths) if width <= READABLE * widths[-1])
+    readable = [n for n, width in enumerate(widths) if width <= READABLE * widths[-1]]
+    start = readable[0]  # there is one: the last
     return _chart(points, value, formats.tick, band=(low, high), level=0.0, start=start)
 
 
@@ -159,12 +160,9 @@ def _chart(
     high = band[1][start:]
     up = Axis.around([*values, *other, *low, *high, level])
     plot = Plot(Axis.around([0, len(values) - 1], padding=0.015), up, 960, 240, left=84, below=34)
-    area = [*enumerate(high), *reversed(list(enumerate(low)))]
-    names = list(enumerate(point.last or "" for point in points[start:]))[:: -(-len(values) // MOST_NAMES)]
-    if points[0].last is None:
-        ends = list(accumulate(point.cases for point in points))[start:]
-        ticks = Axis.around([ends[0], ends[-1]], padding=0.0).ticks
-        names = [(bisect_left(ends, cases), f"{cases:,.0f}") for cases in ticks]
+    there = list(enumerate(high))
+    back = list(enumerate(low))[::-1]
+    area = [*there, *back]
     return {
         "plot": plot,
         "values": values,
@@ -173,6 +171,20 @@ def _chart(
         "other": plot.path(enumerate(other)) if other else None,
         "band": f"{plot.path(area)}Z" if area else None,
         "level": level,
-        "names": names,
+        "names": _names_below(points, start),
         "tick": tick,
     }
+
+
+def _names_below(points: Sequence[Point], start: int) -> list[tuple[int, str]]:
+    """What stands below a chart of the points from `start` on, and below which of them.
+
+    The first period and others after it, at equal distances; where there are no periods, round counts of cases.
+    """
+    if points[0].last is None:
+        ends = list(accumulate(point.cases for point in points))[start:]
+        counts = Axis.around([ends[0], ends[-1]], padding=0.0).ticks
+        return [(bisect_left(ends, cases), f"{cases:,.0f}") for cases in counts]
+    names = [point.last or "" for point in points[start:]]
+    step = ceil(len(names) / MOST_NAMES)
+    return list(enumerate(names))[::step]

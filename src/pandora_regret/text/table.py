@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.util import find_spec
-from itertools import groupby, pairwise, zip_longest
+from itertools import pairwise, zip_longest
 from typing import Any, TypeAlias
 
 from pandora_regret.text.names import without_direction_marks
@@ -96,31 +96,44 @@ class DisplayTable:
         return "\n".join([*_paragraphs(self.above, width), parts, *_paragraphs(self.below, width)])
 
     def _parts(self, width: int, best: str) -> list[list[str]]:
-        """As few tables as the columns take, of about as many columns each; titles broken where that helps."""
-        n_numbers = len(self.header) - self.words
-        for title_width, n_parts in ((width, 1), *((NARROWEST_TITLES, n) for n in range(1, n_numbers + 1))):
-            ends = [self.words + n_numbers * part // n_parts for part in range(n_parts + 1)]
-            columns = [[*range(self.words), *range(*part)] for part in pairwise(ends)]
-            parts = [self._columns(numbers, width, best, title_width) for numbers in columns]
-            if max(cell_width(line) for part in parts for line in part) <= width:
-                break
+        """The lines of as few tables as fit the width; titles are broken where that helps."""
+        parts = [self._columns(range(len(self.header)), width, best, title_width=width)]
+        n_parts = 0
+        while max(map(_width_of, parts)) > width and n_parts < len(self.header) - self.words:
+            n_parts += 1
+            parts = [self._columns(numbers, width, best, NARROWEST_TITLES) for numbers in self._dealt(n_parts)]
         return parts
+
+    def _dealt(self, n_parts: int) -> list[list[int]]:
+        """The columns of each of so many tables: all columns of words, and about as many of the others each."""
+        n_numbers = len(self.header) - self.words
+        ends = [self.words + n_numbers * part // n_parts for part in range(n_parts + 1)]
+        words = range(self.words)
+        return [[*words, *range(start, stop)] for start, stop in pairwise(ends)]
 
     def _columns(self, numbers: Sequence[int], width: int, best: str, title_width: int) -> list[str]:
         """The lines of some columns: long names folded, titles between words; intervals below their values."""
-        whole = [self.header[n] for n in numbers]
-        titles = [wrapped(title, max([title_width, *map(len, title.split())])) for title in whole]
+        titles = []
+        for n in numbers:
+            words = self.header[n].split()
+            titles.append(wrapped(self.header[n], max([title_width, *map(len, words)])))
         height = max(map(len, titles))
-        blocks = [[[""] * (height - len(lines)) + lines for lines in titles]]
+        blocks = [[[""] * (height - len(title)) + title for title in titles]]
         for row in self.rows:
             block = []
             for n in numbers:
                 cell = _as_cell(row[n])
                 widest = max(NARROWEST_NAMES, width // 4) if n < self.words else width
-                lines = wrapped(f"{best if cell.best else ''}{cell.text}", widest)
-                block.append([*lines, cell.interval] if cell.interval else lines)
+                text = f"{best}{cell.text}" if cell.best else cell.text
+                lines = wrapped(text, widest)
+                if cell.interval:
+                    lines = [*lines, cell.interval]
+                block.append(lines)
             blocks.append(block)
-        return _aligned([line for block in blocks for line in zip_longest(*block, fillvalue="")], self.words)
+        lines_of_cells: list[tuple[str, ...]] = []
+        for block in blocks:
+            lines_of_cells.extend(zip_longest(*block, fillvalue=""))
+        return _aligned(lines_of_cells, self.words)
 
     def _rendered(self, escaped: Callable[[str], str], bold: str) -> list[list[str]]:
         """Header and rows as escaped text; `bold` is a format for the best cells."""
@@ -165,11 +178,17 @@ class DisplayTable:
         columns = "l" * self.words + "c" * (len(self.header) - self.words)
         header, *rows = self._rendered(lambda text: text.translate(LATEX), r"\textbf{{{}}}")
         lines = [f"\\begin{{tabular}}{{{columns}}}", r"\toprule", " & ".join(header) + r" \\"]
-        for _, alike in groupby(rows, key=lambda row: self.words > 1 and row[0]):
-            lines.append(r"\midrule")
-            for number, (first, *rest) in enumerate(alike):
-                lines.append(" & ".join(["" if number and self.words > 1 else first, *rest]) + r" \\")
-        return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", *(f"% {note}" for note in self.below)])
+        word_before: str | None = None
+        for word, *rest in rows:
+            is_repeated = self.words > 1 and word == word_before
+            begins_block = self.words > 1 and not is_repeated
+            if begins_block or word_before is None:
+                lines.append(r"\midrule")
+            cells = ["" if is_repeated else word, *rest]
+            lines.append(" & ".join(cells) + r" \\")
+            word_before = word
+        notes = [f"% {note}" for note in self.below]
+        return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", *notes])
 
     def to_csv(self) -> str:
         """Header and rows; numbers with all digits.
@@ -197,6 +216,11 @@ def _csv_field(content: Content) -> str | float:
         return content
     text = without_controls(str(_as_cell(content)))
     return f"'{text}" if text.startswith(FORMULA_SIGNS) else text
+
+
+def _width_of(lines: Sequence[str]) -> int:
+    """The columns of a terminal that the widest of some lines takes."""
+    return max(map(cell_width, lines))
 
 
 def _paragraphs(sentences: Sequence[str], width: int) -> list[str]:
