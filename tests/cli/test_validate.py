@@ -55,7 +55,6 @@ def test_a_good_file_is_fine_and_understood(tmp_path):
     ("kind", "row", "words"),
     [
         ("label", (6, "d", 0.5, 0.3, 0.2), "the label 'd'"),
-        ("missing", (6, "", 0.5, 0.3, 0.2), "'y_true'"),
         ("missing", (6, "a", "", 0.3, 0.2), "'a'"),
         ("missing", (6, "a", "nan", 0.3, 0.2), "'a'"),
         ("missing", ("", "a", 0.5, 0.3, 0.2), "'id'"),
@@ -114,3 +113,33 @@ def test_every_file_is_reported_and_one_bad_one_is_exit_code_2(tmp_path):
     assert f"{missing}  1 problem" in result.stdout
     assert "is a directory" in result.stdout
     assert run("validate", good).exit_code == 0
+
+
+def test_all_files_are_read_to_their_ends_whatever_is_wrong_with_one(tmp_path):
+    short = tmp_path / "short.csv"
+    short.write_text("id,y_true,a,b\n1,a,0.6,0.4\n2,b,0.5\n")
+    good = tmp_path / "good.csv"
+    good.write_text("id,y_true,a,b\n1,a,0.6,0.4\n2,b,0.5,0.5\n")
+    lists = tmp_path / "llm.jsonl"
+    lists.write_text('{"id": 1, "truth": "a", "forecast": {"a": 0.6, "b": 0.4}}\n{"id": 2, "truth": "b"}\n')
+    result = run("validate", short, lists, good, "--json")
+    tables = json.loads(result.stdout)["tables"]
+    assert result.exit_code == 2
+    assert [table["fine"] for table in tables] == [False, False, True]
+    assert [len(table["problems"]) for table in tables] == [1, 1, 0]
+    assert tables[2]["rows"] == 2
+
+
+def test_forecasts_are_read_although_the_truths_cannot_be(tmp_path):
+    truth = tmp_path / "cases.csv"
+    truth.write_text("id,dx\n1,a\n2,b,b\n")
+    sums = tmp_path / "sums.csv"
+    sums.write_text("id,a,b\n1,0.6,0.4\n2,0.5,0.8\n")
+    answers = tmp_path / "answers.csv"
+    answers.write_text("id,answer\n1,a\n2,b\n")
+    result = run("validate", sums, answers, "--truth", truth, "--label", "dx", "--json")
+    document = json.loads(result.stdout)
+    assert result.exit_code == 2
+    assert [table["fine"] for table in document["tables"]] == [False, False]
+    assert [problem["paths"] for problem in document["together"]] == [[str(truth)]]
+    assert [problem["kind"] for problem in document["tables"][0]["problems"]] == ["sum"]

@@ -166,6 +166,15 @@ def test_sheets_are_chosen_by_name_or_number_and_said(tmp_path):
     assert "no label column" in refused(path, dialect=Dialect(sheet="Notes"))
 
 
+def test_where_a_sheet_is_empty_the_others_are_named(tmp_path):
+    columns = table()
+    body = [list(columns), *zip(*(np.asarray(of).tolist() for of in columns.values()), strict=True)]
+    path = write_xlsx(tmp_path / "book.xlsx", {"Cover": [[]], "Predictions": body, "Notes": body})
+    error = refusal(path)
+    assert (error.argument, error.value) == ("sheet", "Cover")
+    assert "'Predictions' and 'Notes'" in error.fix
+
+
 def test_rows_of_a_sheet_are_called_as_excel_does(tmp_path):
     rows = [[], ("id", "y_true", "a", "b"), (1, "a", 0.5, 0.5), [], (2, "b", "x", 0.5)]
     path = write_xlsx(tmp_path / "book.xlsx", {"p": rows})

@@ -94,3 +94,30 @@ def test_what_is_wrong_with_the_file_is_one_sentence(tmp_path, text, value, word
     for word in words:
         assert word in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_what_stands_at_the_top_is_of_all_models_and_of_the_truth(tmp_path):
+    write(tmp_path / "cases.csv", {"case": ["01", "02"], "dx": ["a", "b"]})
+    write(tmp_path / "net.csv", {"case": ["01", "02"], "a": [0.5, 0.5], "b": [0.5, 0.5]})
+    write(tmp_path / "vendor.csv", {"no": [2, 1], "a": [0.5, 0.25], "b": [0.5, 0.75]})
+    top = 'truth = "cases.csv"\nid = "case"\nlabel = "dx"\n'
+    models = '[[models]]\nname = "Vendor"\npath = "vendor.csv"\nid = "no"\nids_as_numbers = true\n'
+    models += '[[models]]\nname = "Net"\npath = "net.csv"\n'
+    files = described(tmp_path, top + models)
+    assert [(model.layout.id, model.layout.label) for model in files] == [("no", "dx"), ("case", "dx")]
+    vendor, net = read_all_models(open_models(files))
+    assert (vendor.ids.tolist(), net.ids.tolist()) == ([2, 1], [1, 2])
+    assert (vendor.truth.tolist(), net.truth.tolist()) == ([1, 0], [0, 1])
+
+
+def test_an_option_goes_before_what_stands_at_the_top(tmp_path):
+    files = described(tmp_path, 'id = "case"\nlabel = "dx"\n' + model_table(), id="patient")
+    assert (files[0].layout.id, files[0].layout.label) == ("patient", "dx")
+
+
+def test_the_truth_is_read_as_all_models_are_not_as_the_first(tmp_path):
+    (tmp_path / "cases.csv").write_text("id,dx\n1,a\n2,b\n")
+    (tmp_path / "net.csv").write_text("id;a;b\n1;0,5;0,5\n2;0,5;0,5\n")
+    text = 'truth = "cases.csv"\nlabel = "dx"\n' + model_table(path="net.csv", separator=";", decimal=",")
+    [net] = read_all_models(open_models(described(tmp_path, text)))
+    assert net.truth.tolist() == [0, 1]

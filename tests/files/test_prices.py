@@ -63,7 +63,11 @@ def test_tables_of_costs_that_do_not_fit_are_explained(tmp_path):
     with pytest.raises(FileError) as caught:
         prices_of(str(path), ["cat", "dog"])
     assert caught.value.path == str(path)
-    assert f"{path}:CLASS_COLUMN:COST_COLUMN".endswith(caught.value.fix.split()[-1])
+    assert caught.value.fix.endswith(f" {path}:animal:cost")  # the column of names, and that of amounts
+    path.write_text("animal,price\n1,1\n")
+    with pytest.raises(FileError) as caught:
+        prices_of(str(path), ["cat", "dog"])
+    assert caught.value.fix.endswith(f" {path}:CLASS_COLUMN:COST_COLUMN")
     path.write_text("class,cost\ncat,1\ndog,cheap\n")
     with pytest.raises(InputError) as caught:
         prices_of(str(path), ["cat", "dog"])

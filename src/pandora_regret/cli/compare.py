@@ -169,7 +169,7 @@ def _compare_models(options: CompareOptions) -> comparing.Comparison:
         return _compared_lists(options)
     prices = options.prices.read()
     breakdowns = [name for option in options.by for name in split_at_commas(option)]
-    layout = replace(options.rows.layout(), by=columns_of(breakdowns))
+    layout = replace(options.rows.layout(blank_labels=True), by=columns_of(breakdowns))
     with bars() as progress:
         opened = files.open_models(files.read_models_argument(options.files, layout), prices.class_names)
         progress.start("reading", total=len(opened))
@@ -352,7 +352,8 @@ def _score_models(options: ScoreFilesOptions) -> list[comparing.Comparison]:
     if options.lists.are_asked(options.files, by_class=any(of_classes)):
         return _scored_lists(options)
     prices = options.prices.read()
-    opened = files.open_models([files.ModelFiles(options.files, options.rows.layout())], prices.class_names)
+    model = files.ModelFiles(options.files, options.rows.layout(blank_labels=True))
+    opened = files.open_models([model], prices.class_names)
     if prices.price_list is None and opened[0].columns.costs:  # each row brings its own
         costs = ClassCosts(currency=prices.unit)
     else:

@@ -185,8 +185,8 @@ class RowOptions:
     max_memory: str | None = None
     other: str | None = None
 
-    def layout(self) -> files.Layout:
-        """Which column of a file is what."""
+    def layout(self, blank_labels: bool = False) -> files.Layout:
+        """Which column of a file is what; whether cases without a true class are left out."""
         from pandora_regret.files.written import split_at_commas
 
         return files.Layout(
@@ -206,6 +206,7 @@ class RowOptions:
             ids_as_numbers=self.ids_as_numbers,
             missing_class_zero=self.missing_class_zero,
             common_rows=self.common_rows,
+            blank_labels=blank_labels,
         )
 
     def dialect(self) -> files.Dialect:

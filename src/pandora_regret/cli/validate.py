@@ -4,7 +4,7 @@ The JSON (schema "pandora-validation/1")::
 
     schema, library, fine, done [{what, count, sentence, model?}],
     together [{kind, message, count, paths [...]}],
-    tables [{path, name, fine, rows, classes {name: rows with this label}, models {name: rows},
+    tables [{path, name, fine, rows, classes {name: rows with this label}, unlabelled, models {name: rows},
              columns {label, id, weight, group, model, votes [...], forecasts [...], costs [...], unused [...]}
              or null,
              problems [{kind, message, count, rows [the first few, from 1], places [...]}]}]
@@ -85,7 +85,7 @@ def validate(options: ValidateOptions) -> int:
             RankedFiles(options.files, options.rows, options.lists, options.prices), options.json
         )
     price_list = options.prices.read().price_list
-    models = files.read_models_argument(options.files, options.rows.layout())
+    models = files.read_models_argument(options.files, options.rows.layout(blank_labels=True))
     with bars() as progress:
         progress.start("reading", total=sum(len(model.paths) for model in models))
         results, shared_problems = files.inspect_models(models, price_list, progress.advance)
@@ -150,6 +150,7 @@ def _table_as_dict(result: files.TableReport) -> dict[str, object]:
         "fine": result.fine,
         "rows": result.rows,
         "classes": classes,
+        "unlabelled": result.unlabelled,
         "models": dict(result.models),
         "columns": columns,
         "problems": _problems(result.problems, "rows", "places"),
@@ -199,6 +200,8 @@ def _print_understood(result: files.TableReport) -> None:
         where = f"column {names!r}" if names else "the truth's file"
         has_values = role in counts and any(counts[role].values())
         lines.append((role.title, f"{where}: {values}" if has_values else names))
+    if result.unlabelled:
+        lines.insert(2, ("no label", f"{counted(result.unlabelled, 'row')}, left out of comparisons and scores"))
     lines.insert(2, ("forecasts", listed(filter(None, result.columns.forecasts), MOST_NAMES)))
     for title, text in [*lines, ("not used", listed(result.unused, MOST_NAMES))]:
         bullets([text] if text else [], mark=f"{title:<10}")

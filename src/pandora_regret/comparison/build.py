@@ -272,6 +272,7 @@ def compare_frames(
         classes=None if labels is None else tuple(str(name) for name in labels),
         logits=logits,
         normalise=normalise,
+        blank_labels=True,
     )
     files = [ModelFiles((source_of(frame, str(name)),), layout, str(name)) for name, frame in models.items()]
     joined = read_together(open_models(files))

@@ -205,13 +205,17 @@ def _tell_differing(
     pair.tell(kind, complaint, len(rows), path=pair.other.place(row))
 
 
-def common_rows(batches: Sequence[Batch], names: Sequence[str]) -> tuple[list[Batch], Remarks]:
+def common_rows(
+    batches: Sequence[Batch], names: Sequence[str], truth: Batch | None = None
+) -> tuple[list[Batch], Remarks]:
     """Only the rows whose ids all models have, in the order of the first; and what was left out.
 
     Parameters
     ----------
     batches, names
         As in `align`.
+    truth
+        The rows of the truth's own file, if there is one, which must have the ids, too.
 
     Returns
     -------
@@ -222,11 +226,12 @@ def common_rows(batches: Sequence[Batch], names: Sequence[str]) -> tuple[list[Ba
     if len(ids) < len(batches):
         return list(batches), ()  # `align` says which lack them, or goes by their order
     rows = [batch.rows_of(ids[0]) for batch in batches]  # of each batch, for each row of the first
-    have_truth = [np.append(batch.truth, -1)[places] >= 0 for batch, places in zip(batches, rows, strict=True)]
-    in_all = np.flatnonzero(np.all(have_truth, axis=0))
+    rows_of_all = rows if truth is None else [*rows, truth.rows_of(ids[0])]
+    in_all = np.flatnonzero(np.min(rows_of_all, axis=0) >= 0)
     if not len(in_all):
-        fix = "say which column holds the ids (--id); --ids-as-numbers reads 007 and 7.0 as 7"
-        raise FileError("has no id that all others have", batches[-1].path, fix)
+        usual: Complaint = {"fix": "say which column holds the ids (--id)"}
+        advice = fix_of_ids_written_otherwise(ids[-1], ids[0], batches[-1].path) or usual
+        raise FileError("has no id that all others have", batches[-1].path, **advice)
     common = [batch.take(places[in_all]) for batch, places in zip(batches, rows, strict=True)]
     all_ids = set(chain.from_iterable(batch_ids.tolist() for batch_ids in ids))
     sizes = dict(zip(names, map(len, batches), strict=True))
@@ -236,5 +241,7 @@ def common_rows(batches: Sequence[Batch], names: Sequence[str]) -> tuple[list[Ba
 def _rows_left_out(sizes: Mapping[str, int], n_all: int, n_common: int) -> Remarks:
     """What is to be said of rows that not all models have: of all ids, and of each model's rows."""
     lost = [f"{name} lost {count(size - n_common)}" for name, size in sizes.items() if size > n_common]
-    sentence = f"{counted(n_all - n_common, 'row')} that not all files have left out ({', '.join(lost)})"
-    return remark_on("rows left out", n_all - n_common, sentence)
+    n = n_all - n_common
+    are = "is" if n == 1 else "are"
+    sentence = f"left out {counted(n, 'row')} that {are} missing from at least one file ({', '.join(lost)})"
+    return remark_on("rows left out", n, sentence)

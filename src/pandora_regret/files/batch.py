@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,17}))")
 PADDED = re.compile(r"(-?0*[0-9]{1,18})(?:\.0+)?")  # a whole number with zeros that say nothing
+MOST_UNLABELLED = 0.5  # of the cases
 OBJECT_BYTES = 60  # of a short text
 FILE = 1 << 44  # more rows than any file has
 
@@ -53,16 +54,23 @@ class Changes:
     outside: int = 0  # truths that their lists do not name
     other: str = ""  # the class that these were counted as
     rescaled: RescaledRows = NOTHING_RESCALED  # rows that were divided by their sums
+    unlabelled: int = 0  # rows without a label that were left out
 
     def __add__(self, more: Changes) -> Changes:
-        counts = (self.outside + more.outside, self.other or more.other, self.rescaled + more.rescaled)
-        return Changes(self.spelled | more.spelled, *counts)
+        return Changes(
+            self.spelled | more.spelled,
+            self.outside + more.outside,
+            self.other or more.other,
+            self.rescaled + more.rescaled,
+            self.unlabelled + more.unlabelled,
+        )
 
     def done(self, model: str) -> Remarks:
         """What is to be said of what was done to the rows of a model."""
         counted_as = f"{counted(self.outside, 'truth')} of {model} outside their lists counted as {self.other!r}"
         outside = remark_on("truths to other", self.outside, counted_as, model)
-        return (*outside, *names_matched(sorted(self.spelled), "label", model), *self.rescaled.done(model))
+        spelled = names_matched(sorted(self.spelled), "label", model)
+        return (*unlabelled_left_out(self.unlabelled), *outside, *spelled, *self.rescaled.done(model))
 
 
 NO_CHANGES = Changes()
@@ -104,6 +112,7 @@ class Batch:
     by: Mapping[str, NDArray[np.object_]] | None = None  # (n,) each: columns that results are broken down by
     changes: Changes = NO_CHANGES
     id_texts: pa.Array | None = None  # ids as an Arrow column of text, where they are only to be told apart
+    kept: IntArray | None = None  # (n,) which of the rows that were read these are, from 0; None: all of them
 
     def __len__(self) -> int:
         return len(self.truth)
@@ -199,6 +208,21 @@ class Batch:
         values, rescaled = rescale_rows(self.values, self.tolerance)
         return replace(self, columns=values.T, changes=replace(self.changes, rescaled=rescaled))
 
+    def labelled(self) -> Batch:
+        """The rows that have a label; the others are counted among the changes."""
+        kept = np.flatnonzero(self.truth >= 0)
+        if len(kept) == len(self):
+            return self
+        changes = replace(self.changes, unlabelled=len(self) - len(kept))
+        return replace(self.take(kept), kept=kept, changes=changes)
+
+    def without_label(self, truth: Batch | None) -> NDArray[np.bool_]:
+        """Which rows have no label, (n,), though the truth's own file, if there is one, has their ids."""
+        no_label = self.truth < 0
+        if truth is None or self.ids is None:
+            return no_label
+        return no_label & (truth.rows_of(self.ids) >= 0)
+
     def with_relative_weights(self) -> Batch:
         """All rows of a model with their weights divided by their mean; one batch of many must keep its own."""
         return self if self.weights is None else replace(self, weights=relative_weights(self.weights))
@@ -272,6 +296,19 @@ class Batch:
         for file in dict.fromkeys(files.tolist()):
             of_file = numbers[files == file].tolist()
             self.model.problems.in_rows(kind, self.model.sources[file], of_file, complaint)
+
+
+def unlabelled_left_out(n: int) -> Remarks:
+    """What is to be said of so many cases without a true class."""
+    return remark_on("unlabelled", n, f"left out {counted(n, 'case')} without a true class")
+
+
+def check_labelled(n_unlabelled: int, n: int, path: str) -> None:
+    """An error if most of n cases have no true class."""
+    if n_unlabelled > MOST_UNLABELLED * n:
+        problem = f"has no true class for {n_unlabelled:,} of {n:,} cases"
+        fix = "say which column holds the true classes (--label), or wait until at least half of them are known"
+        raise FileError(problem, path, fix, argument="label", value=n_unlabelled)
 
 
 def _chosen(array: NDArray[ScalarT] | None, rows: IntArray) -> NDArray[ScalarT] | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 
 from pandora_regret.files.alignment import align, common_rows
-from pandora_regret.files.batch import Batch
+from pandora_regret.files.batch import Batch, check_labelled
 from pandora_regret.files.columns import Columns
 from pandora_regret.files.layout import ModelFiles
 from pandora_regret.files.opening import models_of, understood_tables
@@ -33,16 +33,19 @@ class TableReport(CollectedProblems):
         self.batches = list[Batch]()  # all rows of each model
         self.models = Counter[str]()  # rows of each model
         self.labels = Counter[str]()  # rows of each class
+        self.unlabelled = 0  # rows without a label
+        self.truth: Batch | None = None  # where it has a file of its own
 
     @property
     def fine(self) -> bool:
-        """Whether it can be scored."""
-        return not self.problems
+        """Whether it was understood, and can be scored."""
+        return self.columns is not None and not self.problems
 
     def add(self, table: Predictions) -> None:
         """Read a table as for a score."""
         wanted = set(table.columns.wanted)
         self.columns = table.columns
+        self.truth = table.truth
         self.done = table.done
         self.unused = [name for name in table.sources[0].kinds if name not in wanted]
         for batch in read_all_models(models_of(table)):
@@ -52,7 +55,11 @@ class TableReport(CollectedProblems):
                 self.models[batch.model.only] = len(batch)
             if batch.votes is None:
                 self.labels.update(batch.classes[k] for k in batch.truth[batch.truth >= 0].tolist())
+            if not table.layout.unlabelled:
+                self.unlabelled += int(batch.without_label(table.truth).sum())
             self.done += batch.changes.done(batch.model.name)
+        if not self.problems:  # else rows whose label is wrong would count, too
+            check_labelled(self.unlabelled, self.rows, self.path if self.truth is None else self.truth.path)
 
 
 def inspect_models(
@@ -78,7 +85,8 @@ def inspect_models(
     together = CollectedProblems()
     layout = files[0].layout
     with together.noting():
-        for table in understood_tables(files, None if prices is None else prices.costs.keys(), reports):
+        priced = None if prices is None else prices.costs.keys()
+        for table in understood_tables(files, priced, reports, together):
             report = table.problems  # one of `reports`, as each table tells its own
             assert isinstance(report, TableReport)
             with report.noting():
@@ -91,7 +99,7 @@ def inspect_models(
     with together.noting():
         names = unique_names([batch.model for batch in batches])
         if layout.common_rows:
-            batches, _ = common_rows(batches, names)
+            batches, _ = common_rows(batches, names, reports[0].truth)
         if batches:
             align(batches, names, together)
     return reports, together.problems

@@ -44,7 +44,9 @@ class Layout:
     missing_class_zero
         Whether a class for which a file has no forecasts has probability 0 there.
     common_rows
-        Whether rows that not all files have are left out; None where nobody could say so.
+        Whether rows that are missing from at least one file are left out; None where nobody could say so.
+    blank_labels
+        Whether cases may lack a true class: they are left out and counted, as long as most cases have one.
     classes
         The names of the classes. Without them, and without a prefix, every column of numbers that is nothing else
         must be a class that occurs among the labels.
@@ -73,6 +75,7 @@ class Layout:
     ids_as_numbers: bool = False
     missing_class_zero: bool = False
     common_rows: bool | None = None
+    blank_labels: bool = False
 
     def of_format(self, source: Source) -> Layout:
         """The layout, with what a file's format leaves no choice about; a label that is asked for goes first."""
@@ -86,3 +89,10 @@ class ModelFiles:
     paths: tuple[str | Source, ...]  # a table in memory is a source already
     layout: Layout
     name: str | None = None  # None: as the files call it
+    of_all: Layout | None = None  # of all models, where this one may be written in a way of its own
+
+    @property
+    def truth_layout(self) -> Layout:
+        """How the truth's own file is read: as all models are; if no id or label is said, with this one's."""
+        of_all = self.of_all or self.layout
+        return replace(of_all, id=of_all.id or self.layout.id, label=of_all.label or self.layout.label)

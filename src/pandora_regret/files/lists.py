@@ -182,8 +182,9 @@ def _lists_recognised(
         sentence = f"{path} lists options in order only: scored by that order, as at known costs (alpha = inf)"
         return remark_on("order only", len(lists), sentence, path)
     n = sum(math.fsum(options.values()) < 1 - TOLERANCE for options in lists)
-    to = "spread evenly over the classes that they do not name" if other is None else f"given to {other!r}"
-    return remark_on("rest of lists", n, f"what {counted(n, 'list')} of {path} leave is {to}", path)
+    to = "spread evenly over the other classes" if other is None else f"given to {other!r}"
+    sentence = f"{counted(n, 'list')} of {path} {'sums' if n == 1 else 'sum'} to less than 1: the rest is {to}"
+    return remark_on("rest of lists", n, sentence, path)
 
 
 def _value_of_other(options: Mapping[str, float], other: str, order_only: bool) -> float:

@@ -61,23 +61,31 @@ def with_known_classes(models: Sequence[Predictions], priced: Collection[str] | 
     """
     models = _spelled_alike(models)
     shared = set.intersection(*(set(model.classes) for model in models)) if len(models) > 1 else set[str]()
+    if not priced and len(shared) < 2:
+        return models
     for number, model in enumerate(models):
-        if model.columns.certain or not (priced or len(shared) > 1):
-            continue
-        block = _first_rows(model)
-        columns = model.columns
-        first = texts_of(block.column(columns.label)) if block is not None and columns.label else ()
-        labels = {*model.labels_apart, *first} - {None}
-        # a label without a price is a class, too: whoever reads prices says that it has none
-        meant = {*matched([*(priced or shared), *labels], model.classes).values()}
-        column_of = {name: column for name, column in columns.column_of.items() if name in meant}
-        fits = _sum_to(block, column_of.values(), model.reading)
-        if priced and not fits:
-            fits = not _sum_to(block, columns.forecasts, model.reading)
-        if fits and len(column_of) > 1:
-            known = replace(columns, certain=True, listed=True)
-            models[number] = _with_classes(replace(model, columns=known), column_of)
+        if not model.columns.certain:
+            with model.problems.noting():
+                models[number] = _with_named_classes(model, priced or shared, bool(priced))
     return models
+
+
+def _with_named_classes(model: Predictions, names: Collection[str], are_priced: bool) -> Predictions:
+    """The model with those columns as classes that are named so, if its first rows do not speak against that."""
+    block = _first_rows(model)
+    columns = model.columns
+    first = texts_of(block.column(columns.label)) if block is not None and columns.label else ()
+    labels = {*model.labels_apart, *first} - {None}
+    # a label without a price is a class, too: whoever reads prices says that it has none
+    meant = {*matched([*names, *labels], model.classes).values()}
+    column_of = {name: column for name, column in columns.column_of.items() if name in meant}
+    fits = _sum_to(block, column_of.values(), model.reading)
+    if are_priced and not fits:
+        fits = not _sum_to(block, columns.forecasts, model.reading)
+    if not fits or len(column_of) < 2:
+        return model
+    known = replace(columns, certain=True, listed=True)
+    return _with_classes(replace(model, columns=known), column_of)
 
 
 def _spelled_alike(models: Sequence[Predictions]) -> list[Predictions]:
@@ -106,10 +114,11 @@ def over_all_options(models: Sequence[Predictions]) -> list[Predictions]:
     buckets = {source.other for source in sources} - {None}
     options = tuple(dict.fromkeys(chain.from_iterable(model.classes for model in models)))
     for model in models:
-        if (model.layout.missing_class_zero or model.truth is not None) and model.sources[0].other is None:
-            options = with_labels(options, labels_of(model))
-        classes_of_others = chain.from_iterable(other.classes for other in models if other is not model)
-        _check_lists(model, set(classes_of_others) - buckets)
+        with model.problems.noting():
+            if (model.layout.missing_class_zero or model.truth is not None) and model.sources[0].other is None:
+                options = with_labels(options, labels_of(model))
+            classes_of_others = chain.from_iterable(other.classes for other in models if other is not model)
+            _check_lists(model, set(classes_of_others) - buckets)
     over_all: list[Predictions] = []
     for model in models:
         may_lack_any = model.layout.missing_class_zero or model.is_list
@@ -195,7 +204,7 @@ def _never_true(model: Predictions, columns: Sequence[str]) -> FileError:
 def _known_labels(model: Predictions) -> dict[str | None, None]:
     """The labels that say which columns are classes; a FileError where there is none."""
     labels = labels_of(model, until_all=True)
-    if model.layout.unlabelled:
+    if model.reading.unlabelled:
         labels.pop(None, None)
     if not labels and not model.count():
         raise model.no_rows()
@@ -225,6 +234,8 @@ def _check_numbers_start_at_zero(model: Predictions) -> None:
     if all(source.names_classes for source in model.sources) and any_number(model.classes):
         return
     labels = labels_of(model, until_all=True)
+    if model.reading.unlabelled:
+        labels.pop(None, None)
     numbers = numbers_of(labels, model.classes)
     by_number = numbers_of(labels, tuple(map(str, range(k))))
     if numbers.min(initial=k) < 1 or 1 not in numbers or by_number.min() < 0:

@@ -4,11 +4,12 @@ Models are listed as a person does, ``"Deep net=deepnet.csv"``, or in a TOML fil
 what it leaves out is as for all models::
 
     truth = "cases.csv"             # where prediction files have no labels
+    id = "patient"                  # of all files, and so is label
+    label = "diagnosis"
 
     [[models]]
     name = "Deep net"
     path = "deepnet_*.csv"          # a file, a list of files, or a pattern; relative to this file
-    label = "diagnosis"
     proba_prefix = "logit_"
     logits = true
 
@@ -31,6 +32,7 @@ from pandora_regret.core.inputs import Fields, InputError, Names
 from pandora_regret.core.records import check_keys, from_plain, read_toml
 from pandora_regret.files.dialect import Dialect
 from pandora_regret.files.layout import Layout, ModelFiles
+from pandora_regret.files.source import Source
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +60,7 @@ class ModelEntry(Dialect):
                 f"of model {self.name!r} is {self.path!r}, and no file is called like that in {folder or '.'}"
             )
             raise InputError(problem, argument="path", value=self.path, fix="correct it")
-        return ModelFiles(tuple(paths), self._layout(defaults), self.name)
+        return ModelFiles(tuple(paths), self._layout(defaults), self.name, defaults)
 
     def _layout(self, defaults: Layout) -> Layout:
         """The layout of this model: what is stated here, else as for all models."""
@@ -96,6 +98,15 @@ class ModelsFile:
 
     models: tuple[ModelEntry, ...]
     truth: str | None = None
+    label: str | None = None
+    id: str | None = None
+
+    def layout(self, asked: Layout, folder: str) -> Layout:
+        """The layout of all models: what was asked for by an option, else what is stated here."""
+        truth = asked.truth
+        if truth is None and self.truth is not None:
+            truth = os.path.join(folder, self.truth)
+        return replace(asked, truth=truth, label=asked.label or self.label, id=asked.id or self.id)
 
 
 def read_models_argument(texts: Sequence[str], layout: Layout) -> list[ModelFiles]:
@@ -132,7 +143,13 @@ def read_models_argument(texts: Sequence[str], layout: Layout) -> list[ModelFile
     if twice is not None:
         raise InputError(f"two files are called {twice}", place="", fix="give each model a name of its own")
     truth = next((model.layout.truth for model in models if model.layout.truth is not None), None)
-    return [replace(model, layout=replace(model.layout, truth=truth)) for model in models]
+    return [_with_truth(model, truth) for model in models]
+
+
+def _with_truth(model: ModelFiles, truth: str | Source | None) -> ModelFiles:
+    """A model whose truth stands in this file."""
+    of_all = None if model.of_all is None else replace(model.of_all, truth=truth)
+    return replace(model, layout=replace(model.layout, truth=truth), of_all=of_all)
 
 
 def _read_models_file(path: str, layout: Layout) -> list[ModelFiles]:
@@ -145,8 +162,7 @@ def _read_models_file(path: str, layout: Layout) -> list[ModelFiles]:
             raise InputError("lists no models", fix=fix)
         check_keys(ModelsFile, content, "")
         listed = from_plain(ModelsFile, content, "")
-        if listed.truth is not None and layout.truth is None:
-            layout = replace(layout, truth=os.path.join(folder, listed.truth))
-        return [entry.files(layout, folder) for entry in listed.models]
+        of_all = listed.layout(layout, folder)
+        return [entry.files(of_all, folder) for entry in listed.models]
     except InputError as error:
         raise error.within(path) from None

@@ -11,13 +11,13 @@ import pyarrow as pa
 from pandora_regret.core.inputs import InputError, Names, quoted
 from pandora_regret.files.arrow_columns import texts_of
 from pandora_regret.files.batch import Batch
-from pandora_regret.files.columns import find_columns
+from pandora_regret.files.columns import check_several, find_columns
 from pandora_regret.files.dialect import RECOGNISED, Dialect
 from pandora_regret.files.file_errors import FileError, NoRowsError, explained
 from pandora_regret.files.formats import open_source, stem_of
 from pandora_regret.files.labels import with_labels
 from pandora_regret.files.layout import Layout, ModelFiles
-from pandora_regret.files.models import labels_of, over_all_options, settled, with_known_classes
+from pandora_regret.files.models import labels_of, over_all_options, scaled, settled, with_known_classes
 from pandora_regret.files.predictions import Predictions, read_all
 from pandora_regret.files.problems import RAISED, Problems
 from pandora_regret.files.rows import read_group_column
@@ -106,20 +106,55 @@ class _Failures(Problems):
 
 
 def understood_tables(
-    files: Sequence[ModelFiles], priced: Collection[str] | None, listeners: Sequence[Problems]
+    files: Sequence[ModelFiles],
+    priced: Collection[str] | None,
+    listeners: Sequence[Problems],
+    together: Problems = RAISED,
 ) -> list[Predictions]:
-    """The tables of files that go together; each of the listeners is told what is wrong with its own."""
+    """The tables of files that go together; each of the listeners is told what is wrong with its own.
+
+    `together` is told what is wrong with the truth's own file; forecasts are then read without it.
+    """
     tables = list[Predictions]()
     understood = list[Predictions]()
-    layout = files[0].layout if files else Layout()
-    truth = None if layout.truth is None else read_truth_file(layout)
+    files = _ids_read_alike(files)
+    layout = files[0].truth_layout if files else Layout()
+    truth = None
+    if layout.truth is not None:
+        with together.noting(paths=(str(layout.truth),)):
+            truth = read_truth_file(layout)
+    lacks_truth = truth is None and layout.truth is not None
+    if lacks_truth:
+        files = [_without_truth(model) for model in files]
     for model_files, problems in zip(files, listeners, strict=True):
         with problems.noting():
             tables.append(replace(table_of(model_files), truth=truth, problems=problems))
     for table in with_known_classes(tables, priced):
         with table.problems.noting():
-            understood.append(settled(table))
+            understood.append(_without_labels(table) if lacks_truth else settled(table))
     return over_all_options(understood)
+
+
+def _without_truth(model: ModelFiles) -> ModelFiles:
+    """The files of a model, of which forecasts are read alone."""
+    return replace(model, layout=replace(model.layout, truth=None, label=None, unlabelled=True))
+
+
+def _without_labels(table: Predictions) -> Predictions:
+    """The table whose columns of numbers are all classes, as there are no labels to tell."""
+    check_several(table.columns.forecasts, table.sources[0], " of numbers")
+    return scaled(table)
+
+
+def _ids_read_alike(files: Sequence[ModelFiles]) -> list[ModelFiles]:
+    """The files, whose ids are all read as numbers if those of one are: else they could not be matched."""
+    if not any(model.layout.ids_as_numbers for model in files):
+        return list(files)
+    alike = []
+    for model in files:
+        of_all = replace(model.of_all or model.layout, ids_as_numbers=True)
+        alike.append(replace(model, layout=replace(model.layout, ids_as_numbers=True), of_all=of_all))
+    return alike
 
 
 def table_of(files: ModelFiles) -> Predictions:

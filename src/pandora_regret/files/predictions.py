@@ -70,7 +70,7 @@ class Predictions:
         return Reading(
             self.classes,
             self.logits,
-            unlabelled=self.layout.unlabelled,
+            unlabelled=self.layout.unlabelled or self.layout.blank_labels,
             ids_as_numbers=self.layout.ids_as_numbers,
             common_rows=self.layout.common_rows,
             problems=self.problems,

@@ -194,7 +194,11 @@ def _read_price_table(
     from pandora_regret.files.formats import open_source
 
     source = open_source(path, dialect=Dialect(decimal=".", sheet=sheet))  # `read_amounts` tells what commas mean
-    columns = [_named_column(source, NAMES, name_column), _named_column(source, COSTS, cost_column)]
+    written = path if sheet is None else f"{path}#{sheet}"
+    columns = [
+        _named_column(source, NAMES, name_column, written),
+        _named_column(source, COSTS, cost_column, written),
+    ]
     columns += [name for name in matched(UNITS, source.kinds).values() if name not in columns][:1]
     texts, decimal = _price_texts(source, columns)
     names_in_order = list(texts)  # one in each row
@@ -236,16 +240,42 @@ def _add_price(texts: dict[str, str], name: str, cost: str, unit: str, path: str
     texts[name] = f"{cost} {unit.strip()}".strip() if cost[-1:].isdigit() else cost
 
 
-def _named_column(source: Source, usual: Sequence[str], name: str | None) -> str:
-    """The column that is named, else the only one of a usual name; "class" goes first."""
+def _named_column(source: Source, usual: Sequence[str], name: str | None, written: str) -> str:
+    """The column that is named, else the only one of a usual name; "class" goes first.
+
+    An error says which columns hold names and which hold amounts; `written` is how the table was asked for.
+    """
     columns = list(matched(usual if name is None else [name], source.kinds).values())
     if name is not None and not columns:
         raise FileError(f"has no column {name!r}", source.path, did_you_mean(name, source.kinds), column=name)
     if len(columns) != 1 and not (columns and folded(columns[0]) == "class"):
         problem = f"has {'the columns' if columns else 'none of the columns'} {', '.join(columns or usual)}"
-        fix = f"name the two columns, {source.path}:CLASS_COLUMN:COST_COLUMN"
+        names, amounts = _names_and_amounts(source)
+        if names and amounts:
+            hold = "holds" if len(names) == 1 else "hold"
+            fix = f"{quoted(names)} {hold} names: write {written}:{names[0]}:{amounts[0]}"
+        else:
+            fix = f"name the two columns, {written}:CLASS_COLUMN:COST_COLUMN"
         raise FileError(f"{problem} among {quoted(source.kinds)}", source.path, fix)
     return columns[0]
+
+
+def _names_and_amounts(source: Source) -> tuple[list[str], list[str]]:
+    """The columns of names, and those of amounts, as their first value shows."""
+    from pandora_regret.files.arrow_columns import texts_of
+
+    names = list[str]()
+    amounts = list[str]()
+    columns = [column for column, kind in source.kinds.items() if kind != "nested"]
+    first_rows = next(iter(source.read(columns, frozenset(), 1)), None)
+    for column in () if first_rows is None else columns:
+        first = next((text for text in texts_of(first_rows.column(column)).tolist() if text), "")
+        match = PRICE.fullmatch(first.strip())
+        if match is not None and any(character.isdigit() for character in first):
+            amounts.append(column)
+        elif first:
+            names.append(column)
+    return names, amounts
 
 
 def _read_observed_costs(path: str) -> tuple[FloatArray, list[str]]:

@@ -80,4 +80,5 @@ class CollectedProblems(Problems):
     def in_file(self, kind: str, error: InputError, count: int = 1, paths: Names = ()) -> None:
         """Add a problem of the file, or of several files."""
         message = error.within_file if isinstance(error, FileError) and not paths else error.sentence({})
-        self.problems.append(Problem(kind, message, count, paths=paths))
+        if all(problem.message != message for problem in self.problems):  # several steps may meet the same
+            self.problems.append(Problem(kind, message, count, paths=paths))

@@ -97,7 +97,7 @@ class ListLayout:
     by_price
         Whether scores are divided by prices.
     common_rows
-        Whether cases that not all files have are left out.
+        Whether cases that are missing from at least one file are left out.
     dialect
         How files are written, where that is not to be recognised.
     """

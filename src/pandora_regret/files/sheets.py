@@ -38,7 +38,7 @@ def open_sheet(path: str, dialect: Dialect, limit: Limit) -> SourceInMemory:
     """One sheet: the names of the columns in its first row that names them all, and the rows below."""
     _check_extent(path, limit)
     sheet = _read_cells(path, str(dialect.sheet or 1))
-    rows = _filled_rows(sheet.cells, path)
+    rows = _filled_rows(sheet, path)
     values = list(rows.values())
     n_above = _rows_above_names(values)
     names = ["" if cell is None else str(cell) for cell in values[n_above]]
@@ -66,15 +66,20 @@ def _read_cells(path: str, sheet: str) -> _Sheet:
         return _Sheet(book.sheet_names, number, cells)
 
 
-def _filled_rows(cells: Sequence[Sequence[object]], path: str) -> dict[int, list[SheetValue]]:
+def _filled_rows(sheet: _Sheet, path: str) -> dict[int, list[SheetValue]]:
     """The rows that are not empty, by their numbers from 1, up to the last column that any of them fills."""
     rows = dict[int, list[SheetValue]]()
-    for number, row in enumerate(cells, 1):
+    for number, row in enumerate(sheet.cells, 1):
         if any(map(str, row)):
             rows[number] = [_value(cell) for cell in row]
     width = max(map(_filled_width, rows.values()), default=0)
     if width == 0:
-        raise FileError("has an empty sheet", path, "name another (--sheet), or fill it")
+        title = sheet.titles[sheet.number]
+        others = [name for name in sheet.titles if name != title]
+        fix = "fill it"
+        if others:
+            fix = f"name another: {quoted(others)} (--sheet; for prices, {path}#{others[0]})"
+        raise FileError(f"has nothing in its sheet {title!r}", path, fix, argument="sheet", value=title)
     return {number: row[:width] for number, row in rows.items()}
 
 

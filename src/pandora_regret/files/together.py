@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pandora_regret.core.inputs import FloatArray, Forecast, InputError, remark_on
 from pandora_regret.files.alignment import align, common_rows
-from pandora_regret.files.batch import Batch, ModelFacts, NameArray
+from pandora_regret.files.batch import Batch, ModelFacts, NameArray, check_labelled, unlabelled_left_out
 from pandora_regret.files.predictions import Predictions, read_all_models
 from pandora_regret.files.recognise import Remarks
 from pandora_regret.text import counted, listed
@@ -97,9 +97,12 @@ def read_together(
         progress()
     done = () if truth is None else _truths_left_out(truth, batches)
     if common:
-        batches, left_out = common_rows(batches, names)
+        batches, left_out = common_rows(batches, names, truth)
         done += left_out
     batches = align(batches, names)
+    if any(model.layout.blank_labels for model in opened):
+        batches, n_unlabelled = _labelled_in_any(batches, opened[0].path if truth is None else truth.path)
+        done += unlabelled_left_out(n_unlabelled)
     orders = [name for name, model in zip(names, opened, strict=True) if model.order_only]
     with_probabilities = [name for name in names if name not in orders]
     if orders and with_probabilities:
@@ -112,13 +115,28 @@ def read_together(
     return AlignedModels(names, batches, done)
 
 
+def _labelled_in_any(batches: Sequence[Batch], path: str) -> tuple[list[Batch], int]:
+    """The cases that have a true class in at least one file, (n,) each, and how many have none.
+
+    A label that is blank in one file is taken from another.
+    """
+    truth = np.max([batch.truth for batch in batches], axis=0)
+    known = np.flatnonzero(truth >= 0)
+    n_unlabelled = len(truth) - len(known)
+    if not any((batch.truth < 0).any() for batch in batches):
+        return list(batches), 0
+    check_labelled(n_unlabelled, len(truth), path)
+    completed = [batch if batch.votes is not None else replace(batch, truth=truth) for batch in batches]
+    return [batch.take(known) for batch in completed], n_unlabelled
+
+
 def _truths_left_out(truth: Batch, batches: Sequence[Batch]) -> Remarks:
     """How many cases of the truth's own file no model forecasts."""
     without_forecast = set(np.asarray(truth.ids).tolist())
     for batch in batches:
         without_forecast.difference_update(np.asarray(batch.ids).tolist())
     n = len(without_forecast)
-    sentence = f"{counted(n, 'case')} of {truth.path} that no model forecasts left out"
+    sentence = f"left out {counted(n, 'case')} of {truth.path} that no model forecasts"
     return remark_on("truths left out", n, sentence, truth.path)
 
 

@@ -16,6 +16,7 @@ from pandora_regret.comparison.judge import Contest, Evidence
 from pandora_regret.comparison.request import DEFAULT_WORTH, Provenance
 from pandora_regret.comparison.result import Comparison, Data
 from pandora_regret.core.inputs import FloatArray, InputError
+from pandora_regret.files.batch import check_labelled
 from pandora_regret.inference.intervals import ROUNDING, effective_of_sums, suitable_interval
 from pandora_regret.inference.joint import Carriers, Figure, effective_number
 from pandora_regret.metrics import Metric
@@ -40,6 +41,8 @@ def concluded(
     sums = StreamSums(settings)
     for _, part in sorted(parts, key=itemgetter(0)):
         sums.merge(part)
+    n_unlabelled = sums.changes.unlabelled
+    check_labelled(n_unlabelled, sums.cases + n_unlabelled, predictions.path)
     if not sums.cases:
         raise predictions.no_rows()
     check_each_once(predictions, sums.ids)

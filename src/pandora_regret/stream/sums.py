@@ -68,7 +68,15 @@ class StreamSums:
         self.sums = {name: Sum(shape) for name, shape in shapes.items()}
 
     def add(self, batch: Batch) -> None:
-        """Add rows; one that cannot be scored is an error that names it."""
+        """Add rows, but for those without a label; one that cannot be scored is an error that names it."""
+        labelled = batch.labelled()
+        self.changes += labelled.changes
+        if len(labelled):
+            self._add_labelled(labelled)
+        self._add_ids(batch)
+
+    def _add_labelled(self, batch: Batch) -> None:
+        """Add rows that all have a label."""
         settings = self.settings
         are_few = not settings.grouped and self.cases + len(batch) <= MANY
         with errors_with_places(batch.place):
@@ -77,10 +85,8 @@ class StreamSums:
             table = scores.table if forecast is None else forecast.per_case(scores.table.T).T
             self.kept.append(np.concatenate([case_weights(batch)[None], table]))
         self.cases += len(batch)
-        self.changes += batch.changes
         self.means.merge(scores.means)
         self.sums["fourth powers"].add(len(batch) if batch.weights is None else (batch.weights**4).sum())
-        self._add_ids(batch)
         self._add_classes(batch, scores, forecast)
         if settings.with_pairs:
             for _, _, classes, sums in wasted_pairs(settings.forecast(batch), settings.charge.prior):
@@ -228,4 +234,5 @@ def drawing_keys(batch: Batch) -> Keys:
         return keys_of(batch.groups)
     if batch.ids is not None:
         return keys_of(batch.ids)
-    return keys_of(np.arange(batch.first_row, batch.first_row + len(batch)))
+    places = np.arange(len(batch)) if batch.kept is None else batch.kept
+    return keys_of(batch.first_row + places)

@@ -114,7 +114,7 @@ def _aligned_files(zoo: FilesZoo) -> tuple[Target, list[Outcome]]:
     names = [model.name for model, _ in readable]
     batches = [batch for _, batch in readable]
     if zoo.common_rows:
-        batches = common_rows(batches, names)[0]
+        batches = common_rows(batches, names, readable[0][0].truth)[0]
     first = batches[0]
     outcomes = []
     for (model, _), batch in zip(readable, batches, strict=True):
