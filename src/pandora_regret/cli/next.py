@@ -17,7 +17,7 @@ The JSON of a work-up (schema "pandora-next/1")::
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -134,25 +134,19 @@ def next(options: NextOptions) -> None:
 
 
 def _plan_workup(path: str, forecast: str | None, options: NextOptions) -> None:
-    """Print what to do next in a work-up."""
-    from pandora_regret.files.written import split_at_commas
-
-    own = {
+    """Print what to do next in a work-up, and write the plan where that was asked for."""
+    of_searches = {
         "costs": options.prices.costs,
         "sensitivity": options.sensitivity,
         "steps": options.steps,
         "miss": options.miss,
     }
-    for name, value in own.items():
-        if value:
-            raise click.UsageError(f"--{name} and WORKUP do not go together.")
+    _refuse(of_searches, "WORKUP")
     described = workup.Workup.load(path)
-    nothing = files.OneRow((), np.empty(0), "")  # the classes are as likely as among the work-up's cases
-    case = nothing if forecast is None else _read_forecast(forecast, options, described.classes, described.classes)
-    parts = [field.partition("=") for field in split_at_commas(",".join(options.found))]
-    findings = {name.strip(): outcome.strip() if equals else None for name, equals, outcome in parts}
-    if len(findings) < len(parts):
-        raise InputError("names a step twice", place="--found", fix="say once what each step has shown")
+    case = files.OneRow((), np.empty(0), "")  # the classes are as likely as among the work-up's cases
+    if forecast is not None:
+        case = _read_forecast(forecast, options, described.classes, described.classes)
+    findings = _read_findings(options.found)
     chances = dict(zip(case.classes, case.forecast.tolist(), strict=True))
     with case.errors_with_its_place():
         plan = workup.plan_workup(
@@ -165,45 +159,63 @@ def _plan_workup(path: str, forecast: str | None, options: NextOptions) -> None:
         )
     if options.tree is not None:
         echo(f"Tree: {plan.save(options.tree)}", err=True)
-    for option, ending, page in (("runbook", ".md", options.runbook), ("html", ".html", options.html)):
-        if page is not None:
-            if not page.lower().endswith(ending):
-                raise InputError(f"is {page!r}", place=f"--{option}", value=page, fix=f"end it in {ending}")
-            echo(f"Written: {plan.save(page)}", err=True)
+    _write_page(plan, "--runbook", options.runbook, ".md")
+    _write_page(plan, "--html", options.html, ".html")
     if options.json:
         print_json(plan.to_dict() | {"done": case.done}, "pandora-next/1")
-    else:
-        echo(plan.to_text())
-        if not plan.is_optimal:
-            longer = f"--seconds {LONGER * options.seconds:g}"
-            echo(f"A longer search may find a better plan, or prove that there is none: {longer}.", dim=True)
-        print_remarks(case.done)
+        return
+    echo(plan.to_text())
+    if not plan.is_optimal:
+        longer = f"--seconds {LONGER * options.seconds:g}"
+        echo(f"A longer search may find a better plan, or prove that there is none: {longer}.", dim=True)
+    print_remarks(case.done)
+
+
+def _refuse(values: Mapping[str, object], beside: str) -> None:
+    """Raise a UsageError if any of these options, named without their dashes, has a value."""
+    for name, value in values.items():
+        if value:
+            raise click.UsageError(f"--{name} and {beside} do not go together.")
+
+
+def _read_findings(found: Sequence[str]) -> dict[str, str | None]:
+    """What each step has shown, from ``STEP=OUTCOME,...``; None for a step without an outcome."""
+    from pandora_regret.files.written import split_at_commas
+
+    fields = split_at_commas(",".join(found))
+    findings: dict[str, str | None] = {}
+    for field in fields:
+        name, equals, outcome = field.partition("=")
+        findings[name.strip()] = outcome.strip() if equals else None
+    if len(findings) < len(fields):
+        raise InputError("names a step twice", place="--found", fix="say once what each step has shown")
+    return findings
+
+
+def _write_page(plan: workup.Plan, option: str, path: str | None, ending: str) -> None:
+    """Write a plan into a file whose name has this ending, if an option named one."""
+    if path is None:
+        return
+    if not path.lower().endswith(ending):
+        raise InputError(f"is {path!r}", place=option, value=path, fix=f"end it in {ending}")
+    echo(f"Written: {plan.save(path)}", err=True)
 
 
 def _plan_search(forecast: str, options: NextOptions) -> None:
-    """Print the order of tests of a search."""
+    """Print the order of tests of a search, and draw it where that was asked for."""
     from pandora_regret.core.inputs.tests import Tests
-    from pandora_regret.files.written import read_pairs
 
-    own = {"found": options.found, "runbook": options.runbook, "html": options.html}
-    for name, value in own.items():
-        if value:
-            raise click.UsageError(f"--{name} and no WORKUP do not go together.")
+    _refuse({"found": options.found, "runbook": options.runbook, "html": options.html}, "no WORKUP")
     prices = options.prices.read()
-    case = _read_forecast(forecast, options, None if options.miss is not None else prices.class_names)
     if options.miss is None:
+        case = _read_forecast(forecast, options, prices.class_names)
         costs = prices.for_classes(case.classes, case.costs, "the row's own")
     else:
+        case = _read_forecast(forecast, options, None)
         case, costs = _with_elsewhere(case, prices, options.miss)
     labels = list(case.classes)
-    done = (*case.done, *costs.done)
-    sensitivity: float | dict[str, float]
-    typed = options.sensitivity or "1"
-    try:
-        sensitivity = float(typed)
-    except ValueError:
-        sensitivity = read_pairs(typed, "--sensitivity")
-    tests = Tests(cost=1.0 if costs.costs is None else costs.costs, sensitivity=sensitivity, labels=labels)
+    cost = 1.0 if costs.costs is None else costs.costs
+    tests = Tests(cost=cost, sensitivity=_read_sensitivity(options.sensitivity), labels=labels)
     with case.errors_with_its_place():
         plan = workup.plan_search(
             case.forecast,
@@ -218,19 +230,38 @@ def _plan_search(forecast: str, options: NextOptions) -> None:
         from pandora_regret.plots.single_case import draw_search_trace
 
         echo(f"Plot: {draw_search_trace(plan, options.tree, currency=costs.currency)}", err=True)
-    if options.json:
-        results = {
-            "currency": costs.currency,
-            "source": costs.source,
-            "search": plan.method,
-            "expected_cost": plan.expected_cost,
-            "steps": plan.steps,
-            "done": done,
-        }
-        if options.miss is not None:
-            results["looks"] = _looks_before_elsewhere(plan)
-        print_json(results, "pandora-order/1")
+    done = (*case.done, *costs.done)
+    if not options.json:
+        _print_search(plan, costs, options)
+        print_remarks(done)
         return
+    results = {
+        "currency": costs.currency,
+        "source": costs.source,
+        "search": plan.method,
+        "expected_cost": plan.expected_cost,
+        "steps": plan.steps,
+        "done": done,
+    }
+    if options.miss is not None:
+        results["looks"] = _looks_before_elsewhere(plan)
+    print_json(results, "pandora-order/1")
+
+
+def _read_sensitivity(text: str | None) -> float | dict[str, float]:
+    """How often tests find their classes: one number for all, or one for each name; 1 unless said."""
+    from pandora_regret.files.written import read_pairs
+
+    if not text:
+        return 1.0
+    try:
+        return float(text)
+    except ValueError:
+        return read_pairs(text, "--sensitivity")
+
+
+def _print_search(plan: workup.Plan, costs: ClassCosts, options: NextOptions) -> None:
+    """Print the first tests of a search, what it costs, and when to give up."""
     most = None if options.full or options.steps is not None else USUAL_STEPS
     table = replace(plan, currency=costs.currency or "").listed(most)
     table = replace(table, above=(), below=[f"{line}: --full." for line in table.below])
@@ -243,7 +274,6 @@ def _plan_search(forecast: str, options: NextOptions) -> None:
         echo(f"Give up {last}: then elsewhere, at {stated_price(options.miss, costs.currency)}.")
     if costs.costs is None:
         echo("Every test costs the same: say what they cost with --costs.", dim=True)
-    print_remarks(done)
 
 
 def _with_elsewhere(case: files.OneRow, prices: StatedPrices, miss: float) -> tuple[files.OneRow, ClassCosts]:

@@ -26,6 +26,7 @@ from pandora_regret.cli.options import (
     LAYOUT,
     LEVEL,
     SEARCH,
+    ClassCosts,
     PriceOptions,
     RowOptions,
     check_output,
@@ -33,7 +34,8 @@ from pandora_regret.cli.options import (
     not_both,
 )
 from pandora_regret.cli.output import all_remarks, echo, print_json, print_remarks
-from pandora_regret.core.inputs import FloatArray, InputError
+from pandora_regret.core.inputs import FloatArray, Forecast, InputError, Labels
+from pandora_regret.core.priors import Prior
 from pandora_regret.text import listed, money, money_between
 
 HARDLY_ANY = 0.01  # of what there was of a class
@@ -101,8 +103,6 @@ def recalibrate(options: RecalibrateOptions) -> None:
       pandora recalibrate old.csv --apply new.csv --out new_recalibrated.csv --costs prices.csv
       pandora recalibrate old.csv --method prior --apply new.csv --out new_recalibrated.csv
     """
-    from pandora_regret.calibrate.recalibration import shifted_frequencies
-
     _check_outputs(options)
     prices = options.prices.read()
     labelled = files.ModelFiles(options.files, options.rows.layout())
@@ -113,20 +113,9 @@ def recalibrate(options: RecalibrateOptions) -> None:
     new = None if options.apply is None else _open_new(options.apply, options.rows.layout(), opened.classes)
     result = None
     if new is not None and options.method == "prior":
-        map_ = shifted_frequencies(forecast, files.read_all(new).with_relative_weights().forecast().check())
+        map_ = _map_to_new_frequencies(forecast, new)
     else:
-        result = calibrate.recalibrate(
-            None,
-            forecast,
-            groups=batch.groups,
-            method=options.method,
-            objective=options.objective or "log_loss",
-            folds=options.folds,
-            level=options.level,
-            prior=prices.prior,
-            costs=costs.costs,
-            currency=costs.currency,
-        )
+        result = _fit(forecast, batch.groups, prices.prior, costs, options)
         map_ = result.map
     done = (*opened.done, *batch.changes.done(opened.name), *costs.done)
     lines = [_verdict(result, len(batch)), *_what_it_does(map_)]
@@ -143,25 +132,59 @@ def recalibrate(options: RecalibrateOptions) -> None:
         echo("\n".join(lines))
         print_remarks(done)
         return
-    print_json(
-        {
-            "files": options.files,
-            "rows": len(batch),
-            "method": map_.method,
-            "objective": map_.objective,
-            "level": options.level,
-            "unit": costs.currency,
-            "judged_on": None if result is None else "out of fold",
-            "cost": result.cost if result else None,
-            "recalibrated": result.recalibrated if result else None,
-            "saved": result.saved if result else None,
-            "worth_it": result.worth_it if result else None,
-            "map": map_,
-            "written": {"forecasts": options.out, "map": options.map_path, "rows": written},
-            "sentences": lines,
-            "done": done,
-        },
-        "pandora-recalibration/1",
+    results = {
+        "files": options.files,
+        "rows": len(batch),
+        "method": map_.method,
+        "objective": map_.objective,
+        "level": options.level,
+        "unit": costs.currency,
+        "judged_on": None,
+        "cost": None,
+        "recalibrated": None,
+        "saved": None,
+        "worth_it": None,
+        "map": map_,
+        "written": {"forecasts": options.out, "map": options.map_path, "rows": written},
+        "sentences": lines,
+        "done": done,
+    }
+    if result is not None:
+        results["judged_on"] = "out of fold"
+        results["cost"] = result.cost
+        results["recalibrated"] = result.recalibrated
+        results["saved"] = result.saved
+        results["worth_it"] = result.worth_it
+    print_json(results, "pandora-recalibration/1")
+
+
+def _map_to_new_frequencies(labelled: Forecast, new: files.Predictions) -> calibrate.RecalibrationMap:
+    """The map from the class frequencies of labelled rows to those of a file that needs no labels."""
+    from pandora_regret.calibrate.recalibration import shifted_frequencies
+
+    new_rows = files.read_all(new).with_relative_weights()
+    return shifted_frequencies(labelled, new_rows.forecast().check())
+
+
+def _fit(
+    labelled: Forecast,
+    groups: Labels | None,
+    prior: Prior | None,
+    costs: ClassCosts,
+    options: RecalibrateOptions,
+) -> calibrate.Recalibration:
+    """A map fitted to labelled rows, and what it saves out of fold."""
+    return calibrate.recalibrate(
+        None,
+        labelled,
+        groups=groups,
+        method=options.method,
+        objective=options.objective or "log_loss",
+        folds=options.folds,
+        level=options.level,
+        prior=prior,
+        costs=costs.costs,
+        currency=costs.currency,
     )
 
 

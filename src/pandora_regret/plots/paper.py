@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import ceil
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
@@ -205,7 +206,7 @@ def draw_tau_gaps(grid: Grid, path: Place) -> Path:
     """All conditions on one scale, into a file whose name says its kind: SVG, PDF or PNG."""
     conditions = list(dict.fromkeys(title for title, _, _ in grid.rows))
     across = min(len(conditions), MOST_ACROSS)
-    down = -(-len(conditions) // across)
+    down = ceil(len(conditions) / across)
     rows, _ = _rows_and_lines(grid, conditions[0])
     with sheet(path, 1.8 + 2.3 * across, 1.5 + down * (0.9 + 0.3 * len(rows)), TEXT) as figure:
         panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()

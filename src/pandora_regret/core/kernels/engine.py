@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
+from math import ceil
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -289,7 +290,7 @@ def _compiled_totals(
         n_elements = 0  # one thread, and one table of pairs
     of_threads = in_threads(score, len(part), n_elements)
     if pairs is not None:
-        pairs += np.sum([part for part in of_threads if part is not None], axis=0)
+        pairs += np.sum([own_pairs for own_pairs in of_threads if own_pairs is not None], axis=0)
     return totals, np.flatnonzero(np.isnan(totals))
 
 
@@ -339,7 +340,7 @@ def in_threads(job: Callable[[slice], Result], n_items: int, n_elements: int) ->
         chunks = min(CHUNKS_PER_THREAD * threads, max(1, n_elements // CHUNK_ELEMENTS))
     if chunks > threads:
         chunks -= chunks % threads  # three chunks would keep two threads for two rounds
-    step = -(-n_items // chunks)
+    step = ceil(n_items / chunks)
     slices = [slice(start, min(start + step, n_items)) for start in range(0, n_items, step)]
     if len(slices) == 1:
         return [job(slices[0])]
