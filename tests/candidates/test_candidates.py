@@ -311,3 +311,19 @@ def test_the_constant_list_leaves_its_own_case_out(truths, length):
         ranked = sorted(counts, key=lambda name: (-counts[name], name))[:length]
         rows = slice(constant.offsets[number], constant.offsets[number + 1])
         assert [constant.names[code] for code in constant.codes[rows]] == ranked
+
+
+def test_the_constant_list_finds_what_a_list_made_of_other_cases_would_and_in_any_order_of_cases():
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(100):
+        truths = [[f"name {number}"] for number in rng.integers(0, 60, 300)]
+        ids = [f"case {case}" for case in range(300)]
+        lists = Candidates.from_lists([["x"]] * 300, truths, ids=ids)
+        constant = constant_list(lists, truths, 4)
+        found.append(constant.places().found.mean())
+    assert np.mean(found) == pytest.approx(4 / 60, abs=0.01)
+    assert np.std(found) < 0.029  # more where single cases are left out
+    order = rng.permutation(300)
+    moved = constant_list(lists.of_cases([ids[case] for case in order]), [truths[case] for case in order], 4)
+    np.testing.assert_array_equal(moved.places().found, constant.places().found[order])

@@ -104,3 +104,19 @@ def test_intervals_of_the_difference_cover_at_every_price():
             gap = prices.difference("short", "long", price)
             held[number] += gap.low <= expected[number] <= gap.high
     assert (held / n_trials > 0.92).all()
+
+
+def test_break_even_prices_are_of_models_that_somebody_may_choose():
+    """Two long, poor lists cost the same somewhere, but there a third one is the cheapest beyond doubt."""
+    rng = np.random.default_rng(0)
+    truth = ["a"] * 500
+    models = {
+        "best": Candidates.from_lists([["a"] if rng.random() < 0.9 else ["b"] for _ in truth], truth),
+        "poor": Candidates.from_lists([list("bcd") + ["a"] * int(rng.random() < 0.5) for _ in truth], truth),
+        "poorer": Candidates.from_lists([list("bc") + ["a"] * int(rng.random() < 0.3) for _ in truth], truth),
+    }
+    prices = MissPrices(models)
+    assert len(prices.break_evens("poor", "poorer")) == 1
+    assert prices.break_evens_in_question() == ()
+    del models["best"]
+    assert MissPrices(models).break_evens_in_question() == prices.break_evens("poor", "poorer")

@@ -45,3 +45,21 @@ def test_a_page_of_classes_has_no_such_section():
     from pandora_regret import compare
 
     assert 'id="miss"' not in render_report(compare([0, 1], {"one": [[0.8, 0.2], [0.3, 0.7]]}))
+
+
+def test_the_page_leaves_out_what_is_said_of_classes_alone(result):
+    page = render_report(result)
+    assert 'id="detail"' not in page
+    assert "Wrong tests" not in page
+    assert "<dt>Pandora’s Regret</dt>" not in page
+    assert 'step="any"' in page  # so that the slider begins at the very price at which costs are reported
+
+
+def test_the_curve_has_the_price_that_was_asked_for():
+    truth = ["a", "b"] * 30
+    sure = Candidates.from_lists([{"a": 0.6}] * 60, truth)
+    unsure = Candidates.from_lists([{"a": 0.2}] * 60, truth)
+    result = compare_lists({"sure": sure, "unsure": unsure}, miss=3.7)
+    place = result.lists.prices.index(3.7)
+    for model in result.models:
+        assert result.lists.curves[model.name][place].value == pytest.approx(model.cost)

@@ -10,7 +10,7 @@ candidates may be true, or none.
     search.py       the order of a search, and how likely it is that each candidate is looked at
     places.py       found, top-1, top-3, MRR, EXAM: the numbers that people know
     proper.py       the paper's scores, for lists of probabilities with one truth
-    constant.py     a yardstick: one list for every case, made of the truths of all other cases
+    constant.py     a yardstick: one list for every case, made of the truths of other cases
     miss.py         the price of a miss: who is cheapest up to which price
 
 **A miss is one more alternative.** Whoever finds nothing on the list pays M, the price of a miss: a full

@@ -1,20 +1,27 @@
-"""A yardstick: the same list for every case, made of the truths of all other cases."""
+"""A yardstick: the same list for every case, made of the truths of other cases."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
 from pandora_regret.candidates.lists import Candidates
+from pandora_regret.core.inputs import IntArray
+from pandora_regret.inference.keyed import keys_of
+
+N_PARTS = 10
 
 
 def constant_list(candidates: Candidates, truths: list[list[str]], length: int) -> Candidates:
-    """The most frequent truths of all other cases, as a list for every case.
+    """The most frequent truths of other cases, as a list for every case.
 
-    Each case is left out of its own list, so that the yardstick knows no more than a model could: a truth that
-    occurs once in all is on no list of its own case. Lists differ by that alone. Truths that are equally frequent
-    come by their names.
+    Cases are dealt into ten parts, by their ids alone, and each part has the list that the others make: so the
+    yardstick knows no more than a model could. A truth that occurs once in all is on no list of its own case.
+    Leaving out single cases would be as fair on average, but where several truths are about as frequent each case
+    takes its own off its list, and on such data the yardstick would find next to nothing. Truths that are equally
+    frequent come by their names.
 
     Parameters
     ----------
@@ -30,27 +37,35 @@ def constant_list(candidates: Candidates, truths: list[list[str]], length: int) 
     Candidates
         A list for each of the N cases, in order.
     """
+    part_of = parts_of(candidates.ids)
     counts = Counter(name for names in truths for name in set(names))
-    ranked = sorted(counts, key=lambda name: (-counts[name], name))
-    most = length + max((len(names) for names in truths), default=0)
-    head = ranked[: most + 1]  # who leaves a case out moves its own truths only, and these down
-    lists = []
-    for names in truths:
-        own = set(names)
-        left = {name: counts[name] - (name in own) for name in head}
-        known = [name for name in head if left[name] > 0]
-        known.sort(key=lambda name: (-left[name], name))
-        lists.append(known[:length])
-    return Candidates.from_lists(lists, truths, ids=candidates.ids, prices=_mean_prices(candidates))
+    list_of_part = []
+    for part in range(N_PARTS):
+        own = Counter(name for case in np.flatnonzero(part_of == part) for name in set(truths[case]))
+        others = {name: times - own[name] for name, times in counts.items() if times > own[name]}
+        list_of_part.append(sorted(others, key=lambda name: (-others[name], name))[:length])
+    lists = [list_of_part[part] for part in part_of]
+    listed = {name for names in list_of_part for name in names}
+    return Candidates.from_lists(lists, truths, ids=candidates.ids, prices=_mean_prices(candidates, listed))
 
 
-def _mean_prices(candidates: Candidates) -> dict[str, float]:
-    """What each name costs on average, and under "other" what candidates do."""
+def parts_of(ids: Sequence[str]) -> IntArray:
+    """The part of each case, (N,), from 0 to 9, whatever the order of cases; sizes of parts differ by one."""
+    by_key = np.argsort(keys_of(list(ids)), kind="stable")
+    parts = np.empty(len(ids), dtype=np.intp)
+    parts[by_key] = np.arange(len(ids)) % N_PARTS
+    return parts
+
+
+def _mean_prices(candidates: Candidates, listed: Collection[str]) -> dict[str, float]:
+    """What each of these names costs on average, and under "other" what candidates do."""
     if not len(candidates.prices):
         return {"other": 1.0}
     n_names = len(candidates.names)
     totals = np.bincount(candidates.codes, candidates.prices, n_names)
     times = np.bincount(candidates.codes, minlength=n_names)
     means = totals / np.maximum(times, 1)
-    prices = {name: float(means[code]) for code, name in enumerate(candidates.names) if times[code]}
+    prices = {
+        name: float(means[code]) for code, name in enumerate(candidates.names) if name in listed and times[code]
+    }
     return {"other": float(candidates.prices.mean())} | prices

@@ -14,7 +14,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -31,6 +31,7 @@ TRIED_PER_DECADE = 12  # prices of a miss
 LEAST_TRIED = 1e-3  # times the mean cost of looking
 MOST_TRIED = 1e6
 HALVINGS = 60
+SAME_PRICE = 1e-9  # relative: prices found by halving are the same up to this
 
 
 @dataclass(frozen=True)
@@ -183,6 +184,31 @@ class MissPrices:
                 low = price
                 high = price
             found.append(MissBreakEven(below, above, price, low, high))
+        return tuple(found)
+
+    def break_evens_in_question(self, ranges: Sequence[MissRange] | None = None) -> tuple[MissBreakEven, ...]:
+        """The break-even prices of all pairs of models, where both are the cheapest at that price, or may be.
+
+        Where two models cost the same that both cost more than a third one, nobody has to choose between them.
+
+        Parameters
+        ----------
+        ranges
+            What `ranges` returns, where that is known.
+        """
+        known = self.ranges() if ranges is None else ranges
+        found: list[MissBreakEven] = []
+        for name, against in combinations(self.models, 2):
+            pair = {name, against}
+            if not pair <= {model for part in known for model in (part.leader, *part.undecided)}:
+                continue
+            for crossing in self.break_evens(name, against):
+                in_question: set[str] = set()
+                for part in known:  # two of them, where the price is the end of one
+                    if part.low * (1 - SAME_PRICE) <= crossing.price <= part.high * (1 + SAME_PRICE):
+                        in_question.update((part.leader, *part.undecided))
+                if pair <= in_question:
+                    found.append(crossing)
         return tuple(found)
 
     def _crossings(

@@ -10,13 +10,12 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pandora_regret.candidates import Candidates, constant_list
-from pandora_regret.candidates.miss import MissBreakEven, MissPrices, MissRange
+from pandora_regret.candidates.miss import MissPrices
 from pandora_regret.candidates.search import UNTIL, Until, rests
 from pandora_regret.comparison.breakdowns import read_by
 from pandora_regret.comparison.build import compared
@@ -239,10 +238,11 @@ def _lists_part(
     groups = sample.cluster_of if sample.grouped else None
     prices = MissPrices(asked.models, asked.until, sample.weights, groups, request.interval.level)
     ranges = prices.ranges()
-    crossings = _crossings(prices, ranges)
+    crossings = prices.break_evens_in_question(ranges)
     whole = _whole_list(asked.models)
     furthest = max([asked.miss, whole / BEYOND, *(crossing.price for crossing in crossings)])
-    curve = prices.curve(np.linspace(0.0, BEYOND * furthest, N_CURVE).tolist())
+    drawn = np.linspace(0.0, BEYOND * furthest, N_CURVE)
+    curve = prices.curve(np.unique(np.append(drawn, asked.miss)).tolist())  # exact at the price that is asked for
     has_several = np.array([len(names) > 1 for names in truths])
     for candidates in asked.models.values():
         has_several |= candidates.n_true > 1
@@ -267,15 +267,6 @@ def _lists_part(
         shown=shown.costs,
         constant=_constant(asked, truths, sample.weights),
     )
-
-
-def _crossings(prices: MissPrices, ranges: Sequence[MissRange]) -> list[MissBreakEven]:
-    """The break-even prices of all pairs of models that are the cheapest somewhere, or may be."""
-    in_question = {name for part in ranges for name in (part.leader, *part.undecided)}
-    crossings: list[MissBreakEven] = []
-    for name, against in combinations([name for name in prices.models if name in in_question], 2):
-        crossings += prices.break_evens(name, against)
-    return crossings
 
 
 def _constant(asked: ListRequest, truths: Sequence[Sequence[str]], weights: FloatArray) -> ConstantList | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -71,9 +70,7 @@ def plot_miss_curve(
     """
     axes = axes_of(ax)
     prices = MissPrices(models, until, level=level)
-    crossings: list[MissBreakEven] = []
-    for name, against in combinations(models, 2):
-        crossings += prices.break_evens(name, against)
+    crossings = prices.break_evens_in_question()
     end = largest
     if end is None:
         looked = [float(candidates.spending(None, until)[0].mean()) for candidates in models.values()]
