@@ -7,6 +7,7 @@ import pytest
 from refusals import refused
 
 import pandora_regret as pr
+from pandora_regret.core.inputs import InputError
 
 pytest.importorskip("sklearn")
 
@@ -151,3 +152,14 @@ def test_what_makes_scorers_says_so_where_it_is_taken_for_one_and_scores(makes_s
     np.testing.assert_array_equal(scores, cross_val_score(GaussianNB(), X, Y, scoring=makes_scorers()))
     with pytest.raises(TypeError):
         makes_scorers(0.5)
+
+
+@pytest.mark.parametrize("labels", [None, NAMES])
+def test_a_class_without_a_price_is_named(labels):
+    scorer = search_cost_scorer(costs={"setosa": 100.0, "virginica": 400.0}, labels=labels)
+    with pytest.raises(InputError) as caught:
+        scorer(GaussianNB().fit(X, NAMES[Y]), X, NAMES[Y])
+    assert (caught.value.argument, caught.value.value) == ("costs", ["versicolor"])
+    with pytest.warns(UserWarning, match="costs has no price for 'versicolor'"):
+        scores = cross_val_score(GaussianNB(), X, NAMES[Y], scoring=scorer)
+    assert np.isnan(scores).all()

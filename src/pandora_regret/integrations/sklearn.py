@@ -20,6 +20,7 @@ from pandora_regret.core.inputs import (
     Table,
     check_named,
     has_names,
+    quoted,
     read_alpha,
     read_labels,
 )
@@ -65,6 +66,7 @@ class ForecastScorer(_BaseScorer):  # type: ignore[misc]
             table = np.asarray(estimator.predict_proba(X))
         else:
             table = np.asarray(method_caller(estimator, "predict_proba", X, pos_label=None))
+        _check_all_priced(self._kwargs, trained_on + y_true.tolist())
         labels = _every_class(self._kwargs, trained_on + y_true.tolist())
         if self._kwargs["labels"] is None:
             check_named(labels, self._kwargs.get("costs"))
@@ -167,6 +169,19 @@ def search_cost_scorer(
 
 neg_pandora_regret_scorer = pandora_regret_scorer()
 """Minus Pandora's Regret, for `scoring=`."""
+
+
+def _check_all_priced(options: Fields, seen: list[object]) -> None:
+    """An error where prices have names and a class has none; scikit-learn warns of it, or raises it if asked to."""
+    costs = options.get("costs")
+    if not has_names(costs):
+        return
+    classes = seen if options["labels"] is None else [*read_labels(options["labels"]), *seen]
+    priced = {str(name) for name in costs.keys()}
+    missing = [label for label in dict.fromkeys(classes) if str(label) not in priced]
+    if missing:
+        fix = "every class that is forecast or occurs needs one"
+        raise InputError(f"has no price for {quoted(missing)}", argument="costs", value=missing, fix=fix)
 
 
 def _every_class(options: Fields, seen: list[object]) -> list[object]:
