@@ -273,3 +273,48 @@ def test_damaged_lists_are_refused_and_do_not_end_the_program(tmp_path, content)
     with pytest.raises(FileError) as caught:
         read_list_records(str(path), None, None)
     assert caught.value.path == str(path)
+
+
+def test_files_of_a_folder_may_share_an_ending_that_the_truth_does_not_have(tmp_path):
+    folder = tmp_path / "exomiser"
+    folder.mkdir()
+    (folder / "PMID_1_a-pheval_disease_result.tsv").write_text("rank\tdisease\n1\tx\n2\ty\n")
+    (folder / "PMID_2_a-pheval_disease_result.tsv").write_text("rank\tdisease\n1\tx\n")
+    (tmp_path / "truth.csv").write_text("id,truth\nPMID_1_a,y\nPMID_2_a,z\n")
+    read = ranked(folder, id="FILE", candidate="disease", truth=str(tmp_path / "truth.csv"))
+    assert costs_of(read, "exomiser", miss=5.0) == {"PMID_1_a": 2.0, "PMID_2_a": 6.0}
+    assert [(change.what, change.count) for change in read.done] == [("endings of files", 2)]
+    (tmp_path / "truth.csv").write_text("id,truth\nother_1,y\nother_2,z\n")
+    with pytest.raises(InputError) as caught:
+        ranked(folder, id="FILE", candidate="disease", truth=str(tmp_path / "truth.csv"))
+    assert caught.value.argument == "truth"
+
+
+@pytest.mark.parametrize("numbers", ["98%,1%,50.5%", "98,2,100"])
+def test_probabilities_may_be_percentages(tmp_path, numbers):
+    first, second, third = numbers.split(",")
+    (tmp_path / "a.csv").write_text(
+        f"id,candidate,probability,hit\n1,a,{first},1\n1,b,{second},0\n2,a,{third},0\n"
+    )
+    read = ranked(tmp_path / "a.csv")
+    whole = read.models["a"].values * 100
+    np.testing.assert_allclose(whole, [float(text.rstrip("%")) for text in (first, second, third)])
+    assert "percentages" in [change.what for change in read.done]
+    lines = [
+        {"id": 1, "truth": "a", "forecast": {"a": 98, "b": 2}},
+        {"id": 2, "truth": "b", "forecast": {"a": 100}},
+    ]
+    (tmp_path / "b.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    read = ranked(tmp_path / "b.jsonl")
+    assert read.models["b"].values.tolist() == [0.98, 0.02, 1.0]
+
+
+@pytest.mark.parametrize("numbers", ["50,20,50", "x%,20%,50%"])
+def test_probabilities_that_are_neither_shares_nor_percentages_are_refused(tmp_path, numbers):
+    first, second, third = numbers.split(",")
+    (tmp_path / "a.csv").write_text(
+        f"id,candidate,probability,hit\n1,a,{first},1\n1,b,{second},0\n2,a,{third},0\n"
+    )
+    with pytest.raises(InputError) as caught:
+        ranked(tmp_path / "a.csv")
+    assert caught.value.argument == "probability"

@@ -37,7 +37,14 @@ from pandora_regret.core.inputs import (
     quoted,
     remark_on,
 )
-from pandora_regret.files.arrow_columns import coded, numbers_in, texts_of
+from pandora_regret.files.arrow_columns import (
+    LOOKED_AT,
+    coded,
+    kind_of_texts,
+    number_in,
+    numbers_in,
+    texts_of,
+)
 from pandora_regret.files.dialect import RECOGNISED, Dialect
 from pandora_regret.files.file_errors import FileError
 from pandora_regret.files.formats import open_source, stem_of
@@ -209,6 +216,8 @@ def read_ranked(
     truth = None if layout.truth is None else read_truth_file(layout)
     if truth is None:
         _check_same_truths(models)
+    elif layout.id == FILE_ID:
+        models = [_called_as_in_truth(rows, truth) for rows in models]
     ids, done = _common_cases(models, truth, layout.common_rows)
     lists = {}
     for rows in models:
@@ -222,6 +231,25 @@ def read_ranked(
         paths=tuple(dict.fromkeys(rows.path for rows in models)),
         done=done,
     )
+
+
+def _called_as_in_truth(rows: RankedRows, truth: TruthFile) -> RankedRows:
+    """Cases called like their files, without the ending that all of them share, where the truth has none with it.
+
+    PhEval writes PMID_1_case-pheval_disease_result.tsv for the case PMID_1_case.
+    """
+    if any(name in truth.names for name in rows.ids):
+        return rows
+    first = rows.ids[0]
+    for place, mark in enumerate(first):
+        ending = first[place:]
+        if mark in "-_." and all(name.endswith(ending) for name in rows.ids):
+            shortened = [name.removesuffix(ending) for name in rows.ids]
+            if any(name in truth.names for name in shortened):
+                sentence = f"{ending!r} left off the names of {counted(len(shortened), 'file')} of {rows.name}"
+                done = remark_on("endings of files", len(shortened), sentence, rows.name)
+                return replace(rows, ids=shortened, done=rows.done + done)
+    return rows
 
 
 def _doings(rows: RankedRows, candidates: Candidates) -> tuple[Remark, ...]:
@@ -275,20 +303,41 @@ def _of_records(path: str, name: str, records: Sequence[ListRecord], layout: Lis
         texts = [record.facts.get(column) for record in records]
         if any(text is not None for text in texts):
             facts[column] = texts
+    case = np.repeat(np.arange(len(records)), [len(record.names) for record in records])
+    values = np.array([value for record in records for value in record.values], dtype=np.float64)
+    done: tuple[Remark, ...] = ()
+    if kinds == {"probability"} and are_percentages(values, case):
+        values = values / 100
+        done = _divided_by_100(path)
     return RankedRows(
         path=path,
         name=name,
         ids=[record.id for record in records],
-        case=np.repeat(np.arange(len(records)), [len(record.names) for record in records]),
+        case=case,
         names=list(index),
         codes=np.array(codes, dtype=np.intp),
-        values=np.array([value for record in records for value in record.values], dtype=np.float64),
+        values=values,
         has_probabilities=kinds == {"probability"},
         prices=_prices_of_records(records, path),
         is_true=None,
         truths=truths or None,
         facts=facts,
+        done=done,
     )
+
+
+def are_percentages(values: FloatArray, case: IntArray) -> bool:
+    """Whether numbers of candidates, whose cases are these, can only be percentages: most cases sum to 100."""
+    if not len(values):
+        return False
+    sums = np.bincount(case, values)
+    sums = sums[np.bincount(case) > 0]
+    return bool((np.abs(sums - 100) < 1).mean() > 0.5)
+
+
+def _divided_by_100(path: str) -> tuple[Remark, ...]:
+    """What is said of percentages."""
+    return remark_on("percentages", 1, f"percentages of {path} divided by 100", path)
 
 
 def _check_cases(records: Sequence[ListRecord], path: str) -> None:
@@ -457,7 +506,11 @@ def _ranked_rows(
         order = columns.order
         values = -np.arange(len(codes), dtype=np.float64)
         if order is not None:
-            values = _number_column(table, order[1], order[0], codes)
+            values = _number_column(table, order[1], order[0], codes, source.decimal)
+            has_signs = _has_percent_signs(table, order[1], source.decimal)
+            if order[0] == "probability" and (has_signs or are_percentages(values, case)):
+                values = values / 100
+                done += _divided_by_100(source.path)
         prices = None if columns.price is None else _prices(table, columns.price, codes)
         is_true = None
         if columns.hit is not None:
@@ -529,15 +582,28 @@ def _candidate_names(table: pa.Table, column: str | None) -> tuple[list[str], In
     return [str(text) for text in texts], codes
 
 
-def _number_column(table: pa.Table, column: str, argument: str, codes: IntArray) -> FloatArray:
-    """A column of numbers; text that is none is an error that names its row."""
+def _number_column(table: pa.Table, column: str, argument: str, codes: IntArray, decimal: str = ".") -> FloatArray:
+    """A column of numbers, signs of percent left off; text that is no number is an error that names its row."""
     array = _chunk(table, column)
     if pa.types.is_floating(array.type) or pa.types.is_integer(array.type):
         numbers = array.cast(pa.float64())
         if numbers.null_count:
             numbers = numbers.fill_null(float("nan"))
         return read_values(numbers_in(numbers), argument, codes)
-    return read_values(np.array(array.to_pylist(), dtype=object), argument, codes)
+    texts = array.to_pylist()
+    if not _has_percent_signs(table, column, decimal):
+        return read_values(np.array(texts, dtype=object), argument, codes)
+    numbers_of_texts = [number_in(text, decimal) for text in texts]
+    is_number = [number is not None for number in numbers_of_texts]
+    return read_values(np.array(np.where(is_number, numbers_of_texts, texts), dtype=object), argument, codes)
+
+
+def _has_percent_signs(table: pa.Table, column: str, decimal: str) -> bool:
+    """Whether a column holds text such as 12.5%."""
+    array = _chunk(table, column)
+    return (
+        not pa.types.is_floating(array.type) and kind_of_texts(texts_of(array[:LOOKED_AT]), decimal) == "percent"
+    )
 
 
 def _hits(table: pa.Table, column: str, codes: IntArray) -> BoolArray:
