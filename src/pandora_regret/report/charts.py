@@ -22,6 +22,7 @@ TemplateData = Mapping[str, Any]
 ALIKE = 1e-9  # values that differ by less, relatively, differ by rounding
 SMALLEST = 1e-280  # values below it are drawn as zero
 MOST_TICKS = 6
+MOST_STRIP_TICKS = 3  # of a column as narrow as a cell
 MOST_COLUMNS = 4  # models side by side
 MOST_PAIRS = 10  # of wrong tests
 
@@ -104,7 +105,8 @@ def group_strips(breakdown: Breakdown, models: Sequence[ModelResult]) -> Templat
     shown = sorted([*flagged, *unflagged][: max(MOST_COLUMNS, len(flagged))])
     costs = (group.models[m].cost for group in breakdown.groups for m in shown)
     axis = Axis.around(end for cost in costs for end in (cost.low, cost.value, cost.high))
-    return {"breakdown": breakdown, "shown": shown, "axis": axis}
+    every = ceil(len(axis.ticks) / MOST_STRIP_TICKS)
+    return {"breakdown": breakdown, "shown": shown, "axis": axis, "ticks": axis.ticks[::every]}
 
 
 def wrong_tests(models: Sequence[ModelResult], classes: Sequence[str]) -> TemplateData:
@@ -192,10 +194,10 @@ class Plot:
 
 
 MISS_WIDTH = 640
-MISS_HEIGHT = 280
-MISS_LEFT = 56  # room for what is written beside the axes
-MISS_BELOW = 34
-MISS_RIGHT = 12
+MISS_HEIGHT = 300
+MISS_LEFT = 66  # room for what is written beside the axes
+MISS_BELOW = 48
+MISS_RIGHT = 24
 MISS_ABOVE = 10
 
 

@@ -1,6 +1,7 @@
 """From a comparison to one HTML file: choose models, find what charts and sentences say, fill the templates."""
 
 import os
+import re
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -10,6 +11,7 @@ from hashlib import sha256
 from importlib import resources
 from math import log10
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
 
 import numpy as np
@@ -79,6 +81,9 @@ CHEAPEST = 40
 COSTLIEST = 10
 MOST_CLASSES = 24  # of a matrix of wrong tests in the page's data; more would not go into a small file
 MOST_CLASSES_LISTED = 100  # one below the other
+MOST_ON_A_SHEET = 5  # models, beside which all else fits on one printed sheet
+LEAST_SEEN = 0.2  # per cent of the longest bar; what is smaller is not in the legend
+NO_BREAK = "\u00a0"
 MOST_NAMED = 6  # files and prices below the heading
 
 
@@ -152,7 +157,8 @@ def render_report(
     if not isinstance(whole, Comparison):
         kind = type(comparison).__name__
         raise InputTypeError(f"comparison is {kind}: pass what compare() returns, or its to_dict().")
-    shown, left_out = _select_models(whole if cases else replace(whole, sample=None), show)
+    with_cases = whole if cases and not _asks_questions(whole) else replace(whole, sample=None)
+    shown, left_out = _select_models(with_cases, show)
     unit = shown.costs.currency
     rules = {
         "sentences": VERDICT,
@@ -188,6 +194,7 @@ def render_report(
         "left_out": left_out,
         "rough": lambda amount: money(amount, unit),
         "byline": list(_byline(whole)),
+        "maker": whole.library,
         "rules": rules,
     }
     return render_page("page.html.j2", STYLES, SCRIPTS, **values)
@@ -207,6 +214,28 @@ def render_page(template: str, styles: tuple[str, ...], scripts: tuple[str, ...]
     environment = _environment(import_optional("jinja2", extra="report"))
     page: str = environment.get_template(template).render(frame | values)
     return page
+
+
+def _asks_questions(comparison: Comparison) -> bool:
+    """Whether classes are the answers A, B, C, ... of questions, and nobody said what they cost."""
+    costs = comparison.costs
+    if costs.currency is not None or costs.source is not None or len(set(costs.typical or ())) > 1:
+        return False
+    names = [name.strip("() ").upper() for name in comparison.data.classes]
+    return sorted(names) == list(ascii_uppercase[: len(names)])
+
+
+def unbroken(text: str) -> str:
+    r"""A sentence whose lines do not end between a number and its per cent sign, or before a last number.
+
+    Examples
+    --------
+    >>> unbroken("cheapest with probability 96 %. Noticed in week 9.")
+    'cheapest with probability 96\xa0%. Noticed in week\xa09.'
+    """
+    plain = without_direction_marks(text)
+    with_percent = plain.replace(" %", NO_BREAK + "%")
+    return re.sub(r" (\d[\d,.]*)$", NO_BREAK + r"\1", with_percent)
 
 
 def _joined_assets(names: Sequence[str]) -> str:
@@ -241,6 +270,7 @@ def _environment(jinja2: Any) -> Any:
         "typed": typed,
         "without_direction_marks": without_direction_marks,
         "capital": capitalised,
+        "sentence": unbroken,
     }
     return environment
 
@@ -298,9 +328,14 @@ def _byline(comparison: Comparison) -> Iterator[str]:
         prices = [f"{class_name(name)} {stated_price(price, costs.currency)}" for name, price in stated]
     if len(prices) > MOST_NAMED:
         prices = [*prices[:MOST_NAMED], f"{len(prices) - MOST_NAMED} more"]
+    if comparison.lists is not None and costs.source:
+        yield costs.source
+        return
+    if not prices and not costs.source:
+        yield "no prices: every test counts the same"
+        return
     source = f"prices from {costs.source}" if costs.source else "prices"
     yield f"{source}: {', '.join(prices)}" if prices else source
-    yield comparison.library
 
 
 def _views(comparison: Comparison) -> Fields:
@@ -308,6 +343,7 @@ def _views(comparison: Comparison) -> Fields:
     models = comparison.models
     classes = comparison.data.classes
     gaps = comparison.gaps
+    bars = cost_bars(models)
     ranked = sorted(
         (metric for metric in comparison.metrics if metric.key not in LIKE_COST),
         key=lambda metric: metric.key != "expected_cost",
@@ -320,9 +356,11 @@ def _views(comparison: Comparison) -> Fields:
         workup = replace(workup, picture=f"data:image/svg+xml;base64,{encoded}")
     return {
         "download": _downloadable(comparison),
-        "bars": cost_bars(models),
+        "bars": bars,
+        "recal_is_drawn": any(_shows_recalibration(bar) for bar in bars),
+        "is_long": len(models) > MOST_ON_A_SHEET or (comparison.sample is None and comparison.lists is None),
+        "has_intervals": any(bar["low"] is not None for bar in bars),
         "against": [gaps[model.name].more if model.name in gaps else Estimate(None) for model in models],
-        "instead": _first_apart(comparison),
         "tests": _order_of_tests(comparison, flips),
         "flips": flips,
         "breakdowns": [group_strips(breakdown, models) for breakdown in comparison.by],
@@ -335,6 +373,12 @@ def _views(comparison: Comparison) -> Fields:
         "workup": workup,
         **_views_of_lists(comparison),
     }
+
+
+def _shows_recalibration(bar: Fields) -> bool:
+    """Whether what recalibrating would save is a visible part of a bar."""
+    widths = [part["width"] for part in bar["parts"] if part["kind"] == "recal"]
+    return sum(widths) > LEAST_SEEN
 
 
 def _views_of_lists(comparison: Comparison) -> Fields:
@@ -375,16 +419,6 @@ def _downloadable(comparison: Comparison) -> Fields:
         emptied["by_class"] = []
     whole = comparison.to_dict()
     return whole | {"models": [model | emptied for model in whole["models"]]}
-
-
-def _first_apart(comparison: Comparison) -> int:
-    """The number of the first model that certainly costs more than the leader, or else of the next."""
-    verdict = comparison.verdict
-    close = {verdict.leader, *verdict.level, *verdict.undecided}
-    for number, model in enumerate(comparison.models):
-        if model.name not in close:
-            return number
-    return 1
 
 
 def _order_of_tests(comparison: Comparison, flips: Sequence[Fields | None]) -> list[int]:

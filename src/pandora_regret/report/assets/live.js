@@ -1,5 +1,7 @@
 // Prices, frequencies and the spread of prices that a reader may change: all figures of the first screen follow.
 
+const SEEN = 0.002;  // of the longest bar: a part that is smaller cannot be seen, and is not in the legend
+
 function bringToLife(bars) {
   const comparison = JSON.parse(document.getElementById("comparison").textContent);
   const view = comparison.models.map((model) => model.scores.expected_cost);
@@ -89,6 +91,7 @@ function showBars({ view, order, formats }) {
   const list = document.getElementById("bars");
   const reach = Math.max(...view.map((model) => Math.max(model.value, model.high ?? 0)));
   const items = [...list.children].sort((a, b) => a.dataset.model - b.dataset.model);
+  document.querySelectorAll("#recal-key").forEach((key) => { key.hidden = !view.some((model) => model.saved > SEEN * reach); });
   items.forEach((item, m) => fillBar(item, view[m], reach, formats));
   list.append(...order.map((m) => items[m]));
 }
@@ -150,7 +153,7 @@ function showVerdict(page) {
 function paragraph(text, name) {
   const made = document.createElement("p");
   made.className = name;
-  made.textContent = text;
+  made.textContent = unbroken(text);
   return made;
 }
 
@@ -181,14 +184,13 @@ function verdictAt(page) {
   return { kind, sentences: [...sentences, ...besides(page, standing, name, say)] };
 }
 
-// What recalibrating does to the leader, or to all; and who leads at the stated prices.
-function besides({ comparison, view, base, formats, rules }, { order: [leader], first, again, margin }, name, say) {
-  const stated = leaderOf(base.models.map((model) => model.cost)), { saved } = view[leader];
+// What recalibrating does to the leader, or to all.
+function besides({ comparison, view, formats, rules }, { order: [leader], first, again, margin }, name, say) {
+  const { saved } = view[leader];
   const own = comparison.models[leader].recalibrated?.saved.low > 0 && saved >= margin;
   return [
     ...(again ? [say("as_is", { first: name(first), ours: roughly(formats, view[first].value), theirs: roughly(formats, view[leader].value) })] : []),
     ...(!again && own ? [say("saves", { saved: `${roughly(formats, saved)} per case` })] : []),
-    ...(stated === first ? [] : [`At the stated prices ${name(stated)} is the cheapest.`]),
   ];
 }
 
@@ -236,26 +238,34 @@ function someOf({ rules }, names) {
 }
 
 function yearBox(page, box) {
-  const cases = box.querySelector("#cases"), instead = box.querySelector("#instead");
+  const cases = box.querySelector("#cases"), instead = box.querySelector("#instead"), chosen = box.querySelector("#chosen");
+  const saving = box.querySelector("#saving"), question = saving.textContent;
   const say = () => {
     const number = readNumber(cases.value), empty = cases.value.trim() === "", valid = Number.isFinite(number) && number >= 0;
     cases.setAttribute("aria-invalid", String(!valid && !empty));
     box.classList.toggle("empty", !valid);
-    document.getElementById("saving").textContent = valid
+    chosen.textContent = chosenOf(page).name;
+    saving.textContent = valid
       ? `At ${cases.value} cases per year, ${savingOf(page, number, Number(instead.value))}`
-      : empty ? "" : "Type how many cases there are per year, such as 12,000.";
+      : empty ? question : "Type how many cases there are per year, such as 12,000.";
   };
   box.addEventListener("input", say);
   page.followers.push(say);
   say();
 }
 
+// The model that the verdict would choose, whether recalibrated, and whether that is at the stated prices.
+function chosenOf(page) {
+  const { verdict, models } = page.comparison;
+  const stated = !page.result || isStated(page), standing = stated ? null : standingOf(page);
+  const leader = stated ? models.findIndex((model) => model.name === verdict.leader) : standing.order[0];
+  return { stated, leader, again: stated ? verdict.recalibrated : standing.again, name: plain(models[leader].name) };
+}
+
 // What the verdict's choice saves, in its own terms: as models are, or recalibrated.
 function savingOf(page, cases, m) {
-  const { verdict, models } = page.comparison, names = models.map((model) => plain(model.name));
-  const stated = !page.result || isStated(page), standing = stated ? null : standingOf(page);
-  const again = stated ? verdict.recalibrated : standing.again;
-  const leader = stated ? models.findIndex((model) => model.name === verdict.leader) : standing.order[0];
+  const { models } = page.comparison, names = models.map((model) => plain(model.name));
+  const { stated, leader, again } = chosenOf(page);
   if (m === leader) return `${names[m]} is the cheapest already.`;
   const gap = again && stated ? models[m].recalibrated.against_best : gapOf(page, m, leader, [again, again]);
   const yearly = Object.fromEntries(["value", "low", "high"].map((end) => [end, gap[end] === null ? null : cases * gap[end]]));

@@ -77,6 +77,11 @@ function plain(name) {
   return name.replace(/[\u202a-\u202e\u2066-\u2069]/g, "");
 }
 
+// No line ends between a number and its per cent sign, or before a last number: as unbroken of the library.
+function unbroken(text) {
+  return text.replaceAll(" %", "\u00a0%").replace(/ (\d[\d,.]*)$/, "\u00a0$1");
+}
+
 function listed(names) {
   return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 }
