@@ -8,12 +8,19 @@ from refusals import refused
 from simulated_models import calibrated
 
 from pandora_regret import ComparisonOptions, compare
-from pandora_regret.comparison.doubts import Finding
+from pandora_regret.comparison.doubts import Finding, UnseenClass
 from pandora_regret.comparison.embedded import from_scale
 from pandora_regret.comparison.grouping import BreakdownFindings, DearerHere, GroupFindings, Reversal
 from pandora_regret.comparison.judge import Contest, Evidence, judge, standing_of
 from pandora_regret.comparison.request import Margin
-from pandora_regret.comparison.words import Results, flag_of_all, flag_of_group, recalibrating, verdict_sentences
+from pandora_regret.comparison.words import (
+    Results,
+    flag_of_all,
+    flag_of_group,
+    reason_of,
+    recalibrating,
+    verdict_sentences,
+)
 from pandora_regret.inference.estimate import Estimate
 
 PLAIN = ComparisonOptions(recalibrate=None)
@@ -117,6 +124,26 @@ def test_what_a_group_costs_more_is_said_in_percent_up_to_a_tenth(ratio, shown):
     column = BreakdownFindings(("site",), groups=(), pooled=0, flags=())
     here = GroupFindings(("x",), rows=30, weight=30.0, models=(), cheapest="a", flags=())
     assert shown in flag_of_group(flag, here, column, "USD")
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"), [(0.0031, "0.31 %"), (0.75, "75 %"), (0.997, "100 %"), (1.0, "100 %")]
+)
+def test_the_share_of_an_unseen_class_is_written_without_powers_of_ten(share, shown):
+    assert f"if it were {shown} of cases" in reason_of(UnseenClass("flu", 20.0, share, 3.0), "USD")
+
+
+@pytest.mark.parametrize(
+    ("groups", "shown"),
+    [
+        (None, "12 cases, 3 classes"),
+        (np.arange(12) // 4, "12 cases in 3 clusters, 3 classes"),
+        (np.zeros(12), "12 cases in 1 cluster, 3 classes"),
+    ],
+)
+def test_cases_not_classes_are_in_clusters(groups, shown):
+    result = compare(truth_of(12), {"a": even(12, 3)}, groups=groups, options=PLAIN)
+    assert result.cases_in_words == shown
 
 
 @pytest.mark.parametrize(("n_groups", "shown"), [(4, "(A, B, C and D)"), (5, "(A, B, C and 2 others)")])

@@ -84,7 +84,6 @@ class _Writer:
     """A comparison, and how it is written: the lines of the screen, and the sections of the full form."""
 
     def __init__(self, comparison: Comparison, width: int = WIDTH) -> None:
-        data = comparison.data
         self.result = comparison
         self.width = width
         self.unit = comparison.costs.currency
@@ -92,8 +91,7 @@ class _Writer:
         self.formats = Formats((model.cost for model in comparison.models), self.unit)
         self.short = {name: fitted(name, LONGEST_NAME) for name in self.names}
         self.level = f"{100 * comparison.interval.level:g} % intervals"
-        clusters = "" if data.clusters is None else f" in {count(data.clusters)} clusters"
-        self.cases = f"{comparison.cases_in_words}{clusters}"
+        self.cases = comparison.cases_in_words
         lists = comparison.lists
         self.at_a_miss = ""  # at which price of a miss costs are reported, where nobody said one
         if lists is not None and lists.miss is None:

@@ -504,8 +504,10 @@ class Comparison(Displayable):
 
     @property
     def cases_in_words(self) -> str:
-        """How many cases there are, and how many classes or candidates."""
+        """How many cases there are, in how many clusters, and how many classes or candidates."""
         cases = counted(self.data.rows, "case")
+        if self.data.clusters is not None:
+            cases += f" in {counted(self.data.clusters, 'cluster')}"
         if self.lists is None:
             return f"{cases}, {len(self.data.classes)} classes"
         words = f"{cases}, {counted(self.lists.candidates, 'candidate')}"

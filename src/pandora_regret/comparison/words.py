@@ -62,6 +62,7 @@ from pandora_regret.text import (
     percent,
     ruling_out,
     stated_price,
+    two_digits,
 )
 
 PAIRS_NAMED = 3  # per model
@@ -508,7 +509,7 @@ def reason_of(doubt: Doubt, unit: str | None) -> str:
             return f"all {units} {kind} differ by the same amount, which says little about others"
         case UnseenClass(name, price, share, added):
             test = f"{class_name(name)} ({stated_price(price, unit)})"
-            allowed = f"if it were {100 * share:.2g} % of cases, as these data allow"
+            allowed = f"if it were {two_digits(100 * share)} % of cases, as these data allow"
             return f"{test} never occurs here; {allowed}, a case would cost {money(added, unit)} more"
         case RareClasses(names):
             has = "has" if len(names) == 1 else "have"

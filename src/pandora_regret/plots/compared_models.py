@@ -27,7 +27,7 @@ from pandora_regret.plots.style import (
     with_unit,
     write_beside,
 )
-from pandora_regret.text import alpha_name, decimals_for, fixed, shortened
+from pandora_regret.text import alpha_name, decimals_for, fixed, shortened, two_digits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -431,7 +431,7 @@ def _draw_ridge(axes: Axes, k: int, scores: FloatArray, weights: FloatArray, edg
     infinite = weights[~finite].sum()
     total = weights.sum()
     if infinite or not total:
-        remark = f"{100 * infinite / total:.2g} % infinite" if total else "no cases"
+        remark = f"{two_digits(100 * infinite / total)} % infinite" if total else "no cases"
         write_beside(axes, remark, (edges[-1], k), (0, 1, "right", "bottom"), fontsize="small", color="0.4")
 
 

@@ -11,6 +11,7 @@ from pandora_regret.text.amounts import money as money
 from pandora_regret.text.amounts import money_between as money_between
 from pandora_regret.text.amounts import percent as percent
 from pandora_regret.text.amounts import stated_price as stated_price
+from pandora_regret.text.amounts import two_digits as two_digits
 from pandora_regret.text.amounts import typed as typed
 from pandora_regret.text.amounts import unit_named as unit_named
 from pandora_regret.text.names import capitalised as capitalised

@@ -72,6 +72,17 @@ def typed(value: float) -> str:
     return repr(value).removesuffix(".0")
 
 
+def two_digits(value: float) -> str:
+    """A number to two digits, without a power of ten.
+
+    Examples
+    --------
+    >>> two_digits(0.3149), two_digits(42.4), two_digits(99.7)
+    ('0.31', '42', '100')
+    """
+    return typed(float(f"{value:.{DIGITS}g}"))
+
+
 def decimals_for(largest: float, digits: int = 3) -> int:
     """How many decimals show so many digits of the largest of some numbers."""
     return max(0, digits - 1 - floor(log10(largest))) if largest > 0 else 0
