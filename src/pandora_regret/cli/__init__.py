@@ -25,7 +25,8 @@ def main() -> None:
     """Run the command, or say in one line what it lacks."""
     if sys.stdout is None:
         sys.exit("pandora: standard output is closed: send it to a file, or to /dev/null.")
-    gc.set_threshold(100_000)  # imports make many objects and hardly any garbage, which needs no looking for
+    # Imports make many objects, a quarter of a million with numba, and hardly any garbage to look for.
+    gc.set_threshold(400_000)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: nothing half-written stays behind
     sys.unraisablehook = _interrupt_again
     try:

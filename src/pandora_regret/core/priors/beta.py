@@ -34,7 +34,10 @@ def decay(ahead: FloatArray, alpha: float) -> FloatArray:
 def power(behind: FloatArray, exponent: float) -> FloatArray:
     """``r^exponent`` at ``ln r <= 0``, with ``1^inf = 0^0 = 1``."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.where((behind == 0) | (exponent == 0), 1.0, np.exp(exponent * behind))
+        raised = np.exp(exponent * behind)
+    if 0 < exponent < np.inf:
+        return raised
+    return np.where((behind == 0) | (exponent == 0), 1.0, raised)
 
 
 def beta_loss(log_odds: FloatArray, alpha: float) -> FloatArray:
