@@ -14,8 +14,21 @@ from click.testing import CliRunner
 
 from pandora_regret import InputError
 from pandora_regret.cli.commands import pandora
-from pandora_regret.study import Store, StudyResults, agreement, read_results, study_grid
+from pandora_regret.study import (
+    Cell,
+    Grid,
+    Store,
+    StudyResults,
+    agreement,
+    begin,
+    read_results,
+    read_study,
+    run_study,
+    study_grid,
+    study_plan,
+)
 from pandora_regret.study.results import DataSetResult, ExtraCost
+from pandora_regret.text import DisplayCell
 
 KEYS = ["pandora_regret", "log_loss", "accuracy", "macro_f1_all", "beta_0.5"]
 
@@ -85,12 +98,12 @@ def test_the_commands_from_run_to_figure(study_folder):
 
     out = study_folder / "out"
     planned = pandora_study("plan", study_folder / "study.toml").splitlines()[1]
-    assert planned.split()[:5] == ["d", "6", "0", "80", "3"]
+    assert planned.split()[:4] == ["d", "6", "80", "3"]
     printed = pandora_study("run", study_folder / "study.toml", "--out", out)
     assert "Pandora's Regret" in printed
     assert pandora_study("resume", out) == printed == pandora_study("table", out)
     assert "6 of 6 models" in pandora_study("status", out)
-    assert pandora_study("table", out, "--format", "latex").startswith(r"\begin{tabular}")
+    assert pandora_study("table", out, "--format", "latex").startswith(r"\begin{table}")
     assert "Top-2" in pandora_study("table", out, "--all", "--format", "markdown", "--what", "extra_cost")
     assert pandora_study("figure", out, study_folder / "f.svg").strip() == str(study_folder / "f.svg")
     again = CliRunner().invoke(pandora, ["study", "figure", str(out), str(study_folder / "f.svg")])
@@ -138,3 +151,70 @@ def test_what_is_no_result_is_refused_with_its_place(tmp_path, results):
     with pytest.raises(InputError) as error:
         read_results(tmp_path)
     assert "data[1].agreement.conditions[0].metrics[2].tau.value" in str(error.value)
+
+
+def forecasts_in_files(tmp_path, prices, costs, zero=()):
+    """A study file of three models in files; those whose numbers are `zero` once exclude the truth."""
+    rng = np.random.default_rng(4)
+    truth = ["ulcer", *(CLASSES_OF_FILES[k] for k in rng.integers(0, 3, 29))]
+    (tmp_path / "runs").mkdir()
+    for model in range(3):
+        values = rng.dirichlet(np.ones(3), 30)
+        if model in zero:
+            values[0] = [0.5, 0.5, 0.0]
+        rows = [[f"p{row}", truth[row], *numbers] for row, numbers in enumerate(values.tolist())]
+        lines = [",".join(map(str, row)) for row in [("id", "y_true", *CLASSES_OF_FILES), *rows]]
+        (tmp_path / "runs" / f"m{model}.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "prices.csv").write_text(prices)
+    file = tmp_path / "study.toml"
+    file.write_text(
+        'title = "files"\nreplicates = 20\nconditions = ["clinical"]\n'
+        f'[[data]]\nname = "files"\ncosts = "{costs}"\n'
+        '[data.zoo]\nkind = "files"\npaths = ["runs/*.csv"]\n'
+    )
+    return file
+
+
+CLASSES_OF_FILES = ("gastritis", "gallstones", "ulcer")
+PRICE_LIST = "class;fee\nGastritis;300,00 €\ngallstones;180,00 €\nhernia;90,00 €\nulcer;250,00 €\n"
+
+
+@pytest.mark.parametrize("costs", ["prices.csv", "prices.csv:class:fee"])
+def test_costs_of_a_study_are_a_price_list_as_in_every_command(tmp_path, costs):
+    study = read_study(forecasts_in_files(tmp_path, PRICE_LIST, costs))
+    assert study.data[0].currency == "EUR"
+    assert study.data[0].costs_of(CLASSES_OF_FILES).tolist() == [300.0, 180.0, 250.0]
+
+
+def test_a_class_without_a_price_is_said_before_a_study_runs(tmp_path):
+    file = forecasts_in_files(tmp_path, "class,fee\ngastritis,3\nulcer,4\n", "prices.csv")
+    with pytest.raises(InputError) as caught:
+        study_plan(read_study(file))
+    assert caught.value.value == ["gallstones"]
+
+
+def test_a_plan_of_files_says_that_nothing_is_computed_and_what_cannot_be_read(tmp_path):
+    file = forecasts_in_files(tmp_path, PRICE_LIST, "prices.csv")
+    (tmp_path / "runs" / "m9.csv").write_text("id,y_true\n")
+    plan = study_plan(read_study(file))
+    assert plan.header == ["Data", "Models", "Predicted", "Classes", "Predictions"]
+    assert any("m9" in line for line in plan.below)
+
+
+def test_infinite_values_are_counted_and_said(tmp_path):
+    file = forecasts_in_files(tmp_path, PRICE_LIST, "prices.csv", zero=(1, 2))
+    results = run_study(begin(file, tmp_path / "out"), tmp_path / "out")
+    counts = {metric.key: metric.infinite for metric in results.data[0].agreement.conditions[0].metrics}
+    assert (counts["log_loss"], counts["pandora_regret"]) == (2, 0)
+    assert any("2 of 3" in note for note in study_grid(results).notes)
+    assert not any("2 of 3" in note for note in study_grid(results, metrics=["accuracy"]).notes)
+
+
+def test_amounts_have_two_digits_and_no_minus_before_zero():
+    cells = [Cell(-0.004, -33.2, 34.0), Cell(-4.6, -41.0, 31.8), Cell(0.0, 0.0, 0.0)]
+    grid = Grid("extra_cost", ("a", "b", "c"), (("Clinical", "wine", tuple(cells)),), ())
+    assert "0 [-33, 34]" in grid.render(intervals=True)
+    assert "-5 [-41, 32]" in grid.render(intervals=True)
+    assert "-0" not in grid.render()
+    assert "[0" not in grid.render(intervals=True)
+    assert Cell(-0.001, -0.02, 0.01).shown(True) == DisplayCell("0.00", "-0.02, 0.01")

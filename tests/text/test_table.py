@@ -1,6 +1,7 @@
 """Results in a notebook: short text, escaped tables, frames of whichever library is there."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -128,13 +129,19 @@ def test_one_table_renders_in_every_way():
     assert TABLE.to_latex().splitlines()[3:] == [
         r"\midrule",
         r"Known costs & a \& b & \textbf{0.90 [0.85, 0.95]} & 0.80 \\",
-        r" & c|d & 0.85 & \textbf{0.99} \\",
+        r" & c$|$d & 0.85 & \textbf{0.99} \\",
         r"\midrule",
         r"Other\_costs & =1+1 &  & -0.5 \\",
         r"\bottomrule",
         r"\end{tabular}",
         r"% 100 % of cases",
     ]
+    floating = TABLE.to_latex("Costs of 100 %", "tab:costs").splitlines()
+    assert floating[:4] == [r"\begin{table}", r"\centering", r"\caption{Costs of 100 \%}", r"\label{tab:costs}"]
+    assert floating[4:-2] == TABLE.to_latex().splitlines()[:-1]
+    assert floating[-2:] == [r"\end{table}", "% 100 % of cases"]
+    of_one_row_each = replace(TABLE, rows=TABLE.rows[1:]).to_latex()
+    assert of_one_row_each.count(r"\midrule") == 1
     assert TABLE.to_csv().splitlines()[3] == "Other_costs,'=1+1,,-0.5"
     assert "<strong>0.90 [0.85, 0.95]</strong>" in TABLE.to_html()
 

@@ -1,12 +1,14 @@
 """What a study takes before anything runs: models, images, hours, and what must be downloaded."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from pandora_regret.study.study_file import Study
-from pandora_regret.study.zoo import Zoo
+from pandora_regret.study.zoo import DataSet, Zoo
+from pandora_regret.study.zoos.existing import FilesZoo
 from pandora_regret.study.zoos.image_zoos import LISTED, TimmZoo, count_parameters, listed_encoders, official
+from pandora_regret.text import counted
 from pandora_regret.text.table import DisplayTable
 
 
@@ -40,6 +42,9 @@ MEDMNIST = {  # the paper's two: needs no package
 # images per second: one H200, the mean of 36 of timm's encoders, building included (benchmarks/zoo.py)
 PACE = 4_038
 HEADER = ("Data", "Models", "Learned from", "Predicted", "Classes", "Hours", "Weights", "Images", "Predictions")
+OF_ENCODERS = ("Learned from", "Hours", "Weights", "Images")
+SMALL = 10_000_000  # bytes, which are said in megabytes
+MOST_REASONS = 3  # why models cannot be read
 
 
 def study_plan(study: Study) -> DisplayTable:
@@ -57,8 +62,17 @@ def study_plan(study: Study) -> DisplayTable:
     """
     sizes = [_zoo_size(data.zoo) for data in study.data]
     rows = [_plan_row(data.name, size) for data, size in zip(study.data, sizes, strict=True)]
-    below = ["", f"{len(study.conditions)} conditions, {study.replicates} replicates of the bootstrap."]
-    if any(isinstance(data.zoo, TimmZoo) for data in study.data):
+    has_encoders = any(isinstance(data.zoo, TimmZoo) for data in study.data)
+    shown = [number for number, title in enumerate(HEADER) if has_encoders or title not in OF_ENCODERS]
+    header = [HEADER[number] for number in shown]
+    rows = [[row[number] for number in shown] for row in rows]
+    conditions = counted(len(study.conditions), "condition")
+    replicates = counted(study.replicates, "replicate")
+    below = ["", f"{conditions}, {replicates} of the bootstrap."]
+    for data in study.data:
+        if isinstance(data.zoo, FilesZoo):
+            below += _plan_of_files(data, data.zoo)
+    if has_encoders:
         weights: dict[str, int] = {}  # of every encoder once, for it is downloaded once
         for size in sizes:
             weights |= size.weights
@@ -70,7 +84,18 @@ def study_plan(study: Study) -> DisplayTable:
             "benchmarks/zoo.py measured, downloads and probes not counted. The paper took about a day of a GPU.",
             f"Encoders of the hub are those that timm {LISTED} has, whichever version is installed.",
         ]
-    return DisplayTable(HEADER, rows, below=below)
+    return DisplayTable(header, rows, below=below)
+
+
+def _plan_of_files(data: DataSet, zoo: FilesZoo) -> Iterator[str]:
+    """What is to be said of models in files: that nothing is computed, and which of them cannot be used."""
+    data.costs_of(zoo.target().classes)  # raises where a class has no price
+    yield f"{data.name}: the forecasts are in files; nothing is fitted or downloaded."
+    failed = [outcome for outcome in zoo.predict(zoo.names()) if outcome.failure is not None]
+    if failed:
+        yield f"{data.name}: {counted(len(failed), 'model')} cannot be used and will be left out:"
+    for outcome in failed[:MOST_REASONS]:
+        yield f"  {outcome.name}: {outcome.failure}"
 
 
 def _plan_row(name: str, size: ZooSize) -> list[str]:
@@ -89,6 +114,9 @@ def _plan_row(name: str, size: ZooSize) -> list[str]:
 
 
 def _gigabytes(size: int) -> str:
+    """A number of bytes in gigabytes, or in megabytes where it is small."""
+    if 0 < size < SMALL:
+        return f"{size / 1e6:.1f} MB"
     return f"{size / 1e9:.2f} GB"
 
 

@@ -212,6 +212,7 @@ class ConditionReplicates(NamedTuple):
     extra: FloatArray  # (R, Q) extra costs
     constant: NDArray[np.bool_]  # (Q,) whether the metric, or the cost, is the same for all models
     picked: list[Names]  # by metric: the models that it holds to be best in the first of the replicates
+    infinite: IntArray  # (Q,) how many models have an infinite value in the first of the replicates
     tied: FloatArray  # (Q,) the share of pairs of models that the metric ties in the first of them
     stability: FloatArray  # (R,) tau of what models cost in the replicates with what they cost in the sample
 
@@ -474,6 +475,7 @@ def _findings(
         extra=extra,
         constant=_tells_none_apart(losses, costs),
         picked=[tuple(all_models[models]) for models in picked],
+        infinite=np.isinf(losses[:, :, 0]).sum(axis=1),
         tied=np.array([tied_share(values, in_sample[:, 0]) for values in losses[:, :, 0]]),
         stability=replicate_taus(in_sample_each_time, bills[:, :, None], draws.models)[:, 0],
     )
@@ -575,6 +577,7 @@ def _of_condition(
             extra_cost=extra_means[number],
             extra_cost_gap=gap_means[number],
             picked=found.picked[number],
+            infinite=int(found.infinite[number]),
         )
         results.append(result)
     return ConditionResult(

@@ -19,7 +19,7 @@ from pandora_regret.core.records import from_plain, to_plain
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.study.store import Plain
 from pandora_regret.study.zoo import RESULTS
-from pandora_regret.text import Content, Displayable, DisplayCell, DisplayTable, capitalised
+from pandora_regret.text import Content, Displayable, DisplayCell, DisplayTable, capitalised, listed
 
 SCHEMA: Final = "pandora-agreement/1"
 STUDY_SCHEMA: Final = "pandora-study/1"
@@ -62,6 +62,7 @@ class MetricResult:
     extra_cost: ExtraCost
     extra_cost_gap: ExtraCost
     picked: Names
+    infinite: int = 0  # models whose value is infinite, so that they tie for the last place
 
 
 @dataclass(frozen=True)
@@ -329,17 +330,40 @@ class Cell(Estimate):
     constant: bool = False
     reversed: bool = False
 
-    def shown(self, intervals: bool) -> DisplayCell:
+    @property
+    def is_none(self) -> bool:
+        """Whether it is a difference that is 0 in the sample and in every replicate, as that of the baseline."""
+        return self.value == 0 and self.low == 0 and self.high == 0
+
+    def shown(self, intervals: bool, decimals: int = 2) -> DisplayCell:
         """As text, with marks that notes explain."""
         if self.value is None:
             return DisplayCell("-")
-        text = f"{self.value:.2f}"
+        if self.is_none:
+            return DisplayCell("0", best=self.best)
+        text = _rounded_text(self.value, decimals)
         if self.constant:
             text += "*"
         if self.reversed:
             text += "†"
         is_given = intervals and self.low is not None and self.high is not None
-        return DisplayCell(text, f"{self.low:.2f}, {self.high:.2f}" if is_given else "", self.best)
+        if not is_given:
+            return DisplayCell(text, best=self.best)
+        low = _rounded_text(self.low or 0.0, decimals)
+        high = _rounded_text(self.high or 0.0, decimals)
+        return DisplayCell(text, f"{low}, {high}", self.best)
+
+
+def _rounded_text(number: float, decimals: int) -> str:
+    """A number with so many decimals; no minus stands before a number that is rounded to 0.
+
+    Examples
+    --------
+    >>> _rounded_text(-0.004, 2), _rounded_text(-1234.5, 0)
+    ('0.00', '-1234')
+    """
+    text = f"{number:.{decimals}f}"
+    return text if float(text) else f"{0.0:.{decimals}f}"
 
 
 GridRow: TypeAlias = tuple[str, str, tuple[Cell, ...]]  # condition, data set, one cell per metric
@@ -360,7 +384,8 @@ class Grid(Displayable):
         """Texts, with what is said below them; of intervals only where they are shown."""
         rows: list[list[Content]] = []
         for title, data, cells in self.rows:
-            shown = [cell.shown(intervals) for cell in cells]
+            decimals = 2 if self.quantity in AGREEMENT else _decimals_of(cells)
+            shown = [cell.shown(intervals, decimals) for cell in cells]
             rows.append([title, data, *shown])
         below = [self.caption, self.intervals_made, *self.notes] if intervals else [self.caption, *self.notes]
         return DisplayTable(["Condition", "Data", *self.metrics], rows, below=below, words=2)
@@ -385,7 +410,10 @@ class Grid(Displayable):
         table = self._table(bool(intervals))
         if form == "text":
             return replace(table, below=["", *table.below]).to_text() + "\n"
-        return (table.to_markdown() if form == "markdown" else table.to_latex()) + "\n"
+        if form == "markdown":
+            return table.to_markdown() + "\n"
+        notes = self.notes if not intervals else (self.intervals_made, *self.notes)
+        return replace(table, below=notes).to_latex(self.caption, f"tab:{self.quantity}") + "\n"
 
     def _frame(self, intervals: bool = True) -> list[Plain]:
         """One entry for each condition, data set and metric, with all digits."""
@@ -429,7 +457,7 @@ def study_grid(results: StudyResults, quantity: str = "tau", metrics: Sequence[s
         quantity,
         tuple(titles[key] for key in keys),
         tuple(rows),
-        tuple(_notes(results, quantity, rows)),
+        tuple(_notes(results, quantity, rows, keys)),
         caption=f"{capitalised(QUANTITIES[quantity])}. {', '.join(sizes)}.",
         intervals_made=_intervals_in_words(results.data[0].agreement.interval, quantity),
     )
@@ -459,6 +487,15 @@ def _intervals_in_words(interval: Resampling, quantity: str) -> str:
     resampled = interval.resample.replace("both", "models and instances")
     drawn = f"{interval.replicates} bootstrap replicates of {resampled}"
     return f"Intervals: {100 * interval.level:g} %, {method} of {drawn}."
+
+
+def _decimals_of(cells: Sequence[Cell]) -> int:
+    """So many decimals that the largest amount of a row, or limit of one, has two digits that count."""
+    amounts = [abs(number) for cell in cells for number in (cell.value, cell.low, cell.high) if number]
+    finite = [amount for amount in amounts if math.isfinite(amount)]
+    if not finite:
+        return 2
+    return max(0, 1 - math.floor(math.log10(max(finite))))
 
 
 def _row_cells(condition: ConditionResult, keys: Sequence[str], quantity: str) -> tuple[Cell, ...]:
@@ -502,7 +539,7 @@ def _size_in_words(data: DataSetResult) -> str:
     return size
 
 
-def _notes(results: StudyResults, quantity: str, rows: Sequence[GridRow]) -> Iterator[str]:
+def _notes(results: StudyResults, quantity: str, rows: Sequence[GridRow], keys: Sequence[str]) -> Iterator[str]:
     """What amounts are counted in, which differs between conditions, and what marks mean."""
     if quantity in AGREEMENT:
         for data in results.data:
@@ -512,11 +549,31 @@ def _notes(results: StudyResults, quantity: str, rows: Sequence[GridRow]) -> Ite
                     yield f"{condition.title}, {data.name}: {warning}."
     else:
         yield _units_in_words(results)
+    yield from _infinite_in_words(results, keys)
     shown = [cell for _, _, cells in rows for cell in cells]
     if any(cell.constant for cell in shown):
         yield "* the same for all models, so that it ranks none: its tau is 0."
     if any(cell.reversed for cell in shown):
         yield "† the wrong way round: models that it ranks higher cost more."
+
+
+def _infinite_in_words(results: StudyResults, keys: Sequence[str]) -> Iterator[str]:
+    """Which of the metrics that are shown are infinite for how many models of each data set, and what follows."""
+    titles = _titles_in_all(results)
+    for data in results.data:
+        n_models = len(data.agreement.data.models)
+        for key in keys:
+            counts: dict[int, list[str]] = {}
+            for condition in data.agreement.conditions:
+                infinite = next(metric.infinite for metric in condition.metrics if metric.key == key)
+                if infinite:
+                    counts.setdefault(infinite, []).append(condition.title)
+            for infinite, conditions in counts.items():
+                where = data.name
+                if len(conditions) < len(data.agreement.conditions):
+                    where = f"{data.name}, {listed(conditions)}"
+                of_models = f"{titles[key]} is infinite for {infinite} of {n_models} models ({where})"
+                yield f"{of_models}: they gave probability 0 to a true class, and tie for the last place."
 
 
 def _units_in_words(results: StudyResults) -> str:

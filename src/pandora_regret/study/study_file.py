@@ -1,5 +1,6 @@
 """A study's file: TOML with data sets, their zoos and costs, conditions, metrics, bootstrap and seed."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from pandora_regret.core.atomic import Place
 from pandora_regret.core.costs import load_costs
 from pandora_regret.core.inputs import InputError, Names, did_you_mean, read_labels
 from pandora_regret.core.records import check_keys, from_plain, read_toml
+from pandora_regret.files.prices import read_price_list
 from pandora_regret.metrics import Metric, read_metrics
 from pandora_regret.study.conditions import PAPER_CONDITIONS, Condition, read_conditions
 from pandora_regret.study.ranking_agreement import Resample
@@ -28,7 +30,7 @@ class DataEntry:
 
     name: str
     zoo: Plain  # its kind, and options
-    costs: str | dict[str, float] | None = None  # by class, or of a pathway file
+    costs: str | dict[str, float] | None = None  # by class, or a price list or pathway file, as for --costs
     currency: str | None = None
     leave_out: Names = ()
 
@@ -145,14 +147,18 @@ def _check_no_code(entries: StudyFile) -> None:
 
 
 def _data_set(entry: DataEntry, place: str, base: Path) -> DataSet:
-    """With its zoo; costs by class, of a pathway file as published where it says so, or as they stand here."""
+    """With its zoo; costs as they stand here, as a price list says, or a pathway file, published ones first."""
     zoo = _zoo(entry, place, base)
     if not isinstance(entry.costs, str):
         return DataSet(entry.name, zoo, entry.costs, entry.currency, entry.leave_out)
-    file = base / entry.costs
-    pathways = load_costs(file if file.is_file() else entry.costs)
-    costs = pathways.published or pathways.costs
-    return DataSet(entry.name, zoo, costs, entry.currency or pathways.currency, entry.leave_out)
+    file, *_ = re.split("[:#]", entry.costs)  # columns and a sheet may follow
+    text = str(base / entry.costs) if (base / file).is_file() else entry.costs
+    if Path(file).suffix.lower() in ("", ".toml") and "=" not in file:
+        pathways = load_costs(text)
+        costs = pathways.published or pathways.costs
+        return DataSet(entry.name, zoo, costs, entry.currency or pathways.currency, entry.leave_out)
+    prices = read_price_list(text, entry.currency or "")
+    return DataSet(entry.name, zoo, prices, prices.unit or None, entry.leave_out)
 
 
 def _zoo(entry: DataEntry, place: str, base: Path) -> Zoo:

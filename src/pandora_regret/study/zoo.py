@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from pandora_regret.core.inputs import FloatArray, InputError, Names, read_costs
+from pandora_regret.files.prices import PriceList
 from pandora_regret.study.store import Plain, Prediction, Target
 
 FORBIDDEN = re.compile(r'[<>:"/\\|?*\x00-\x1f]|[. ]$|^(con|prn|aux|nul|com\d|lpt\d)(\.|$)', re.IGNORECASE)
@@ -58,7 +59,7 @@ class DataSet:
 
     name: str
     zoo: Zoo
-    costs: Mapping[str, float] | None = None  # by class; None: every test costs the same
+    costs: PriceList | Mapping[str, float] | None = None  # by class; None: every test costs the same
     currency: str | None = None
     leave_out: Names = ()  # names of models, or patterns, that are neither run nor ranked
 
@@ -69,6 +70,8 @@ class DataSet:
         """In the order of the classes, matched by name, (K,)."""
         if self.costs is None:
             return np.ones(len(classes))
+        if isinstance(self.costs, PriceList):  # which may have prices of other classes, too
+            return self.costs.for_classes(classes).costs
         return read_costs(self.costs, classes, argument=f"costs of data set {self.name!r}")
 
 

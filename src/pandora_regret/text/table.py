@@ -28,7 +28,7 @@ NARROWEST_TITLES = 14
 LATEX = str.maketrans(
     {mark: f"\\{mark}" for mark in "&%$#_{}"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    | {"α": r"$\alpha$", "†": r"$^\dagger$", "–": "--", "−": "$-$"}
+    | {"|": "$|$", "<": "$<$", ">": "$>$", "α": r"$\alpha$", "†": r"$^\dagger$", "–": "--", "−": "$-$"}
 )
 
 
@@ -170,25 +170,32 @@ class DisplayTable:
         rows.insert(1, ["---"] * self.words + ["---:"] * (len(self.header) - self.words))
         return "\n".join([*self.above, *(f"| {' | '.join(row)} |" for row in rows), "", *self.below])
 
-    def to_latex(self) -> str:
-        """A LaTeX table for the package booktabs, whose best cells are bold.
+    def to_latex(self, caption: str = "", label: str = "") -> str:
+        """A LaTeX table for the package booktabs, whose best cells are bold; it floats if it has a caption.
 
-        Where several columns hold words, rows of the same first word stand together between rules.
+        Where several columns hold words, rows of the same first word stand together, and between rules if any of
+        these blocks has several rows.
         """
         columns = "l" * self.words + "c" * (len(self.header) - self.words)
+        first_words = [row[0] for row in self.rows]
+        has_blocks = self.words > 1 and len(set(first_words)) < len(first_words)
         header, *rows = self._rendered(lambda text: text.translate(LATEX), r"\textbf{{{}}}")
         lines = [f"\\begin{{tabular}}{{{columns}}}", r"\toprule", " & ".join(header) + r" \\"]
         word_before: str | None = None
         for word, *rest in rows:
             is_repeated = self.words > 1 and word == word_before
-            begins_block = self.words > 1 and not is_repeated
+            begins_block = has_blocks and not is_repeated
             if begins_block or word_before is None:
                 lines.append(r"\midrule")
             cells = ["" if is_repeated else word, *rest]
             lines.append(" & ".join(cells) + r" \\")
             word_before = word
         notes = [f"% {note}" for note in self.below]
-        return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", *notes])
+        lines += [r"\bottomrule", r"\end{tabular}"]
+        if caption:
+            head = [r"\begin{table}", r"\centering", f"\\caption{{{caption.translate(LATEX)}}}"]
+            lines = [*head, f"\\label{{{label}}}", *lines, r"\end{table}"]
+        return "\n".join([*lines, *notes])
 
     def to_csv(self) -> str:
         """Header and rows; numbers with all digits.
