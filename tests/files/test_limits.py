@@ -153,18 +153,12 @@ def test_lists_of_candidates_are_held_as_objects(tmp_path, ending):
     assert len(read_within(path, "1GB")) == 2000
 
 
-def write_shared_text(path, text, n_rows):
-    """A workbook whose rows all refer to one text in its list of texts."""
+def write_parts(path, rows, texts=(), sheet="worksheets/sheet1.xml", more=None):
+    """A workbook from the XML of a sheet's rows, and the list of texts that they name."""
     office = "http://schemas.openxmlformats.org"
     main = f'xmlns="{office}/spreadsheetml/2006/main"'
     relations = f"{office}/officeDocument/2006/relationships"
     kinds = f"{office}/package/2006/content-types"
-    texts = ["y_true", "a", "b", "note", text]
-    rows = ['<row r="1">' + "".join(f'<c r="{"ABCD"[k]}1" t="s"><v>{k}</v></c>' for k in range(4)) + "</row>"]
-    for row in range(2, n_rows + 2):
-        numbers = f'<c r="B{row}"><v>0.75</v></c><c r="C{row}"><v>0.25</v></c>'
-        noted = f'<c r="D{row}" t="s"><v>4</v></c>'
-        rows.append(f'<row r="{row}"><c r="A{row}" t="s"><v>1</v></c>{numbers}{noted}</row>')
 
     def related(*parts):
         items = "".join(
@@ -178,16 +172,82 @@ def write_shared_text(path, text, n_rows):
         "[Content_Types].xml": f'<Types xmlns="{kinds}"></Types>',
         "_rels/.rels": related(("officeDocument", "xl/workbook.xml")),
         "xl/workbook.xml": f"{book}</workbook>",
-        "xl/_rels/workbook.xml.rels": related(
-            ("worksheet", "worksheets/sheet1.xml"), ("sharedStrings", "sharedStrings.xml")
-        ),
-        "xl/worksheets/sheet1.xml": f"<worksheet {main}><sheetData>{''.join(rows)}</sheetData></worksheet>",
+        "xl/_rels/workbook.xml.rels": related(("worksheet", sheet), ("sharedStrings", "sharedStrings.xml")),
+        f"xl/{sheet}": f"<worksheet {main}><sheetData>{''.join(rows)}</sheetData></worksheet>",
         "xl/sharedStrings.xml": f"<sst {main}>{''.join(f'<si><t>{each}</t></si>' for each in texts)}</sst>",
+        **(more or {}),
     }
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in parts.items():
             archive.writestr(name, content)
     return str(path)
+
+
+def write_shared_text(path, text, n_rows):
+    """A workbook whose rows all refer to one text in its list of texts."""
+    rows = ['<row r="1">' + "".join(f'<c r="{"ABCD"[k]}1" t="s"><v>{k}</v></c>' for k in range(4)) + "</row>"]
+    for row in range(2, n_rows + 2):
+        numbers = f'<c r="B{row}"><v>0.75</v></c><c r="C{row}"><v>0.25</v></c>'
+        noted = f'<c r="D{row}" t="s"><v>4</v></c>'
+        rows.append(f'<row r="{row}"><c r="A{row}" t="s"><v>1</v></c>{numbers}{noted}</row>')
+    return write_parts(path, rows, ["y_true", "a", "b", "note", text])
+
+
+NAMED = '<row><c t="s"><v>0</v></c><c t="s"><v>1</v></c><c t="s"><v>2</v></c></row>'
+SPELLINGS = {  # of a row, by writers of such files
+    "without places": '<row><c t="s"><v>1</v></c><c><v>0.75</v></c><c><v>0.25</v></c></row>',
+    "single quotes": "<row r='{r}'><c t='s' r='A{r}'><v>1</v></c><c r='B{r}'><v>0.75</v></c>"
+    "<c r='C{r}'><v>0.25</v></c></row>",
+    "lower case": '<row><c t="s" r="a{r}"><v>1</v></c><c r="b{r}"><v>0.75</v></c>'
+    '<c r="c{r}"><v>0.25</v></c></row>',
+    "texts inside": '<row><c t="inlineStr"><is><t>a</t></is></c><c><v>0.75</v></c><c><v>0.25</v></c></row>',
+}
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_cells_of_a_sheet_are_counted_however_they_are_written(tmp_path, spelling):
+    rows = [NAMED, *(SPELLINGS[spelling].format(r=row) for row in range(2, ROWS + 2))]
+    path = write_parts(tmp_path / "rows.xlsx", rows, ["y_true", "a", "b"])
+    with pytest.raises(FileError) as error:
+        read_within(path, "14MB")
+    assert error.value.argument == "max_memory"
+    assert len(read_within(path, "20MB")) == ROWS
+
+
+def test_a_sheet_is_limited_wherever_it_lies_in_the_archive(tmp_path):
+    rows = [NAMED, *[SPELLINGS["without places"]] * ROWS]
+    path = write_parts(tmp_path / "rows.xlsx", rows, ["y_true", "a", "b"], sheet="elsewhere/rows")
+    with pytest.raises(FileError) as error:
+        read_within(path, "5MB")
+    assert error.value.argument == "max_memory"
+    assert len(read_within(path, "20MB")) == ROWS
+
+
+def test_texts_inside_cells_count(tmp_path):
+    note = f'<c t="inlineStr"><is><t>{"x" * 10_000}</t></is></c>'
+    rows = [NAMED.replace("</row>", '<c t="s"><v>3</v></c></row>')]
+    rows += [SPELLINGS["without places"].replace("</row>", f"{note}</row>")] * 300
+    path = write_parts(tmp_path / "notes.xlsx", rows, ["y_true", "a", "b", "note"])
+    with pytest.raises(FileError) as error:
+        read_within(path, "3.05MB")
+    assert error.value.value > 300 * 10_000
+    assert len(read_within(path, "10MB")) == 300
+
+
+@pytest.mark.parametrize("last", ['<row r="1048576"><c r="XFD1048576"/></row>', '<row r="900000000"><c/></row>'])
+def test_a_cell_far_away_from_the_table(tmp_path, last):
+    rows = [NAMED, *[SPELLINGS["without places"]] * 20, last]
+    path = write_parts(tmp_path / "far.xlsx", rows, ["y_true", "a", "b"])
+    with pytest.raises(FileError) as error:
+        read_within(path, "1000GB")
+    assert "far away" in error.value.fix
+
+
+def test_what_is_no_sheet_has_no_cells(tmp_path):
+    order = {"xl/calcChain.xml": '<calcChain><c r="XFD1048576" i="1"/></calcChain>'}
+    rows = [NAMED, *[SPELLINGS["without places"]] * 20]
+    path = write_parts(tmp_path / "rows.xlsx", rows, ["y_true", "a", "b"], more=order)
+    assert len(read_within(path)) == 20
 
 
 def test_a_text_of_a_workbook_counts_wherever_it_is_shown(tmp_path):

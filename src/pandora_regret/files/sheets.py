@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 import zipfile
 from collections.abc import Sequence
-from functools import cache, partial, reduce
-from itertools import accumulate
+from functools import cache, reduce
 from typing import IO, NamedTuple, TypeAlias
 
 from pandora_regret.core.inputs import matched, quoted, remark_on
@@ -21,14 +20,17 @@ from pandora_regret.optional import import_optional
 from pandora_regret.text import counted
 
 PART_BYTES = 1 << 20  # of a member of the archive that are read at once
-CELL = re.compile(
-    rb'\br="([A-Z]{1,3})([0-9]{1,7})"|\bt="s"[^<>]{0,20}><v>([0-9]{1,9})</v>'
-)  # a text by its number
+PLACE = rb"""\br\s?=\s?["']([A-Za-z]{0,3})([0-9]{1,10})["']"""  # B7 of a cell, 7 of a row
+NUMBER_OF_TEXT = rb"""\bt\s?=\s?["']s["'][^<>]{0,20}><(?:\w{1,20}:)?v>([0-9]{1,9})"""
+TOKEN = re.compile(  # of a sheet: its data, a row or a cell begins, mostly with its place; a text by its number
+    rb"<(?:\w{1,20}:)?(sheetData|row|c)(?=[\s/>])(?:\s" + PLACE + rb")?|" + PLACE + b"|" + NUMBER_OF_TEXT
+)
 TEXTS = "xl/sharedStrings.xml"
 SMALL = 1 << 24  # places in a sheet
 SPARSEST = 100  # places in a sheet for each of its cells
 BYTES_PER_CELL = 250  # of a sheet while it is read, as measured
-LONGEST_MATCH = 64  # bytes
+LONGEST_TOKEN = 100  # bytes
+BYTES_OF_TAGS = 100  # of a cell, in the sheet's file; more than that is text
 WHOLE = 1 << 53  # up to here, a number of a sheet that has no fraction is exactly that number
 
 SheetValue: TypeAlias = str | int | float | None
@@ -120,14 +122,10 @@ def _check_extent(path: str, limit: Limit) -> None:
     members are read, a part at a time.
     """
     with explained(path, "Excel", *BAD_ZIP), zipfile.ZipFile(path) as archive:
-        members = [name for name in archive.namelist() if re.fullmatch(r"xl/.*\.(xml|bin)", name)]
-        sheets = [name for name in members if name.startswith("xl/worksheets/")]
-        for name in set(members).difference(sheets):
-            with archive.open(name) as content:
-                for size in accumulate(map(len, iter(partial(content.read, PART_BYTES), b""))):
-                    limit.check(size)
-        lengths = [len(text) for text in archive.read(TEXTS).split(b"<si")[1:]] if TEXTS in members else []
-        for name in sheets:
+        lengths = _lengths_of_texts(archive, limit)
+        for name in archive.namelist():
+            if name.lower() == TEXTS.lower():
+                continue
             with archive.open(name) as content:
                 extent = _read_extent(content, lengths, limit)
             places = extent.rows * extent.columns
@@ -135,47 +133,98 @@ def _check_extent(path: str, limit: Limit) -> None:
                 area = f"{extent.rows:,} rows and {extent.columns:,} columns"
                 problem = f"has a sheet of {extent.cells:,} cells in {area}"
                 raise FileError(problem, path, "delete cells that lie far away from the table")
-            limit.check(BYTES_PER_CELL * places + extent.text)
+            limit.check(BYTES_PER_CELL * max(places, extent.cells) + extent.text)
 
 
-class _Extent(NamedTuple):
-    """How large a sheet is."""
+def _lengths_of_texts(archive: zipfile.ZipFile, limit: Limit) -> list[int]:
+    """The bytes of each text in the workbook's list, which cells name by number."""
+    lengths = list[int]()
+    for name in archive.namelist():
+        if name.lower() == TEXTS.lower():
+            parts = []
+            size = 0
+            with archive.open(name) as content:
+                while part := content.read(PART_BYTES):
+                    size += len(part)
+                    limit.check(size)
+                    parts.append(part)
+            lengths += [len(text) for text in b"".join(parts).split(b"<si")[1:]]
+    return lengths
 
-    cells: int
-    rows: int
-    columns: int
-    text: int  # bytes in cells that refer to the workbook's list of texts
+
+class _Extent:
+    """How large a sheet is, found while it is read.
+
+    A cell that does not say where it stands is to the right of the one before it, a row below the one before.
+    """
+
+    def __init__(self, lengths: Sequence[int]) -> None:
+        """`lengths` are those of the texts in the workbook's list, in bytes."""
+        self.lengths = lengths
+        self.cells = 0
+        self.rows = 0  # up to the last that has a cell
+        self.columns = 0
+        self.text = 0  # bytes of texts from the list, wherever a cell names them
+        self.has_begun = False  # before its data, and in what is no sheet, there are no cells
+        self.row = 0  # where the cell stands that was read last
+        self.column = 0
+
+    def add(self, piece: bytes) -> None:
+        """Read on by some tags, each of them whole."""
+        for tag, letters, row, later_letters, later_row, text in TOKEN.findall(piece):
+            if not self.has_begun:
+                self.has_begun = tag == b"sheetData"
+            elif text:
+                self._add_text(int(text))
+            elif tag == b"row":
+                self.row = int(row) if row else self.row + 1
+                self.column = 0
+            else:
+                self.cells += bool(tag)
+                self._add_cell(letters or later_letters, row or later_row)
+
+    def _add_text(self, number: int) -> None:
+        """A cell names a text of the list."""
+        if number < len(self.lengths):
+            self.text += self.lengths[number]
+
+    def _add_cell(self, letters: bytes, row: bytes) -> None:
+        """A cell begins, or says after that where it stands; `letters` and `row` are empty if not said here."""
+        if letters:
+            self.column = _column_number(letters)
+        elif not row:
+            self.column += 1
+        if row:
+            self.row = int(row)
+        if self.column > 0:
+            self.rows = max(self.rows, self.row)
+            self.columns = max(self.columns, self.column)
 
 
 def _read_extent(content: IO[bytes], lengths: Sequence[int], limit: Limit) -> _Extent:
     """The extent of a sheet, which is read a part at a time; `lengths` are those of the workbook's texts."""
-    cells = 0
-    rows = 0
-    columns = 0
-    text = 0
+    extent = _Extent(lengths)
     size = 0
     rest = b""
     while part := content.read(PART_BYTES):
         size += len(part)
-        limit.check(size)
         window = rest + part
-        end = 0
-        for match in CELL.finditer(window):
-            end = match.end()
-            if match[3] is None:
-                cells += 1
-                rows = max(rows, int(match[2]))
-                columns = max(columns, _column_number(match[1]))
-            elif int(match[3]) < len(lengths):
-                text += lengths[int(match[3])]
-        rest = window[max(end, len(window) - LONGEST_MATCH) :]
-    return _Extent(cells, rows, columns, text)
+        end = max(window.rfind(b"</"), window.rfind(b"/>") + 2)  # of a tag's content, or of a tag
+        if end <= 1:
+            end = len(window) - LONGEST_TOKEN
+        extent.add(window[:end])
+        rest = window[end:]
+        limit.check(max(size, BYTES_PER_CELL * extent.cells))
+    extent.add(rest)
+    if extent.has_begun:
+        extent.text += max(0, size - BYTES_OF_TAGS * extent.cells)
+    return extent
 
 
 @cache
 def _column_number(letters: bytes) -> int:
     """Of a column of a sheet: A is 1, AA is 27."""
-    return reduce(lambda number, letter: 26 * number + letter - ord("@"), letters, 0)
+    return reduce(lambda number, letter: 26 * number + letter - ord("@"), letters.upper(), 0)
 
 
 def _sheet_number(sheet: str, names: Sequence[str], path: str) -> int:
