@@ -4,7 +4,8 @@ An optimisation of the registry's definitions, which say what it must compute. R
 are left to them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -38,9 +39,29 @@ class FusedScores(NamedTuple):
     predicted: IntArray  # (n,) the likeliest class; ties go to the lower column number
     table: FloatArray  # (metrics, n), or (metrics, 0) where sums are enough
     doubtful: IntArray = NONE  # the numbers of the rows that are not among them
-    cells: FloatArray | None = (
-        None  # (2, K, K) w and w^2 of rows of class i whose likeliest class is j; if at hand
-    )
+    # (2, K, K) w and w^2 of rows of class i whose likeliest class is j; if at hand
+    cells: FloatArray | None = None
+
+
+class _Rows(NamedTuple):
+    """What the loop reads of N rows, and the arrays that it fills for them."""
+
+    columns: Sequence[NDArray[np.floating]] | NDArray[np.floating]  # K of shape (N,)
+    truth: IntArray
+    weights: FloatArray | None
+    costs: FloatArray | None
+    prior: Beta
+    tolerance: float
+    predicted: IntArray  # (N,)
+    table: FloatArray | None  # (N_METRICS, N)
+
+
+class _Sums(NamedTuple):
+    """What the loop adds up over some rows."""
+
+    weights: FloatArray  # (3,)
+    metrics: FloatArray  # (N_SUMS, N_METRICS)
+    cells: FloatArray | None  # (2, K, K), unless there are too many classes
 
 
 def fused_scores(
@@ -59,58 +80,53 @@ def fused_scores(
 
     n_rows = len(truth)
     n_classes = len(columns)
-    scale = 1.0
+    cost = 1.0
     if costs is not None and bool((costs == costs[0]).all()):  # half the work
-        scale = float(costs[0])
+        cost = float(costs[0])
         costs = None
-    lanes = [LANE_OF[key] for key in keys]
-    factors = _factors_of_metrics(keys, n_classes, scale)
     predicted = np.empty(n_rows, np.int64)
-    table = np.empty((compiled.N_METRICS, n_rows if with_table else 0))
-    is_counted = n_classes <= MOST_COUNTED
-
-    def score(rows: slice) -> tuple[Means, FloatArray]:
-        """The means of some rows, and their counts by class."""
-        weight_sums = np.zeros(3)
-        sums = np.zeros((compiled.N_SUMS, compiled.N_METRICS))
-        cells = np.zeros((2, n_classes, n_classes) if is_counted else (2, 0, 0))
-        for part in row_slices(rows.stop - rows.start, n_classes, COPIED_AT_ONCE):
-            piece = slice(rows.start + part.start, rows.start + part.stop)
-            compiled.score_columns(
-                np.array([column[piece] for column in columns]),
-                truth[piece],
-                None if weights is None else weights[piece],
-                costs,
-                float(prior.alpha),
-                TIE_IN_SINGLE if columns[0].itemsize <= 4 else TIE,
-                tolerance,
-                (float(prior.mean), float(prior.loss_to_share)),
-                predicted[piece],
-                weight_sums,
-                sums,
-                cells if is_counted else None,
-                table[:, piece] if with_table else None,
-            )
-        return _means_of_sums(weight_sums, sums[:, lanes], factors), cells
-
-    parts = in_threads(score, n_rows, n_rows * n_classes)
-    means = _merge((part for part, _ in parts), len(keys))
-    doubtful = np.flatnonzero(predicted < 0)
-    return FusedScores(
-        means,
-        predicted,
-        table[lanes] * factors[:, None],
-        doubtful,
-        np.sum([cells for _, cells in parts], axis=0) if is_counted and len(doubtful) == 0 else None,
-    )
-
-
-def _merge(parts: Iterable[Means], n_metrics: int) -> Means:
-    """The means of all rows, from those of some each."""
-    whole = Means((n_metrics,))
+    table = np.empty((compiled.N_METRICS, n_rows)) if with_table else None
+    rows = _Rows(columns, truth, weights, costs, prior, tolerance, predicted, table)
+    parts = in_threads(partial(_sums_of, rows), n_rows, n_rows * n_classes)
+    lanes = [LANE_OF[key] for key in keys]
+    factors = _factors_of_metrics(keys, n_classes, cost)
+    means = Means((len(keys),))
     for part in parts:
-        whole.merge(part)
-    return whole
+        means.merge(_means_of_sums(part.weights, part.metrics[:, lanes], factors))
+    values = np.empty((len(keys), 0)) if table is None else table[lanes] * factors[:, None]
+    doubtful = np.flatnonzero(predicted < 0)
+    cells = None
+    if len(doubtful) == 0 and n_classes <= MOST_COUNTED:
+        cells = np.sum([part.cells for part in parts if part.cells is not None], axis=0)
+    return FusedScores(means, predicted, values, doubtful, cells)
+
+
+def _sums_of(rows: _Rows, some: slice) -> _Sums:
+    """The sums over some rows, a few at a time: so many that a copy of their columns stays in the cache."""
+    from pandora_regret.core.kernels import compiled
+
+    n_classes = len(rows.columns)
+    is_counted = n_classes <= MOST_COUNTED
+    cells = np.zeros((2, n_classes, n_classes)) if is_counted else None
+    sums = _Sums(np.zeros(3), np.zeros((compiled.N_SUMS, compiled.N_METRICS)), cells)
+    for part in row_slices(some.stop - some.start, n_classes, COPIED_AT_ONCE):
+        piece = slice(some.start + part.start, some.start + part.stop)
+        compiled.score_columns(
+            np.array([column[piece] for column in rows.columns]),
+            rows.truth[piece],
+            None if rows.weights is None else rows.weights[piece],
+            rows.costs,
+            float(rows.prior.alpha),
+            TIE_IN_SINGLE if rows.columns[0].itemsize <= 4 else TIE,
+            rows.tolerance,
+            (float(rows.prior.mean), float(rows.prior.loss_to_share)),
+            rows.predicted[piece],
+            sums.weights,
+            sums.metrics,
+            sums.cells,
+            None if rows.table is None else rows.table[:, piece],
+        )
+    return sums
 
 
 def _factors_of_metrics(keys: Sequence[str], n_classes: int, cost: float) -> FloatArray:

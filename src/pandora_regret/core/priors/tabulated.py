@@ -122,6 +122,7 @@ class FromScipy(Prior):
             raise self._refused(f", whose pair loss {why}", fix) from None
 
     def _tabulated(self) -> Curve:
+        """The integral of the share's slope, as a polynomial in each of some cells along -ln r."""
         from scipy.interpolate import PPoly
 
         left, centre, right = np.clip(np.log(self.dist.ppf([0.16, 0.5, 0.84])), -LARGEST_LOG, LARGEST_LOG)
@@ -132,9 +133,7 @@ class FromScipy(Prior):
         reach = min(self._reach, FARTHEST)
         slopes = partial(self._slopes, cost_cuts)
         cuts, values = _cells(slopes, np.clip([-reach, *mesh, reach], -reach, reach), width, from_left=True)
-        points, _, _ = _rule()
-        powers = np.linalg.solve(np.vander(points), values[0]) / np.diff(cuts) ** np.arange(POINTS)[::-1, None]
-        curve = PPoly(powers, cuts).antiderivative()
+        curve = PPoly(_coefficients(values[0], np.diff(cuts)), cuts).antiderivative()
         if not abs(curve(cuts[-1]) - 1) < WORST_ERROR:
             raise ArithmeticError
         first = cuts[np.searchsorted(curve(cuts), FLOOR)]
@@ -163,6 +162,18 @@ class FromScipy(Prior):
         return np.exp([logs, logs + t - np.log(self.mean)])
 
 
+def _coefficients(values: FloatArray, sizes: FloatArray) -> FloatArray:
+    """Polynomials through values at the points of n cells, (POINTS, n), highest power first, of sizes (n,).
+
+    In powers of the distance from a cell's start, as SciPy has them: those of the share of the cell that lies
+    behind, divided by powers of its size.
+    """
+    points, _, _ = _rule()
+    in_shares = np.linalg.solve(np.vander(points), values)
+    powers = np.arange(POINTS)[::-1, None]
+    return np.asarray(in_shares / sizes**powers)
+
+
 def _cells(
     function: Callable[[FloatArray], FloatArray], mesh: FloatArray, width: float, from_left: bool = False
 ) -> tuple[FloatArray, FloatArray]:
@@ -171,31 +182,41 @@ def _cells(
     A cell is halved as long as the last terms of the polynomial through its points matter beside the integral of
     all that lies beyond, on the side where less does; or, from the left, of all that lies before.
     """
-    v, _, to_legendre = _rule()
+    points, _, to_legendre = _rule()
     cuts = np.unique(mesh)
 
     @cache
     def of_cell(start: float, stop: float) -> FloatArray:
-        return function(start + (stop - start) * v)
+        return function(start + (stop - start) * points)
 
     while 1 < len(cuts) <= MOST_CELLS:
         values = np.stack([of_cell(*ends) for ends in pairwise(cuts.tolist())], axis=2)
         size = np.diff(cuts)
-        terms = to_legendre @ values
-        sums = terms[:, 0] * size
-        below = np.cumsum(sums, axis=1)
-        above = np.cumsum(sums[:, ::-1], axis=1)[:, ::-1]
-        beyond = below - sums if from_left else np.minimum(below, above)
-        matters = beyond + sums > LEAST_BEYOND
+        terms = to_legendre @ values  # of Legendre's series, (rows, POINTS, n): the first is the mean of a cell
+        integrals = terms[:, 0] * size
+        beyond = _integrals_beyond(integrals, from_left)
+        matters = beyond + integrals > LEAST_BEYOND
         if not matters.any():
             break
-        unsure = np.abs(terms[:, -2:]).max(axis=1) * size > CELL_TOLERANCE * beyond
-        split = (unsure & matters).any(axis=0) & (size > SMALLEST_CELL * width)
-        if not split.any():
-            used = matters.any(axis=0)
-            return cuts[np.append(used, False) | np.append(False, used)], values[:, :, used]
-        cuts = np.sort(np.append(cuts, (cuts[:-1] + size / 2)[split]))
+        last_terms = np.abs(terms[:, -2:]).max(axis=1) * size
+        is_unsure = (last_terms > CELL_TOLERANCE * beyond) & matters
+        is_split = is_unsure.any(axis=0) & (size > SMALLEST_CELL * width)
+        if not is_split.any():
+            is_used = matters.any(axis=0)
+            is_end = np.append(is_used, False) | np.append(False, is_used)
+            return cuts[is_end], values[:, :, is_used]
+        middles = cuts[:-1] + size / 2
+        cuts = np.sort(np.append(cuts, middles[is_split]))
     raise ArithmeticError
+
+
+def _integrals_beyond(integrals: FloatArray, from_left: bool) -> FloatArray:
+    """Of the integrals of cells, (rows, n): those of all before each; else of it and all on its smaller side."""
+    below = np.cumsum(integrals, axis=1)
+    if from_left:
+        return np.asarray(below - integrals)
+    above = np.cumsum(integrals[:, ::-1], axis=1)[:, ::-1]
+    return np.minimum(below, above)
 
 
 @cache
