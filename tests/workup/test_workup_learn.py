@@ -429,6 +429,6 @@ def test_thyroid_pays_what_was_promised():
     few = ["on_thyroxine", "thyroid_surgery", "TSH", "TT4", "T3"]
     workup = learn_workup(train, "class", {name: fees[name] for name in few}, wrong=1000, unit="USD")
     result = replay_workup(workup, test, "class")
-    assert (result.cases, result.left_out) == (len(test), 0)
+    assert (result.cases, result.incomplete) == (len(test), 0)
     assert result.promised.low < result.paid.value < result.promised.high
     assert result.wrong / result.named < 0.03

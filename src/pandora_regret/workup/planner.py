@@ -29,9 +29,11 @@ from pandora_regret.workup.states import State, bits_of
 PRICES = (1.0, 6.0, 12.0, 24.0)  # of a nat, at which rules plan, times the price that bounds best
 LIKELY = 0.02  # states less likely than this are not planned for at first
 WHOLE = 1e-4  # with states as likely as this, a rule is nearly written out
+FINE = 1e-5  # and with these, one that is better so far than the others
 FINEST = 1e-7
+SMALL = 1_000  # rows times classes: with no more, all rules are nearly written out at first
 FINER = 0.5  # times as likely are those that are planned for next, where rules are followed state by state
-PROOF = 0.25  # of the states that are opened: the share that is opened by the proof before there are finer plans
+PROOF = 0.1  # of the states that are opened: the share that is opened by the proof before there are finer plans
 CLOSED = 1e-12  # so near, bounds have met
 ROOM = 6e7  # numbers that may be kept, about seven per row and state
 PROVED = 1e-9  # bounds that are nearer to the cost have met
@@ -140,21 +142,30 @@ class Planner(Solver):
         """Look for better plans: piece by piece, as long as there is anything to be tried."""
         first_rule, *other_rules = self.rules()
         best = self.follow(0, first_rule, WHOLE)
-        coarse = sorted(self.follow(number, rule, LIKELY) for number, rule in enumerate(other_rules, 1))
+        coarse = list[Followed]()
+        if self.bounds.rows.size <= SMALL:
+            best = min(best, *(self.follow(number, rule, WHOLE) for number, rule in enumerate(other_rules, 1)))
+        else:
+            coarse = sorted(self.follow(number, rule, LIKELY) for number, rule in enumerate(other_rules, 1))
+        yield True
+        self.follow(best.number, best.rule, FINE)
         yield True
         self.try_other_steps(best.rule, 10 * WHOLE)  # at the start: so that alternatives are known, too
         yield True
-        likely = WHOLE
+        likely = FINE
         n_tries = 1
         while True:
-            for followed in coarse[:2]:  # the most promising ones first
-                best = min(best, self.follow(followed.number, followed.rule, WHOLE))
-                yield True
-            coarse = coarse[2:]
             if likely > FINEST:
                 likely *= 0.1
-                best = self.follow(best.number, best.rule, likely)
+                self.follow(best.number, best.rule, likely)
                 yield True
+            for promising in coarse[:2]:
+                followed = self.follow(promising.number, promising.rule, WHOLE)
+                if followed < best:
+                    best = followed
+                    self.follow(best.number, best.rule, likely)
+                yield True
+            coarse = coarse[2:]
             n_tried = 0
             while n_tried < n_tries and self.try_other_steps(best.rule):
                 n_tried += 1

@@ -453,6 +453,8 @@ class Rollouts:
 
     def _first_needed(self, beliefs: Beliefs, actions: IntArray) -> IntArray:
         """Each step, or the first of those that it needs which has not been made."""
+        if not any(self.before):
+            return actions
         first = actions.copy()
         for action in np.unique(actions).tolist():
             needed = [step for step in self.in_order if step in self.before[action]]
