@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import accumulate
 from math import ceil, log10
 from pathlib import Path
+from statistics import median
 
 from pandora_regret.core.inputs import Fields
 from pandora_regret.monitor import Monitor
@@ -19,6 +20,8 @@ from pandora_regret.text import Formats
 STYLES = ("page.css", "first.css", "tables.css", "monitor.css", "print.css")
 TITLE = "Promised against paid"
 MOST_NAMES = 8  # of periods below a chart
+FEW = 0.25  # of the median number of cases of a period: with fewer it says little, and may not be complete
+MOST_DOTS = 60  # more of them hide the curve
 LEAST_EVIDENCE = -3.0  # as a power of ten: less is next to none
 MOST_EVIDENCE = 6.0  # more is beyond doubt
 EVIDENCE, VALUE, LOW, HIGH, SAVED_VALUE, SAVED_LOW, SAVED_HIGH = range(7)  # entries of a point's `after`
@@ -64,11 +67,14 @@ def write_monitor_page(
     points += _marked(bets.book.history, bets.marks())
     costs = [cost for point in points for cost in _costs(point)]
     formats = Formats(costs, unit)
+    first, *lines = sentences(summary, unit, challenger)
+    headline, end, more = first.partition(". ")
     page = render_page(
         "monitor.html.j2",
         STYLES,
         title=title,
-        lines=sentences(summary, unit, challenger),
+        headline=headline + end.strip(),
+        lines=[more, *lines] if more else lines,
         summary=summary,
         level=level,
         two_sided=monitor.two_sided,
@@ -122,11 +128,15 @@ def _charts(
     costs = [_costs(point) for point in points]
     paid = [cost for cost, _ in costs]
     promised = [promise for _, promise in costs]
-    yield {"title": "Cost per case", "note": "paid", **_chart(points, paid, formats.tick, other=promised)}
+    unit = f",{formats.suffix}" if formats.suffix else ""
+    few = FEW * median(point.cases for point in points)
+    bills = _chart(points, paid, formats.tick, other=promised, few=few)
+    yield {"title": f"Cost per case{unit}", "note": "paid", **bills}
     note = "mean and interval so far; after an alarm, since it seems to have begun"
-    yield {"title": "Paid beyond the promise, per case", "note": note, **_chart_of_claims(points, formats, VALUE)}
+    claims = _chart_of_claims(points, formats, VALUE)
+    yield {"title": f"Paid beyond the promise, per case{unit}", "note": note, **claims}
     if compares:
-        title = f"Saved by {challenger or 'the challenger'}, per case"
+        title = f"Saved by {challenger or 'the challenger'}, per case{unit}"
         note = "mean and interval so far"
         yield {"title": title, "note": note, **_chart_of_claims(points, formats, SAVED_VALUE)}
     values = [min(max(point.after[EVIDENCE], LEAST_EVIDENCE), MOST_EVIDENCE) for point in points]
@@ -153,22 +163,32 @@ def _chart(
     band: Sequence[Sequence[float]] = ((), ()),
     level: float | None = None,
     start: int = 0,
+    few: float = 0.0,
 ) -> Fields:
-    """One curve over points, from one on, with another, a band or a level line; periods or round counts below."""
+    """One curve over points, from one on, with another, a band or a level line; periods or round counts below.
+
+    A point of fewer than `few` cases is a small dot beside the curve: what it says is mostly chance.
+    """
     values = values[start:]
     low = band[0][start:]
     high = band[1][start:]
-    up = Axis.around([*values, *other, *low, *high, level])
-    plot = Plot(Axis.around([0, len(values) - 1], padding=0.015), up, 960, 240, left=84, below=34)
+    cases = [point.cases for point in points[start:]]
+    joined = [number for number, count in enumerate(cases) if count >= few]
+    drawn = [values[number] for number in joined]
+    drawn += [other[number] for number in joined if other]
+    up = Axis.around([*drawn, *low, *high, level])
+    plot = Plot(Axis.around([0, len(values) - 1], padding=0.015), up, 960, 256, left=96, below=50)
     there = list(enumerate(high))
     back = list(enumerate(low))[::-1]
     area = [*there, *back]
     return {
         "plot": plot,
-        "values": values,
+        "dots": _dots(plot, values, cases, few),
+        "few": ceil(few) if len(joined) < len(cases) else None,
+        "across": _name_of_axis(points),
         "ticks": up.ticks,
-        "curve": plot.path(enumerate(values)),
-        "other": plot.path(enumerate(other)) if other else None,
+        "curve": plot.path((number, values[number]) for number in joined),
+        "other": plot.path((number, other[number]) for number in joined) if other else None,
         "band": f"{plot.path(area)}Z" if area else None,
         "level": level,
         "names": _names_below(points, start),
@@ -188,3 +208,23 @@ def _names_below(points: Sequence[Point], start: int) -> list[tuple[int, str]]:
     names = [point.last or "" for point in points[start:]]
     step = ceil(len(names) / MOST_NAMES)
     return list(enumerate(names))[::step]
+
+
+def _name_of_axis(points: Sequence[Point]) -> str | None:
+    """What runs across; None where the names of periods say it, such as "week 3"."""
+    if points[0].last is None:
+        return "Cases"
+    return "Period" if points[0].last.isdigit() else None
+
+
+def _dots(plot: Plot, values: Sequence[float], cases: Sequence[int], few: float) -> list[Fields]:
+    """A dot for each value; where `few` is above zero its size shows how many cases it is of."""
+    if len(values) > MOST_DOTS:
+        return []
+    usual = median(cases)
+    dots = []
+    for number, (value, count) in enumerate(zip(values, cases, strict=True)):
+        size = min(max((count / usual) ** 0.5, 0.6), 1.5) if few else 1.0
+        height = min(max(plot.y(value), plot.margin), plot.bottom)
+        dots.append({"x": plot.x(number), "y": height, "radius": round(3 * size, 2), "few": count < few})
+    return dots
