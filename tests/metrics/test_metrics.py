@@ -8,15 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from pandora_regret import Exponential, InputError, expected_search_cost, pandora_regret
+from pandora_regret import Exponential, InputError, Uniform, expected_search_cost, pandora_regret
 from pandora_regret.core.decisions import ClassCounts
-from pandora_regret.core.inputs import InputTypeError
+from pandora_regret.core.inputs import InputTypeError, read_forecast
 from pandora_regret.core.kernels import engine
 from pandora_regret.metrics import (
     METRICS,
     Metric,
     read_metric,
     read_metrics,
+    registry,
+    rows_of_metrics,
 )
 
 COSTS = [3.0, 1.0, 2.0]
@@ -76,6 +78,26 @@ def test_scores_of_search_are_the_librarys_own(sample):
     assert_allclose(METRICS["pairwise_brier"](truth, proba, sample_weight=weights), pairwise, rtol=1e-12)
     priced = expected_search_cost(truth, proba, costs=COSTS, sample_weight=weights)
     assert_allclose(METRICS["cost_weighted"](truth, proba, costs=COSTS, sample_weight=weights), priced, rtol=1e-12)
+
+
+@given(samples())
+def test_metrics_of_rows_are_those_of_each_alone(sample):
+    truth, proba, weights = sample
+    forecast = read_forecast(truth, proba, sample_weight=weights).check().with_costs(np.array(COSTS))
+    metrics = [metric for metric in METRICS.values() if metric.is_mean]
+    together = rows_of_metrics(METRICS.values(), forecast, Uniform())
+    assert list(together) == [metric.key for metric in metrics]
+    for metric in metrics:
+        assert_allclose(together[metric.key], metric.of_rows(forecast, Uniform()), rtol=1e-15)
+
+
+def test_the_excess_burden_takes_no_second_pass(monkeypatch):
+    passes = []
+    monkeypatch.setattr(registry, "total_losses", lambda *given: passes.append(1) or engine.total_losses(*given))
+    forecast = read_forecast([0, 2], [[0.5, 0.25, 0.25]] * 2).check()
+    rows = rows_of_metrics([METRICS["pandora_regret"], METRICS["excess_burden"]], forecast, Uniform())
+    assert passes == [1]
+    assert_allclose(rows["excess_burden"], 2 * rows["pandora_regret"])
 
 
 @pytest.mark.parametrize(

@@ -189,34 +189,45 @@ def _times_power(times: float, power: float, odds: FloatArray, amounts: FloatArr
     return times * amounts * (np.exp(power * odds) if power else 1.0)
 
 
-def first_crossing(leader: PriceCurve, other: PriceCurve, upwards: bool) -> float | None:
-    """The first factor, from 1, beyond which another model is cheaper than the leader."""
+def first_crossings(leader: PriceCurve, others: Sequence[PriceCurve], upwards: bool) -> list[float | None]:
+    """For each other model the first factor, from 1, beyond which it is cheaper than the leader."""
+    rounding = float(ROUNDING * leader.mean(np.ones(1))[0] * max(1.0, len(leader.rows) / 500))
+    tried = _spaced_factors(len(leader.shares), upwards)
+    of_leader = leader.mean(tried)
+    crossings = []
+    for other in others:
+        if leader.prior == Fixed():
+            tried = _factors_beside_changes(leader, other, upwards)
+            of_leader = leader.mean(tried)
+        ahead = np.flatnonzero(of_leader - other.mean(tried) > rounding)
+        crossings.append(_crossing_in(leader, other, tried, int(ahead[0])) if len(ahead) else None)
+    return crossings
 
-    def gaps(factors: FloatArray) -> FloatArray:
-        return leader.mean(factors) - other.mean(factors)
+
+def _crossing_in(leader: PriceCurve, other: PriceCurve, tried: FloatArray, place: int) -> float:
+    """Where another model becomes cheaper than the leader, up to the factor at that place of those tried."""
 
     def gap(factor: float) -> float:
-        return float(gaps(np.array([factor]))[0])
+        factors = np.array([factor])
+        return float((leader.mean(factors) - other.mean(factors))[0])
 
-    tried = _tried_factors(leader, other, upwards)
-    rounding = ROUNDING * leader.mean(np.ones(1)) * max(1.0, len(leader.rows) / 500)
-    ahead = np.flatnonzero(gaps(tried) > rounding)
-    if not len(ahead):
-        return None
-    before = tried[max(ahead[0] - 1, 0)]
-    return _root(gap, float(before), float(tried[ahead[0]]))
+    return _root(gap, float(tried[max(place - 1, 0)]), float(tried[place]))
 
 
-def _tried_factors(leader: PriceCurve, other: PriceCurve, upwards: bool) -> FloatArray:
-    """The factors between which a crossing is sought, (F,), from 1 to the furthest."""
+def _factors_beside_changes(leader: PriceCurve, other: PriceCurve, upwards: bool) -> FloatArray:
+    """At known prices: the factors to both sides of each at which some order changes, (F,), from 1 on."""
     furthest = FURTHEST_PRICE if upwards else 1 / FURTHEST_PRICE
-    if leader.prior == Fixed():  # to both sides of every price at which an order changes
-        changes = np.concatenate([leader.changes(), other.changes()])
-        near = np.multiply.outer([1 - ROUNDING, 1 + ROUNDING], changes).ravel()
-        within_reach = np.clip([1.0, furthest, *near], min(1.0, furthest), max(1.0, furthest))
-        rising = np.unique(within_reach)
-        return rising if upwards else rising[::-1]
-    steps = int(np.clip(ROWS_TRIED // len(leader.shares), FEWEST_STEPS, MOST_STEPS))
+    changes = np.concatenate([leader.changes(), other.changes()])
+    near = np.multiply.outer([1 - ROUNDING, 1 + ROUNDING], changes).ravel()
+    within_reach = np.clip([1.0, furthest, *near], min(1.0, furthest), max(1.0, furthest))
+    rising = np.unique(within_reach)
+    return rising if upwards else rising[::-1]
+
+
+def _spaced_factors(n_rows: int, upwards: bool) -> FloatArray:
+    """Under a prior: the factors between which a crossing is sought, (F,), from 1 to the furthest."""
+    furthest = FURTHEST_PRICE if upwards else 1 / FURTHEST_PRICE
+    steps = int(np.clip(ROWS_TRIED // n_rows, FEWEST_STEPS, MOST_STEPS))
     return np.geomspace(1.0, furthest, 1 + steps)
 
 
@@ -337,8 +348,7 @@ def _nearest_crossing(
     """Where the first model ceases to be the cheapest as a price falls or rises; None where it stays so."""
     leader = curves[0]
     crossings = []
-    for number, curve in enumerate(curves[1:], start=1):
-        factor = first_crossing(leader, curve, upwards)
+    for number, factor in enumerate(first_crossings(leader, curves[1:], upwards), start=1):
         if factor is not None:
             crossings.append((abs(np.log(factor)), number, factor))
     if not crossings:

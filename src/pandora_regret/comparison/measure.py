@@ -27,7 +27,7 @@ from pandora_regret.core.tally import Means, Sum
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import Limits
 from pandora_regret.inference.joint import Figure
-from pandora_regret.metrics import METRICS
+from pandora_regret.metrics import METRICS, rows_of_metrics
 
 FOLDS = 10
 COST = "expected_cost"  # the key of the metric that every model has
@@ -193,11 +193,8 @@ def measure_candidates(name: str, candidates: Candidates, request: Request, aske
 
 def _metric_rows(rows: Forecast, request: Request, besides: str | None = None) -> dict[str, FloatArray]:
     """The metrics that are means of rows, (N,) each, by their keys, but for one that is known already."""
-    return {
-        metric.key: metric.of_rows(rows, request.charge.prior)
-        for metric in request.charge.metrics
-        if metric.is_mean and metric.key != besides
-    }
+    others = [metric for metric in request.charge.metrics if metric.key != besides]
+    return rows_of_metrics(others, rows, request.charge.prior)
 
 
 @dataclass(frozen=True)

@@ -8,4 +8,5 @@ from pandora_regret.metrics.registry import default_metrics as default_metrics
 from pandora_regret.metrics.registry import list_metrics as list_metrics
 from pandora_regret.metrics.registry import read_metric as read_metric
 from pandora_regret.metrics.registry import read_metrics as read_metrics
+from pandora_regret.metrics.registry import rows_of_metrics as rows_of_metrics
 from pandora_regret.metrics.registry import workup_metrics as workup_metrics

@@ -343,6 +343,29 @@ def list_metrics() -> tuple[Metric, ...]:
     return tuple(LIST_METRICS.values())
 
 
+def rows_of_metrics(metrics: Iterable[Metric], forecast: Forecast, prior: Prior) -> dict[str, FloatArray]:
+    """Each case's value of every metric that is a mean, (n_cases,), by the metrics' keys.
+
+    The excess burden is a multiple of Pandora's Regret: where both are asked for, losses are computed once.
+
+    Parameters
+    ----------
+    metrics
+        In any order; those that are no means of rows are passed over.
+    forecast, prior
+        As in `Metric.of_rows`.
+    """
+    rows: dict[str, FloatArray] = {}
+    for metric in metrics:
+        if not metric.is_mean:
+            continue
+        if metric.of_forecast is excess_burden and BASELINE in rows:
+            rows[metric.key] = rows[BASELINE] * (forecast.n_classes - 1)
+        else:
+            rows[metric.key] = metric.of_rows(forecast, prior)
+    return rows
+
+
 def comparison_metrics(order_only: bool = False) -> tuple[Metric, ...]:
     """What compare, score and the report show of every model, also where only orders are known."""
     shown = (metric for metric in METRICS.values() if "comparison" in metric.shown_in)

@@ -17,6 +17,7 @@ from pandora_regret.files.file_errors import Complaint
 from pandora_regret.inference.joint import MANY
 from pandora_regret.inference.keyed import Keys, keys_of
 from pandora_regret.inference.resampling import weighted_sums, weights_in_parts
+from pandora_regret.metrics import rows_of_metrics
 from pandora_regret.metrics.fused import FusedScores, fused_scores
 from pandora_regret.stream.clusters import ClusterSums
 from pandora_regret.stream.ids import SeenIds, TextBytes
@@ -210,7 +211,8 @@ class StreamSums:
 def scores_of_rows(forecast: Forecast, settings: Settings) -> FloatArray:
     """Every mean's value of every row by the registry's definition, (means, n)."""
     alone = replace(forecast, cluster=None, shares=None)  # each row stands for itself
-    return np.stack([metric.of_rows(alone, settings.charge.prior) for metric in settings.means])
+    by_metric = rows_of_metrics(settings.means, alone, settings.charge.prior)
+    return np.stack([by_metric[metric.key] for metric in settings.means])
 
 
 def scored_rows(batch: Batch, scores: FusedScores, forecast: Forecast | None) -> ScoredRows:
