@@ -1,5 +1,6 @@
 """Results in a notebook: short text, escaped tables, frames of whichever library is there."""
 
+import re
 import sys
 from dataclasses import replace
 
@@ -47,6 +48,28 @@ def test_text_is_short_and_html_a_table_in_which_nothing_runs(result):
     assert page.count("<table>") == 1
     assert "<script>" not in page
     assert 'class="tex2jax_ignore mathjax_ignore"' in page  # else $5 and $6 would be typeset as a formula
+
+
+def test_a_notebook_shows_a_comparison_as_bars_and_as_a_table():
+    result = RESULTS["comparison"]
+    page = result._repr_html_()
+    above, _, rest = page.partition("<svg ")
+    picture, _, table = rest.partition("</svg>")
+    assert "<p>" in above
+    assert table.startswith("<table>")
+    amounts = re.findall(r'font-weight="600">([^<]+)</text>', picture)[1:]
+    assert all(amount in table for amount in amounts)
+    assert picture.count("<path ") == len(result.models)  # an interval each
+    widths = [
+        float(width) for width in re.findall(r'<rect x="[\d.]+" y="\d+" width="([\d.]+)" height="17"', picture)
+    ]
+    first, *others = (model.parts_of_cost for model in result.models)
+    n_parts = sum(amount > 0 for parts in (first, *others) for amount in parts.values())
+    assert len(widths) == n_parts
+    scale = widths[0] / first["unavoidable"]
+    total = sum(model.cost for model in result.models)
+    assert sum(widths) == pytest.approx(scale * total, abs=0.1 * n_parts + 0.001 * scale * total)
+    assert "&lt;script&gt;" in picture
 
 
 def test_a_comparison_shows_the_verdict_and_what_models_cost():

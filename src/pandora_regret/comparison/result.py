@@ -12,7 +12,17 @@ from pandora_regret.comparison.embedded import EmbeddedSample, Reason
 from pandora_regret.core.inputs import Fields, InputError, Names, Remark
 from pandora_regret.core.records import from_plain, to_plain
 from pandora_regret.inference.estimate import Estimate
-from pandora_regret.text import Displayable, DisplayCell, DisplayTable, Formats, count, counted, money
+from pandora_regret.text import (
+    Bar,
+    Displayable,
+    DisplayCell,
+    DisplayTable,
+    Formats,
+    bars_as_svg,
+    count,
+    counted,
+    money,
+)
 
 SCHEMA = "pandora-comparison/3"
 TERMS = ("miscalibration", "discrimination", "uncertainty")  # of a decomposition
@@ -132,6 +142,14 @@ class ModelResult:
         """Mean expected search cost, which is always finite."""
         return cast(float, self.scores["expected_cost"].value)
 
+    @property
+    def parts_of_cost(self) -> dict[str, float]:
+        """What the cost is made of: what nobody could save, what recalibrating would, and what else is wasted."""
+        least = min(self.unavoidable, self.cost)
+        saving = (self.recalibrated.saved.value or 0.0) if self.recalibrated else 0.0
+        saved = min(max(saving, 0.0), self.cost - least)
+        return {"unavoidable": least, "recal": saved, "waste": self.cost - least - saved}
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -201,6 +219,7 @@ class Decision:
     undecided: Names  # models of which the data do not settle how they stand to the leader
     level: Names  # models that cost what the leader does, within the margin
     cases_needed: int | None  # so many more would settle differences of the margin; None where that is no question
+    cases_for_gap: int | None  # so many more would settle the difference seen, where that is more than the margin
     stake: float | None  # what the leader costs more than the cheapest, per case, on average over what may be true
     margin: float  # per case: differences below it are not worth acting on
     share: float | None  # of the lowest cost, where that is how the margin was given
@@ -457,6 +476,23 @@ class Comparison(Displayable):
         below = [self._basis(len(standings) - most), *self.margin_sentence]
         return DisplayTable(self._header(), self._rows_of_models(shown), self.verdict.sentences, below)
 
+    def _repr_html_(self) -> str:
+        """The verdict, the bars of the page and the table: what a notebook shows."""
+        formats = Formats((model.cost for model in self.models), self.costs.currency)
+        bars = []
+        for model in self.models[:MOST_MODELS]:
+            cost = model.scores["expected_cost"]
+            written = formats.estimate("money", cost, self._finest_digits(formats))[0]
+            bars.append(Bar(model.name, model.parts_of_cost, cost.low, cost.high, written))
+        picture = bars_as_svg(bars, "Cost per case")
+        return super()._repr_html_().replace("<table>", f"{picture}<table>", 1)
+
+    def _finest_digits(self, formats: Formats) -> int | None:
+        """The digits of the finest difference to the cheapest, which costs have, too; None without any."""
+        standings = standings_of(self.models, self.differences, self.verdict.recalibrated)
+        digits = [formats.digits("money", standing.more) for standing in standings.values()]
+        return max((number for number in digits if number is not None), default=None)
+
     def _header(self) -> list[str]:
         """What the columns of the table of models hold."""
         header = ["Model", "Tests per case" if self.costs.currency is None else "Cost per case"]
@@ -467,8 +503,7 @@ class Comparison(Displayable):
     def _rows_of_models(self, standings: Mapping[str, ModelStanding]) -> list[list[DisplayCell | str]]:
         """A row of the table for each of some models, by name."""
         formats = Formats((model.cost for model in self.models), self.costs.currency or "")
-        digits = [formats.digits("money", standing.more) for standing in standings.values()]
-        finest = max((number for number in digits if number is not None), default=None)
+        finest = self._finest_digits(formats)
         cost_as_is = {model.name: model.scores["expected_cost"] for model in self.models}
         rows: list[list[DisplayCell | str]] = []
         for name, standing in standings.items():

@@ -82,13 +82,9 @@ def cost_bars(models: Sequence[ModelResult]) -> list[dict[str, Any]]:
 
     bars = []
     for model, cost in zip(models, costs, strict=True):
-        least = min(model.unavoidable, model.cost)
-        saving = model.recalibrated.saved.value if model.recalibrated else None
-        saved = min(max(saving or 0.0, 0.0), model.cost - least)
-        amounts = {"unavoidable": least, "recal": saved, "waste": model.cost - least - saved}
         parts = []
         x = 0.0
-        for kind, amount in amounts.items():
+        for kind, amount in model.parts_of_cost.items():
             width = 100 * amount / reach
             parts.append({"kind": kind, "amount": amount, "x": round(x, 3), "width": round(width, 3)})
             x += width

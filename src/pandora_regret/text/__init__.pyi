@@ -14,6 +14,8 @@ from pandora_regret.text.amounts import stated_price as stated_price
 from pandora_regret.text.amounts import two_digits as two_digits
 from pandora_regret.text.amounts import typed as typed
 from pandora_regret.text.amounts import unit_named as unit_named
+from pandora_regret.text.bars import Bar as Bar
+from pandora_regret.text.bars import bars_as_svg as bars_as_svg
 from pandora_regret.text.names import capitalised as capitalised
 from pandora_regret.text.names import class_name as class_name
 from pandora_regret.text.names import listed as listed
