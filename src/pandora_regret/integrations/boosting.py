@@ -114,7 +114,11 @@ class SearchObjective:
     def __call__(
         self, first: ArrayLike, second: ArrayLike | TrainingData, sample_weight: Weights = None
     ) -> tuple[FloatArray, FloatArray]:
-        """Gradient and curvature at ``(raw, data)``, as `train` calls it, or at ``(y, raw, weight)``."""
+        """Gradient and curvature at ``(raw, data)``, as `train` calls it, or at ``(y, raw, weight)``; (N, K) each.
+
+        In the raw score of a rival j, the loss of a row of class i has the slope ``-C_j L_alpha'(ln q_i / q_j)``;
+        in that of i, minus the sum of these. Costs are counted in their mean.
+        """
         alpha = read_alpha(self.alpha)
         batch = _read_library_batch(first, second, sample_weight)
         forecast = batch.forecast(self.labels)
@@ -123,10 +127,12 @@ class SearchObjective:
         for block in forecast.with_costs(costs).blocks():
             base = costs_of(block)
             at_truth = (np.arange(len(block)), block.truth)
-            part = base * beta_loss_slope(log_odds(block), alpha) / -base.mean()
-            part[at_truth] = 0.0
-            part[at_truth] = -part.sum(axis=1)
-            parts.append(part if block.weights is None else part * block.weights[:, None])
+            gradient = base * beta_loss_slope(log_odds(block), alpha) / -base.mean()
+            gradient[at_truth] = 0.0
+            gradient[at_truth] = -gradient.sum(axis=1)
+            if block.weights is not None:
+                gradient = gradient * block.weights[:, None]
+            parts.append(gradient)
         slopes = np.concatenate(parts)
         bends = (1 + alpha) * np.abs(slopes)
         if batch.is_single:

@@ -265,10 +265,11 @@ class _Search:
         return Verdict(name, self.trials, unweighed)
 
     def demotions(self) -> Iterator[tuple[int, FloatArray, FloatArray, FloatArray]]:
-        """The truth's place in one instance's forecast, and three tables that differ there only: without end.
+        """A place, and three tables, (K, K), that differ in one instance's forecast only: without end.
 
-        It has its forecast; the class next behind its truth passes it, from as far behind as it ends up ahead; or
-        another class receives as much from the same donor and passes nobody.
+        Before, the truth stands at this place, from 0, and a rival next behind it. Demoted: the rival received
+        from a donor, a class further behind, twice as much as it lacked, and is now ahead of the truth. Kept: a
+        bystander received that instead, and passed nobody.
         """
         unit = np.eye(self.k)
         while True:
@@ -278,11 +279,11 @@ class _Search:
             truth, rival, *behind = order[place:]
             donor = self.rng.choice(behind)
             bystander = self.rng.choice(np.setdiff1d(order, [truth, rival, donor]))
-            step = 2 * (parts[truth] - parts[rival])
-            demoted = parts + step * (unit[rival] - unit[donor])
-            kept = parts + step * (unit[bystander] - unit[donor])
-            new_order = [*order[:place], rival, truth, *behind]
-            if _falls(kept[order]) and _falls(demoted[new_order]):
+            amount = 2 * (parts[truth] - parts[rival])
+            demoted = parts + amount * (unit[rival] - unit[donor])
+            kept = parts + amount * (unit[bystander] - unit[donor])
+            order_if_demoted = [*order[:place], rival, truth, *behind]
+            if _falls(kept[order]) and _falls(demoted[order_if_demoted]):
                 tables = np.repeat(_whole_parts(self.random_rows(self.k))[None], 3, axis=0)
                 tables[:, truth] = parts, demoted, kept
                 yield place, *(tables / GRID)
@@ -303,16 +304,25 @@ class Violation:
     scores: Mapping[str, float]  # by the same names: what the metric says
 
     def __str__(self) -> str:
-        header = ["truth", *(f"{name}: {self.scores[name]:.4g}" for name in self.forecasts)]
+        names = [f"{name}: {self.scores[name]:.4g}" for name in self.forecasts]
+        header = ["truth", *names]
         truths = defaultdict[tuple[str, ...], Counter[int]](Counter)
         for row, truth in enumerate(self.y_true.tolist()):  # those that every forecast treats alike share a line
-            shown = [" ".join(map("{:.3f}".format, table[row])) for table in self.forecasts.values()]
+            shown = [_as_decimals(table[row]) for table in self.forecasts.values()]
             truths[tuple(shown)][truth] += 1
         lines = []
         for forecasts, counts in truths.items():
             tally = ", ".join(f"{n} of {truth}" for truth, n in sorted(counts.items()))
-            lines.append([tally if counts.total() > 1 else str(*counts), *forecasts])
+            if counts.total() == 1:
+                [truth] = counts
+                tally = str(truth)
+            lines.append([tally, *forecasts])
         return DisplayTable(header, lines, [self.why], words=len(header)).to_text()
+
+
+def _as_decimals(forecast: FloatArray) -> str:
+    """A forecast, (K,), with three decimals each."""
+    return " ".join(f"{probability:.3f}" for probability in forecast)
 
 
 @dataclass(frozen=True)
