@@ -5,6 +5,9 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
+from functorch.compile import make_boxed_func, min_cut_rematerialization_partition  # noqa: E402
+from torch._dynamo.backends.common import aot_autograd  # noqa: E402
+
 from pandora_regret import InputError  # noqa: E402
 from pandora_regret.integrations.torch import PandoraLoss, loss, pandora_loss  # noqa: E402
 
@@ -197,7 +200,36 @@ def test_an_alpha_that_changes_compiles_nothing_anew():
     logits, target, _ = case({})
     criterion = PandoraLoss(alpha=0.0, costs=[1, 2, 3, 4, 5])
     compiled = torch.compile(criterion, fullgraph=True, backend=count)
-    for alpha in (0.3, 1.0, np.inf):
-        assert compiled(logits, target).item() == pytest.approx(criterion(logits, target).item(), rel=1e-6)
+    for alpha in (0.0, 0.3, 1.0, 0.01, np.inf, 0.0, 2.5):
         criterion.alpha = alpha
-    assert len(graphs) == 1
+        assert compiled(logits, target).item() == pytest.approx(criterion(logits, target).item(), rel=1e-6)
+    assert len(graphs) == 3  # at 0, above, and at infinity
+
+
+def test_a_compiled_function_takes_its_alpha_as_a_constant():
+    logits, target, _ = case({})
+    want = grad_of(lambda values: pandora_loss(values, target, alpha=0.37), logits)
+    compiled = torch.compile(
+        lambda values: pandora_loss(values, target, alpha=0.37), fullgraph=True, backend="aot_eager"
+    )
+    torch.testing.assert_close(grad_of(compiled, logits), want)
+
+
+def test_the_backward_of_a_graph_needs_no_sum_over_classes():
+    """A reduction there would read the logits twice."""
+    graphs = []
+
+    def keep(graph, inputs):
+        graphs.append(graph)
+        return make_boxed_func(graph.forward)
+
+    logits, target, criterion = case({"reduction": "sum"})
+    backend = aot_autograd(
+        fw_compiler=lambda graph, _: make_boxed_func(graph.forward),
+        bw_compiler=keep,
+        partition_fn=min_cut_rematerialization_partition,  # as Inductor does
+    )
+    grad_of(torch.compile(lambda values: criterion(values, target), fullgraph=True, backend=backend), logits)
+    [backward] = graphs
+    sums = [node for node in backward.graph.nodes if "sum" in str(node.target)]
+    assert not sums

@@ -20,7 +20,14 @@ from torch import Tensor
 
 from pandora_regret.core.inputs import InputError, read_alpha
 from pandora_regret.core.kernels.portable import finite_size, limit_of, settle_ties, tie_of
-from pandora_regret.integrations.torch.graphs import Context, LossOfRows, costs_in_graph, precision_of
+from pandora_regret.integrations.torch.graphs import (
+    Context,
+    GraphAlpha,
+    LossOfRows,
+    alpha_for_graphs,
+    costs_in_graph,
+    precision_of,
+)
 from pandora_regret.integrations.torch.tensors import (
     Reduction,
     TensorLike,
@@ -385,17 +392,17 @@ RowLosses = _as_function(row_losses, 2, _backward_of_losses)
 def loss_of_batch(
     logits: Tensor,
     target: Tensor,
-    alpha: float | Tensor,
+    alpha: float | GraphAlpha,
     costs: Tensor | None,
     reduction: Reduction,
     label_smoothing: float,
     ignore_index: int,
 ) -> Tensor:
-    """The loss, with options that have been read: fused if alpha is a number, by operators if it is a tensor."""
+    """The loss, with options that have been read: fused if alpha is a number, else as compilers see it."""
     refuse_gradient(target, "target")
     values, flat, shape = read_tensors(logits, target)
-    if isinstance(alpha, Tensor):
-        loss = _losses_by_operators(values, flat, costs, alpha, label_smoothing, ignore_index)
+    if isinstance(alpha, GraphAlpha):
+        loss = _losses_in_graph(values, flat, costs, alpha, label_smoothing, ignore_index)
         if reduction == "mean":
             loss = loss.sum() / count_rows(flat, ignore_index)
         elif reduction == "sum":
@@ -409,21 +416,22 @@ def loss_of_batch(
     return loss.reshape(shape) if reduction == "none" else loss
 
 
-def _losses_by_operators(
+def _losses_in_graph(
     values: Tensor,
     flat: Tensor,
     costs: Tensor | None,
-    alpha: Tensor,
+    alpha: GraphAlpha,
     label_smoothing: float,
     ignore_index: int,
 ) -> Tensor:
     """The losses of rows, (N,), as compilers and torch.func see them."""
     if not torch.compiler.is_compiling():
-        return apply(RowLosses, values, flat, costs, alpha, label_smoothing, ignore_index)
+        return apply(RowLosses, values, flat, costs, alpha.value, label_smoothing, ignore_index)
     if flat.ndim == 2 or label_smoothing or values.numel() > MANY_LOGITS:
-        losses: Tensor = row_losses(values, flat, costs, alpha, label_smoothing, ignore_index)
+        losses: Tensor = row_losses(values, flat, costs, alpha.value, label_smoothing, ignore_index)
         return losses
-    return apply(LossOfRows, values, flat, costs_in_graph(costs, values), alpha, ignore_index)
+    prices = costs_in_graph(costs, values)
+    return apply(LossOfRows, values, flat, prices, alpha.value, alpha.kind, ignore_index)
 
 
 class PandoraLoss(torch.nn.Module):
@@ -453,8 +461,9 @@ class PandoraLoss(torch.nn.Module):
     impossible class; targets are class numbers, without the dimension K, or probabilities, with it. Half precision
     is computed, and the loss returned, in float32.
 
-    ``torch.compile(fullgraph=True)`` works, and an alpha that changes compiles nothing anew; ``torch.func.grad``
-    and ``torch.vmap`` work, too. A second derivative is refused. The same input gives the same bits, also on GPUs.
+    ``torch.compile(fullgraph=True)`` works, and an alpha that changes compiles nothing anew (0 and inf have graphs
+    of their own); ``torch.func.grad`` and ``torch.vmap`` work, too. A second derivative is refused. The same input
+    gives the same bits, also on GPUs.
 
     Examples
     --------
@@ -488,7 +497,7 @@ class PandoraLoss(torch.nn.Module):
     @alpha.setter
     def alpha(self, alpha: float) -> None:
         self._alpha = alpha
-        self._alpha_in_graphs = _as_tensor(alpha)
+        self._alpha_in_graphs = alpha_for_graphs(limit_of(read_alpha(alpha)))
 
     def forward(self, logits: Tensor, target: Tensor) -> Tensor:
         """The loss of a batch."""
@@ -544,15 +553,10 @@ def pandora_loss(
     >>> pandora_loss(torch.zeros(2, 3), torch.tensor([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]]))
     tensor(0.3333)
     """
-    value = read_alpha(alpha) if _is_eager(logits) else _as_tensor(alpha)
+    value = read_alpha(alpha) if _is_eager(logits) else alpha_for_graphs(limit_of(read_alpha(alpha)))
     reduction = read_reduction(reduction)
     label_smoothing = read_smoothing(label_smoothing)
     return loss_of_batch(logits, target, value, read_class_costs(costs), reduction, label_smoothing, ignore_index)
-
-
-def _as_tensor(alpha: float) -> Tensor:
-    """Alpha on the CPU, where compiled code reads it anew at every step."""
-    return torch.full((), limit_of(read_alpha(alpha)), dtype=torch.float64)
 
 
 def _is_eager(logits: Tensor) -> bool:
