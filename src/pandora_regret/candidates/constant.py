@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from pandora_regret.candidates.lists import Candidates
+from pandora_regret.candidates.searched import CaseLists
 from pandora_regret.core.inputs import IntArray
 from pandora_regret.inference.keyed import keys_of
 
 N_PARTS = 10
 
 
-def constant_list(candidates: Candidates, truths: list[list[str]], length: int) -> Candidates:
+def constant_list(candidates: CaseLists, truths: list[list[str]], length: int) -> Candidates:
     """The most frequent truths of other cases, as a list for every case.
 
     Cases are dealt into ten parts, by their ids alone, and each part has the list that the others make: so the
@@ -46,7 +47,7 @@ def constant_list(candidates: Candidates, truths: list[list[str]], length: int) 
         list_of_part.append(sorted(others, key=lambda name: (-others[name], name))[:length])
     lists = [list_of_part[part] for part in part_of]
     listed = {name for names in list_of_part for name in names}
-    return Candidates.from_lists(lists, truths, ids=candidates.ids, prices=_mean_prices(candidates, listed))
+    return Candidates.from_lists(lists, truths, ids=candidates.ids, prices=candidates.mean_prices(listed))
 
 
 def parts_of(ids: Sequence[str]) -> IntArray:
@@ -55,17 +56,3 @@ def parts_of(ids: Sequence[str]) -> IntArray:
     parts = np.empty(len(ids), dtype=np.intp)
     parts[by_key] = np.arange(len(ids)) % N_PARTS
     return parts
-
-
-def _mean_prices(candidates: Candidates, listed: Collection[str]) -> dict[str, float]:
-    """What each of these names costs on average, and under "other" what candidates do."""
-    if not len(candidates.prices):
-        return {"other": 1.0}
-    n_names = len(candidates.names)
-    totals = np.bincount(candidates.codes, candidates.prices, n_names)
-    times = np.bincount(candidates.codes, minlength=n_names)
-    means = totals / np.maximum(times, 1)
-    prices = {
-        name: float(means[code]) for code, name in enumerate(candidates.names) if name in listed and times[code]
-    }
-    return {"other": float(candidates.prices.mean())} | prices

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -222,6 +222,45 @@ class Candidates:
         return len(self.ids)
 
     @property
+    def n_candidates(self) -> int:
+        """How many candidates there are in all."""
+        return len(self.codes)
+
+    @property
+    def is_priced(self) -> bool:
+        """Whether some candidate costs something else than 1."""
+        return bool((self.prices != 1).any())
+
+    @property
+    def leaves_rests(self) -> bool:
+        """Whether some list of probabilities leaves something for elsewhere."""
+        return self.has_probabilities and bool(rests(self.values, self.case, self.n_cases).any())
+
+    @cached_property
+    def whole_costs(self) -> FloatArray:
+        """What looking at all candidates of each case costs, (N,)."""
+        return sums_by_case(self.prices, self.case, self.n_cases)
+
+    def true_names(self) -> list[Names]:
+        """The names of each case that are true, N of them."""
+        names: list[list[str]] = [[] for _ in self.ids]
+        for row in np.flatnonzero(self.is_true).tolist():
+            names[self.case[row]].append(self.names[self.codes[row]])
+        return [tuple(listed) for listed in names]
+
+    def mean_prices(self, listed: Collection[str]) -> dict[str, float]:
+        """What each of these names costs on average where cases list it, and under "other" what candidates do."""
+        if not len(self.prices):
+            return {"other": 1.0}
+        totals = np.bincount(self.codes, self.prices, len(self.names))
+        times = np.bincount(self.codes, minlength=len(self.names))
+        prices = {"other": float(self.prices.mean())}
+        for code, name in enumerate(self.names):
+            if times[code] and name in listed:
+                prices[name] = float(totals[code] / times[code])
+        return prices
+
+    @property
     def lengths(self) -> IntArray:
         """How many candidates each case has, (N,)."""
         return np.diff(self.offsets)
@@ -276,6 +315,11 @@ class Candidates:
         return route_of_scores(self.case, self.values, self.is_true, self.n_cases)
 
     @cached_property
+    def _elsewhere_last(self) -> dict[Until, Looks]:
+        """How likely each look is where elsewhere comes last, as it is asked for."""
+        return {}
+
+    @cached_property
     def _elsewhere(self) -> dict[Until, Elsewhere]:
         """What moves elsewhere along lists of probabilities, as it is asked for."""
         return {}
@@ -283,12 +327,14 @@ class Candidates:
     def _looks(self, miss: float | None, until: Until) -> Looks:
         """How likely each look is where a miss costs so much; None puts elsewhere last, as orders do."""
         if miss is None or not self.has_probabilities:
-            return looks_along(self._searched, len(self.values), until)
+            if until not in self._elsewhere_last:
+                self._elsewhere_last[until] = looks_along(self._searched, len(self.values), until)
+            return self._elsewhere_last[until]
         if until not in self._elsewhere:
             merit = quotients(self.values, self.prices)
             end_merit, n_true = end_of_searches(self._searched, merit, self.is_true, self.case, until)
             self._elsewhere[until] = Elsewhere(
-                last=looks_along(self._searched, len(self.values), until),
+                last=self._looks(None, until),
                 case=self.case,
                 merit=merit,
                 rest=rests(self.values, self.case, self.n_cases),
@@ -311,12 +357,12 @@ class Candidates:
             "first": the search ends with the first true candidate. "all": with the last one listed.
         """
         read_choice(until, "until", UNTIL)
-        return self._sums_of_looks(self.prices, _read_miss(miss), until)
+        return self._sums_of_looks(self.prices, read_miss(miss), until)
 
     def looks(self, miss: float | None = None, until: Until = "first") -> FloatArray:
         """How many candidates are looked at in each case, (N,); arguments as in `spending`."""
         read_choice(until, "until", UNTIL)
-        return self._sums_of_looks(np.ones(len(self.prices)), _read_miss(miss), until)[0]
+        return self._sums_of_looks(np.ones(len(self.prices)), read_miss(miss), until)[0]
 
     def _sums_of_looks(
         self, amounts: FloatArray, miss: float | None, until: Until
@@ -345,7 +391,7 @@ class Candidates:
             One cost per case, (N,).
         """
         looked, missed = self.spending(miss, until)
-        price = _read_miss(miss)
+        price = read_miss(miss)
         if price is None:
             self._refuse_misses(missed)
             return looked
@@ -361,7 +407,7 @@ class Candidates:
     def least_costs(self, miss: float | None = None, until: Until = "first") -> FloatArray:
         """What somebody pays who knows the truth, (N,): the cheapest true candidate, or all; or the miss."""
         read_choice(until, "until", UNTIL)
-        price = _read_miss(miss)
+        price = read_miss(miss)
         if price is None:
             self._refuse_misses(self.is_missed.astype(np.float64))
         least = np.full(self.n_cases, 0.0 if price is None else price)
@@ -415,7 +461,7 @@ class Candidates:
         array
             One cost per case, (N,).
         """
-        alternatives = self.alternatives(_read_miss(miss))
+        alternatives = self.alternatives(read_miss(miss))
         if miss is None and len(alternatives.case) > len(self.case):
             row = int(alternatives.case[len(self.case)])
             problem = f"is needed: the list of case {self.ids[row]!r} leaves something for elsewhere"
@@ -459,7 +505,7 @@ def check_probabilities(values: FloatArray, sums: FloatArray, ids: Sequence[str]
         raise InputError(problem, argument="probability", row=row, value=total, place=place, fix=fix)
 
 
-def _read_miss(miss: float | None) -> float | None:
+def read_miss(miss: float | None) -> float | None:
     """The price of a miss, checked."""
     if miss is None:
         return None

@@ -21,6 +21,7 @@ import numpy as np
 
 from pandora_regret.candidates.lists import Candidates
 from pandora_regret.candidates.search import Until
+from pandora_regret.candidates.searched import CaseLists
 from pandora_regret.core.inputs import FloatArray, InputError, IntArray, Names, read_level
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.joint import Figure
@@ -82,7 +83,7 @@ class MissPrices:
 
     def __init__(
         self,
-        models: Mapping[str, Candidates],
+        models: Mapping[str, CaseLists],
         until: Until = "first",
         weights: FloatArray | None = None,
         groups: IntArray | None = None,
@@ -124,10 +125,7 @@ class MissPrices:
 
     def tried(self) -> list[float]:
         """The prices of a miss that are tried: 0, and a grid around the mean cost of looking at what is listed."""
-        totals = [
-            np.bincount(candidates.case, candidates.prices, candidates.n_cases).mean()
-            for candidates in self.models.values()
-        ]
+        totals = [float(candidates.whole_costs.mean()) for candidates in self.models.values()]
         unit = max(max(totals), 1e-12)
         decades = math.log10(MOST_TRIED / LEAST_TRIED)
         grid = np.geomspace(LEAST_TRIED * unit, MOST_TRIED * unit, round(TRIED_PER_DECADE * decades) + 1)

@@ -6,6 +6,7 @@ tools take the order of a file's lines.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,23 @@ class Places:
     top3: FloatArray  # that one of the first three is
     reciprocal_rank: FloatArray  # 1 / the rank of the first true one; its mean is MRR
     exam: FloatArray  # the share of the list that is looked at until the first true one
+
+    def of_rows(self, rows: IntArray) -> Places:
+        """The places of some cases."""
+        return Places(
+            self.found[rows], self.top1[rows], self.top3[rows], self.reciprocal_rank[rows], self.exam[rows]
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Places]) -> Places:
+        """The places of all parts, one after the other."""
+        return cls(
+            found=np.concatenate([part.found for part in parts]),
+            top1=np.concatenate([part.top1 for part in parts]),
+            top3=np.concatenate([part.top3 for part in parts]),
+            reciprocal_rank=np.concatenate([part.reciprocal_rank for part in parts]),
+            exam=np.concatenate([part.exam for part in parts]),
+        )
 
 
 def places_of(route: Route, lengths: IntArray) -> Places:

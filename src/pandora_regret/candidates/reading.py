@@ -113,7 +113,8 @@ class LongTable:
 
 def first_places(keys: IntArray, values: FloatArray) -> IntArray:
     """The rows, rising, of which no other one has the same key and a higher value; of equal ones the first."""
-    if len(np.unique(keys)) == len(keys):
+    ordered = np.sort(keys)
+    if not (ordered[1:] == ordered[:-1]).any():
         return np.arange(len(keys))
     by_place = np.lexsort((-values, keys))
     is_first = np.diff(keys[by_place], prepend=-1) != 0

@@ -7,6 +7,7 @@ number per candidate, the probability that it is looked at; `reference.py` says 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -22,6 +23,8 @@ UNTIL = {"first": "the search ends with the first true candidate", "all": "it go
 POSSIBLE = 0  # levels of an order: all of one come before the next
 IMPOSSIBLE = 1  # probability 0
 LAST = 2  # elsewhere, where the list leaves nothing or is an order
+N_LEVELS = 3
+DIGIT = 16  # bits: whole numbers so small are sorted in one pass
 
 
 @dataclass(frozen=True)
@@ -37,12 +40,12 @@ class Route:
     block: IntArray  # (R,) rising
     n_cases: int
 
-    @property
+    @cached_property
     def block_starts(self) -> IntArray:
         """The place where each block begins, (B,)."""
         return np.flatnonzero(np.diff(self.block, prepend=-1))
 
-    @property
+    @cached_property
     def true_in_block(self) -> IntArray:
         """How many stops of each block are true, (B,)."""
         return np.add.reduceat(self.is_true.astype(np.intp), self.block_starts)
@@ -185,6 +188,19 @@ def route_of_scores(case: IntArray, scores: FloatArray, is_true: BoolArray, n_ca
     return _route(case, levels, merits, is_true, n_cases, relative_tie=0.0)
 
 
+def _sorted_by(places: IntArray, merits: FloatArray) -> IntArray:
+    """The rows by place, not negative, and by falling merit within a place, (R,).
+
+    By merit first, and then, stably, by the digits of the place, the lowest first: several times as fast as to
+    compare both.
+    """
+    order = np.argsort(-merits)
+    for shift in range(0, int(places.max(initial=0)).bit_length(), DIGIT):
+        digits = (places >> shift).astype(np.uint16)
+        order = order[np.argsort(digits[order], kind="stable")]
+    return order
+
+
 def _route(
     case: IntArray,
     levels: IntArray,
@@ -197,7 +213,7 @@ def _route(
     cases = np.concatenate([case, np.arange(n_cases)])
     hits = np.bincount(case, is_true, n_cases)
     truths = np.concatenate([is_true, hits == 0])
-    order = np.lexsort((-merits, levels, cases))
+    order = _sorted_by(cases * N_LEVELS + levels, merits)
     case_along = cases[order]
     level_along = levels[order]
     merit_along = merits[order]

@@ -115,7 +115,7 @@ def validate_lists(request: RankedFiles, as_json: bool) -> int:
                 "name": name,
                 "fine": True,
                 "cases": candidates.n_cases,
-                "candidates": len(candidates.codes),
+                "candidates": candidates.n_candidates,
                 "missed": int(candidates.is_missed.sum()),
                 "several_truths": int((candidates.n_true > 1).sum()),
                 "problems": [],

@@ -15,7 +15,7 @@ from pandora_regret import workup as workups
 from pandora_regret.calibrate import recalibration
 from pandora_regret.calibrate.maps import log_probabilities
 from pandora_regret.calibrate.recalibration import FoldMaps, PredictedSavings
-from pandora_regret.candidates import Candidates
+from pandora_regret.candidates.searched import CaseLists
 from pandora_regret.comparison.request import ListRequest, Request
 from pandora_regret.comparison.result import STATED
 from pandora_regret.core.inputs import FloatArray, Forecast, IntArray
@@ -156,7 +156,7 @@ def measure_workup(name: str, forecast: Forecast, request: Request, workup: work
     )
 
 
-def measure_candidates(name: str, candidates: Candidates, request: Request, asked: ListRequest) -> Measurement:
+def measure_candidates(name: str, candidates: CaseLists, request: Request, asked: ListRequest) -> Measurement:
     """One model by searches along its lists.
 
     Parameters

@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike
 
 from pandora_regret.candidates import Candidates, constant_list
 from pandora_regret.candidates.miss import MissPrices
-from pandora_regret.candidates.search import UNTIL, Until, rests
+from pandora_regret.candidates.search import UNTIL, Until
+from pandora_regret.candidates.searched import CaseLists, SearchedOrders
 from pandora_regret.comparison.breakdowns import read_by
 from pandora_regret.comparison.build import compared
 from pandora_regret.comparison.charge import Charge, Pricing
@@ -65,7 +66,7 @@ BEYOND = 2.0  # times the largest break-even price: where the curve ends
 
 
 def compare_lists(
-    models: Mapping[str, Candidates],
+    models: Mapping[str, CaseLists],
     *,
     miss: float | None = None,
     until: Until = "first",
@@ -154,7 +155,7 @@ def compare_lists(
 
 
 def _read_lists(
-    models: Mapping[str, Candidates], sample: Sample, miss: float | None, until: Until, prior: Prior | None
+    models: Mapping[str, CaseLists], sample: Sample, miss: float | None, until: Until, prior: Prior | None
 ) -> ListRequest:
     """The lists of the cases of the sample, and how searches along them are charged.
 
@@ -173,11 +174,11 @@ def _read_lists(
 
 
 def _charge(
-    models: Mapping[str, Candidates], prior: Prior | None, currency: str | None, source: str | None
+    models: Mapping[str, CaseLists], prior: Prior | None, currency: str | None, source: str | None
 ) -> Charge:
     """The charge of a search along lists: what it counts, and in which unit."""
     Pricing(prior, None, currency, source).check_texts()
-    is_priced = any((candidates.prices != 1).any() for candidates in models.values())
+    is_priced = any(candidates.is_priced for candidates in models.values())
     if currency is None:
         currency = "" if is_priced else LOOKS
     if source is None and not is_priced:
@@ -186,30 +187,29 @@ def _charge(
     return Charge(Fixed() if prior is None else prior, list_metrics(), costs, np.ones(1))
 
 
-def _check_lists_of_models(models: Mapping[str, Candidates]) -> None:
+def _check_lists_of_models(models: Mapping[str, CaseLists]) -> None:
     """Lists by name, of the same cases."""
     if not models:
         raise InputError("is empty", argument="models", fix="pass at least one")
     for name, lists in models.items():
-        if type(lists) is not Candidates:
+        if type(lists) not in (Candidates, SearchedOrders):
             fix = "pass Candidates, by Candidates.from_frame or from_lists"
             raise InputTypeError(f"is a {type(lists).__name__}", argument="models", column=name, fix=fix)
 
 
-def _depends_on_miss(models: Mapping[str, Candidates]) -> bool:
+def _depends_on_miss(models: Mapping[str, CaseLists]) -> bool:
     """Whether some list has no true candidate, or leaves some probability for elsewhere."""
     for candidates in models.values():
         if candidates.is_missed.any():
             return True
-        if candidates.has_probabilities and rests(candidates.values, candidates.case, candidates.n_cases).any():
+        if candidates.leaves_rests:
             return True
     return False
 
 
-def _whole_list(models: Mapping[str, Candidates]) -> float:
+def _whole_list(models: Mapping[str, CaseLists]) -> float:
     """What looking at a whole list costs, in the middle of all lists; 1 where most are empty."""
-    totals = [np.bincount(lists.case, lists.prices, lists.n_cases) for lists in models.values()]
-    middle = float(np.median(np.concatenate(totals)))
+    middle = float(np.median(np.concatenate([lists.whole_costs for lists in models.values()])))
     return middle if middle > 0 else 1.0
 
 
@@ -251,7 +251,7 @@ def _lists_part(
         until=asked.until,
         miss=miss,
         at=asked.miss,
-        candidates=sum(len(candidates.codes) for candidates in asked.models.values()),
+        candidates=sum(candidates.n_candidates for candidates in asked.models.values()),
         several_truths=int(np.count_nonzero(has_several)),
         ranges=tuple(
             PricesOfMiss(part.low, None if math.isinf(part.high) else part.high, part.leader, part.undecided)
@@ -286,14 +286,13 @@ def _constant(asked: ListRequest, truths: Sequence[Sequence[str]], weights: Floa
     return ConstantList(length, float(found), float(cost))
 
 
-def _named_by_hits(models: Mapping[str, Candidates]) -> list[list[str]]:
+def _named_by_hits(models: Mapping[str, CaseLists]) -> list[list[str]]:
     """The names that some model lists and that are true, of each case."""
     n_cases = next(iter(models.values())).n_cases
     names: list[dict[str, None]] = [{} for _ in range(n_cases)]
     for candidates in models.values():
-        hits = np.flatnonzero(candidates.is_true)
-        for case, code in zip(candidates.case[hits].tolist(), candidates.codes[hits].tolist(), strict=True):
-            names[case][candidates.names[code]] = None
+        for case, true_names in enumerate(candidates.true_names()):
+            names[case].update(dict.fromkeys(true_names))
     return [list(listed) for listed in names]
 
 
@@ -327,6 +326,7 @@ def _by_ranges(result: Comparison, part: ListsPart) -> Comparison:
         undecided=tuple(name for name in names if name != result.verdict.leader) if kind == "undecided" else (),
         level=(),
         cases_needed=None,
+        cases_for_gap=None,
         stake=None,
         margin=result.verdict.margin,
         share=result.verdict.share,

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from pandora_regret import workup as workups
 from pandora_regret.calibrate.maps import METHODS
-from pandora_regret.candidates import Candidates
 from pandora_regret.candidates.search import Until
+from pandora_regret.candidates.searched import CaseLists
 from pandora_regret.comparison.breakdowns import SMALLEST_GROUP, Division, read_by
 from pandora_regret.comparison.charge import Charge, Pricing, charge_for_search, charge_for_workup
 from pandora_regret.comparison.result import IntervalMethod
@@ -128,7 +128,7 @@ class Provenance:
 class ListRequest:
     """Ranked lists to compare, and how searches along them are charged."""
 
-    models: Mapping[str, Candidates]  # of each model, the cases of the sample in their order
+    models: Mapping[str, CaseLists]  # of each model, the cases of the sample in their order
     miss: float  # what it costs to find what a list does not have
     until: Until
     prior: Prior | None  # how prices vary, where lists are forecasts of one truth; None: they are known

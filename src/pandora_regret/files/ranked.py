@@ -26,6 +26,7 @@ from pandora_regret.candidates.reading import (
     true_names,
 )
 from pandora_regret.candidates.search import BoolArray
+from pandora_regret.candidates.searched import CaseLists, SearchedOrders
 from pandora_regret.core.inputs import (
     FloatArray,
     InputError,
@@ -77,6 +78,8 @@ USUAL: Mapping[str, Names] = {  # names of columns by which they are recognised,
     "hit": ("hit", "is_hit"),
 }
 ORDERS = ("score", "probability", "rank")
+MOST_KEPT = 2_000_000  # rows of a file; those of a longer one are searched as they are read
+ROWS_OF_PART = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -160,6 +163,7 @@ class RankedRows:
     facts: CaseFacts
     done: tuple[Remark, ...] = ()
     has_row_names: bool = False  # whether candidates are called by their rows, as no column names them
+    searched: SearchedOrders | None = None  # instead of candidates, where they are too many to keep
 
 
 @dataclass(frozen=True)
@@ -174,7 +178,7 @@ class TruthFile:
 class RankedModels:
     """Several models' lists on the same N cases, in the same order."""
 
-    models: dict[str, Candidates]
+    models: dict[str, CaseLists]
     truths: list[list[str]]  # the names that are true of each case, as far as anybody says them
     facts: CaseFacts
     paths: Names
@@ -208,7 +212,8 @@ def read_ranked(
     models: list[RankedRows] = []
     for model in files:
         for path in model.paths:
-            models += read_rows(path.path if isinstance(path, Source) else os.fspath(path), layout, model.name)
+            location = path.path if isinstance(path, Source) else os.fspath(path)
+            models += read_rows(location, layout, model.name, by_name=prices is not None)
     names = [rows.name for rows in models]
     for name in names:
         if names.count(name) > 1:
@@ -219,7 +224,7 @@ def read_ranked(
     elif layout.id == FILE_ID:
         models = [_called_as_in_truth(rows, truth) for rows in models]
     ids, done = _common_cases(models, truth, layout.common_rows)
-    lists = {}
+    lists: dict[str, CaseLists] = {}
     for rows in models:
         candidates = _candidates_of(rows, truth, prices, layout).of_cases(ids)
         done += rows.done + _doings(rows, candidates)
@@ -252,7 +257,7 @@ def _called_as_in_truth(rows: RankedRows, truth: TruthFile) -> RankedRows:
     return rows
 
 
-def _doings(rows: RankedRows, candidates: Candidates) -> tuple[Remark, ...]:
+def _doings(rows: RankedRows, candidates: CaseLists) -> tuple[Remark, ...]:
     """What was done to a model's lists: names that come twice, empty lists."""
     n_repeated = candidates.n_repeated
     n_empty = int((candidates.lengths == 0).sum())
@@ -267,7 +272,7 @@ def _doings(rows: RankedRows, candidates: Candidates) -> tuple[Remark, ...]:
 # One file
 
 
-def read_rows(path: str, layout: ListLayout, name: str | None = None) -> list[RankedRows]:
+def read_rows(path: str, layout: ListLayout, name: str | None = None, by_name: bool = False) -> list[RankedRows]:
     """The rows of a file, or of a folder with a file per case: one `RankedRows` for each model in it.
 
     Parameters
@@ -278,6 +283,8 @@ def read_rows(path: str, layout: ListLayout, name: str | None = None) -> list[Ra
         Which column is what.
     name
         What the model is called; like the file unless given, or as a column of models says.
+    by_name
+        Whether prices are by candidates' names: then all of these are kept.
     """
     if os.path.isdir(path):
         return [_read_folder(path, layout, name or os.path.basename(os.path.normpath(path)))]
@@ -286,7 +293,7 @@ def read_rows(path: str, layout: ListLayout, name: str | None = None) -> list[Ra
     if is_lists(path, layout.candidate):
         records = read_list_records(path, layout.id, layout.candidate, layout.value_keys)
         return [_of_records(path, name or stem_of(path), records, layout)]
-    return _read_long_table(path, layout, name)
+    return _read_long_table(path, layout, name, by_name)
 
 
 def _of_records(path: str, name: str, records: Sequence[ListRecord], layout: ListLayout) -> RankedRows:
@@ -379,6 +386,12 @@ class _LongColumns:
     facts: Names
 
     @property
+    def can_be_streamed(self) -> bool:
+        """Whether cases can be searched one after the other: orders of one model, with a column of hits."""
+        is_order = self.order is None or self.order[0] != "probability"
+        return is_order and self.hit is not None and self.candidate is not None and self.model is None
+
+    @property
     def numbers(self) -> frozenset[str]:
         """Those that must hold numbers."""
         return frozenset(name for name in (self.order and self.order[1], self.price) if name)
@@ -439,13 +452,17 @@ def _table_of(source: Source, columns: _LongColumns) -> pa.Table:
     return pa.Table.from_batches(batches).combine_chunks()
 
 
-def _read_long_table(path: str, layout: ListLayout, name: str | None) -> list[RankedRows]:
+def _read_long_table(path: str, layout: ListLayout, name: str | None, by_name: bool) -> list[RankedRows]:
     """The rows of a table of one row per case and candidate."""
     plain, done = without_comments(path)
     source = replace(open_source(plain, None, layout.dialect), path=path)
     columns = _columns_of(source, layout)
-    table = _table_of(source, columns)
     done += source.done
+    if (source.n_rows or 0) > MOST_KEPT and columns.can_be_streamed and not by_name:
+        streamed = _read_in_parts(source, columns, layout, name or stem_of(path), done)
+        if streamed is not None:
+            return [streamed]
+    table = _table_of(source, columns)
     if columns.model is None:
         return [_ranked_rows(table, columns, source, name or stem_of(path), done)]
     models, codes = coded(_chunk(table, columns.model))
@@ -454,6 +471,65 @@ def _read_long_table(path: str, layout: ListLayout, name: str | None) -> list[Ra
         part = table.take(np.flatnonzero(codes == number))
         rows.append(_ranked_rows(part, columns, source, str(model), done if number == 0 else ()))
     return rows
+
+
+def _read_in_parts(
+    source: Source, columns: _LongColumns, layout: ListLayout, name: str, done: tuple[Remark, ...]
+) -> RankedRows | None:
+    """The rows of a long file, of which each case is searched once all of its rows are read, and then let go.
+
+    None where the rows of a case do not lie together: then all are read only at the end of the file.
+    """
+    assert columns.id is not None
+    parts: list[SearchedOrders] = []
+    facts: CaseFacts = {column: [] for column in columns.facts}
+    finished: set[str] = set()
+
+    def search(table: pa.Table) -> bool:
+        """Whether no case of these rows was finished before."""
+        rows = _ranked_rows(table, columns, source, name, ())
+        if not finished.isdisjoint(rows.ids):
+            return False
+        finished.update(rows.ids)
+        lists = _candidates_of(rows, None, None, layout)
+        assert isinstance(lists, Candidates)
+        parts.append(SearchedOrders.of(lists))
+        for column, texts in rows.facts.items():
+            facts[column] += texts
+        return True
+
+    kept: list[pa.RecordBatch] = []  # rows of a case that may go on
+    for part in source.read(columns.names, columns.numbers, ROWS_OF_PART):
+        for batch in part.to_batches() if isinstance(part, pa.Table) else [part]:
+            start = _start_of_last_case(batch, columns.id)
+            if start > 0 and not search(pa.Table.from_batches([*kept, batch.slice(0, start)]).combine_chunks()):
+                return None
+            kept = [batch.slice(start)] if start > 0 else [*kept, batch]
+    if kept and not search(pa.Table.from_batches(kept).combine_chunks()):
+        return None
+    return RankedRows(
+        path=source.path,
+        name=name,
+        ids=[case for part in parts for case in part.ids],
+        case=np.empty(0, dtype=np.intp),
+        names=[],
+        codes=np.empty(0, dtype=np.intp),
+        values=np.empty(0),
+        has_probabilities=False,
+        prices=None,
+        is_true=None,
+        truths=None,
+        facts=facts,
+        done=done,
+        searched=SearchedOrders.joined(parts),
+    )
+
+
+def _start_of_last_case(batch: pa.RecordBatch, column: str) -> int:
+    """The row at which the last of the cases of a batch begins; 0 where all rows are of one case."""
+    _, codes = coded(batch.column(column))
+    changes = np.flatnonzero(np.diff(codes))
+    return int(changes[-1]) + 1 if len(changes) else 0
 
 
 def _read_folder(path: str, layout: ListLayout, name: str) -> RankedRows:
@@ -593,9 +669,11 @@ def _number_column(table: pa.Table, column: str, argument: str, codes: IntArray,
     texts = array.to_pylist()
     if not _has_percent_signs(table, column, decimal):
         return read_values(np.array(texts, dtype=object), argument, codes)
-    numbers_of_texts = [number_in(text, decimal) for text in texts]
-    is_number = [number is not None for number in numbers_of_texts]
-    return read_values(np.array(np.where(is_number, numbers_of_texts, texts), dtype=object), argument, codes)
+    values: list[object] = []
+    for text in texts:
+        number = number_in(text, decimal)
+        values.append(text if number is None else number)
+    return read_values(np.array(values, dtype=object), argument, codes)
 
 
 def _has_percent_signs(table: pa.Table, column: str, decimal: str) -> bool:
@@ -688,8 +766,10 @@ def _truth_columns(source: Source, layout: ListLayout) -> _TruthColumns:
 
 def _candidates_of(
     rows: RankedRows, truth: TruthFile | None, prices: Mapping[str, float] | None, layout: ListLayout
-) -> Candidates:
+) -> CaseLists:
     """A model's lists, with what is true of them, and what they cost."""
+    if rows.searched is not None:
+        return rows.searched
     ids = list(rows.ids)
     truths = rows.truths if truth is None else truth.names
     if truths is not None:
@@ -791,7 +871,7 @@ def _common_cases(
 
 
 def _true_names_of(
-    ids: Sequence[str], models: Sequence[RankedRows], lists: Mapping[str, Candidates], truth: TruthFile | None
+    ids: Sequence[str], models: Sequence[RankedRows], lists: Mapping[str, CaseLists], truth: TruthFile | None
 ) -> list[list[str]]:
     """The names that are true of each case: as a file says, or as the hits of all models do."""
     by_id = truth.names if truth is not None else models[0].truths
@@ -801,9 +881,8 @@ def _true_names_of(
         return [[] for _ in ids]
     names: list[dict[str, None]] = [{} for _ in ids]
     for candidates in lists.values():
-        hits = np.flatnonzero(candidates.is_true)
-        for case, code in zip(candidates.case[hits].tolist(), candidates.codes[hits].tolist(), strict=True):
-            names[case][candidates.names[code]] = None
+        for case, true_here in enumerate(candidates.true_names()):
+            names[case].update(dict.fromkeys(true_here))
     return [list(listed) for listed in names]
 
 

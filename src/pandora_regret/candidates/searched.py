@@ -1,0 +1,190 @@
+"""Lists too long to keep: each is searched as it is read, and what its search costs is all that stays.
+
+Where lists are orders, the price of a miss changes no search: what is looked at is settled once and for all. So a
+file of any length needs memory for its cases, and for the candidates of some of them at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from pandora_regret.candidates.lists import Candidates, read_miss
+from pandora_regret.candidates.places import Places
+from pandora_regret.candidates.search import UNTIL, BoolArray, Until
+from pandora_regret.core.inputs import FloatArray, InputError, IntArray, Names, read_choice
+from pandora_regret.core.priors import Prior
+
+UNTILS: tuple[Until, ...] = ("first", "all")
+
+
+@dataclass(frozen=True, eq=False)
+class SearchedOrders:
+    """What searches along the orders of N cases cost, without the candidates; answers as `Candidates` does."""
+
+    ids: Names
+    lengths: IntArray  # (N,) how many candidates each case has
+    n_true: IntArray  # (N,) how many of them are true
+    whole_costs: FloatArray  # (N,) what looking at all of them costs
+    spent: dict[Until, FloatArray]  # (N,) what looks cost
+    looked: dict[Until, FloatArray]  # (N,) how many there are
+    least: dict[Until, FloatArray]  # (N,) what they would cost somebody who knows the truth; 0 where it is missed
+    ranked: Places
+    named_true: tuple[Names, ...]  # of each case the names that are true
+    price_sums: dict[str, float]  # by name, over all cases that list it
+    price_counts: dict[str, int]
+    is_priced: bool  # whether some price is not 1
+    n_repeated: int
+
+    @classmethod
+    def of(cls, candidates: Candidates) -> SearchedOrders:
+        """What is left of lists that are orders."""
+        if candidates.has_probabilities:
+            fix = "where elsewhere comes among probabilities depends on what a miss costs"
+            raise InputError("has probabilities", argument="candidates", fix=fix)
+        n_names = len(candidates.names)
+        sums: dict[str, float] = {}
+        counts: dict[str, int] = {}
+        if candidates.is_priced:
+            times = np.bincount(candidates.codes, minlength=n_names).tolist()
+            totals = np.bincount(candidates.codes, candidates.prices, n_names).tolist()
+            sums = dict(zip(candidates.names, totals, strict=True))
+            counts = dict(zip(candidates.names, times, strict=True))
+        return cls(
+            ids=candidates.ids,
+            lengths=candidates.lengths,
+            n_true=candidates.n_true,
+            whole_costs=candidates.whole_costs,
+            spent={until: candidates.spending(None, until)[0] for until in UNTILS},
+            looked={until: candidates.looks(None, until) for until in UNTILS},
+            least={until: candidates.least_costs(0.0, until) for until in UNTILS},
+            ranked=candidates.places(),
+            named_true=tuple(candidates.true_names()),
+            price_sums=sums,
+            price_counts=counts,
+            is_priced=candidates.is_priced,
+            n_repeated=candidates.n_repeated,
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[SearchedOrders]) -> SearchedOrders:
+        """The cases of all parts, one after the other; no case is in two of them."""
+        sums: dict[str, float] = {}
+        counts: dict[str, int] = {}
+        for part in parts:
+            for name, total in part.price_sums.items():
+                sums[name] = sums.get(name, 0.0) + total
+                counts[name] = counts.get(name, 0) + part.price_counts[name]
+        return cls(
+            ids=tuple(name for part in parts for name in part.ids),
+            lengths=np.concatenate([part.lengths for part in parts]),
+            n_true=np.concatenate([part.n_true for part in parts]),
+            whole_costs=np.concatenate([part.whole_costs for part in parts]),
+            spent={until: np.concatenate([part.spent[until] for part in parts]) for until in UNTILS},
+            looked={until: np.concatenate([part.looked[until] for part in parts]) for until in UNTILS},
+            least={until: np.concatenate([part.least[until] for part in parts]) for until in UNTILS},
+            ranked=Places.joined([part.ranked for part in parts]),
+            named_true=tuple(names for part in parts for names in part.named_true),
+            price_sums=sums,
+            price_counts=counts,
+            is_priced=any(part.is_priced for part in parts),
+            n_repeated=sum(part.n_repeated for part in parts),
+        )
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Never: these are orders."""
+        return False
+
+    @property
+    def leaves_rests(self) -> bool:
+        """Never: an order leaves no probability."""
+        return False
+
+    @property
+    def n_cases(self) -> int:
+        """How many cases there are."""
+        return len(self.ids)
+
+    @property
+    def n_candidates(self) -> int:
+        """How many candidates there are in all."""
+        return int(self.lengths.sum())
+
+    @property
+    def is_missed(self) -> BoolArray:
+        """The cases that list no true candidate, (N,)."""
+        return np.asarray(self.n_true == 0)
+
+    def of_cases(self, ids: Sequence[str]) -> SearchedOrders:
+        """The same of these cases alone, in this order."""
+        if tuple(ids) == self.ids:
+            return self
+        number_of = {name: number for number, name in enumerate(self.ids)}
+        missing = [name for name in ids if name not in number_of]
+        if missing:
+            raise InputError(f"has no case {missing[0]!r}", argument="ids", value=missing[0])
+        rows = np.array([number_of[name] for name in ids], dtype=np.intp)
+        return replace(
+            self,
+            ids=tuple(ids),
+            lengths=self.lengths[rows],
+            n_true=self.n_true[rows],
+            whole_costs=self.whole_costs[rows],
+            spent={until: self.spent[until][rows] for until in UNTILS},
+            looked={until: self.looked[until][rows] for until in UNTILS},
+            least={until: self.least[until][rows] for until in UNTILS},
+            ranked=self.ranked.of_rows(rows),
+            named_true=tuple(self.named_true[row] for row in rows),
+        )
+
+    def spending(self, miss: float | None = None, until: Until = "first") -> tuple[FloatArray, FloatArray]:
+        """As `Candidates.spending`."""
+        read_choice(until, "until", UNTIL)
+        read_miss(miss)
+        return self.spent[until], self.is_missed.astype(np.float64)
+
+    def looks(self, miss: float | None = None, until: Until = "first") -> FloatArray:
+        """As `Candidates.looks`."""
+        read_choice(until, "until", UNTIL)
+        read_miss(miss)
+        return self.looked[until]
+
+    def costs(self, miss: float, until: Until = "first") -> FloatArray:
+        """As `Candidates.costs`."""
+        spent, missed = self.spending(miss, until)
+        return spent + missed * miss
+
+    def least_costs(self, miss: float, until: Until = "first") -> FloatArray:
+        """As `Candidates.least_costs`."""
+        read_choice(until, "until", UNTIL)
+        return np.where(self.is_missed, miss, self.least[until])
+
+    def places(self) -> Places:
+        """As `Candidates.places`."""
+        return self.ranked
+
+    def true_names(self) -> list[Names]:
+        """As `Candidates.true_names`."""
+        return list(self.named_true)
+
+    def mean_prices(self, listed: Collection[str]) -> dict[str, float]:
+        """As `Candidates.mean_prices`."""
+        if not self.is_priced:
+            return {"other": 1.0}
+        prices = {"other": float(self.whole_costs.sum() / self.lengths.sum())}
+        for name in listed:
+            if self.price_counts.get(name, 0):
+                prices[name] = self.price_sums[name] / self.price_counts[name]
+        return prices
+
+    def expected_costs(self, miss: float | None = None, prior: Prior | None = None) -> FloatArray:
+        """An error: an order says nothing of how likely candidates are."""
+        fix = "a score or an order says nothing of how likely candidates are; ask for costs"
+        raise InputError("has no probabilities", argument="candidates", fix=fix)
+
+
+CaseLists: TypeAlias = Candidates | SearchedOrders
