@@ -19,14 +19,17 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from incident import FAULT, Incident
 
-from pandora_regret import Comparison, ComparisonOptions, compare, expected_search_cost
+from pandora_regret import Comparison, ComparisonOptions, Workup, compare, expected_search_cost, plan_workup
 from pandora_regret.calibrate import decompose, recalibrate
+from pandora_regret.workup import PlanNode, Replay
+from pandora_regret.workup.replay import RecordedOutcomes, replay_tree
 
 ROWS, REPLICATES, SAMPLES = 60, 400, 300
 POPULATION = 200_000
@@ -370,6 +373,55 @@ def rejected(rng: np.random.Generator, bootstrap: int) -> list[Interval]:
     return [Interval(0.0, 1.0, -1.0 if gap.p_value < 0.05 else 0.5)]
 
 
+class Blanks(NamedTuple):
+    """Records of incidents that follow a plan, of which a share of the outcomes is blanked at random."""
+
+    n_cases: int
+    share: float
+
+
+REPLAYS = {
+    "replay, complete records, n = 300": Blanks(300, 0.0),
+    "replay, a fifth of the outcomes blanked, n = 300": Blanks(300, 0.2),
+    "replay, a fifth of the outcomes blanked, n = 1,000": Blanks(1_000, 0.2),
+    "replay, half of the outcomes blanked, n = 300": Blanks(300, 0.5),
+}
+
+
+@cache
+def learned_plan() -> tuple[Workup, PlanNode]:
+    """The incident's work-up, and its plan; states are counted, so that the plan is the same on every machine."""
+    workup = Incident.drawn().workup()
+    tree = plan_workup(None, workup, method="planner", seconds=1e9, limit=300).tree
+    if tree is None:
+        raise TypeError("the plan of a work-up has a tree")
+    return workup, tree
+
+
+def replayed(rng: np.random.Generator, how: Blanks) -> Replay:
+    """New records, replayed."""
+    workup, tree = learned_plan()
+    records = Incident.drawn().records(how.n_cases, rng, how.share)
+    truth = np.array([workup.classes.index(name) for name in records.pop(FAULT)])
+    return replay_tree(RecordedOutcomes(workup, records, truth), tree, 0.95)
+
+
+def long_run_cost() -> float:
+    """What cases pay that follow the plan: the mean of many with complete records."""
+    paid = replayed(np.random.default_rng(1), Blanks(POPULATION, 0.0)).paid
+    if paid.value is None:
+        raise ValueError("complete records say what was paid")
+    return paid.value
+
+
+def replay(rng: np.random.Generator, bootstrap: int, how: Blanks, truth: float) -> list[Interval]:
+    """What cases have paid, or that it cannot be told."""
+    paid = replayed(rng, how).paid
+    if paid.low is None or paid.high is None:
+        return [Interval(-math.inf, math.inf, truth, warned=True)]
+    return [Interval(paid.low, paid.high, truth, bool(paid.warning))]
+
+
 # Measuring
 
 
@@ -435,6 +487,7 @@ def main() -> int:
     print("| case, n = 60 | analytic | bootstrap | warns | |\n|---|---|---|---|---|")
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         lines += [report(pool, *row) for row in rows(samples, options.only)]
+        lines += replays(pool, samples, options.only)
         if options.only in P_VALUES:
             lines.append(p_values(pool, samples))
         if options.only in TAU:
@@ -467,6 +520,16 @@ def report(
     holds = all(verdict(covers, warns, clean) for covers, warns in by_method)
     (analytic, warns), (bootstrapped, _) = by_method
     return Line(title, {"analytic": analytic, "bootstrap": bootstrapped, "warns": warns}, holds).printed()
+
+
+def replays(pool: ProcessPoolExecutor, samples: int, only: str) -> Iterator[Line]:
+    """What `pandora workup replay` says of incidents, of titles that contain `only`."""
+    chosen = {title: how for title, how in REPLAYS.items() if only in title}
+    truth = long_run_cost() if chosen else 0.0
+    for title, how in chosen.items():
+        covers, warns = measured(pool, partial(replay, how=how, truth=truth), 0, samples)
+        is_clean = how.share == 0
+        yield Line(title, {"analytic": covers, "warns": warns}, verdict(covers, warns, is_clean)).printed()
 
 
 def p_values(pool: ProcessPoolExecutor, samples: int) -> Line:
