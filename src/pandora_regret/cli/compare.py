@@ -352,8 +352,8 @@ def _score_models(options: ScoreFilesOptions) -> list[comparing.Comparison]:
     if options.lists.are_asked(options.files, by_class=any(of_classes)):
         return _scored_lists(options)
     prices = options.prices.read()
-    model = files.ModelFiles(options.files, options.rows.layout(blank_labels=True))
-    opened = files.open_models([model], prices.class_names)
+    asked = files.ModelFiles(options.files, options.rows.layout(blank_labels=True))
+    opened = files.open_models([asked], prices.class_names)
     if prices.price_list is None and opened[0].columns.costs:  # each row brings its own
         costs = ClassCosts(currency=prices.unit)
     else:

@@ -231,7 +231,8 @@ def common_rows(
     if not len(in_all):
         usual: Complaint = {"fix": "say which column holds the ids (--id)"}
         advice = fix_of_ids_written_otherwise(ids[-1], ids[0], batches[-1].path) or usual
-        raise FileError("has no id that all others have", batches[-1].path, **advice)
+        command_fix = advice.get("command_fix")
+        raise FileError("has no id that all others have", batches[-1].path, advice["fix"], command_fix=command_fix)
     common = [batch.take(places[in_all]) for batch, places in zip(batches, rows, strict=True)]
     all_ids = set(chain.from_iterable(batch_ids.tolist() for batch_ids in ids))
     sizes = dict(zip(names, map(len, batches), strict=True))

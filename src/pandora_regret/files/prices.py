@@ -268,7 +268,9 @@ def _names_and_amounts(source: Source) -> tuple[list[str], list[str]]:
     amounts = list[str]()
     columns = [column for column, kind in source.kinds.items() if kind != "nested"]
     first_rows = next(iter(source.read(columns, frozenset(), 1)), None)
-    for column in () if first_rows is None else columns:
+    if first_rows is None:
+        return names, amounts
+    for column in columns:
         first = next((text for text in texts_of(first_rows.column(column)).tolist() if text), "")
         match = PRICE.fullmatch(first.strip())
         if match is not None and any(character.isdigit() for character in first):

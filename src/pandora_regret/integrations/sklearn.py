@@ -172,12 +172,12 @@ neg_pandora_regret_scorer = pandora_regret_scorer()
 
 
 def _check_all_priced(options: Fields, seen: list[object]) -> None:
-    """An error where prices have names and a class has none; scikit-learn warns of it, or raises it if asked to."""
+    """An error where prices have names and a class has none; scikit-learn warns of it, or raises it."""
     costs = options.get("costs")
     if not has_names(costs):
         return
     classes = seen if options["labels"] is None else [*read_labels(options["labels"]), *seen]
-    priced = {str(name) for name in costs.keys()}
+    priced = {str(name) for name, _ in costs.items()}
     missing = [label for label in dict.fromkeys(classes) if str(label) not in priced]
     if missing:
         fix = "every class that is forecast or occurs needs one"

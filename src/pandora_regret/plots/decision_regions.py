@@ -131,7 +131,7 @@ def _crossings(sides: Sequence[FloatArray]) -> FloatArray:
     crossings = np.array([np.cross(a, b) for a, b in combinations(sides, 2)])
     totals = crossings.sum(axis=1, keepdims=True)
     is_crossing = np.abs(totals[:, 0]) > NOTHING  # the others are parallel
-    points = crossings[is_crossing] / totals[is_crossing]
+    points: FloatArray = crossings[is_crossing] / totals[is_crossing]
     is_within = (points > -NOTHING).all(axis=1)
     return points[is_within]
 

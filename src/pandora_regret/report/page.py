@@ -377,8 +377,8 @@ def _views(comparison: Comparison) -> Fields:
 
 def _shows_recalibration(bar: Fields) -> bool:
     """Whether what recalibrating would save is a visible part of a bar."""
-    widths = [part["width"] for part in bar["parts"] if part["kind"] == "recal"]
-    return sum(widths) > LEAST_SEEN
+    width = sum(part["width"] for part in bar["parts"] if part["kind"] == "recal")
+    return bool(width > LEAST_SEEN)
 
 
 def _views_of_lists(comparison: Comparison) -> Fields:

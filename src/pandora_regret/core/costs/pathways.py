@@ -116,13 +116,17 @@ class Step(Payment):
     @property
     def followed(self) -> str | None:
         """The name of the pathway that is followed once and always, whose own steps can stand in its place."""
-        return self.pathway if self.quantity == 1 == self.chance else None
+        is_once_and_always = self.quantity == 1 and self.chance == 1
+        return self.pathway if is_once_and_always else None
 
     def __str__(self) -> str:
         words = super().__str__()
         if self.chance == 1:
             return words
-        return f"{words} ({100 * self.chance:.12g} %{f', otherwise {self.otherwise}' if self.otherwise else ''})"
+        how_often = f"{100 * self.chance:.12g} %"
+        if self.otherwise is not None:
+            how_often += f", otherwise {self.otherwise}"
+        return f"{words} ({how_often})"
 
     def draw(self, draws: int, rng: Generator, trials: int | None) -> float | FloatArray:
         """Probabilities that might be the true one; their mean is the stated one.
@@ -190,8 +194,12 @@ class Pathways:
         check_costs(np.array(list(self.costs.values())), "costs", self.classes)
 
     def __repr__(self) -> str:
-        facts = (self.title and repr(self.title), f"{len(self.hypotheses)} classes", self.currency)
-        return f"Pathways({', '.join(filter(None, facts))})"
+        facts = [f"{len(self.hypotheses)} classes"]
+        if self.title:
+            facts.insert(0, repr(self.title))
+        if self.currency:
+            facts.append(self.currency)
+        return f"Pathways({', '.join(facts)})"
 
     @property
     def classes(self) -> Names:

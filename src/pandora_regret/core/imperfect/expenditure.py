@@ -136,9 +136,8 @@ def imperfect_order(
     array([1, 2, 0, 0, 0, 0, 0, 1])
     """
     single = not is_frame(y_proba) and np.asarray(y_proba).ndim == 1
-    forecast = read_probabilities(
-        np.asarray(y_proba)[None] if single else y_proba, labels, None, logits, normalise
-    )
+    table = np.asarray(y_proba)[None] if single else y_proba
+    forecast = read_probabilities(table, labels, None, logits, normalise)
     tests = read_tests(tests, forecast)
     n_steps = forecast.n_classes if steps is None else read_count(steps, "steps")
     orders = np.concatenate([order_of_tests(search, block, tests, n_steps) for block in forecast.blocks()])
@@ -515,8 +514,9 @@ class Race:
     def of(cls, search: SearchName, block: Forecast, tests: Tests) -> Race:
         """Every class against the truth of its row."""
         lead = -rank_odds(indexed(search, block, tests))
-        first = (lead > 0) | ((lead == 0) & (np.arange(block.n_classes) < block.truth[:, None]))
-        return cls(search, lead + np.where(first, TIE, -TIE), block.truth, tests)
+        has_lower_number = np.arange(block.n_classes) < block.truth[:, None]
+        is_before = (lead > 0) | ((lead == 0) & has_lower_number)
+        return cls(search, lead + np.where(is_before, TIE, -TIE), block.truth, tests)
 
     @property
     def sensitivity(self) -> FloatArray:
@@ -525,14 +525,18 @@ class Race:
 
     def mean_misses(self) -> FloatArray:
         """How often the truth is missed on average, (n,): once at most, or it takes ``1 / s`` tests to find it."""
-        return 1 - self.sensitivity if self.search == "single_pass" else 1 / self.sensitivity - 1
+        if self.search == "single_pass":
+            return 1 - self.sensitivity
+        return 1 / self.sensitivity - 1
 
     def draw_misses(self, n_draws: int, rng: Generator) -> FloatArray:
         """How often the truth is missed in each draw, (n_draws, n)."""
         s = self.sensitivity
         shape = (n_draws, len(self.truth))
-        misses = rng.random(shape) >= s if self.search == "single_pass" else rng.geometric(s, shape) - 1
-        return misses.astype(np.float64)
+        if self.search == "single_pass":
+            return (rng.random(shape) >= s).astype(np.float64)
+        n_tests = rng.geometric(s, shape)  # of the truth, the last of which finds it
+        return (n_tests - 1).astype(np.float64)
 
     def found(self, misses: FloatArray) -> FloatArray:
         """Whether, or how likely, the search ends with the truth."""
@@ -594,33 +598,48 @@ def order_of_tests(search: SearchName, block: Forecast, tests: Tests, steps: int
     first = search_order(block)
     if search != "adaptive":
         return np.take(first, np.arange(steps) % k, axis=1)
+    return _adaptive_order(block, first, tests, steps)
+
+
+def _adaptive_order(block: Forecast, first: IntArray, tests: Tests, steps: int) -> IntArray:
+    """Tests by falling index, each index falling by the test's fading when it is made, (n, steps).
+
+    `first`, (n, K), is the order of the first pass; of equal indices the earlier there comes first.
+    """
     values = np.take_along_axis(block.values, first, axis=1)
     costs = np.take_along_axis(costs_of(block), first, axis=1)
     index = log_ratio(values, values[:, :1], costs, costs[:, :1], logits=block.logits)
     index = np.where(index > -np.inf, index, FAR_BEHIND - np.log(costs))  # impossible classes
-    chosen = np.empty((len(index), steps), dtype=np.intp)
-    taken = np.zeros_like(index)
-    for step in range(steps):  # by falling index, each falling when taken
-        with np.errstate(invalid="ignore"):
-            now = np.where(taken > 0, index - taken * tests.fading[first], index)
-        chosen[:, step] = np.argmax(now >= now.max(axis=1, keepdims=True) - TIE, axis=1)
-        taken[np.arange(len(index)), chosen[:, step]] += 1
-    return np.take_along_axis(first, chosen, axis=1)
+    fading = tests.fading[first]
+    rows = np.arange(len(index))
+    places = np.empty((len(index), steps), dtype=np.intp)  # in the first pass
+    n_made = np.zeros_like(index)
+    for step in range(steps):
+        with np.errstate(invalid="ignore"):  # 0 * inf of a perfect test that was not made
+            faded = np.where(n_made > 0, index - n_made * fading, index)
+        is_best = faded >= faded.max(axis=1, keepdims=True) - TIE
+        places[:, step] = np.argmax(is_best, axis=1)
+        n_made[rows, places[:, step]] += 1
+    return np.take_along_axis(first, places, axis=1)
 
 
 def searched(p: FloatArray, order: IntArray, tests: Tests) -> FloatArray:
-    """What each test of an order meets, (steps, 4): the chance of its class by then, its cost, and both in all.
+    """What each test of an order meets, (steps, 4).
 
+    The chance of its class by then, its cost, what was spent by then, and how likely the truth was found by then.
     By Bayes' rule: a test that found nothing makes its class less likely, and others more.
     """
-    missed = p.copy()
+    missed = p.copy()  # by the tests so far: the chance of each class and of that
     before = np.empty(len(order))
     for step, k in enumerate(order):
         before[step] = missed[k]
         missed[k] *= 1 - tests.sensitivity[k]
     caught = before * tests.sensitivity[order]
     costs = tests.fruitless_cost[order]
-    left = np.append(caught, missed.sum())[::-1].cumsum()[::-1]  # that no step before did: added from the end,
-    # where the terms are small, since what is left of 1 after many subtractions is rounding
-    now = before / np.where(left[:-1] > 0, left[:-1], 1.0)
-    return np.stack([now, costs, costs.cumsum(), np.clip(1 - left[1:], 0.0, None)], axis=1)
+    # Added from the end, where the terms are small: what is left of 1 after many subtractions is rounding.
+    from_the_end = np.append(caught, missed.sum())[::-1].cumsum()
+    uncaught = from_the_end[::-1]  # (steps + 1,) how likely nothing was found before each step, and in the end
+    uncaught_before = uncaught[:-1]
+    chances = before / np.where(uncaught_before > 0, uncaught_before, 1.0)
+    found = np.clip(1 - uncaught[1:], 0.0, None)
+    return np.stack([chances, costs, costs.cumsum(), found], axis=1)

@@ -110,14 +110,20 @@ def available(
     if made_for_224 and not local:
         counts = listed_encoders()
     else:
-        paths = sorted(Path(weights).glob(f"*{SUFFIX}")) if local else timm().list_models(pretrained=True)
-        names = (Path(path).name.removesuffix(SUFFIX) for path in paths)
-        built = (name for name in names if matches(name, wanted) and timm().is_model(name.split(".")[0]))
-        counts = {name: count_parameters(name) for name in built}
-    counts = {name: n for name, n in counts.items() if n <= max_parameters and matches(name, wanted)}
-    if not counts:
+        counts = {}
+        for name in _encoders_in(weights) if local else timm().list_models(pretrained=True):
+            architecture = name.split(".")[0]
+            if matches(name, wanted) and timm().is_model(architecture):
+                counts[name] = count_parameters(name)
+    chosen = {name: n for name, n in counts.items() if n <= max_parameters and matches(name, wanted)}
+    if not chosen:
         raise InputError(f"models is {list(wanted)}: {weights} has no encoder of such a name and size.")
-    return counts
+    return chosen
+
+
+def _encoders_in(folder: str) -> list[str]:
+    """The names of the encoders whose weights lie in a folder, sorted."""
+    return [path.name.removesuffix(SUFFIX) for path in sorted(Path(folder).glob(f"*{SUFFIX}"))]
 
 
 def build(name: str, weights: str, resolution: int, seed: int = 42, **options: Any) -> Any:
@@ -310,6 +316,7 @@ class _Session:
         return parts, size
 
     def _look(self, encoder: Encoder, network: Any, scale: Tensor, images: Tensor) -> Tensors:
+        """What an encoder reads from images (bytes, (B, C, H, W)), resized and normalised as it wants them."""
         images = images.float()
         side = encoder.resolution
         mean, std = scale
