@@ -60,13 +60,15 @@ def test_a_planted_failure_is_flagged_in_its_group_alone_and_named_in_the_verdic
     assert flags(compared(truth, models, {"site": site}, worth=100.0)) == []
 
 
-def test_of_several_findings_the_verdict_names_one_and_counts_the_others(planted):
+def test_of_several_findings_the_verdict_names_two_and_counts_the_others(planted):
     truth, models, site = planted
     result = compared(truth, models, {"site": site, "place": site})
-    first, second = flags(result)
-    assert result.verdict.sentences[-1].startswith(first)
-    assert "1 more" in result.verdict.sentences[-1].removeprefix(first)
-    assert "place is East" in second
+    assert list(result.verdict.sentences[-2:]) == flags(result)
+    result = compared(truth, models, {"site": site, "place": site, "house": site, "ward": site})
+    first, second, _, fourth = flags(result)
+    assert result.verdict.sentences[-2] == first
+    assert "2 more" in result.verdict.sentences[-1].removeprefix(second)
+    assert "ward is East" in fourth
 
 
 def test_without_the_failure_nothing_is_flagged():
@@ -123,7 +125,9 @@ def test_another_winner_in_a_group_is_flagged():
     mixed = {"net": np.where(east[:, None], forest, net), "forest": np.where(east[:, None], net, forest)}
     in_east = group(compared(truth, mixed, {"site": np.where(east, "East", "West")}), "East")
     assert in_east.leader == "forest"
-    assert any("forest is cheaper" in flag for flag in in_east.flags)
+    costs = {model.name: money(model.cost.value, "USD") for model in in_east.models}
+    assert any(f"({costs['forest']} per case against {costs['net']})" in flag for flag in in_east.flags)
+    assert any("elsewhere, net is" in flag for flag in in_east.flags)
 
 
 def test_an_order_that_one_group_settles_against_most_cases_is_flagged():

@@ -7,7 +7,8 @@ from typing import TypeAlias
 
 from pandora_regret.cli.output import bullets, echo, heading, print_remarks, say, width
 from pandora_regret.comparison.result import TERMS, Breakdown, Comparison, ModelResult, Subgroup, price_heading
-from pandora_regret.comparison.words import price_sentences, recalibrating, scenario_sentence
+from pandora_regret.comparison.words import group_sentences, price_sentences, recalibrating, scenario_sentence
+from pandora_regret.core.inputs import CLASSES_TAKEN_AS_0
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.text import (
     UNDEFINED,
@@ -28,9 +29,12 @@ from pandora_regret.text import (
 
 WIDTH = 80
 MOST_LINES = 25
+MOST_LINES_DONE = 3  # about what was done to the files
 MOST_MODELS = 5  # in the table of the screen
 MOST_COLUMNS = 3  # models in the table of groups
-MOST_GROUPS = 6  # so many are always there
+MOST_GROUPS = 6
+FEWEST_GROUPS = 4  # so many are always there
+MOST_LINES_OF_FINDING = 3
 LONGEST_NAME = 20
 LONGEST_GROUP = 22
 LONGEST_TITLE = 12
@@ -60,14 +64,19 @@ def print_comparison(comparison: Comparison, *, full: bool = False) -> None:
         echo()
     say(f"{written.cases}. Costs: {comparison.costs.in_words}.", dim=True)
     bullets(comparison.notes, mark="!")
-    print_remarks(comparison.done)
+    print_remarks([change for change in comparison.done if change.what != CLASSES_TAKEN_AS_0])  # a note says it
 
 
 def screen(comparison: Comparison, width: int = WIDTH) -> list[str]:
     """The lines of the short form: two of the verdict's at least, more where there is room."""
     written = _Writer(comparison, width)
-    parts = [part for part in (written.models(), written.groups(), written.below()) if part]
-    room = MOST_LINES - sum(len(part) + 1 for part in parts)
+    least = len(written.verdict(2))
+    for most_groups, most_done in ((MOST_GROUPS, MOST_LINES_DONE), (FEWEST_GROUPS, 1)):
+        parts = [written.models(), written.groups(most_groups), written.below(most_done)]
+        parts = [part for part in parts if part]
+        room = MOST_LINES - sum(len(part) + 1 for part in parts)
+        if room >= least:
+            break  # else other lines are cut before what was found
     lines = written.verdict(max(room, 2))
     for part in parts:
         lines += ["", *part]
@@ -117,14 +126,19 @@ class _Writer:
         return [*lines[: most - 1], f"{wrapped(lines[most - 1], self.width - 2)[0]} …"]
 
     def verdict(self, most: int) -> list[str]:
-        """The first sentence, and those of the others for which there is room."""
-        sentences = self.result.verdict.sentences
-        lines = self.wrap(sentences[0], most)
-        for sentence in sentences[1:]:
-            more = self.wrap(sentence)
-            if len(lines) + len(more) <= most:
-                lines += more
-        return lines
+        """The first sentence, the first of what stands out by group, and the others for which there is room."""
+        flags = [flag for part in self.result.by for flag in part.all_flags]
+        findings = group_sentences(flags)
+        first, *others = self.result.verdict.sentences
+        shown = {first: self.wrap(first, most)}
+        room = most - len(shown[first])
+        for sentence in (*findings, *others):
+            lines = self.wrap(sentence)
+            is_first_finding = sentence in findings[:1] and len(lines) <= MOST_LINES_OF_FINDING
+            if sentence not in shown and (is_first_finding or len(lines) <= room):
+                shown[sentence] = lines
+                room -= len(lines)
+        return [line for sentence in (first, *others) for line in shown.get(sentence, ())]
 
     def models(self) -> list[str]:
         """The table that a notebook shows, in one line per model where these fit."""
@@ -145,11 +159,11 @@ class _Writer:
         least = money(self.result.best.unavoidable, self.unit)
         return [*lines, f"Someone who knew the truth would pay {least} per case."]
 
-    def groups(self) -> list[str]:
-        """A table for the first column, and one line about all others."""
+    def groups(self, most: int) -> list[str]:
+        """A table for the first column, of so many groups at most, and one line about all other columns."""
         if not self.result.by:
             return []
-        lines = self._breakdown(self.result.by[0])
+        lines = self._breakdown(self.result.by[0], most)
         further = self.result.by[1:]
         if not further:
             return lines
@@ -158,10 +172,10 @@ class _Writer:
         finding = f"{counted(n_flags, 'finding')}: --full" if n_flags else "nothing stands out"
         return lines + self.wrap(f"By {columns}: {finding}.", 1)
 
-    def _breakdown(self, part: Breakdown) -> list[str]:
+    def _breakdown(self, part: Breakdown, most: int) -> list[str]:
         """The groups that stand out and the first of the others, under the best models and those that do."""
         flagged_first = sorted(part.groups, key=lambda group: not group.flags)
-        shown = flagged_first[:MOST_GROUPS]
+        shown = flagged_first[:most]
         models = self._models_of_breakdown(part)
         rows = [self._row_of_group(group, models) for group in part.groups if group in shown]
         titles = [fitted(self.names[model], LONGEST_TITLE) for model in models]
@@ -184,21 +198,29 @@ class _Writer:
         mark = "<- stands out" if group.flags else ""
         return [fitted(f"  {group.name}", LONGEST_GROUP), count(group.rows), *costs, mark]
 
-    def below(self) -> list[str]:
-        """Other prices, the first reason not to trust a number, what was done to the files, what was compared."""
+    def below(self, most_done: int) -> list[str]:
+        """Other prices, the first reason not to trust a number, what was done to the files, what was compared.
+
+        What was done takes at most so many lines.
+        """
         result = self.result
         lines = []
         if self.scenarios:
             lines += self.wrap(self.scenarios)
         if self.prices and not result.by:
             lines += self.wrap(self.prices[0], 3)
-        if len(result.notes) > 1:
-            lines += self.wrap(f"! {len(result.notes)} warnings (--full), the first: {result.notes[0]}", 2)
-        elif result.notes:
-            lines += self.wrap(f"! {result.notes[0]}", 2)
-        if result.done:
-            done = "; ".join(change.sentence for change in result.done)
-            lines += self.wrap(f"Done to the files: {done}.", 3)
+        done = [change for change in result.done if change.what != CLASSES_TAKEN_AS_0]
+        n_absent = len(result.done) - len(done)
+        for note in result.notes[:n_absent]:  # which explain what a model costs
+            lines += self.wrap(f"! {note}")
+        others = result.notes[n_absent:]
+        if len(others) > 1:
+            lines += self.wrap(f"! {len(others)} warnings (--full), the first: {others[0]}", 2)
+        elif others:
+            lines += self.wrap(f"! {others[0]}", 2)
+        if done:
+            sentences = "; ".join(change.sentence for change in done)
+            lines += self.wrap(f"Done to the files: {sentences}.", most_done)
         counts = " ".join([f"{self.cases}; {self.level}.", *result.margin_sentence])
         lines += self.wrap(counts.replace(" of the cost)", " of the cost; --worth)"))
         return lines + self.wrap(MORE)

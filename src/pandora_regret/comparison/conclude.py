@@ -36,6 +36,7 @@ from pandora_regret.comparison.words import (
     name_of_group,
     put_into_words,
 )
+from pandora_regret.core.inputs import CLASSES_TAKEN_AS_0
 from pandora_regret.metrics import Metric
 
 NOWHERE = Provenance()
@@ -74,7 +75,8 @@ def conclude(numbers: Numbers) -> Comparison:
         pairs += largest_pairs(result.name, result.cost, findings.pairs, numbers.data.classes, unit)
     is_workup = numbers.workup is not None
     results = Results(models, differences, numbers.ranks, numbers.data, unit, is_workup, tuple(pairs))
-    statements = put_into_words(judgement, results, flags)
+    absent = [remark.sentence for remark in numbers.provenance.done if remark.what == CLASSES_TAKEN_AS_0]
+    statements = put_into_words(judgement, results, flags, absent)
     metrics = tuple(MetricInfo(metric.key, metric.title, metric.better, metric.unit) for metric in numbers.metrics)
     return Comparison(
         library=f"pandora-regret {__version__}",
@@ -110,6 +112,7 @@ def _decision(judgement: Judgement, sentences: Sequence[str]) -> Decision:
         undecided=judgement.by_standing["open"],
         level=judgement.by_standing["level"],
         cases_needed=judgement.cases_needed,
+        cases_for_gap=judgement.cases_for_gap,
         stake=contest.stake,
         margin=contest.margin.amount,
         share=contest.margin.share,

@@ -51,6 +51,8 @@ class CheaperHere:
     cost: float
     leader: str
     cost_of_leader: float
+    is_cheapest: bool  # whether no other model costs less in the group
+    leads_elsewhere: bool  # whether the leader is the cheapest outside of it
 
 
 @dataclass(frozen=True)
@@ -352,7 +354,17 @@ class _GroupTable:
         cheaper = [model for model in models if self._against_leader(model) < 0]
         if cheaper:
             best = min(cheaper, key=lambda model: model.cost.value)
-            flags.append(CheaperHere(best.name, best.cost.value, leader.name, leader.cost.value))
+            elsewhere = [model.cost_elsewhere for model in models]
+            flags.append(
+                CheaperHere(
+                    best.name,
+                    best.cost.value,
+                    leader.name,
+                    leader.cost.value,
+                    is_cheapest=best.cost.value == min(model.cost.value for model in models),
+                    leads_elsewhere=not leader.is_all and leader.cost_elsewhere == min(elsewhere),
+                )
+            )
         dearer = [model for model in models if self._costs_more_here(model)]
         standing_out = [model for model in dearer if self._is_beyond_others(model)]
         for model in standing_out:

@@ -67,12 +67,13 @@ class Judgement:
     kind: VerdictKind
     by_standing: Mapping[Standing, Names]
     cases_needed: int | None  # so many more would settle every difference that is open; None where none is known
+    cases_for_gap: int | None  # so many more would settle the difference seen, where that is more than the margin
 
 
 def judge(contest: Contest) -> Judgement:
     """The verdict on the cheapest model and on what the others cost more."""
     if contest.apart:
-        return Judgement(contest, "undecided", {"open": tuple(contest.gaps), "more": (), "level": ()}, None)
+        return Judgement(contest, "undecided", {"open": tuple(contest.gaps), "more": (), "level": ()}, None, None)
     by_standing: dict[Standing, Names] = dict.fromkeys(KINDS, ())
     for name, gap in contest.gaps.items():
         by_standing[standing_of(gap, contest)] += (name,)
@@ -82,10 +83,14 @@ def judge(contest: Contest) -> Judgement:
             kind = KINDS[standing]
             break  # the first that any model has decides
     needed = None
+    for_gap = None
     if kind == "undecided":
         gaps = [contest.gaps[name] for name in by_standing["open"]]
         needed = cases_for_all(gaps, contest.evidence, contest.margin)
-    return Judgement(contest, kind, by_standing, needed)
+        seen = gaps[0].value or 0.0
+        if seen > contest.margin.amount:
+            for_gap = more_cases(gaps[0], contest.evidence, seen) or None
+    return Judgement(contest, kind, by_standing, needed, for_gap)
 
 
 def standing_of(gap: Finding, contest: Contest) -> Standing:

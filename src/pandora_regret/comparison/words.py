@@ -73,6 +73,7 @@ NOT_SETTLED = "not settled"
 LITTLE = 0.1  # of the margin: so small a risk is worth saying
 MOST_NAMES = 4  # in one sentence
 MOST_GROUPS_NAMED = 3  # in one sentence
+FINDINGS_IN_VERDICT = 2  # of what stands out by group
 IN_PERCENT = 1.1  # ratios below it are said in percent
 DO_NOT_TRUST = "do not trust this interval"
 PICKED_BY = ("top_1", "top_3", "mrr", "exam")  # what people choose ranked lists by
@@ -96,6 +97,7 @@ VERDICT = {
     "stake": "Deploying {leader} now, the chance of being wrong costs {stake} per case on average.",
     "little": "Little is at stake: the chance of being wrong about {leader} costs {stake} per case on average.",
     "needed": "About {cases} more cases would settle a difference of {margin}.",
+    "needed_for_both": "About {fewer} more cases would settle the {seen} seen, {cases} a difference of {margin}.",
     "others": "{names} cost{s} more.",
     "saves": "Recalibrating {leader} saves {saved}.",
     "as_is": "All models are compared recalibrated: as they are, {first} is ahead ({ours} against {theirs}).",
@@ -135,8 +137,13 @@ class Statements:
     notes: Names
 
 
-def put_into_words(judgement: Judgement, results: Results, flags: Sequence[str]) -> Statements:
-    """A judgement, and what the results say beside it; flags are what stands out by group."""
+def put_into_words(
+    judgement: Judgement, results: Results, flags: Sequence[str], absent: Sequence[str] = ()
+) -> Statements:
+    """A judgement, and what the results say beside it.
+
+    Flags are what stands out by group; `absent` are classes that models lack, which explain what these cost.
+    """
     contest = judgement.contest
     runner_up, choices = against_others(results)
     verdict = verdict_sentences(judgement, results)
@@ -144,13 +151,12 @@ def put_into_words(judgement: Judgement, results: Results, flags: Sequence[str])
     if not contest.recalibrated:  # the rest is about models as they are
         headline = [*verdict, *runner_up, *choices, where_money_goes(results)]
     headline = [*headline, *flags]
-    by_group = group_sentence(flags)
-    if by_group is not None:
-        verdict = [*verdict, by_group]
+    verdict = [*verdict, *group_sentences(flags)]
     if contest.apart:
         verdict = [no_verdict(contest.apart)]
         headline = verdict
-    return Statements(verdict, headline, choices, notes(results, judgement.by_standing["level"]))
+    warnings = [f"{sentence}." for sentence in absent] + list(notes(results, judgement.by_standing["level"]))
+    return Statements(verdict, headline, choices, tuple(warnings))
 
 
 def verdict_sentences(judgement: Judgement, results: Results) -> list[str]:
@@ -241,8 +247,15 @@ class _Speaker:
             sentences.append(self.say("little" if is_little else "stake", stake=money(contest.stake, self.unit)))
             if judgement.cases_needed:
                 margin = margin_in_words(contest.margin.amount, contest.margin.share, self.unit)
-                cases = _rounded_up(judgement.cases_needed)
-                sentences.append(self.say("needed", cases=f"{cases:,}", margin=margin))
+                cases = f"{_rounded_up(judgement.cases_needed):,}"
+                if judgement.cases_for_gap:
+                    fewer = f"{_rounded_up(judgement.cases_for_gap):,}"
+                    seen = money(nearest.value or 0.0, self.unit)
+                    sentences.append(
+                        self.say("needed_for_both", fewer=fewer, seen=seen, cases=cases, margin=margin)
+                    )
+                else:
+                    sentences.append(self.say("needed", cases=cases, margin=margin))
         dearer = judgement.by_standing["more"]
         if dearer:
             sentences.append(self.say("others", dearer))
@@ -518,7 +531,7 @@ def reason_of(doubt: Doubt, unit: str | None) -> str:
         case Impossible(rows, cases):
             if rows is None:
                 return "infinite: a true class was given probability 0"
-            return f"infinite: {rows} of {cases} true classes were given probability 0"
+            return f"infinite: {rows:,} of {cases:,} true classes were given probability 0"
         case NoPrediction():
             return "an order without probabilities predicts no cost"
 
@@ -535,13 +548,12 @@ def _few(carriers: Carriers, quantity: str, kind: str) -> str:
 # Groups
 
 
-def group_sentence(flags: Sequence[str]) -> str | None:
-    """What a verdict says of all that stands out by group; None where nothing does."""
-    if not flags:
-        return None
-    if len(flags) == 1:
-        return flags[0]
-    return f"{flags[0]} {counted(len(flags) - 1, 'more finding')} by group."
+def group_sentences(flags: Sequence[str]) -> list[str]:
+    """What a verdict says of all that stands out by group: the first findings, and how many more there are."""
+    if len(flags) <= FINDINGS_IN_VERDICT:
+        return list(flags)
+    more = counted(len(flags) - FINDINGS_IN_VERDICT, "more finding")
+    return [*flags[: FINDINGS_IN_VERDICT - 1], f"{flags[FINDINGS_IN_VERDICT - 1]} {more} by group."]
 
 
 def name_of_group(label: Sequence[str]) -> str:
@@ -570,15 +582,23 @@ def flag_of_group(flag: FlagOfGroup, group: GroupFindings, breakdown: BreakdownF
     pairs = zip(breakdown.columns, group.label, strict=False)  # pooled groups have one label
     where = f"Where {' and '.join(f'{column} is {label}' for column, label in pairs)}"
     match flag:
-        case CheaperHere(model, cost, leader, cost_of_leader):
-            costs = f"{money(cost, unit)} against {money(cost_of_leader, unit)}"
-            return f"{where}, {model} is cheaper than {leader}: {costs} per case."
+        case CheaperHere():
+            return f"{where}, {_cheaper_here(flag, unit)}."
         case DearerHere():
             return f"{where}, {_dearer_here(flag, unit)}."
         case AllDearerHere(leader, cost, elsewhere):
             costs = f"{money(cost, unit)} against {money(elsewhere, unit)}"
             everyone = f"every model costs more than elsewhere ({leader} {costs})"
             return f"{where}, {everyone}: the cases there are more expensive."
+
+
+def _cheaper_here(flag: CheaperHere, unit: str | None) -> str:
+    """Who is the choice in a group, what that costs against the leader of all cases, and who leads elsewhere."""
+    costs = f"{money(flag.cost, unit)} per case against {money(flag.cost_of_leader, unit)}"
+    if not flag.is_cheapest:
+        return f"{flag.model} is cheaper than {flag.leader}: {costs}"
+    where = "elsewhere" if flag.leads_elsewhere else "over all cases"
+    return f"{flag.model} is the cheapest ({costs}); {where}, {flag.leader} is"
 
 
 def _dearer_here(flag: DearerHere, unit: str | None) -> str:

@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.core.inputs import FloatArray, Forecast, InputError, remark_on
+from pandora_regret.core.inputs import CLASSES_TAKEN_AS_0, FloatArray, Forecast, InputError, remark_on
 from pandora_regret.files.alignment import align, common_rows
 from pandora_regret.files.batch import Batch, ModelFacts, NameArray, check_labelled, unlabelled_left_out
 from pandora_regret.files.predictions import Predictions, read_all_models
@@ -162,4 +162,4 @@ def _zeros(name: str, model: Predictions, batch: Batch) -> Remarks:
     absent = [name for name, column in model.columns.column_of.items() if not column and not model.is_list]
     n = int(np.isin(batch.truth, [batch.classes.index(label) for label in absent]).sum())
     sentence = f"{name} has no {listed(absent)}: taken as probability 0, the truth of {counted(n, 'case')}"
-    return remark_on("classes taken as 0", len(absent), sentence, name)
+    return remark_on(CLASSES_TAKEN_AS_0, len(absent), sentence, name)

@@ -50,6 +50,7 @@ from pandora_regret.core.inputs.numbers import read_weights as read_weights
 from pandora_regret.core.inputs.numbers import relative_weights as relative_weights
 from pandora_regret.core.inputs.past_cases import as_outcome as as_outcome
 from pandora_regret.core.inputs.past_cases import read_records as read_records
+from pandora_regret.core.inputs.tables import CLASSES_TAKEN_AS_0 as CLASSES_TAKEN_AS_0
 from pandora_regret.core.inputs.tables import NOTHING_RESCALED as NOTHING_RESCALED
 from pandora_regret.core.inputs.tables import TOLERANCE as TOLERANCE
 from pandora_regret.core.inputs.tables import Remark as Remark

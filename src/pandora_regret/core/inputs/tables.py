@@ -39,6 +39,9 @@ class Remark:
     model: str | None = field(default=None, metadata={"optional": True})  # or file, where it is about one
 
 
+CLASSES_TAKEN_AS_0 = "classes taken as 0"  # what a remark is about that explains what a model costs
+
+
 def remark_on(what: str, count: int, sentence: str, model: str | None = None) -> tuple[Remark, ...]:
     """What was done, unless that is nothing."""
     return (Remark(what, count, sentence, model),) if count else ()

@@ -226,10 +226,13 @@ function statusOf({ comparison, rules, view, ...page }, gap, cost = 0) {
 function neededFor(page, gaps, say) {
   const margin = marginOf(page), { rows } = page.comparison.data, { share } = page.comparison.verdict;
   const half = Math.max(...gaps.map((gap) => Math.min(gap.value - gap.low, gap.high - gap.value)));
-  const cases = Math.ceil(rows * ((2 * half / margin) ** 2 - 1)), size = 10 ** Math.max(0, String(cases).length - 2);
+  const casesFor = (difference, width) => Math.ceil(rows * ((2 * width / difference) ** 2 - 1));
+  const roundedUp = (number, size = 10 ** Math.max(0, String(number).length - 2)) => (Math.ceil(number / size) * size).toLocaleString("en-US");
+  const cases = casesFor(margin, half), [{ value, low, high }] = gaps, fewer = casesFor(value, Math.min(value - low, high - value));
   if (!(cases > 0) || !Number.isFinite(cases) || gaps.some((gap) => !gap.trusted)) return [];
   const worth = roughly(page.formats, margin) + (share === null ? "" : ` (${Number((100 * share).toPrecision(6))} % of the cost)`);
-  return [say("needed", { cases: (Math.ceil(cases / size) * size).toLocaleString("en-US"), margin: worth })];
+  if (value > margin && fewer > 0) return [say("needed_for_both", { fewer: roundedUp(fewer), seen: roughly(page.formats, value), cases: roundedUp(cases), margin: worth })];
+  return [say("needed", { cases: roundedUp(cases), margin: worth })];
 }
 
 function someOf({ rules }, names) {
