@@ -85,13 +85,6 @@ def test_every_function_in_the_api_says_what_it_takes_and_returns():
         assert "Returns" in sections or signature.return_annotation in (None, "None"), path
 
 
-def test_the_readme_shows_what_a_page_shows():
-    """Commands on pages are run; the README repeats one of them."""
-    shown = {block.text for block in blocks_of(README) if block.language == "console"}
-    assert shown
-    assert shown <= {block.text for page in PAGES.values() for block in blocks_of(page)}
-
-
 def test_the_install_page_says_what_every_extra_brings():
     project = tomllib.loads(text_of(ROOT / "pyproject.toml"))["project"]
     needs = {"none": project["dependencies"], **project["optional-dependencies"]}
@@ -122,14 +115,14 @@ def test_every_public_plot_is_in_the_gallery(site):
 
 
 def test_the_picture_of_the_terminal_is_what_the_command_prints():
-    """Which the page itself is compared with."""
+    """As the README shows it."""
     pieces = re.findall(
         r'clip-path="url\(#terminal-line-(\d+)\)">(.*?)</text>', text_of(DOCS / "assets/terminal.svg")
     )
     lines = dict.fromkeys((number for number, _ in pieces), "")
     for number, text in pieces:
         lines[number] += unescape(text)
-    console = next(block for block in blocks_of(PAGES["how-to/subgroups.md"]) if block.language == "console")
+    console = next(block for block in blocks_of(README) if block.language == "console")
     drawn, shown = [line.split() for line in lines.values()], [line.split() for line in console.text.splitlines()]
     assert list(filter(None, drawn)) == list(filter(None, shown)), "python docs/hooks/screenshots.py docs/assets"
 

@@ -17,6 +17,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS, README = ROOT / "docs", ROOT / "README.md"
+FILES_OF_README = DOCS / "how-to/subgroups.md"  # the page that makes the files of the README's command
 PAGES = {page.relative_to(DOCS).as_posix(): page for page in sorted(DOCS.rglob("*.md"))}
 BLOCK = re.compile(r'^```(\w*)(?: title="(.+?)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 LENIENT = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
@@ -58,16 +59,20 @@ class PageItem(pytest.Item):
 
 
 def run_page(page):
-    """In the current folder; the README's commands are those of another page, where their files are shown."""
+    """In the current folder; the README's command reads the files that another page makes."""
+    if page == README:
+        of_files = {"__name__": "__main__"}
+        for block in blocks_of(FILES_OF_README):
+            if block.language == "python":
+                check_session(block.text, of_files)
     blocks, names = blocks_of(page), {"__name__": "__main__"}
     for block in blocks:
         if block.title:
             Path(block.title).write_text(block.text, encoding="utf-8")
     run = {"python": lambda text: check_session(text, names), "console": check_terminal}
     for block in (block for block in blocks if not block.title):
-        if page != README or block.language == "python":
-            assert block.language in run, f"neither a session nor a file:\n{block.text}"
-            run[block.language](block.text)
+        assert block.language in run, f"neither a session nor a file:\n{block.text}"
+        run[block.language](block.text)
 
 
 def check_session(text, names):
