@@ -78,3 +78,12 @@ def test_a_class_that_never_occurs_is_no_worry_if_its_test_costs_as_much_as_othe
     truth = rng.integers(0, 2, CASES)
     found = compare(truth, {"a": certain(truth, rng.uniform(0.2, 0.9, (CASES, 1)))})
     assert found.best.scores["expected_cost"].warning is None
+
+
+def test_macro_f1_of_few_clusters_is_not_said_to_have_few_cases():
+    truth = np.repeat(np.arange(3), 20)
+    cautious = certain(truth, np.linspace(0.2, 0.9, CASES)[:, None])
+    found = compare(truth, {"a": cautious}, groups=np.arange(CASES) % 8)
+    warning = found.best.scores["macro_f1"].warning
+    assert "whole clusters" in warning
+    assert "cases" not in warning

@@ -48,9 +48,10 @@ class UnseenClass:
 
 @dataclass(frozen=True)
 class RareClasses:
-    """Classes that count as much as the others in a metric, and have hardly any cases."""
+    """Classes that count as much as the others in a metric, and have hardly any units of their own."""
 
     names: Names
+    unit: Unit
 
 
 @dataclass(frozen=True)
@@ -151,4 +152,4 @@ class Background:
         rare = [name for name, n in zip(self.classes, cases, strict=True) if n < FEW_OF_A_CLASS]
         if len(rare) < TOO_MANY_RARE * len(self.classes) or not rare:
             return None
-        return RareClasses(tuple(rare))
+        return RareClasses(tuple(rare), self.unit)

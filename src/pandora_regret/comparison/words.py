@@ -524,10 +524,13 @@ def reason_of(doubt: Doubt, unit: str | None) -> str:
             test = f"{class_name(name)} ({stated_price(price, unit)})"
             allowed = f"if it were {two_digits(100 * share)} % of cases, as these data allow"
             return f"{test} never occurs here; {allowed}, a case would cost {money(added, unit)} more"
-        case RareClasses(names):
+        case RareClasses(names, kind):
+            rare = listed([class_name(name) for name in names], 2)
+            if kind == "clusters":
+                weighs = "weighs" if len(names) == 1 else "each weigh"
+                return f"{rare} {weighs} less than {FEW_OF_A_CLASS} whole clusters"
             has = "has" if len(names) == 1 else "have"
-            rare = [class_name(name) for name in names]
-            return f"{listed(rare, 2)} {has} fewer than {FEW_OF_A_CLASS} cases"
+            return f"{rare} {has} fewer than {FEW_OF_A_CLASS} cases"
         case Impossible(rows, cases):
             if rows is None:
                 return "infinite: a true class was given probability 0"
