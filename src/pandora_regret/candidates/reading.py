@@ -299,25 +299,34 @@ def hits_by_name(
 ) -> BoolArray:
     """Which rows name a truth of their case: the same name, or the only one that is the same once folded."""
     truth_by_id = {str(name): value for name, value in truth.items()}
-    folded_names = [folded(name) for name in names]
-    rows_by_case = np.split(np.argsort(case, kind="stable"), np.cumsum(np.bincount(case, minlength=len(ids)))[:-1])
-    hits = np.zeros(len(case), dtype=bool)
+    numbers: dict[str, int] = {}  # of folded names
+    folded_of_code = np.array([numbers.setdefault(folded(name), len(numbers)) for name in names], dtype=np.intp)
+    wanted: list[tuple[int, int, str]] = []  # case, folded name, and name of each truth that some case lists
     for number, name in enumerate(ids):
         if str(name) not in truth_by_id:
             problem = f"has no case {name!r}"
             fix = "say what is true of every case; of a case whose truth nobody can list, an identifier of its own"
             raise InputError(problem, argument="truth", value=str(name), fix=fix)
-        rows = rows_by_case[number]
-        listed = {str(names[codes[row]]): row for row in rows[::-1] if codes[row] >= 0}
-        alike: dict[str, list[int]] = {}
-        for row in listed.values():
-            alike.setdefault(folded_names[codes[row]], []).append(row)
         for true_name in true_names(truth_by_id[str(name)]):
-            if true_name in listed:
-                hits[rows[codes[rows] == codes[listed[true_name]]]] = True
-            elif len(alike.get(folded(true_name), ())) == 1:
-                row = alike[folded(true_name)][0]
-                hits[rows[codes[rows] == codes[row]]] = True
+            folded_name = numbers.get(folded(true_name))
+            if folded_name is not None:
+                wanted.append((number, folded_name, true_name))
+    hits = np.zeros(len(case), dtype=bool)
+    if not wanted:
+        return hits
+    keys = np.where(codes >= 0, case * len(numbers) + folded_of_code[codes], -1)
+    similar = np.flatnonzero(np.isin(keys, [number * len(numbers) + name for number, name, _ in wanted]))
+    codes_of_key: dict[int, set[int]] = {}
+    for key, code in zip(keys[similar].tolist(), codes[similar].tolist(), strict=True):
+        codes_of_key.setdefault(key, set()).add(code)
+    true_pairs: list[int] = []
+    for number, folded_name, true_name in wanted:
+        alike = codes_of_key.get(number * len(numbers) + folded_name, set())
+        same = [code for code in alike if str(names[code]) == true_name]
+        if same or len(alike) == 1:
+            code = same[0] if same else next(iter(alike))
+            true_pairs.append(number * len(names) + code)
+    hits[similar] = np.isin(case[similar] * len(names) + codes[similar], true_pairs)
     return hits
 
 
