@@ -143,19 +143,23 @@ class _Pairs:
         sizes = [len(chances) + 1 for chances, _, _, _ in self.noisy]
         if not sizes:
             return value[:, 0]
-        digits = np.array(np.unravel_index(np.arange(value.shape[1]), sizes))  # (T, states), 0 where not made
+        value = np.ascontiguousarray(value.T)  # (states, P): a state is a row from here on
+        weight_j = np.ascontiguousarray(weight_j.T)
+        weight_k = np.ascontiguousarray(weight_k.T)
+        digits = np.array(np.unravel_index(np.arange(len(value)), sizes))  # (T, states), 0 where not made
         strides = np.cumprod([1, *sizes[:0:-1]])[::-1]
         n_unmade = (digits == 0).sum(axis=0)
         for number in range(1, len(sizes) + 1):
             states = np.flatnonzero(n_unmade == number)
             for test, (chances, payments, cost, _) in enumerate(self.noisy):
                 before = states[digits[test, states] == 0]
-                total = weight_j[:, before] * (cost * payments.shares[j, k])[:, None]
-                total += weight_k[:, before] * (cost * payments.shares[k, j])[:, None]
+                total = weight_j[before] * (cost * payments.shares[j, k])
+                total += weight_k[before] * (cost * payments.shares[k, j])
                 for outcome in range(1, len(chances) + 1):
-                    total += value[:, before + outcome * strides[test]]
-                value[:, before] = np.minimum(value[:, before], total)
-        return value[:, 0]
+                    total += value[before + outcome * strides[test]]
+                value[before] = np.minimum(value[before], total)
+        values: FloatArray = value[0]
+        return values
 
     def _ended(self, weight_j: FloatArray, weight_k: FloatArray) -> FloatArray:
         """What the cheapest end costs in each pair and state, (P, states): stopping, or telling them apart."""
@@ -174,9 +178,10 @@ class _Pairs:
             paid_k = (cost * payments.shares + then)[k, j]
             paid_j = np.where(is_confirmed[j], np.maximum(paid_j, self.alone[j, k]), paid_j)
             paid_k = np.where(is_confirmed[k], np.maximum(paid_k, self.alone[k, j]), paid_k)
-            told = weight_j * paid_j[:, None] + weight_k * paid_k[:, None]
-            separates = (shown[j] != shown[k])[:, None]
-            least = np.where(separates, np.minimum(least, told), least)
+            told_apart = np.flatnonzero(shown[j] != shown[k])
+            told = weight_j[told_apart] * paid_j[told_apart, None]
+            told += weight_k[told_apart] * paid_k[told_apart, None]
+            least[told_apart] = np.minimum(least[told_apart], told)
         return least
 
 
