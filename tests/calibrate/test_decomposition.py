@@ -175,7 +175,7 @@ def test_the_interval_of_a_saving_holds_those_of_rows_of_folds_and_of_what_forec
     prior, priced_forecast = priced(forecast, None, COSTS)
     recalibrated, _ = out_of_fold(priced_forecast, "temperature", None, 10, 0, None)
     savings = predicted_savings(priced_forecast, recalibrated, prior)
-    ends.append(predicted_limits(figures[0], priced_forecast, savings, None, 0.95))
+    ends.append(predicted_limits(cost - later, priced_forecast, savings, None, 0.95))
     saved = recalibrate(truth, forecasts, costs=COSTS).saved
     assert saved.value == pytest.approx((cost - later).mean())
     assert (saved.low, saved.high) == pytest.approx((min(low for low, _ in ends), max(high for _, high in ends)))

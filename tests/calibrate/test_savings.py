@@ -4,10 +4,15 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from pandora_regret import Uniform, expected_search_cost
+from pandora_regret import Uniform, compare, expected_search_cost
 from pandora_regret.calibrate import recalibrate
 from pandora_regret.calibrate.maps import probabilities_of
-from pandora_regret.calibrate.recalibration import out_of_fold, predicted_moments, predicted_savings
+from pandora_regret.calibrate.recalibration import (
+    dependence_within_units,
+    out_of_fold,
+    predicted_moments,
+    predicted_savings,
+)
 from pandora_regret.core.inputs import read_forecast
 from pandora_regret.core.scores import priced
 
@@ -46,7 +51,7 @@ def test_moments_are_those_of_truths_drawn_from_the_recalibrated_forecasts(size)
     prior, forecast = priced(read_forecast(truth, table, sample_weight=weights), Uniform(), PRICES)
     later, _ = out_of_fold(forecast, "temperature", None, 10, 0, units)
     savings = predicted_savings(forecast, later, prior)
-    second, third = predicted_moments(forecast, savings, 2.0, units)
+    second, third = predicted_moments(forecast, savings, 2.0, units, dependence=0.0)
     q = probabilities_of(later.values.T)
     every = [
         expected_search_cost(np.full(30, k), table, costs=PRICES, per_instance=True)
@@ -58,3 +63,34 @@ def test_moments_are_those_of_truths_drawn_from_the_recalibrated_forecasts(size)
     of_units = added.reshape(len(draws), -1, size).sum(axis=2)
     assert second == pytest.approx((of_units**2).sum(axis=1).mean(), rel=0.02)
     assert third == pytest.approx((of_units**3).sum(axis=1).mean(), rel=0.05)
+
+
+def test_copies_of_cases_in_groups_have_the_interval_of_the_cases():
+    """The copies of a case once counted as if their truths had been drawn one by one."""
+    truth, table = bold(np.random.default_rng(2), 40)
+    groups = np.repeat(np.arange(40), 3)
+    truths = truth.repeat(3)
+    tables = table.repeat(3, axis=0)
+    once = recalibrate(truth, table, costs=PRICES).saved
+    thrice = recalibrate(truths, tables, costs=PRICES, groups=groups).saved
+    compared = compare(truths, {"m": tables}, costs=PRICES, groups=groups).best.recalibrated.saved
+    for saved in (thrice, compared):
+        assert (saved.value, saved.low, saved.high) == pytest.approx((once.value, once.low, once.high), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("copies", "apart", "low", "high"), [(1, 3, 0.0, 0.15), (3, 3, 0.3, 0.9), (3, 1, 1.0, 1.0)]
+)
+def test_cases_of_a_unit_count_as_one_as_far_as_they_move_together(copies, apart, low, high):
+    """Units of so many different cases, drawn by chance, and so many copies of each."""
+    rng = np.random.default_rng(6)
+    truth, table = bold(rng, 300)
+    units = np.repeat(rng.permutation(300) // apart, copies)
+    of_copies = read_forecast(truth.repeat(copies), table.repeat(copies, axis=0))
+    prior, forecast = priced(of_copies, Uniform(), PRICES)
+    later, _ = out_of_fold(forecast, "temperature", None, 10, 0, units)
+    before = expected_search_cost(forecast.truth, forecast.values, costs=PRICES, per_instance=True)
+    after = expected_search_cost(forecast.truth, later.values, costs=PRICES, logits=True, per_instance=True)
+    savings = predicted_savings(forecast, later, prior)
+    dependence = dependence_within_units(before - after, forecast, savings, units)
+    assert low - 1e-9 <= dependence <= high

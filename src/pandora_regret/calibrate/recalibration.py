@@ -266,15 +266,15 @@ def recalibrate(
     weights = weights_of(forecast)
     costs_before = row_costs(forecast, prior)
     costs_after = row_costs(recalibrated, prior)
-    saved = Figure.of_mean(costs_before - costs_after, weights, units)
-    saved_by_fold = Figure.of_mean(costs_before - costs_after, weights, fold)
-    savings = predicted_savings(forecast, recalibrated, prior) if len(saved.shares) <= ENOUGH_UNITS else None
-    limits = limits_of_saving(saved, saved_by_fold, forecast, savings, units, level)
+    saved = costs_before - costs_after
+    n_units = len(saved) if units is None else int(units.max()) + 1
+    savings = predicted_savings(forecast, recalibrated, prior) if n_units <= ENOUGH_UNITS else None
+    limits = limits_of_saving(saved, fold, forecast, savings, units, level)
     return Recalibration(
         map=map_,
         cost=Figure.of_mean(costs_before, weights, units).estimate(level),
         recalibrated=Figure.of_mean(costs_after, weights, units).estimate(level),
-        saved=Estimate(saved.value, *limits),
+        saved=Estimate(Figure.of_mean(saved, weights, units).value, *limits),
         unit=currency,
         level=level,
     )
@@ -287,8 +287,8 @@ def _map_of_all_rows(forecast: Forecast, method: str, objective: str, prior: Pri
 
 
 def limits_of_saving(
-    saved: Figure,
-    by_fold: Figure,
+    saved: FloatArray,
+    fold: IntArray,
     forecast: Forecast,
     savings: PredictedSavings | None,
     units: IntArray | None,
@@ -298,9 +298,11 @@ def limits_of_saving(
 
     Parameters
     ----------
-    saved, by_fold
-        The mean saving, from independent units, and from folds: rows of a fold share a map, and so what is wrong
-        with it, and folds may differ by more than their rows explain.
+    saved
+        What each case saves, (n_cases,).
+    fold
+        The fold of each case, (n_cases,): cases of a fold share a map, and so what is wrong with it, and folds may
+        differ by more than their cases explain.
     forecast
         The forecasts as they were, with weights.
     savings
@@ -310,7 +312,10 @@ def limits_of_saving(
     level
         Of the interval.
     """
-    limits = hull(saved.limits(level), by_fold.limits(level))
+    weights = weights_of(forecast)
+    by_unit = Figure.of_mean(saved, weights, units).limits(level)
+    by_fold = Figure.of_mean(saved, weights, fold).limits(level)
+    limits = hull(by_unit, by_fold)
     if savings is None:
         return limits
     by_forecast = predicted_limits(saved, forecast, savings, units, level)
@@ -360,7 +365,7 @@ def predicted_savings(forecast: Forecast, later: Forecast, prior: Prior) -> Pred
 
 
 def predicted_limits(
-    saved: Figure, forecast: Forecast, savings: PredictedSavings, units: IntArray | None, level: float
+    saved: FloatArray, forecast: Forecast, savings: PredictedSavings, units: IntArray | None, level: float
 ) -> Limits | None:
     """An interval of the mean saving that does not depend on which truths the sample happens to have.
 
@@ -371,9 +376,7 @@ def predicted_limits(
 
     Parameters
     ----------
-    saved
-        The mean saving with the shares of the units.
-    forecast, savings, units, level
+    saved, forecast, savings, units, level
         As in `limits_of_saving`.
 
     Returns
@@ -381,18 +384,42 @@ def predicted_limits(
     (float, float) or None
         None where nothing is known of other units, or where a saving may be infinite.
     """
-    if saved.effective < FEWEST:
+    mean_saving = Figure.of_mean(saved, weights_of(forecast), units)
+    if mean_saving.effective < FEWEST:
         return None
-    second, third = predicted_moments(forecast, savings, saved.value, units)
+    dependence = dependence_within_units(saved, forecast, savings, units)
+    second, third = predicted_moments(forecast, savings, mean_saving.value, units, dependence)
     if not math.isfinite(second):
         return None
-    error = math.sqrt(second / (1 - (saved.shares**2).sum()))
+    error = math.sqrt(second / (1 - (mean_saving.shares**2).sum()))
     acceleration = third / (6 * second**1.5) if second > 0 else 0.0
-    return suitable_interval(saved.value, error, saved.effective, level, acceleration=acceleration)
+    return suitable_interval(mean_saving.value, error, mean_saving.effective, level, acceleration=acceleration)
+
+
+def dependence_within_units(
+    saved: FloatArray, forecast: Forecast, savings: PredictedSavings, units: IntArray | None
+) -> float:
+    """How far the cases of a unit save more, or less, than their forecasts say together: from 0, not at all, to 1.
+
+    With what each case adds to the mean beyond its forecast, r: the products of r of two cases of a unit, as a
+    share of what they would be if all had one sign. Copies of a case have 1, and so does a sample that lacks the
+    rare cases on which most is saved, where all save a little less: then nothing is known, and 1 is the safe side.
+    """
+    if units is None:
+        return 0.0
+    weights = weights_of(forecast)
+    with np.errstate(invalid="ignore"):  # of savings that are infinite
+        beyond = weights / weights.sum() * (saved - forecast.per_case(savings.mean))
+    squares = within(beyond**2, units)
+    products = (within(beyond, units) ** 2 - squares).sum()
+    of_one_sign = (within(np.abs(beyond), units) ** 2 - squares).sum()
+    if not of_one_sign > 0:
+        return 1.0
+    return float(np.clip(products / of_one_sign, 0.0, 1.0))
 
 
 def predicted_moments(
-    forecast: Forecast, savings: PredictedSavings, saving: float, units: IntArray | None
+    forecast: Forecast, savings: PredictedSavings, saving: float, units: IntArray | None, dependence: float
 ) -> tuple[float, float]:
     r"""The sums over units of the mean square and the mean cube of what each adds to the mean saving.
 
@@ -401,15 +428,21 @@ def predicted_moments(
 
     .. math:: m = \sum_k q_k x_k, \quad v = \sum_k q_k (x_k - m)^2, \quad t = \sum_k q_k (x_k - m)^3.
 
-    Given the forecasts truths are independent, so these moments add up to M, V and T over the cases of a unit, and
-    the mean square and cube of what it adds are :math:`M^2 + V` and :math:`M^3 + 3 M V + T`. They are infinite or
+    If truths are independent given the forecasts, v and t add up to V and T over the cases of a unit; if the
+    truths of a unit are one and the same, their roots do: V is then :math:`(\sum \sqrt v)^2` and T
+    :math:`(\sum \sqrt[3] t)^3`. `dependence` says where between the two, from 0 to 1. With the sum M of m, the
+    mean square and cube of what a unit adds are :math:`M^2 + V` and :math:`M^3 + 3 M V + T`. They are infinite or
     NaN where a saving is.
     """
     weights = weights_of(forecast)
     share = weights / weights.sum()
+    squares = share**2 * forecast.per_case(savings.square)
+    cubes = share**3 * forecast.per_case(savings.cube)
     m = within(share * (forecast.per_case(savings.mean) - saving), units)
-    v = within(share**2 * forecast.per_case(savings.square), units)
-    t = within(share**3 * forecast.per_case(savings.cube), units)
+    v = within(squares, units)
+    t = within(cubes, units)
+    v += dependence * (within(np.sqrt(squares), units) ** 2 - v)
+    t += dependence * (within(np.cbrt(cubes), units) ** 3 - t)
     return float((m**2 + v).sum()), float((m**3 + 3 * m * v + t).sum())
 
 

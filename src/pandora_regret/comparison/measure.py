@@ -26,7 +26,6 @@ from pandora_regret.core.scores import mean_or_rows
 from pandora_regret.core.tally import Means, Sum
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import Limits
-from pandora_regret.inference.joint import Figure
 from pandora_regret.metrics import METRICS, rows_of_metrics
 
 FOLDS = 10
@@ -303,11 +302,11 @@ def _recalibrated_costs(
     sample = request.sample
     metric = next(metric for metric in request.charge.metrics if metric.key == COST)
     costs = metric.of_rows(recalibrated.rows, request.charge.prior)
-    saved = cost - costs
+    cases = forecast.cases(sample.cases)
     limits = recalibration.limits_of_saving(
-        Figure.of_mean(saved, sample.weights, sample.cluster_of),
-        Figure.of_mean(saved, sample.weights, recalibrated.maps.fold[sample.case_of]),
-        forecast.cases(sample.cases),
+        cases.per_case(cost - costs),
+        recalibrated.maps.fold,
+        cases,
         prediction.savings,
         sample.groups,
         request.interval.level,
