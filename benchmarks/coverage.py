@@ -3,7 +3,7 @@
 Each row of the table must cover at least 92 %, or warn in at least 95 % of its samples that its interval is not to
 be trusted; rows marked clean may warn in at most 2 %. Run with ``python benchmarks/coverage.py``: a few minutes on
 two cores; ``--quick`` takes a third of the samples. ``--out docs/evidence/coverage.json`` stores the shares that
-docs/concepts/verdict.md shows.
+docs/concepts/verdict.md shows. Intervals of a study are those of study_coverage.py.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ MAPS = 400  # of which the mean saving is that of the procedure
 COVERS, WARNS, CLEAN, REJECTS = 0.92, 0.95, 0.02, 0.06
 IN_TESTS = (1.0, 1.0, 1.0)  # what `compare` counts in where there are no prices
 P_VALUES = "p < .05 of equal models, n = 20"
-TAU = "study: population tau, 20 models, N = 400"
 
 
 class Interval(NamedTuple):
@@ -490,8 +489,6 @@ def main() -> int:
         lines += replays(pool, samples, options.only)
         if options.only in P_VALUES:
             lines.append(p_values(pool, samples))
-        if options.only in TAU:
-            lines += [tau(pool, resample, samples // 4) for resample in ("instances", "models", "both")]
     if options.out:
         stored = [{"case": line.title} | {n: s.stored() for n, s in line.shares.items()} for line in lines]
         options.out.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
@@ -538,17 +535,6 @@ def p_values(pool: ProcessPoolExecutor, samples: int) -> Line:
     analytic, bootstrapped = (Share(1 - share.value, share.n) for share in covers)
     shares = {"analytic": analytic, "bootstrap": bootstrapped}
     return Line(P_VALUES, shares, bootstrapped.value <= REJECTS).printed()
-
-
-def tau(pool: ProcessPoolExecutor, resample: str, samples: int) -> Line:
-    """A study's intervals of tau; each process draws samples of its own."""
-    from study_coverage import tau_coverage
-
-    cores = os.cpu_count() or 1
-    parts = [pool.submit(tau_coverage, resample, samples // cores, seed=seed) for seed in range(cores)]
-    covered = np.concatenate([part.result()[0] for part in parts])
-    share = Share(float(covered.mean()), len(covered))
-    return Line(f"{TAU}, resampling {resample}", {"bootstrap": share}, share.value >= COVERS).printed()
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 Models of a made-up population see two classes through noise; what they cost and how metrics rate them in the long
 run is known from a fine grid of that noise. Run with
-``python benchmarks/study_coverage.py --samples 500 --out docs/study/coverage.json``: a quarter of an hour on one
+``python benchmarks/study_coverage.py --samples 300 --out docs/study/coverage.json``: a quarter of an hour on one
 core; 100 samples unless said.
 """
 
