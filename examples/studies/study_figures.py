@@ -141,7 +141,7 @@ def near_baseline_derm() -> str:
     every, others = (row_of("Derm", found[models]) for models in ("all", "others"))
     spans = [
         f"from {every.tau(metric):.2f} to {others.tau(metric):.2f} by {NAMES[metric]}"
-        for metric in ("pandora_regret", "accuracy", "macro_f1_all")
+        for metric in ("pandora_regret", "clipped_log_loss", "accuracy", "macro_f1_all")
     ]
     left_out = f"{found['left_out']} of {found['models']}"
     return f"without the {left_out} that are within .01 of it, |tau| moves {_listed(spans)}"
@@ -276,6 +276,19 @@ def lead_over_log_loss() -> str:
     return f"from {means[0]:.2f} to {means[1]:.2f} on average over {len(rows)} rows"
 
 
+def lead_over_macro_f1() -> str:
+    """The mean lead over macro-F1, of classes that are true or named and of all, where options are never true."""
+    rows = [row for row in ranked_rows() if row.zoo in LANGUAGE and row.condition != "imperfect_tests"]
+    spans = []
+    for zoo in LANGUAGE:
+        means = []
+        for key in ("macro_f1", "macro_f1_all"):
+            leads = [row.tau("pandora_regret") - row.tau(key) for row in rows if row.zoo == zoo]
+            means.append(sum(leads) / len(leads))
+        spans.append(f"from {means[0]:.2f} to {means[1]:.2f} on {zoo}")
+    return _listed(spans)
+
+
 def vlm_lead() -> str:
     """Over the best other metric, in the two zoos of vision-language models."""
     rows = [row for row in ranked_rows() if row.zoo in LANGUAGE]
@@ -321,18 +334,21 @@ def floored_gaps() -> str:
             if condition["name"] == name
         ]
         log_loss = "log_loss" if name == "imperfect_tests" else "clipped_log_loss"
-        leads = [row.tau(log_loss) - row.tau("pandora_regret") for row in rows]
-        of_limit = [row.tau(LIMIT) - row.tau("pandora_regret") for row in rows]
-        sure = sum(row.gap(LIMIT)[0] > 0 for row in rows)
-        spans = [f"{signed(min(gains))} to {signed(max(gains))}" for gains in (leads, of_limit)]
-        phrases.append(f"{title} {spans[0]} and {spans[1]} (α = 0 beyond doubt in {sure} of {len(rows)})")
+        spans = []
+        sure = []
+        for key in (log_loss, LIMIT):
+            leads = [row.tau(key) - row.tau("pandora_regret") for row in rows]
+            spans.append(f"{signed(min(leads))} to {signed(max(leads))}")
+            sure.append(sum(row.gap(key)[0] > 0 for row in rows))
+        counts = f"beyond doubt in {sure[0]} and {sure[1]} of {len(rows)}"
+        phrases.append(f"{title} {spans[0]} and {spans[1]} ({counts})")
     return "; ".join(phrases)
 
 
 def floors_say() -> str:
     """With forecasts raised to three floors: in how many of the six zoos each of three scores agrees best."""
     names = {"pandora_regret": "Pandora's Regret (α = 1)", LIMIT: "α = 0", "clipped_log_loss": "log loss"}
-    phrases = []
+    floors: dict[str, list[str]] = {}  # by what they say
     for floor in ("1e-12", "1e-6", "0.001"):
         rows = [
             row_of(part["name"], condition)
@@ -344,8 +360,8 @@ def floors_say() -> str:
         for row in rows:
             best[max(names, key=row.tau)] += 1
         counts = ", ".join(f"{names[key]} in {count}" for key, count in best.items())
-        phrases.append(f"at least {floor}: {counts}")
-    return "; ".join(phrases)
+        floors.setdefault(counts, []).append(floor)
+    return "; ".join(f"{counts}, at a floor of {_listed(found)}" for counts, found in floors.items())
 
 
 # The paper's four conditions on its two tasks
@@ -378,7 +394,7 @@ def cost_weighted_gains() -> str:
     up, down = [gain for gain in gains.values() if gain > 0], {row: g for row, g in gains.items() if g <= 0}
     lost = [f"{d}, {CONDITIONS[c].lower()}: {signed(gain)}" for (d, c), gain in down.items()]
     higher = f"in {len(up)} of {len(gains)} rows (by {min(up):.2f} to {max(up):.2f})"
-    return f"{higher}, and a lower one in {len(down)} ({_listed(lost)})"
+    return f"{higher}, and lower in {len(down)} ({_listed(lost)})"
 
 
 # Readings of "well specified"
