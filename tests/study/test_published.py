@@ -87,4 +87,4 @@ def test_all_stored_results_are_of_the_same_forecasts():
     shared = {cell: by_file for cell, by_file in taus.items() if len(by_file) > 1}
     assert len(shared) > 250
     for cell, by_file in shared.items():
-        assert max(by_file.values()) - min(by_file.values()) < 5e-4, (cell, by_file)
+        assert max(by_file.values()) - min(by_file.values()) < 2e-4, (cell, by_file)
