@@ -1,6 +1,7 @@
 """What is decided, by numbers alone: no sentence is read here, and none is needed to decide."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from pandora_regret.comparison.judge import (
     standing_of,
 )
 from pandora_regret.comparison.request import Margin
+from pandora_regret.comparison.result import PricesOfMiss
 
 ENOUGH = Evidence(cases=1000, clusters=None, level=0.95)
 MARGIN = Margin(1.0)
@@ -121,6 +123,29 @@ def test_where_truths_differ_nobody_leads():
         ("other",),
         None,
     )
+
+
+UP_TO_5 = PricesOfMiss(0.0, 5.0, "best", ())
+FROM_5_ON = PricesOfMiss(5.0, None, "other", ())
+ALWAYS = PricesOfMiss(0.0, None, "best", ())
+NEVER_SETTLED = PricesOfMiss(0.0, None, "best", ("other",))
+
+
+@pytest.mark.parametrize(
+    ("ranges", "kind", "standing"),
+    [
+        ((ALWAYS,), "deploy", "more"),
+        ((NEVER_SETTLED,), "undecided", "open"),
+        ((UP_TO_5, FROM_5_ON), "undecided", "open"),
+    ],
+)
+def test_over_prices_of_a_miss_only_who_leads_at_all_of_them_is_deployed(ranges, kind, standing):
+    """Whatever the difference is at the one price at which costs are reported."""
+    for gap in (finding(2.0, 3.0), finding(-0.5, 0.5), finding(-1.0, 4.0)):
+        judgement = judge(replace(contest(other=gap), ranges=ranges))
+        assert (judgement.kind, judgement.by_standing[standing]) == (kind, ("other",))
+        assert (judgement.cases_needed, judgement.cases_for_gap) == (None, None)
+    assert judge(replace(contest(), ranges=ranges)).kind == "single"
 
 
 def test_as_many_cases_are_needed_as_make_the_whole_interval_as_narrow_as_the_margin():

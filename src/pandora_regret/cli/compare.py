@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import click
@@ -245,14 +245,6 @@ def _read_scenarios(
     return changes, done
 
 
-def _with_names(
-    result: comparing.Comparison, paths: Sequence[str], prices: PriceOptions, done: Iterable[inputs.Remark]
-) -> comparing.Comparison:
-    """A result with the prior as it was typed, the files' names, and what was done to them."""
-    costs = replace(result.costs, prior=prices.prior or result.costs.prior)
-    return replace(result, costs=costs, files=tuple(map(os.path.basename, paths)), done=tuple(done))
-
-
 @dataclass(frozen=True)
 class ScoreFilesOptions:
     """What `pandora score` was asked."""
@@ -346,6 +338,7 @@ def _scored_lists(options: ScoreFilesOptions) -> list[comparing.Comparison]:
 
 def _score_models(options: ScoreFilesOptions) -> list[comparing.Comparison]:
     """A comparison of one for each model of the files."""
+    from pandora_regret.comparison.request import Provenance
     from pandora_regret.stream import score_stream
 
     of_classes = (options.rows.other, options.prices.workup, options.prices.prior, options.wrong_tests)
@@ -358,7 +351,11 @@ def _score_models(options: ScoreFilesOptions) -> list[comparing.Comparison]:
         costs = ClassCosts(currency=prices.unit)
     else:
         costs = prices.for_classes(opened[0].classes)
-    done = all_remarks(opened)
+    provenance = Provenance(
+        files=tuple(map(os.path.basename, options.files)),
+        done=(*all_remarks(opened), *costs.done),
+        prior=options.prices.prior,
+    )
     results = []
     with bars() as progress:
         for model in opened:
@@ -378,7 +375,7 @@ def _score_models(options: ScoreFilesOptions) -> list[comparing.Comparison]:
                 level=options.intervals.level,
                 seed=options.intervals.seed,
                 progress=progress.advance,
+                provenance=provenance,
             )
-            all_of_model = (*done, *result.done, *costs.done)
-            results.append(_with_names(result, options.files, options.prices, all_of_model))
+            results.append(result)
     return results

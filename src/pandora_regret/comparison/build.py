@@ -23,7 +23,7 @@ from pandora_regret.comparison.request import (
     read_models,
     read_request,
 )
-from pandora_regret.comparison.result import BreakEven, Comparison, Scenario
+from pandora_regret.comparison.result import BreakEven, Comparison, ListsPart, Scenario
 from pandora_regret.comparison.typical_case import typical_case
 from pandora_regret.core.inputs import ByClass, Forecast, Frame, InputTypeError, Labels, Table, is_frame
 from pandora_regret.core.priors import Prior
@@ -139,13 +139,13 @@ def compare(
     return compared(read_request(forecasts, pricing, workup, columns, worth, options))
 
 
-def compared(request: Request) -> Comparison:
-    """The comparison that was asked for, step by step."""
+def compared(request: Request, lists: ListsPart | None = None) -> Comparison:
+    """The comparison that was asked for, step by step; `lists` is what the price of a miss changes."""
     measurements = measure(request)
     estimates = estimate(measurements, request)
     breakdowns = break_down(estimates.basis, request)
     prices = break_even(estimates.basis, request)
-    result = conclude(_numbers(request, estimates, breakdowns, prices))
+    result = conclude(_numbers(request, estimates, breakdowns, prices, lists))
     request.progress()
     return result
 
@@ -155,6 +155,7 @@ def _numbers(
     estimates: Estimates,
     breakdowns: tuple[BreakdownFindings, ...],
     prices: tuple[BreakEven, ...],
+    lists: ListsPart | None,
 ) -> Numbers:
     """All that was found, as `conclude` takes it."""
     charge = request.charge
@@ -171,6 +172,7 @@ def _numbers(
         stake=None if request.apart else basis.stake,
         recalibrated=basis.is_recalibrated and not request.apart,
         apart=request.apart,
+        ranges=() if lists is None else lists.ranges_to_judge,
     )
     case = None
     if charge.workup is not None:
@@ -189,6 +191,7 @@ def _numbers(
         break_even=() if request.apart else prices,
         breakdowns=breakdowns,
         sample=embed(request) if charge.workup is None and data.classes else None,
+        lists=lists,
         provenance=request.provenance,
     )
 

@@ -20,6 +20,7 @@ from pandora_regret.comparison.result import (
     GroupModel,
     IntervalMethod,
     LargestPair,
+    ListsPart,
     MetricInfo,
     ModelResult,
     RecalibratedModel,
@@ -59,6 +60,7 @@ class Numbers:
     break_even: tuple[BreakEven, ...] = ()
     breakdowns: tuple[BreakdownFindings, ...] = ()
     sample: EmbeddedSample | NotEmbedded | None = None
+    lists: ListsPart | None = None  # what the price of a miss does to ranked lists
     provenance: Provenance = NOWHERE
 
 
@@ -74,7 +76,9 @@ def conclude(numbers: Numbers) -> Comparison:
     for result, findings in zip(models, numbers.models, strict=True):
         pairs += largest_pairs(result.name, result.cost, findings.pairs, numbers.data.classes, unit)
     is_workup = numbers.workup is not None
-    results = Results(models, differences, numbers.ranks, numbers.data, unit, is_workup, tuple(pairs))
+    results = Results(
+        models, differences, numbers.ranks, numbers.data, unit, is_workup, tuple(pairs), numbers.lists
+    )
     absent = [remark.sentence for remark in numbers.provenance.done if remark.what == CLASSES_TAKEN_AS_0]
     statements = put_into_words(judgement, results, flags, absent)
     metrics = tuple(MetricInfo(metric.key, metric.title, metric.better, metric.unit) for metric in numbers.metrics)
@@ -100,6 +104,7 @@ def conclude(numbers: Numbers) -> Comparison:
         by=breakdowns,
         sample=numbers.sample if isinstance(numbers.sample, EmbeddedSample) else None,
         not_sampled=numbers.sample.reason if isinstance(numbers.sample, NotEmbedded) else None,
+        lists=numbers.lists,
     )
 
 
@@ -113,7 +118,7 @@ def _decision(judgement: Judgement, sentences: Sequence[str]) -> Decision:
         level=judgement.by_standing["level"],
         cases_needed=judgement.cases_needed,
         cases_for_gap=judgement.cases_for_gap,
-        stake=contest.stake,
+        stake=None if contest.ranges else contest.stake,
         margin=contest.margin.amount,
         share=contest.margin.share,
         recalibrated=contest.recalibrated,

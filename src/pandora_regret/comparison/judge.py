@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 from pandora_regret.comparison.doubts import UNSEEN, Finding
 from pandora_regret.comparison.request import Margin
-from pandora_regret.comparison.result import Comparison, VerdictKind
+from pandora_regret.comparison.result import Comparison, PricesOfMiss, VerdictKind
 from pandora_regret.core.inputs import InputError, Names, read_number
 from pandora_regret.inference.estimate import Interval
 from pandora_regret.inference.student import NORMAL, student_quantile
@@ -57,6 +57,7 @@ class Contest:
     stake: float | None = 0.0  # what it costs more than the cheapest on average, as far as the data can tell
     recalibrated: bool = False  # whether all models are compared recalibrated
     apart: Names = ()  # models that were scored on other truths than the first, so that nobody leads
+    ranges: tuple[PricesOfMiss, ...] = ()  # of the price of a miss, where the verdict has to hold for all of them
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,8 @@ def judge(contest: Contest) -> Judgement:
     """The verdict on the cheapest model and on what the others cost more."""
     if contest.apart:
         return Judgement(contest, "undecided", {"open": tuple(contest.gaps), "more": (), "level": ()}, None, None)
+    if contest.ranges:
+        return _judge_ranges(contest)
     by_standing: dict[Standing, Names] = dict.fromkeys(KINDS, ())
     for name, gap in contest.gaps.items():
         by_standing[standing_of(gap, contest)] += (name,)
@@ -91,6 +94,16 @@ def judge(contest: Contest) -> Judgement:
         if seen > contest.margin.amount:
             for_gap = more_cases(gaps[0], contest.evidence, seen) or None
     return Judgement(contest, kind, by_standing, needed, for_gap)
+
+
+def _judge_ranges(contest: Contest) -> Judgement:
+    """The verdict where nobody said what a miss costs: one model is deployed if it leads whatever that is."""
+    others = tuple(contest.gaps)
+    if not others:
+        return Judgement(contest, "single", {"open": (), "more": (), "level": ()}, None, None)
+    if len(contest.ranges) == 1 and not contest.ranges[0].undecided:
+        return Judgement(contest, "deploy", {"open": (), "more": others, "level": ()}, None, None)
+    return Judgement(contest, "undecided", {"open": others, "more": (), "level": ()}, None, None)
 
 
 def standing_of(gap: Finding, contest: Contest) -> Standing:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,14 +33,11 @@ from pandora_regret.comparison.result import (
     Comparison,
     ConstantList,
     Costs,
-    Decision,
     ListsPart,
     MissCrossing,
     PricesOfMiss,
-    VerdictKind,
 )
 from pandora_regret.comparison.sample import Sample, read_cases
-from pandora_regret.comparison.words import constant_sentence, miss_sentences, picks_sentence
 from pandora_regret.core.inputs import (
     FloatArray,
     InputError,
@@ -151,7 +147,7 @@ def compare_lists(
     named = _named_by_hits(asked.models)
     if truths is not None:
         named = [list(truths[case]) for case in sample.case_numbers(first.n_cases)]
-    return _with_lists(compared(request), _lists_part(asked, request, named, miss))
+    return compared(request, _lists_part(asked, request, named, miss))
 
 
 def _read_lists(
@@ -294,43 +290,3 @@ def _named_by_hits(models: Mapping[str, CaseLists]) -> list[list[str]]:
         for case, true_names in enumerate(candidates.true_names()):
             names[case].update(dict.fromkeys(true_names))
     return [list(listed) for listed in names]
-
-
-def _with_lists(result: Comparison, part: ListsPart) -> Comparison:
-    """The comparison with what depends on the price of a miss; without that price the verdict is about ranges."""
-    result = replace(result, lists=part)
-    if part.miss is None and part.at > 0:
-        result = _by_ranges(result, part)
-    yardstick = constant_sentence(part, result.costs.currency)
-    if yardstick is None:
-        return result
-    return replace(result, headline=(*result.headline, yardstick))
-
-
-def _by_ranges(result: Comparison, part: ListsPart) -> Comparison:
-    """The comparison with a verdict about ranges of the price of a miss, which nobody said."""
-    names = [model.name for model in result.models]
-    sentences = miss_sentences(part, names, result.costs.currency)
-    picks = picks_sentence(result)
-    if picks is not None:
-        sentences = [*sentences, picks]
-    leaders = list(dict.fromkeys(found.leader for found in part.ranges if not found.undecided))
-    kind: VerdictKind = "undecided"
-    if len(names) == 1:
-        kind = "single"
-    elif len(part.ranges) == 1 and leaders:
-        kind = "deploy"
-    verdict = Decision(
-        kind=kind,
-        leader=result.verdict.leader,
-        undecided=tuple(name for name in names if name != result.verdict.leader) if kind == "undecided" else (),
-        level=(),
-        cases_needed=None,
-        cases_for_gap=None,
-        stake=None,
-        margin=result.verdict.margin,
-        share=result.verdict.share,
-        recalibrated=False,
-        sentences=tuple(sentences),
-    )
-    return replace(result, verdict=verdict, headline=tuple(sentences))

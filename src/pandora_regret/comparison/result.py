@@ -392,6 +392,11 @@ class ListsPart:
     shown: dict[str, tuple[Estimate, ...]]  # the cost of each model at these
     constant: ConstantList | None  # None where nobody knows the names of truths
 
+    @property
+    def ranges_to_judge(self) -> tuple[PricesOfMiss, ...]:
+        """The ranges that a verdict is about; none where the price of a miss was said, or changes nothing."""
+        return self.ranges if self.miss is None and self.at > 0 else ()
+
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Displayable):

@@ -115,11 +115,17 @@ class Results:
     unit: str | None  # of costs
     is_workup: bool
     largest_pairs: tuple[LargestPair, ...]  # of each model
+    lists: ListsPart | None = None  # what the price of a miss does, where forecasts are ranked lists
 
     @property
     def best(self) -> ModelResult:
         """The model of least expected cost, as models are."""
         return self.models[0]
+
+    @property
+    def names(self) -> list[str]:
+        """The models' names."""
+        return [model.name for model in self.models]
 
     @property
     def gaps(self) -> dict[str, Difference]:
@@ -146,15 +152,21 @@ def put_into_words(
     """
     contest = judgement.contest
     runner_up, choices = against_others(results)
-    verdict = verdict_sentences(judgement, results)
-    headline = verdict
-    if not contest.recalibrated:  # the rest is about models as they are
-        headline = [*verdict, *runner_up, *choices, where_money_goes(results)]
-    headline = [*headline, *flags]
-    verdict = [*verdict, *group_sentences(flags)]
     if contest.apart:
         verdict = [no_verdict(contest.apart)]
         headline = verdict
+    elif contest.ranges and results.lists is not None:
+        verdict = [*miss_sentences(results.lists, results.names, results.unit), *picks_sentences(results)]
+        headline = verdict
+    else:
+        sentences = verdict_sentences(judgement, results)
+        verdict = [*sentences, *group_sentences(flags)]
+        headline = [*sentences, *flags]
+        if not contest.recalibrated:  # the rest is about models as they are
+            headline = [*sentences, *runner_up, *choices, where_money_goes(results), *flags]
+    yardstick = None if results.lists is None else constant_sentence(results.lists, results.unit)
+    if yardstick is not None:
+        headline = [*headline, yardstick]
     warnings = [f"{sentence}." for sentence in absent] + list(notes(results, judgement.by_standing["level"]))
     return Statements(verdict, headline, choices, tuple(warnings))
 
@@ -666,24 +678,23 @@ def range_sentence(part: PricesOfMiss, unit: str | None) -> str:
     return f"{where}, {part.leader} costs less."
 
 
-def picks_sentence(result: Comparison) -> str | None:
+def picks_sentences(results: Results) -> list[str]:
     """Which models the usual numbers of ranked lists would pick, where that is not who is always the cheapest."""
-    lists = result.lists
-    if lists is None or len(result.models) == 1:
-        return None
-    leaders = {part.leader for part in lists.ranges}
+    if results.lists is None or len(results.models) == 1:
+        return []
+    leaders = {part.leader for part in results.lists.ranges}
     by_pick: dict[str, list[str]] = {}
-    for metric in result.metrics:
-        ranks = result.ranks[metric.key]
-        if metric.key in PICKED_BY and ranks.count(min(ranks)) == 1:
-            chosen = result.models[ranks.index(min(ranks))].name
-            by_pick.setdefault(chosen, []).append(metric.title)
+    for key, ranks in results.ranks.items():
+        first = min(ranks)
+        if key in PICKED_BY and list(ranks).count(first) == 1:
+            chosen = results.models[list(ranks).index(first)].name
+            by_pick.setdefault(chosen, []).append(REPORTED[key].title)
     parts = [f"{listed(titles)} would pick {name}" for name, titles in by_pick.items() if leaders != {name}]
-    return f"{'; '.join(parts)}, whatever a miss costs." if parts else None
+    return [f"{'; '.join(parts)}, whatever a miss costs."] if parts else []
 
 
 def constant_sentence(lists: ListsPart, unit: str | None) -> str | None:
-    """What a list that is the same for every case costs."""
+    """What a list that is the same for every case costs; None where there is none."""
     constant = lists.constant
     if constant is None:
         return None

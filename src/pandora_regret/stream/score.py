@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from pandora_regret.comparison.charge import Pricing
-from pandora_regret.comparison.request import read_interval
+from pandora_regret.comparison.request import Provenance, read_interval
 from pandora_regret.comparison.result import Comparison
 from pandora_regret.core.priors import Prior
 from pandora_regret.stream.conclude import concluded
@@ -39,6 +39,7 @@ def score_stream(
     cluster: str | None = None,
     progress: Progress | None = None,
     workup: Workup | None = None,
+    provenance: Provenance | None = None,
 ) -> Comparison:
     """Score one model's predictions in one pass; memory does not grow with rows.
 
@@ -65,6 +66,8 @@ def score_stream(
         Called with the number of rows that were scored since the last call.
     workup
         A work-up to score by, instead of a search, as in `compare`.
+    provenance
+        Where predictions come from, for the record; what was changed as rows were read is added to it.
 
     Returns
     -------
@@ -90,7 +93,7 @@ def score_stream(
     if predictions.truth is None and (predictions.grouped or not interval.replicates):
         predictions = replace(predictions, columns=replace(predictions.columns, id=None))  # nothing asks for ids
     if jobs == 1 and cluster is None:
-        return concluded(predictions, settings, [(0, tally(predictions, settings, rows, progress))])
+        return concluded(predictions, settings, [(0, tally(predictions, settings, rows, progress))], provenance)
     from pandora_regret.work import run_all
 
     parts = []
@@ -99,7 +102,7 @@ def score_stream(
         parts.append((piece.first_row, part))
         if progress is not None:
             progress(part.cases)
-    return concluded(predictions, settings, parts)
+    return concluded(predictions, settings, parts, provenance)
 
 
 def tally(
