@@ -1,4 +1,4 @@
-"""What makes code a riddle to strangers, found in its syntax: packed assignments, and imports that are knots.
+"""What makes code a riddle to strangers, found in its syntax: packed assignments, and imports in a circle.
 
 python tests/helpers/plain_code.py [FOLDER]
 """
@@ -22,24 +22,40 @@ def packed_assignments(tree):
                 yield node.lineno
 
 
-def knots(tree, package):
-    """Lines under TYPE_CHECKING that import from a module's own package, which then imports that module."""
+def imported(tree, modules):
+    """Those of the modules that one imports anywhere: at its head, in a function, or under TYPE_CHECKING."""
+    found = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            for statement in node.body:
-                if isinstance(statement, ast.ImportFrom) and package in (statement.module or "").split("."):
-                    yield statement.lineno
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            members = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= members & modules or {node.module}
+    return found & modules
+
+
+def circles(imports):
+    """Of modules with what they import, those that import each other in a circle; without them, none would."""
+    left = dict(imports)
+    while True:
+        ends = {module for module, others in left.items() if not others & left.keys()}
+        starts = left.keys() - set().union(*left.values())
+        if not ends | starts:
+            return sorted(left)
+        left = {module: others for module, others in left.items() if module not in ends | starts}
 
 
 def found_in(folder):
-    """Places (file:line) of packed assignments, and of knots."""
+    """Places (file:line) of packed assignments, and modules that import each other in a circle."""
     all_packed = []
-    all_knots = []
+    trees = {}
     for path in sorted(folder.rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         all_packed += [f"{path}:{line}" for line in packed_assignments(tree)]
-        all_knots += [f"{path}:{line}" for line in knots(tree, path.parent.name)]
-    return all_packed, all_knots
+        if path.name != "__init__.py":  # which only names what its modules have
+            trees[".".join((folder.name, *path.relative_to(folder).with_suffix("").parts))] = tree
+    imports = {module: imported(tree, trees.keys()) - {module} for module, tree in trees.items()}
+    return all_packed, circles(imports)
 
 
 if __name__ == "__main__":

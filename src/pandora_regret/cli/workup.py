@@ -94,7 +94,7 @@ def learn(options: LearnOptions) -> None:
     prices = options.prices.read()
     price_list = prices.price_list
     combine = [split_at_commas(text) for text in options.combine]
-    workup = workups.Workup.learn(
+    workup = workups.learn_workup(
         files.read_table(options.records, options.rows.dialect()),
         options.label,
         None if price_list is None else price_list.costs,

@@ -1,4 +1,4 @@
-"""A work-up as people describe it: in a TOML file, in Python, by pathways, or learned from records."""
+"""A work-up as people describe it: in a TOML file, in Python, or by pathways."""
 
 from __future__ import annotations
 
@@ -94,13 +94,6 @@ class Workup(WorkupData):
         melanoma               308.6250 visit
         """
         return cls(**as_workup_fields(pathways))
-
-    @classmethod
-    def learn(cls, records: Any, label: str, costs: Any = None, **options: Any) -> Workup:
-        """From records of past cases, as `learn_workup` does."""
-        from pandora_regret.workup.learn import learn_workup
-
-        return learn_workup(records, label, costs, **options)
 
     def save(self, path: Place) -> Path:
         """Write a TOML file that `load` reads."""

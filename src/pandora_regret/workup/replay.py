@@ -253,8 +253,9 @@ def replay_workup(
 
     Examples
     --------
+    >>> from pandora_regret import learn_workup
     >>> past = {"fault": ["pump"] * 8 + ["valve"] * 8, "noise": ["yes"] * 7 + ["no"] * 9}
-    >>> workup = Workup.learn(past, "fault", {"noise": 1.0}, wrong=10.0)
+    >>> workup = learn_workup(past, "fault", {"noise": 1.0}, wrong=10.0)
     >>> others = {"fault": ["pump", "valve", "valve"], "noise": ["yes", "no", "yes"]}
     >>> result = replay_workup(workup, others, "fault")
     >>> result.wrong, result.paid.value, round(result.promised.value, 2)
