@@ -462,9 +462,11 @@ EXPECTED = {  # what was meant to change: a case's name, and why
     "compare: empirical prior": "a price is tried at more steps, so that the first of several crossings is met",
     "compare: fixed prior": "at known prices the first crossing is exact",
     "compare: lists": "lists are whole forecasts, so that prices can be varied",
+    "compare: orders": "orders are ranked lists, which have no classes",
     "compare: short lists": "lists are whole forecasts: means divide by K - 1, and zeros are recalibrated",
     "compare: work-up": "by other folds, recalibrating a model is worth a sentence",
     "library: decompose": "folds depend on what rows say",
+    "score: orders": "orders are ranked lists, which have no classes",
     "recalibrate: prior": "what new class frequencies save is not said: compare says it where there are labels",
     "validate: bad_sum": "problems in the order of rows",
     "validate: mixed": "problems in the order of rows",
@@ -674,8 +676,16 @@ def with_bootstrap(replicates):
     return {"bootstrap": replicates}
 
 
+def comparison_module():
+    """What compares models; in trees of before it had that name, it was called as its function is."""
+    try:
+        return importlib.import_module("pandora_regret.comparison")
+    except ModuleNotFoundError:
+        return importlib.import_module("pandora_regret.compare")
+
+
 def call_metrics(votes=False):
-    from pandora_regret import compare
+    compare = comparison_module().compare
     from pandora_regret.metrics import METRICS
 
     truth, p, weights = data(votes)
@@ -743,12 +753,12 @@ def call_monitor():
 
 
 def call_cases_needed():
-    from pandora_regret.comparison import cases_needed, compare
+    room = comparison_module()
 
     truth, p, _ = data()
     p = 0.99 * p + 0.0025
-    result = compare(truth, {"one": p, "two": p[:, ::-1]})
-    return [cases_needed(result), cases_needed(result, difference=0.1)]
+    result = room.compare(truth, {"one": p, "two": p[:, ::-1]})
+    return [room.cases_needed(result), room.cases_needed(result, difference=0.1)]
 
 
 CALLS = {name.removeprefix("call_"): each for name, each in list(globals().items()) if name.startswith("call_")}
