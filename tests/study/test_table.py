@@ -77,6 +77,15 @@ def test_a_metric_that_ranks_the_wrong_way_round_is_marked_and_never_best():
     assert "wrong way round" in grid.render()
 
 
+def test_where_all_metrics_rank_the_wrong_way_round_none_is_best(results):
+    part = results.data[0].agreement
+    condition = part.conditions[0]
+    contrary = tuple(replace(result, reversed=True) for result in condition.metrics)
+    changed = replace(part, conditions=(replace(condition, metrics=contrary),))
+    [(_, _, cells)] = study_grid(StudyResults.of({"d": changed})).rows
+    assert not any(cell.best for cell in cells)
+
+
 @pytest.fixture
 def study_folder(tmp_path):
     truth, proba = forecasts(0)

@@ -474,8 +474,9 @@ def _titles_in_all(results: StudyResults) -> dict[str, str]:
 
 def _chosen_keys(metrics: Sequence[str], titles: dict[str, str]) -> list[str]:
     """The keys that were asked for; all where none were, or where the paper's, by default, are not all there."""
-    lacks_the_paper_s = metrics == PAPER_METRICS and not set(metrics) <= set(titles)
-    if not metrics or lacks_the_paper_s:
+    are_default = metrics == PAPER_METRICS
+    are_all_there = set(metrics) <= set(titles)
+    if not metrics or (are_default and not are_all_there):
         return list(titles)
     choices = dict.fromkeys(titles, "in this study")
     return [read_choice(key, "metric", choices) for key in metrics]
@@ -502,12 +503,14 @@ def _row_cells(condition: ConditionResult, keys: Sequence[str], quantity: str) -
     """One condition on one data set: a cell for each metric, the best of them marked."""
     by_key = {result.key: result for result in condition.metrics}
     cells = [_cell(by_key[key], quantity) for key in keys]
-    shown = [None if cell.value is None or cell.reversed else round(cell.value, 2) for cell in cells]
-    defined = [value for value in shown if value is not None]
-    best = None
-    if defined:
-        best = max(defined) if quantity in AGREEMENT else min(defined)
-    return tuple(replace(cell, best=value == best) for cell, value in zip(cells, shown, strict=True))
+    eligible = {}  # what is shown of cells that may be the best, by their places
+    for place, cell in enumerate(cells):
+        if cell.value is not None and not cell.reversed:
+            eligible[place] = round(cell.value, 2)
+    if not eligible:
+        return tuple(cells)
+    best = max(eligible.values()) if quantity in AGREEMENT else min(eligible.values())
+    return tuple(replace(cell, best=eligible.get(place) == best) for place, cell in enumerate(cells))
 
 
 def _cell(result: MetricResult, quantity: str) -> Cell:
