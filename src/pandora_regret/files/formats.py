@@ -94,9 +94,8 @@ def open_source(
         source = _of_text(name, location, head, classes, dialect, limit)
     source = replace(source, limit=limit)
     kinds = list(source.kinds.values())
-    return (
-        source if "nested" not in kinds and kinds.count("number") > 1 else _as_list_table(source, dialect, classes)
-    )
+    may_hold_lists = "nested" in kinds or kinds.count("number") < 2
+    return _as_list_table(source, dialect, classes) if may_hold_lists else source
 
 
 def _of_binary_format(

@@ -218,7 +218,7 @@ def read_ranked(
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"two models are called {name}", place="", fix="give each a name: NAME=FILE")
-    truth = None if layout.truth is None else read_truth_file(layout)
+    truth = None if layout.truth is None else read_true_names(layout)
     if truth is None:
         _check_same_truths(models)
     elif layout.id == FILE_ID:
@@ -715,7 +715,7 @@ def _first_of_case(texts: Sequence[str | None], case: IntArray, n_cases: int) ->
 # The truth
 
 
-def read_truth_file(layout: ListLayout) -> TruthFile:
+def read_true_names(layout: ListLayout) -> TruthFile:
     """What is true of each case: a table with several rows for a case, lists in JSON lines, or qrels."""
     assert layout.truth is not None
     path = layout.truth

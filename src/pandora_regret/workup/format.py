@@ -10,9 +10,7 @@ from pandora_regret.core.inputs import Fields, InputError
 from pandora_regret.core.records import check_one_of
 
 NonNegative = Annotated[float, Meta(ge=0, le=1e50)]
-NumberOrTable = (
-    NonNegative | dict[str, NonNegative]
-)  # one number for all classes, or a table in which `others` may stand
+NumberOrTable = NonNegative | dict[str, NonNegative]  # of all classes, or a table in which `others` may stand
 Text = str | int  # a column number may be a name
 Texts = Text | tuple[Text, ...]
 
