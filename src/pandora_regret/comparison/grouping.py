@@ -14,8 +14,8 @@ As all models are scored on the same cases, a model that costs more in every gro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -27,7 +27,7 @@ from pandora_regret.comparison.estimate import Basis, Contender
 from pandora_regret.comparison.groups import group
 from pandora_regret.comparison.request import Request
 from pandora_regret.comparison.sample import Sample, Unit
-from pandora_regret.core.inputs import FloatArray, Names
+from pandora_regret.core.inputs import FloatArray, IntArray, Names
 from pandora_regret.inference.joint import Figure, contrast, holm
 
 MOST_CASES = 0.5  # of all weight
@@ -144,9 +144,8 @@ class BreakdownFindings:
 
 def break_down(basis: Basis, request: Request) -> tuple[BreakdownFindings, ...]:
     """The models group by group, by all columns that were asked for."""
-    tables = [_GroupTable(division, basis, request) for division in request.divisions]
-    _adjust([model for table in tables for models in table.models for model in models])
-    return tuple(table.findings() for table in tables)
+    tables = [_group_table(division, basis, request) for division in request.divisions]
+    return tuple(table.findings() for table in _adjusted(tables))
 
 
 @dataclass(frozen=True)
@@ -165,7 +164,7 @@ class _CostsInGroup:
     more_than_elsewhere: Figure
     beyond_others: Figure  # how much more than elsewhere, compared with what was expected
     scale: float  # of costs: differences below it times 1e-12 are rounding
-    p_values: FloatArray  # (N_QUESTIONS,); NaN where nothing is asked or known; adjusted in place
+    p_values: FloatArray  # (N_QUESTIONS,); NaN where nothing is asked or known
 
     @property
     def name(self) -> str:
@@ -179,19 +178,6 @@ class _CostsInGroup:
         figure = self.gap if question == AGAINST_LEADER else self.cost
         carriers = figure.carriers(self.scale)
         return not carriers.few or carriers.number == 0
-
-
-def _adjust(models: Sequence[_CostsInGroup]) -> None:
-    """Adjust the P-values of models in groups by Holm's method, all of a family together, in place."""
-    if not models:
-        return
-    p_values = np.array([model.p_values for model in models])  # (models, N_QUESTIONS)
-    for family in FAMILIES:
-        of_family = p_values[:, family]
-        is_known = ~np.isnan(of_family)
-        of_family[is_known] = holm(of_family[is_known].tolist())
-    for model, adjusted in zip(models, p_values, strict=True):
-        model.p_values[:] = adjusted
 
 
 @dataclass(frozen=True)
@@ -223,11 +209,22 @@ def _rows_of_models(contenders: Sequence[Contender]) -> list[_RowsOfModel]:
 
 
 def _costs_in_group(
-    model: _RowsOfModel, sample: Sample, inside: NDArray[np.bool_], leader: Figure | None
+    model: _RowsOfModel, sample: Sample, inside: NDArray[np.bool_], leader: Figure | None, is_asked: bool
 ) -> _CostsInGroup:
-    """A model on the rows that are `inside` a group, (N,), held against the leader's cost there.
+    """A model on the rows of a group.
 
-    The leader is None where the model is the leader itself.
+    Parameters
+    ----------
+    model
+        Its values of all rows.
+    sample
+        The rows.
+    inside
+        Which of them are in the group, (N,).
+    leader
+        The leader's cost there; None where the model is the leader itself.
+    is_asked
+        Whether anything is asked about the group.
     """
     is_all = bool(inside.all())  # then all cases stand in for those elsewhere, of which nothing is asked
     weights_here = sample.weights * inside
@@ -240,7 +237,17 @@ def _costs_in_group(
     if model.predicted is not None:
         predicted = Figure.of_mean(model.predicted, weights_here, sample.cluster_of)
     leader_cost = cost if leader is None else leader
-    found = _CostsInGroup(
+    gap = cost - leader_cost
+    more_than_elsewhere = contrast(cost, cost_away)
+    beyond_others = contrast(cost - expected, cost_away - expected_away)
+    scale = max(cost.value, leader_cost.value)
+    p_values = np.full(N_QUESTIONS, np.nan)
+    if is_asked and leader is not None:
+        p_values[AGAINST_LEADER] = _p_value(gap, scale)
+    if is_asked and not is_all:
+        p_values[AGAINST_REST] = _p_value(more_than_elsewhere, scale)
+        p_values[BEYOND_OTHERS] = _p_value(beyond_others, scale)
+    return _CostsInGroup(
         contender=model.contender,
         is_all=is_all,
         cost=cost,
@@ -249,18 +256,12 @@ def _costs_in_group(
         cost_elsewhere=cost_away.value,
         expected_elsewhere=expected_away.value,
         leader=leader_cost,
-        gap=cost - leader_cost,
-        more_than_elsewhere=contrast(cost, cost_away),
-        beyond_others=contrast(cost - expected, cost_away - expected_away),
-        scale=max(cost.value, leader_cost.value),
-        p_values=np.full(N_QUESTIONS, np.nan),
+        gap=gap,
+        more_than_elsewhere=more_than_elsewhere,
+        beyond_others=beyond_others,
+        scale=scale,
+        p_values=p_values,
     )
-    if leader is not None:
-        found.p_values[AGAINST_LEADER] = _p_value(found.gap, found.scale)
-    if not is_all:
-        found.p_values[AGAINST_REST] = _p_value(found.more_than_elsewhere, found.scale)
-        found.p_values[BEYOND_OTHERS] = _p_value(found.beyond_others, found.scale)
-    return found
 
 
 def _p_value(figure: Figure, scale: float) -> float:
@@ -269,28 +270,19 @@ def _p_value(figure: Figure, scale: float) -> float:
     return np.nan if p_value is None else p_value
 
 
+@dataclass(frozen=True)
 class _GroupTable:
     """The groups of a division, and all models in each."""
 
-    def __init__(self, division: Division, basis: Basis, request: Request) -> None:
-        sample = request.sample
-        grouping = group(division, sample, request.smallest_group)
-        group_of_row = grouping.group_of[sample.case_of]
-        self.columns = tuple(column.cut.column for column in division)
-        self.basis = basis
-        self.smallest = request.smallest_group
-        self.level = request.interval.level
-        self.labels = grouping.labels
-        self.pooled = grouping.pooled
-        self.sizes = np.bincount(grouping.group_of)  # cases
-        self.weights = np.bincount(group_of_row, sample.weights)
-        rows = _rows_of_models(basis.contenders)
-        self.models: list[list[_CostsInGroup]] = []  # of each group, the leader of all cases first
-        for number in range(len(self.labels)):
-            self.models.append(_models_in_group(rows, sample, group_of_row == number))
-        if self.pooled:  # of what was pooled nothing is asked
-            for model in self.models[-1]:
-                model.p_values[:] = np.nan
+    columns: Names
+    basis: Basis
+    smallest: int  # of fewer cases a group is pooled
+    level: float
+    labels: list[Names]  # of the groups
+    pooled: int  # so many groups; where there are any, the last one holds their cases
+    sizes: IntArray  # (groups,) cases
+    weights: FloatArray  # (groups,)
+    models: tuple[tuple[_CostsInGroup, ...], ...]  # of each group, the leader of all cases first
 
     def findings(self) -> BreakdownFindings:
         """The groups as results, with what is to be said of them."""
@@ -404,15 +396,59 @@ class _GroupTable:
         return tuple(self.labels[number] for number in np.flatnonzero(is_named))
 
 
+def _group_table(division: Division, basis: Basis, request: Request) -> _GroupTable:
+    """The groups of a division; of what was pooled nothing is asked."""
+    sample = request.sample
+    grouping = group(division, sample, request.smallest_group)
+    group_of_row = grouping.group_of[sample.case_of]
+    rows = _rows_of_models(basis.contenders)
+    models = []
+    for number in range(len(grouping.labels)):
+        is_pooled = grouping.pooled > 0 and number == len(grouping.labels) - 1
+        models.append(_models_in_group(rows, sample, group_of_row == number, is_asked=not is_pooled))
+    return _GroupTable(
+        columns=tuple(column.cut.column for column in division),
+        basis=basis,
+        smallest=request.smallest_group,
+        level=request.interval.level,
+        labels=grouping.labels,
+        pooled=grouping.pooled,
+        sizes=np.bincount(grouping.group_of),
+        weights=np.bincount(group_of_row, sample.weights).astype(np.float64, copy=False),
+        models=tuple(models),
+    )
+
+
 def _models_in_group(
-    rows: Sequence[_RowsOfModel], sample: Sample, inside: NDArray[np.bool_]
-) -> list[_CostsInGroup]:
+    rows: Sequence[_RowsOfModel], sample: Sample, inside: NDArray[np.bool_], is_asked: bool
+) -> tuple[_CostsInGroup, ...]:
     """All models on the rows that are inside a group, (N,), the leader of all cases first."""
-    models: list[_CostsInGroup] = []
-    for model in rows:
-        leader = models[0].cost if models else None
-        models.append(_costs_in_group(model, sample, inside, leader))
-    return models
+    models = [_costs_in_group(rows[0], sample, inside, None, is_asked)]
+    for model in rows[1:]:
+        models.append(_costs_in_group(model, sample, inside, models[0].cost, is_asked))
+    return tuple(models)
+
+
+def _adjusted(tables: Sequence[_GroupTable]) -> list[_GroupTable]:
+    """The tables with P-values adjusted by Holm's method, a family together, of whichever table."""
+    if not tables:
+        return []
+    p_values = np.array([model.p_values for table in tables for models in table.models for model in models])
+    for family in FAMILIES:
+        of_family = p_values[:, family]  # (models, questions)
+        is_known = ~np.isnan(of_family)
+        of_family[is_known] = holm(of_family[is_known].tolist())
+    in_order = iter(p_values)
+    adjusted = []
+    for table in tables:
+        groups = [_with_p_values(models, in_order) for models in table.models]
+        adjusted.append(replace(table, models=tuple(groups)))
+    return adjusted
+
+
+def _with_p_values(models: Sequence[_CostsInGroup], p_values: Iterator[FloatArray]) -> tuple[_CostsInGroup, ...]:
+    """Models with the next of these P-values, (N_QUESTIONS,) each."""
+    return tuple(replace(model, p_values=next(p_values)) for model in models)
 
 
 def _not_negative(figure: Figure, level: float) -> Finding:

@@ -98,12 +98,12 @@ def judge(contest: Contest) -> Judgement:
 
 def _judge_ranges(contest: Contest) -> Judgement:
     """The verdict where nobody said what a miss costs: one model is deployed if it leads whatever that is."""
-    others = tuple(contest.gaps)
-    if not others:
+    names = tuple(contest.gaps)
+    if not names:
         return Judgement(contest, "single", {"open": (), "more": (), "level": ()}, None, None)
     if len(contest.ranges) == 1 and not contest.ranges[0].undecided:
-        return Judgement(contest, "deploy", {"open": (), "more": others, "level": ()}, None, None)
-    return Judgement(contest, "undecided", {"open": others, "more": (), "level": ()}, None, None)
+        return Judgement(contest, "deploy", {"open": (), "more": names, "level": ()}, None, None)
+    return Judgement(contest, "undecided", {"open": names, "more": (), "level": ()}, None, None)
 
 
 def standing_of(gap: Finding, contest: Contest) -> Standing:
