@@ -219,7 +219,7 @@ class Monitor:
             new = cases.take(self._new_rows(cases))
             labelled, differing = self._resolve(cases.keys or [], cases.truth)
             if len(new.truth):
-                self._see(new)
+                self._note_forecasts(new)
                 self.queue.add(new, self.dependent)
         waiting = int((new.truth < 0).sum())
         counted = len(new.truth) - waiting + labelled
@@ -259,6 +259,7 @@ class Monitor:
         return numbered
 
     def _take_labels(self, keys: list[int], truth: IntArray) -> UpdateCounts:
+        """Give labels to the cases of these keys; those outside all columns have the numbers of `_numbered`."""
         skipped = sum(key in self.seen for key in keys)
         with self.one_run():
             labelled, differing = self._resolve(keys, truth)
@@ -468,6 +469,7 @@ class Monitor:
         return self._bets
 
     def _check_begun(self) -> None:
+        """That there were forecasts, with all that was put off worked off."""
         self._work_off()
         if self._bets is None:
             raise InputError("the monitor has seen no forecasts: update it first.")
@@ -520,10 +522,10 @@ class Monitor:
         """Count rows that were put off; those of the last update by themselves, as what came last."""
         tables = self._put_off
         self._put_off = []
-        self._count(tables[:-1])
-        self._count(tables[-1:])
+        self._count_tables(tables[:-1])
+        self._count_tables(tables[-1:])
 
-    def _count(self, tables: Sequence[Forecast]) -> None:
+    def _count_tables(self, tables: Sequence[Forecast]) -> None:
         """Bet on rows with labels, in their order; neighbours of one kind together."""
         if tables:
             self.newest.fresh = True
@@ -533,7 +535,7 @@ class Monitor:
             truth = np.concatenate([part.truth for part in parts])
             whole = replace(parts[0], values=values, numbers=range(len(values)))
             cases = self._cases([whole], truth, None, None)
-            self._see(cases)
+            self._note_forecasts(cases)
             self.queue.count += len(truth)
             self._streams.add(cases)
 
@@ -555,31 +557,31 @@ class Monitor:
             rows.sort(key=lambda row: natural_key(times[row]))
         return np.array(rows, np.intp)
 
-    def _see(self, cases: Cases) -> None:
+    def _note_forecasts(self, cases: Cases) -> None:
         """New forecasts, in order: all are promises, and some have labels."""
-        self._note(cases.take(np.flatnonzero(cases.truth >= 0)))
+        self._note_labels(cases.take(np.flatnonzero(cases.truth >= 0)))
         if cases.times is None:
             self._streams.promise(cases.possible[:, len(self.labels)], None)
 
     def _resolve(self, keys: list[int], truth: IntArray) -> tuple[int, int]:
         """Take labels of forecasts that waited or were given up: how many, and how many are not as counted."""
         labels = [(key, label) for key, label in zip(keys, truth.tolist(), strict=False) if label >= 0]
-        differing = sum(self.seen.get(key, _kept(label)) != _kept(label) for key, label in labels)
+        differing = sum(self.seen.get(key, _label_byte(label)) != _label_byte(label) for key, label in labels)
         awaited = [(key, label) for key, label in labels if self.queue.expects(key)]
         cases = []
         for key, label in awaited:
-            self.seen[key] = _kept(label)
+            self.seen[key] = _label_byte(label)
             case = self.queue.label(key, label)
             if case is not None:
                 cases.append(case)
         if cases:
-            self._note(as_columns(cases))
+            self._note_labels(as_columns(cases))
         return len(awaited), differing
 
-    def _note(self, cases: Cases) -> None:
+    def _note_labels(self, cases: Cases) -> None:
         """Remember the labels of cases that have them now, and count what these paid."""
         if cases.keys is not None:
-            self.seen.update(zip(cases.keys, map(_kept, cases.truth.tolist()), strict=True))
+            self.seen.update(zip(cases.keys, map(_label_byte, cases.truth.tolist()), strict=True))
         n = len(cases.truth)
         is_outside = cases.truth >= OUTSIDE
         paid = cases.possible[np.arange(n), np.where(is_outside, 0, cases.truth)]
@@ -602,7 +604,7 @@ class Monitor:
             self._streams.add(part)
 
 
-def _kept(label: int) -> int:
+def _label_byte(label: int) -> int:
     """What is kept of a label, in one byte."""
     return UNKNOWN_LABEL if label >= OUTSIDE else label % LABELS
 

@@ -183,6 +183,7 @@ class Queue:
             yield from self._ready_periods(wait, dependent)
 
     def _ready_cases(self, wait: int | None) -> Iterator[Cases]:
+        """The cases before the first that still waits for its label; those that waited for others come apart."""
         held = (place for place, case in enumerate(self.cases) if self._is_waited_for(case, wait))
         n = next(held, len(self.cases))
         part = self.cases[:n]
@@ -193,6 +194,7 @@ class Queue:
             yield as_columns(list(alike), f"case {self.count:,}" if is_waited else None)
 
     def _ready_periods(self, wait: int | None, dependent: bool) -> Iterator[Cases]:
+        """The periods before the first that is not complete, or has a case that still waits for its label."""
         periods = [list(group) for _, group in groupby(self.cases, key=lambda case: case.time)]
         starts = [*(period[0].time or "" for period in periods), self.newest or ""]
         ready = list[tuple[list[WaitingCase], str | None]]()

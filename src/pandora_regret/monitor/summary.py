@@ -168,6 +168,7 @@ def _held(bets: Bets, queue: Queue) -> int:
 
 
 def _estimate(claim: Claim) -> Estimate:
+    """A mean with the interval that is claimed for it now."""
     return Estimate(claim.value, claim.low, claim.high)
 
 
