@@ -38,6 +38,14 @@ def test_every_option_reaches_the_library(files):
     assert run_json("compare", *files, *options) == expected.to_dict()
 
 
+@pytest.mark.parametrize(("typed", "method"), [("none", None), ("vector", "vector")])
+def test_models_are_recalibrated_as_was_asked_or_not_at_all(files, typed, method):
+    printed = run_json("compare", *files, "--recalibrate", typed)
+    assert printed == by_library(recalibrate=method).to_dict()
+    for model in printed["models"]:
+        assert (model["recalibrated"] or {"method": None})["method"] == method
+
+
 def test_csv_is_one_row_a_model(files):
     rows = csv.DictReader(io.StringIO(run("compare", *files, "--csv").stdout))
     for row, wanted in zip(rows, by_library().table(), strict=True):

@@ -1,9 +1,12 @@
 """Options of commands: each has a place in the value that its command gets."""
 
 from dataclasses import MISSING, FrozenInstanceError, fields, is_dataclass
+from inspect import signature
 from typing import get_type_hints
 
 import pytest
+
+import pandora_regret
 
 click = pytest.importorskip("click")
 
@@ -54,6 +57,22 @@ def test_every_option_has_a_field_and_every_field_an_option(command, options):
     names = {parameter.name for parameter in command.params}
     assert names - every == set()
     assert needed - names == set()
+
+
+def test_what_few_people_change_of_a_comparison_can_be_typed_too():
+    keywords = [
+        part for part in signature(pandora_regret.compare).parameters.values() if part.kind == part.KEYWORD_ONLY
+    ]
+    assert len(keywords) <= 15
+    names = {parameter.name for parameter in compare.compare.params}
+    library_only = {"progress"}  # which a command shows itself
+    assert {field.name for field in fields(pandora_regret.ComparisonOptions)} - library_only <= names
+
+
+def test_methods_of_recalibration_are_those_of_the_library():
+    from pandora_regret.calibrate.maps import METHODS
+
+    assert tuple(METHODS) == compare.METHODS
 
 
 def test_parts_take_their_fields_from_the_same_values():

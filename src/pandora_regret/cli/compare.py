@@ -44,6 +44,9 @@ from pandora_regret.core import inputs
 from pandora_regret.files.roles import BY
 from pandora_regret.text import Content
 
+METHODS = ("temperature", "vector", "matrix")  # of recalibration, whose own module takes long to import
+NOT_AT_ALL = "none"
+
 
 @dataclass(frozen=True)
 class CompareOptions:
@@ -59,6 +62,7 @@ class CompareOptions:
     smallest_group: int
     worth: str
     decompose: bool
+    recalibrate: str
     html: str | None
     title: str | None
     show: tuple[str, ...]
@@ -97,6 +101,11 @@ class CompareOptions:
         "--worth AMOUNT", "The least difference worth acting on: 2.5, or 1% of the cost.", PRICES, default="1%"
     ),
     Option("--decompose", "Split costs into miscalibration, discrimination, uncertainty.", RARE),
+    Option(
+        f"--recalibrate [{'|'.join(METHODS)}|{NOT_AT_ALL}]",
+        "How models are recalibrated, to see what that would save.",
+        RARE,
+    ),
     Option("--html FILE", "Write the report to this file, too."),
     Option("--title TEXT", "The page's heading.", OUTPUT),
     Option("--show MODEL", "On the page even if there are over 50.", RARE, multiple=True),
@@ -192,6 +201,7 @@ def _compare_models(options: CompareOptions) -> comparing.Comparison:
                 level=options.intervals.level,
                 bootstrap=options.intervals.bootstrap,
                 seed=options.intervals.seed,
+                recalibrate=None if options.recalibrate == NOT_AT_ALL else options.recalibrate,
                 decompose=options.decompose and prices.workup is None,
                 smallest_group=options.smallest_group,
                 progress=progress.advance,
@@ -209,7 +219,11 @@ def _compared_lists(options: CompareOptions) -> comparing.Comparison:
     """The comparison of ranked lists that files and options ask for."""
     from pandora_regret.files.written import split_at_commas
 
-    unfit = {"scenario": bool(options.scenario), "decompose": options.decompose}
+    unfit = {
+        "scenario": bool(options.scenario),
+        "decompose": options.decompose,
+        "recalibrate": options.recalibrate != METHODS[0],
+    }
     for name, is_given in unfit.items():
         if is_given:
             raise click.UsageError(f"--{name} and ranked lists do not go together.")
