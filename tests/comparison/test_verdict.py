@@ -94,6 +94,23 @@ class TestLevel:
         with refused(argument="worth", value=worth):
             compared(truth_of(30), nearly_alike(truth_of(30), 0.1), worth=worth)
 
+    @pytest.mark.parametrize(("worth", "readings"), [("1,250", ["1250", "1.25"]), ("1.125", ["1125", "1.1250"])])
+    def test_an_amount_of_two_readings_is_refused_with_both(self, worth, readings):
+        with refused(argument="worth", value=worth) as caught:
+            compared(truth_of(30), nearly_alike(truth_of(30), 0.1), worth=worth)
+        assert [word for word in caught.value.fix.split() if word[0].isdigit()] == readings
+
+    def test_what_the_readings_are_written_as_is_taken(self):
+        for worth, margin in (
+            ("1250", 1250.0),
+            ("1.1250", 1.125),
+            ("1,25", 1.25),
+            ("0,125", 0.125),
+            (1.125, 1.125),
+        ):
+            found = compared(truth_of(30), nearly_alike(truth_of(30), 0.1), worth=worth)
+            assert found.verdict.margin == margin
+
     @pytest.mark.parametrize(("cases", "kind"), [(299, "undecided"), (301, "level")])
     def test_the_same_model_twice_is_level_unless_too_few_cases_were_seen(self, cases, kind):
         truth = truth_of(cases)

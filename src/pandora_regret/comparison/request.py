@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -58,6 +59,7 @@ class Worth:
         return Margin(self.amount or 0.0)
 
 
+TWO_READINGS = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")  # a comma or point of thousands, or of decimals
 DEFAULT_WORTH = Worth(amount=None, share=0.01)
 
 
@@ -240,6 +242,8 @@ def _check_workup_alone(orders: list[str], pricing: Pricing, decomposes: bool) -
 def read_worth(worth: float | str) -> Worth:
     """An amount in the unit of costs, or a share of the lowest cost such as "1%", checked."""
     text = str(worth).strip()
+    if isinstance(worth, str) and TWO_READINGS.fullmatch(text):
+        raise _worth_of_two_readings(text)
     number = text.removesuffix("%").strip().replace(",", ".") if isinstance(worth, str) else worth
     try:
         amount = read_number(float(number), "worth")
@@ -251,6 +255,17 @@ def read_worth(worth: float | str) -> Worth:
     if text.endswith("%"):
         return Worth(amount=None, share=amount / 100)
     return Worth(amount=amount, share=None)
+
+
+def _worth_of_two_readings(text: str) -> InputError:
+    """The error for an amount such as 1,250, which may be a thousand and more, or one and a quarter."""
+    large = re.sub("[.,]", "", text)
+    small = f"{float(text.replace(',', '.')):g}"
+    small_in_one_way = small
+    if TWO_READINGS.fullmatch(small):  # 1.125 may be thousands, 1.1250 may not
+        small_in_one_way += "0"
+    problem = f"is {text!r}, which can be read as {large} or as {small}"
+    return InputError(problem, argument="worth", value=text, fix=f"write {large} or {small_in_one_way}")
 
 
 def read_interval(level: float, bootstrap: int, seed: int) -> IntervalMethod:
