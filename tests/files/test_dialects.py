@@ -113,6 +113,13 @@ def test_numbers_that_can_be_read_in_two_ways_are_refused_unless_another_settles
         assert read.weights.tolist() == [1.25, float(settling.replace(",", "."))]
 
 
+def test_a_number_of_two_readings_among_others_with_points_is_refused_with_both(tmp_path):
+    text = 'y_true,a,b,weight\na,0.75,0.25,"1,125"\nb,0.25,0.75,"2,500"\n'
+    error = refusal(text_file(tmp_path, text))
+    assert cell_of(error) == (0, "weight", "1,125")
+    assert "1125 or as 1.125" in error.problem
+
+
 @pytest.mark.parametrize(
     ("dialect", "argument", "value"),
     [

@@ -35,7 +35,7 @@ CELLS_LOOKED_AT = 1 << 13  # to recognise kinds of columns
 UTF_8_LETTER = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 ONLY_WINDOWS = re.compile(rb"[\x80-\x9f]")  # letters and signs in Windows-1252, controls in Latin-1
 WITH_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?\s*%?")
-AS_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # which a decimal comma does not rule out
+AS_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")  # whose mark may stand before thousands or decimals
 WITH_POINT = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?\s*%?")
 MOST_NAMED = 5  # of what was done to a file
 
@@ -133,14 +133,24 @@ def _recognise_decimal(rows: list[list[str]], separator: str, dialect: Dialect, 
         raise FileError(problem, path, "say which is meant (--decimal comma or point)", argument="decimal")
     if all(map(AS_THOUSANDS.fullmatch, with_comma)):
         number = with_comma[0]
-        thousands = number.replace(",", "")
-        problem = (
-            f"has numbers such as {number}, "
-            f"which can be read as {thousands} or as {float(number.replace(',', '.')):g}"
-        )
-        fix = f"say which is meant (--decimal comma or point), or write {thousands}"
+        problem = f"has numbers such as {number}{readings_in_words(number)}"
+        fix = f"say which is meant (--decimal comma or point), or write {number.replace(',', '')}"
         raise FileError(problem, path, fix, argument="decimal", value=number)
     return ","
+
+
+def readings_in_words(number: str) -> str:
+    """What a number can be read as, in a clause; nothing where it can be read in one way only.
+
+    Examples
+    --------
+    >>> readings_in_words("1,250"), readings_in_words("0,25")
+    (', which can be read as 1250 or as 1.25', '')
+    """
+    if not AS_THOUSANDS.fullmatch(number):
+        return ""
+    thousands = re.sub("[.,]", "", number)
+    return f", which can be read as {thousands} or as {float(number.replace(',', '.')):g}"
 
 
 def dialect_recognised(path: str, encoding: str, separator: str = "", decimal: str = ".") -> Remarks:

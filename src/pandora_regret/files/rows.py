@@ -51,6 +51,7 @@ from pandora_regret.files.columns import Columns
 from pandora_regret.files.file_errors import Complaint
 from pandora_regret.files.labels import numbers_of
 from pandora_regret.files.problems import Problems
+from pandora_regret.files.recognise import readings_in_words
 from pandora_regret.files.table import Block
 
 NO_VALUE: Complaint = {"problem": "has no value", "fix": "fill it in, or drop the row"}
@@ -293,7 +294,8 @@ def _cast(block: Block, column: str, reading: Reading) -> tuple[pa.Array, NDArra
         if number_in(texts[row], "," if decimal == "." else ".") is not None:
             sign = "point" if decimal == "." else "comma"
             fix = f"write a number with a decimal {sign}, or say which sign it is (--decimal)"
-        return {"problem": f"holds {texts[row]!r:.80}", "value": texts[row], "fix": fix}
+        readings = readings_in_words(str(texts[row]).strip())
+        return {"problem": f"holds {texts[row]!r:.80}{readings}", "value": texts[row], "fix": fix}
 
     tell(block, "number", bad, complaint, reading, column)
     return pa.array(numbers, pa.float64()), bad
