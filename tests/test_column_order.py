@@ -46,6 +46,8 @@ def numbers_of(result):
         found[model.name, "recalibrated"] = (model.recalibrated.cost.value,)
         found[model.name, "scenarios"] = model.scenarios
         found[model.name, "chance"] = (model.probability_best, model.rank)
+        for number, part in enumerate(model.calibration):
+            found[model.name, "bin", number] = (part.predicted, part.observed, part.low, part.high, part.weight)
         for in_class in model.by_class:
             scores = (in_class.expected_cost, in_class.realised_cost, in_class.tests, in_class.pandora_regret)
             found[model.name, in_class.label] = scores

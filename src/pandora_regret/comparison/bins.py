@@ -18,17 +18,29 @@ def calibration_bins(
 ) -> tuple[Bin, ...]:
     """Costs, (N,), and what was predicted of them, in bins of about equal weight.
 
-    Equal predictions stay together. Intervals of observed means are Student's, also where others come from a
-    bootstrap, stretched to what forecasts predict of their own spread: a bin's few rows may all have been lucky.
+    Equal predictions stay together, also where their sums were rounded in another order of columns. Intervals of
+    observed means are Student's, also where others come from a bootstrap, stretched to what forecasts predict of
+    their own spread: a bin's few rows may all have been lucky.
     """
     n_bins = min(MOST_BINS, max(1, sample.n_cases // LEAST_CASES))
-    order = np.argsort(predicted.mean, kind="stable")
+    levels = levels_of(predicted.mean)
+    order = np.argsort(levels, kind="stable")
     shares_up_to = np.cumsum(sample.weights[order]) / sample.weights.sum()
     places = np.searchsorted(shares_up_to, np.arange(1, n_bins) / n_bins - ROUNDING)
-    edges = predicted.mean[order][places]
-    bin_of = np.searchsorted(np.unique(edges), predicted.mean)
+    edges = levels[order][places]
+    bin_of = np.searchsorted(np.unique(edges), levels)
     rows_of_bins = [np.flatnonzero(bin_of == number) for number in np.unique(bin_of)]
     return tuple(_calibration_bin(costs, predicted, sample, rows, level) for rows in rows_of_bins)
+
+
+def levels_of(values: FloatArray) -> IntArray:
+    """The rank of each value, (N,), from 0 on; values that only rounding parts have one rank."""
+    order = np.argsort(values)
+    rising = values[order]
+    is_higher = np.diff(rising) > ROUNDING * np.abs(rising[1:])
+    levels = np.zeros(len(values), np.intp)
+    levels[order[1:]] = np.cumsum(is_higher)
+    return levels
 
 
 def _calibration_bin(
