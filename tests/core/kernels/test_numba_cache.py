@@ -129,6 +129,19 @@ def test_the_folder_lies_in_the_chosen_one_or_in_the_users_cache(tmp_path, monke
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="permissions are those of POSIX")
+@pytest.mark.parametrize("umask", [0o000, 0o002, 0o022, 0o077], ids=oct)
+def test_missing_folders_above_are_made_for_their_user_alone(tmp_path, monkeypatch, fresh_folder, umask):
+    """By umask 002 a ~/.cache that we had made ourselves was one that others may write to, and never used."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home" / ".cache"))
+    usual = os.umask(umask)
+    try:
+        assert fresh_folder() == tmp_path / "home" / ".cache" / "pandora-regret"
+    finally:
+        os.umask(usual)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="permissions are those of POSIX")
 @pytest.mark.parametrize("opened", [0o770, 0o707, 0o755], ids=oct)
 def test_a_folder_that_others_can_look_into_is_not_used(tmp_path, monkeypatch, fresh_folder, opened):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))

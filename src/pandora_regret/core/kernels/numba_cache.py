@@ -87,13 +87,24 @@ def cache_folder() -> Path | None:
     parent = os.environ.get("NUMBA_CACHE_DIR") or home
     folder = Path(os.path.realpath(parent)) / "pandora-regret"
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(folder)
         is_safe = is_private(folder)
     except OSError:
         return None
     if not is_safe or not os.access(folder, os.W_OK):
         return None
     return folder
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder and those above it that are missing, all of them open to their user alone.
+
+    What is above a folder that Python makes is made as the umask says: by 002, which is usual where every user has
+    a group, it could be written to by others.
+    """
+    missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+    for path in reversed(missing):
+        path.mkdir(mode=0o700, exist_ok=True)
 
 
 def is_private(folder: Path) -> bool:
