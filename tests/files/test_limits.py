@@ -25,6 +25,7 @@ from pandora_regret.files import (
     open_predictions,
     read_all,
     read_table,
+    text,
 )
 from pandora_regret.files.arrow_sizes import batch_sizes
 from pandora_regret.files.file_errors import FileError
@@ -151,6 +152,20 @@ def test_lists_of_candidates_are_held_as_objects(tmp_path, ending):
         read_within(path, SMALL)
     assert error.value.argument == "max_memory"
     assert len(read_within(path, "1GB")) == 2000
+
+
+@pytest.mark.parametrize("ending", [".csv", ".jsonl"])
+def test_a_line_without_an_end_is_refused_before_it_is_held(tmp_path, monkeypatch, ending):
+    """A small file may unfold to one line of any length."""
+    monkeypatch.setattr(text, "SAMPLE_BYTES", 1 << 10)
+    monkeypatch.setattr(text, "LONGEST_LINE", 1 << 12)
+    begins = {".csv": 'y_true,a,b\na,0.75,0.25\nb,0.5,"', ".jsonl": '{"y_true": "a", "a": 0.75, "b": "'}
+    path = tmp_path / f"rows{ending}.gz"
+    path.write_bytes(gzip.compress(begins[ending].encode() + b"x" * (1 << 20)))
+    with pytest.raises(FileError) as error:
+        read_within(str(path))
+    assert f"line {3 if ending == '.csv' else 1}" in str(error.value)
+    assert error.value.problem == "has more than 4.1 kB"
 
 
 def write_parts(path, rows, texts=(), sheet="worksheets/sheet1.xml", more=None):

@@ -32,7 +32,7 @@ from pandora_regret.files.recognise import (
 from pandora_regret.files.source import HEAD_BYTES, ROWS_AT_ONCE, Records, Source, check_column_names
 
 SAMPLE_BYTES = 1 << 20  # from which the kinds of the columns are told
-LONGEST_LINE = 1 << 28
+LONGEST_LINE = 1 << 26  # bytes: a million forecasts take less; some copies of it are held
 BLOCK_BYTES = 1 << 20
 WIDE_BLOCK_BYTES = 1 << 24  # of lines with so many values that a block of the usual size holds few of them
 BLOCK_OF_OBJECTS = 1 << 25  # bytes of JSON lines that are held as objects at a time
@@ -86,7 +86,9 @@ class TextFile(Source, Generic[RowT]):
                 encoding = dialect.codec or recognise_encoding(stream.read(SAMPLE_BYTES), path)
             file = replace(file, encoding=encoding)
             with file.lines() as lines:
-                sample = lines.read(SAMPLE_BYTES) + lines.readline(LONGEST_LINE) + lines.readline(LONGEST_LINE)
+                sample = lines.read(SAMPLE_BYTES)
+                for _ in range(2):  # the rest of a line, and one more
+                    sample += file._next_line(lines, 1 + sample.count(b"\n"))
                 complete = not lines.peek(1)
         return file, sample.removeprefix(BYTE_ORDER_MARK), complete
 
@@ -113,6 +115,8 @@ class TextFile(Source, Generic[RowT]):
             lines = int(text.read(SAMPLE_BYTES).count(b"\n"))
             bytes_read = raw.tell()
             size = raw.seek(0, os.SEEK_END)
+            if bytes_read == 0:  # the file was emptied after it was opened: whoever reads it says so
+                return 0
             return round(lines * size / bytes_read) - self.header_rows
 
     def records(self, lines: Iterable[bytes], whole: bool = True) -> Iterator[tuple[int, RowT]]:
@@ -127,13 +131,18 @@ class TextFile(Source, Generic[RowT]):
     def _whole_lines(self, lines: io.BufferedReader) -> Iterator[bytes]:
         """Line by line; one that is too long to be held is an error."""
         for number in count(1):
-            line = lines.readline(LONGEST_LINE)
+            line = self._next_line(lines, number)
             if not line:
                 return
-            if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
-                problem = f"has more than {size_in_words(LONGEST_LINE)}"
-                raise FileError(problem, self.path, "end lines with \\n", f" line {number}")
             yield line
+
+    def _next_line(self, lines: io.BufferedReader, number: int) -> bytes:
+        """The next line, of this number; b"" where there is none, an error where it is too long to be held."""
+        line = lines.readline(LONGEST_LINE)
+        if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
+            problem = f"has more than {size_in_words(LONGEST_LINE)}"
+            raise FileError(problem, self.path, "end lines with \\n", f" line {number}")
+        return line
 
     def places(self, rows: Iterable[int]) -> dict[int, str]:
         """The lines on which rows stand, found in one pass."""
