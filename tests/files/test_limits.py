@@ -5,6 +5,7 @@ import io
 import json
 import os
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -152,6 +153,42 @@ def test_lists_of_candidates_are_held_as_objects(tmp_path, ending):
         read_within(path, SMALL)
     assert error.value.argument == "max_memory"
     assert len(read_within(path, "1GB")) == 2000
+
+
+def write_long_text(path, column, coded):
+    """Rows that all have one long text, which the file holds once."""
+    text = pa.array(["x" * 5000] * ROWS)
+    table = pa.table(constant_rows() | {column: text.dictionary_encode() if coded else text})
+    if path.suffix == ".parquet":
+        pq.write_table(table, path)
+    else:
+        feather.write_feather(table, path, compression="zstd")
+    return str(path)
+
+
+@pytest.mark.parametrize(("ending", "coded"), [(".parquet", True), (".parquet", False), (".arrow", True)])
+@pytest.mark.parametrize("column", ["id", "site"])
+def test_a_text_in_a_dictionary_counts_for_each_row_that_has_it(tmp_path, ending, coded, column):
+    """A kilobyte of Parquet may stand for gigabytes of ids, or of names of groups."""
+    path = write_long_text(tmp_path / f"rows{ending}", column, coded)
+    assert os.path.getsize(path) < 100_000
+    group = column if column == "site" else None
+    layout = Layout(classes=("a", "b"), dialect=Dialect(max_memory="20MB"), group=group)
+    with pytest.raises(FileError) as error:
+        read_all(open_predictions(path, layout)[0])
+    assert error.value.argument == "max_memory"
+    assert error.value.value > ROWS * 5000
+    with pytest.raises(FileError) as error:
+        score_stream(open_predictions(path, layout)[0])
+    assert error.value.argument == "max_memory"
+    if group is not None:
+        allowed = replace(layout, dialect=Dialect(max_memory="1GB"))
+        assert len(read_all(open_predictions(path, allowed)[0])) == ROWS
+
+
+def test_a_text_that_is_not_read_does_not_count(tmp_path):
+    path = write_long_text(tmp_path / "rows.parquet", "note", True)
+    assert len(read_within(path, "20MB")) == ROWS
 
 
 @pytest.mark.parametrize("ending", [".csv", ".jsonl"])

@@ -140,6 +140,42 @@ def valid_rows(batches: Iterable[RecordsT], skipped: int = 0) -> Iterator[Record
             yield remaining
 
 
+def text_bytes(records: pa.RecordBatch | pa.Table) -> int:
+    """How many bytes all text in records takes where each row has its own, as in a dictionary it has not."""
+    size = 0
+    for column in records.columns:
+        for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+            if types.is_dictionary(chunk.type) and _is_text(chunk.type.value_type):
+                lengths = _lengths_of(chunk.dictionary)
+                indices = whole_numbers_in(chunk.indices.drop_null() if chunk.null_count else chunk.indices)
+                size += int(lengths[indices].sum())
+            elif _is_text(chunk.type):
+                size += int(_lengths_of(chunk).sum())
+    return size
+
+
+def longest_in_dictionary(column: pa.Array) -> int:
+    """The length in bytes of the longest text in a column's dictionary; 0 where it has none."""
+    if not types.is_dictionary(column.type) or not _is_text(column.type.value_type):
+        return 0
+    return int(_lengths_of(column.dictionary).max(initial=0))
+
+
+def _is_text(arrow_type: pa.DataType) -> bool:
+    """Whether values are bytes, one after the other in a buffer, between offsets."""
+    return str(arrow_type) in ("string", "large_string", "binary", "large_binary")
+
+
+def _lengths_of(texts: pa.Array) -> NDArray[np.int64]:
+    """The length of each text in bytes, (n,)."""
+    if len(texts) == 0:
+        return np.zeros(0, np.int64)
+    _, offsets_buffer, _ = texts.buffers()
+    size = np.int64 if str(texts.type).startswith("large") else np.int32
+    offsets = np.frombuffer(offsets_buffer, size)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
+    return np.asarray(offsets[1:] - offsets[:-1])
+
+
 def arrow_table(rows: Sequence[Fields], names: Iterable[str]) -> pa.Table:
     """Values by name as an Arrow table: of one type in each column, or else as text."""
     columns = {}

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import pyarrow.ipc as ipc
 
-from pandora_regret.files.arrow_columns import kinds_of_schema, valid_rows
+from pandora_regret.files.arrow_columns import kinds_of_schema, longest_in_dictionary, text_bytes, valid_rows
 from pandora_regret.files.arrow_sizes import batch_sizes
 from pandora_regret.files.file_errors import explained
 from pandora_regret.files.limits import Limit
 from pandora_regret.files.source import Records, Source, check_column_names
+
+if TYPE_CHECKING:
+    from pyarrow.parquet import RowGroupMetaData
 
 BYTES_IN_DICTIONARY = 6  # of a row whose text is written as its number in a dictionary, at most
 BUFFER_BYTES = 1 << 20  # of each Parquet column: a huge row group is not read at once
@@ -55,18 +58,42 @@ class ParquetFile(Source):
         """Only the columns' own pages are read; text that repeats comes as a dictionary, as it lies there."""
         import pyarrow.parquet as pq
 
-        dictionaries = list(self.repeating.intersection(columns) - numbers)
+        dictionaries = self.repeating.intersection(columns) - numbers | self._long_dictionaries(columns, rows)
         with (
             explained(self.path, "Parquet"),
             pq.ParquetFile(
                 self.path,
-                read_dictionary=dictionaries,
+                read_dictionary=list(dictionaries),
                 buffer_size=BUFFER_BYTES,
                 pre_buffer=False,  # a file read ahead would stay in memory
             ) as file,
         ):
             groups = [index for index, _ in self.groups]
-            yield from valid_rows(file.iter_batches(rows, columns=list(columns), row_groups=groups))
+            for batch in valid_rows(file.iter_batches(rows, columns=list(columns), row_groups=groups)):
+                self.check_held(text_bytes(batch))
+                yield batch
+
+    def _long_dictionaries(self, columns: Sequence[str], rows: int) -> frozenset[str]:
+        """Columns with a text in a dictionary so long that so many rows of it might not be held.
+
+        A text is in a file once, however many rows have it: a kilobyte may stand for gigabytes. Such columns come
+        as dictionaries, so that what they take is known before it is taken.
+        """
+        if self.limit is None:
+            return frozenset()
+        import pyarrow.parquet as pq
+
+        texts = [name for name in columns if self.kinds[name] in ("text", "other")]
+        found = set[str]()
+        with explained(self.path, "Parquet"), pq.ParquetFile(self.path, read_dictionary=texts) as file:
+            for group, n_rows in self.groups:
+                longest_held = self.limit.most_bytes / max(1, min(rows, n_rows))
+                suspects = _columns_with_dictionaries(file.metadata.row_group(group), longest_held)
+                unknown = suspects.intersection(texts) - found
+                if unknown:  # one row tells the whole dictionary
+                    first = next(file.iter_batches(1, columns=list(unknown), row_groups=[group]))
+                    found |= {name for name in unknown if longest_in_dictionary(first.column(name)) > longest_held}
+        return frozenset(found)
 
     def pieces(self) -> list[Source]:
         """The file as one source per row group, which can be read side by side."""
@@ -75,6 +102,16 @@ class ParquetFile(Source):
         for group, first in zip(self.groups, starts, strict=False):
             pieces.append(replace(self, groups=(group,), first=first, n_rows=group[1]))
         return pieces or [self]
+
+
+def _columns_with_dictionaries(group: RowGroupMetaData, least: float) -> set[str]:
+    """The columns of a row group whose dictionaries may hold a text of more than so many bytes."""
+    chunks = [group.column(index) for index in range(group.num_columns)]
+    return {
+        chunk.path_in_schema
+        for chunk in chunks
+        if chunk.has_dictionary_page and chunk.total_uncompressed_size > least
+    }
 
 
 @dataclass(frozen=True)
@@ -107,4 +144,6 @@ class ArrowFile(Source):
         options = ipc.IpcReadOptions(included_fields=[position[name] for name in columns])
         with explained(self.path, "Arrow"), self._reader(options=options) as reader:
             batches = reader if self.is_stream else map(reader.get_batch, range(reader.num_record_batches))
-            yield from valid_rows(batches)
+            for batch in valid_rows(batches):
+                self.check_held(text_bytes(batch))
+                yield batch

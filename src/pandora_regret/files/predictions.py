@@ -10,7 +10,7 @@ from itertools import accumulate, chain, groupby
 import numpy as np
 
 from pandora_regret.core.inputs import Names, remark_on
-from pandora_regret.files.arrow_columns import coded
+from pandora_regret.files.arrow_columns import coded, text_bytes
 from pandora_regret.files.batch import FILE, Batch, Changes, ModelFacts, concatenated
 from pandora_regret.files.columns import Columns
 from pandora_regret.files.file_errors import NoRowsError
@@ -272,7 +272,7 @@ def read_all_models(opened: Sequence[Predictions]) -> Iterator[Batch]:
         first.check_held(WHOLE_BATCHES * FLOAT_BYTES * len(first.columns.wanted) * first.known_rows)
         for model, block in own_rows(models, first.columns.wanted):
             batch = model.batch(block)
-            held += WHOLE_BATCHES * batch.nbytes
+            held += WHOLE_BATCHES * batch.nbytes + text_bytes(block.records)
             first.check_held(held)
             parts[model.only].append(batch)
         for model in models:

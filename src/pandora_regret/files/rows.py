@@ -179,7 +179,7 @@ def read_id_texts(block: Block, column: str, reading: Reading) -> pa.Array:
     if types.is_integer(ids.type) and len(ids) > FEW_ROWS:
         return ids.cast(pa.string())
     if types.is_dictionary(ids.type) and types.is_string(ids.type.value_type):
-        return ids.cast(pa.string())
+        return ids.cast(pa.large_string())  # of a column with few texts that are long: they may be 2 GB and more
     return pa.array(texts_of(ids).tolist(), pa.string())
 
 
