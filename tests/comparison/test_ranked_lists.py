@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pandora_regret import Candidates, InputError, Uniform, compare_lists
+from pandora_regret import Candidates, Fixed, InputError, Uniform, compare_lists
 from pandora_regret.core.inputs import InputTypeError
 
 
@@ -135,3 +135,54 @@ def test_the_list_that_is_the_same_for_every_case_has_a_hundred_names_at_most(le
     truths = [[f"name {length - 1}"]] * 4
     constant = compare_lists({"one": lists}, miss=9.0, truths=truths).lists.constant
     assert constant.length == of_yardstick
+
+
+def short_and_long(n_cases=400):
+    """Lists of one name and of three: the longer ones find more."""
+    rng = np.random.default_rng(1)
+    truth = ["t"] * n_cases
+    short = [["t" if rng.random() < 0.6 else "x"] for _ in truth]
+    long = [["x", "y", "t" if rng.random() < 0.9 else "z"] for _ in truth]
+    return {"short": Candidates.from_lists(short, truth), "long": Candidates.from_lists(long, truth)}
+
+
+def test_a_settled_range_says_what_its_leader_saves_at_its_end():
+    models = short_and_long()
+    first, middle, last = compare_lists(models).lists.ranges
+    assert (first.saves_at, last.saves_at) == (first.high, last.low)
+    for part, other in ((first, "long"), (last, "short")):
+        gap = models[other].costs(part.saves_at).mean() - models[part.leader].costs(part.saves_at).mean()
+        assert part.saves == pytest.approx(gap, rel=1e-9)
+    assert (middle.saves, middle.saves_at) == (None, None)
+
+
+def test_who_the_usual_numbers_would_pick_is_said_at_a_price_too():
+    models = short_and_long()
+    assert "Top-1 and MRR would pick short." in compare_lists(models, miss=20.0).verdict.sentences
+    assert not [text for text in compare_lists(models, miss=0.1).verdict.sentences if "Top-1" in text]
+
+
+def test_a_leader_that_is_not_settled_is_not_always_the_cheapest():
+    """Top-1 and MRR would pick short, which is the cheapest up to a price, and then perhaps."""
+    models = {name: lists.of_cases([str(case) for case in range(6)]) for name, lists in short_and_long().items()}
+    result = compare_lists(models)
+    assert {part.leader for part in result.lists.ranges} == {"short"}
+    (sentence,) = [text for text in result.verdict.sentences if "would pick" in text]
+    assert "Top-1" in sentence
+
+
+@pytest.mark.parametrize("truth", ["a", ["a", "b"]])
+def test_a_fixed_prior_is_known_prices(truth):
+    lists = Candidates.from_lists([{"a": 0.5, "b": 0.2}, {"a": 0.25, "b": 0.75}], [truth, "a"])
+    result = compare_lists({"a": lists}, miss=10.0, prior=Fixed())
+    assert result.best.scores == compare_lists({"a": lists}, miss=10.0).best.scores
+    assert result.best.scores["expected_cost"].value == lists.costs(10.0).mean()
+
+
+def test_the_yardstick_says_of_how_many_cases_no_truth_is_named():
+    lists = Candidates.from_lists([["a"], ["a"], ["b"], ["c"]], ["a", "a", "z", "y"])
+    result = compare_lists({"a": lists}, miss=10.0)
+    assert result.lists.constant.unnamed == 2
+    assert "(2 cases have no named truth)" in result.headline[-1]
+    named = compare_lists({"a": lists}, miss=10.0, truths=[["a"], ["a"], ["z"], ["y"]])
+    assert named.lists.constant.unnamed == 0

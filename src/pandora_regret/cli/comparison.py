@@ -7,7 +7,13 @@ from typing import TypeAlias
 
 from pandora_regret.cli.output import bullets, echo, heading, print_remarks, say, width
 from pandora_regret.comparison.result import TERMS, Breakdown, Comparison, ModelResult, Subgroup, price_heading
-from pandora_regret.comparison.words import group_sentences, price_sentences, recalibrating, scenario_sentence
+from pandora_regret.comparison.words import (
+    constant_sentence,
+    group_sentences,
+    price_sentences,
+    recalibrating,
+    scenario_sentence,
+)
 from pandora_regret.core.inputs import CLASSES_TAKEN_AS_0
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.text import (
@@ -130,6 +136,9 @@ class _Writer:
         flags = [flag for part in self.result.by for flag in part.all_flags]
         findings = group_sentences(flags)
         first, *others = self.result.verdict.sentences
+        if self.result.lists is not None:
+            yardstick = constant_sentence(self.result.lists, self.unit)
+            others += [yardstick] if yardstick else []
         shown = {first: self.wrap(first, most)}
         room = most - len(shown[first])
         for sentence in (*findings, *others):

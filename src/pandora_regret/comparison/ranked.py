@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pandora_regret.candidates import Candidates, constant_list
-from pandora_regret.candidates.miss import MissPrices
+from pandora_regret.candidates.miss import MissPrices, MissRange
 from pandora_regret.candidates.search import UNTIL, Until
 from pandora_regret.candidates.searched import CaseLists, SearchedOrders
 from pandora_regret.comparison.breakdowns import read_by
@@ -165,6 +165,7 @@ def _read_lists(
         price = _round_price(SHOWN[1] * _whole_list(models)) if _depends_on_miss(models) else 0.0
     if not all(candidates.has_probabilities for candidates in models.values()):
         prior_of_orders(prior)  # which is an error unless prices are known
+    if prior == Fixed():
         prior = None
     return ListRequest(ordered, price, until, prior)
 
@@ -249,10 +250,7 @@ def _lists_part(
         at=asked.miss,
         candidates=sum(candidates.n_candidates for candidates in asked.models.values()),
         several_truths=int(np.count_nonzero(has_several)),
-        ranges=tuple(
-            PricesOfMiss(part.low, None if math.isinf(part.high) else part.high, part.leader, part.undecided)
-            for part in ranges
-        ),
+        ranges=tuple(_range_with_saving(part, prices) for part in ranges),
         crossings=tuple(
             MissCrossing(crossing.model, crossing.against, crossing.price, crossing.low, crossing.high)
             for crossing in crossings
@@ -263,6 +261,19 @@ def _lists_part(
         shown=shown.costs,
         constant=_constant(asked, truths, sample.weights),
     )
+
+
+def _range_with_saving(part: MissRange, prices: MissPrices) -> PricesOfMiss:
+    """A range of prices of a miss, and what its leader saves at its end, or at its start if there is none."""
+    high = None if math.isinf(part.high) else part.high
+    saves = None
+    saves_at = None
+    if not part.undecided and len(prices.models) > 1:
+        saves_at = part.low if high is None else high
+        costs = {name: prices.figure(name, saves_at).value for name in prices.models}
+        of_leader = costs.pop(part.leader)
+        saves = float(min(costs.values()) - of_leader)
+    return PricesOfMiss(part.low, high, part.leader, part.undecided, saves, saves_at)
 
 
 def _constant(asked: ListRequest, truths: Sequence[Sequence[str]], weights: FloatArray) -> ConstantList | None:
@@ -279,7 +290,8 @@ def _constant(asked: ListRequest, truths: Sequence[Sequence[str]], weights: Floa
     lists = constant_list(first, [list(names) for names in truths], length)
     found = np.average(lists.places().found, weights=weights)
     cost = np.average(lists.costs(asked.miss, asked.until), weights=weights)
-    return ConstantList(length, float(found), float(cost))
+    unnamed = sum(not names for names in truths)
+    return ConstantList(length, float(found), float(cost), unnamed)
 
 
 def _named_by_hits(models: Mapping[str, CaseLists]) -> list[list[str]]:

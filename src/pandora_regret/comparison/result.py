@@ -353,6 +353,8 @@ class PricesOfMiss:
     high: float | None  # None in the last range, which has no end
     leader: str  # the cheapest on these cases, at the low end
     undecided: Names  # models of which the data do not settle that they cost more
+    saves: Weight | None = None  # what the leader costs less than the next, where all is settled
+    saves_at: Weight | None = None  # the price of a miss at which it does: an end of the range
 
 
 @dataclass(frozen=True)
@@ -373,6 +375,9 @@ class ConstantList:
     length: int
     found: float  # the share of cases
     cost: float  # per case, at the price of a miss
+    unnamed: int = (
+        0  # cases whose truth nobody names: it is counted as not found there, whether it would be or not
+    )
 
 
 @dataclass(frozen=True)

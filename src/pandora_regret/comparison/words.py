@@ -160,7 +160,7 @@ def put_into_words(
         headline = verdict
     else:
         sentences = verdict_sentences(judgement, results)
-        verdict = [*sentences, *group_sentences(flags)]
+        verdict = [*sentences, *group_sentences(flags), *picks_sentences(results)]
         headline = [*sentences, *flags]
         if not contest.recalibrated:  # the rest is about models as they are
             headline = [*sentences, *runner_up, *choices, where_money_goes(results), *flags]
@@ -639,9 +639,10 @@ def miss_sentences(lists: ListsPart, names: Sequence[str], unit: str | None) -> 
 
     Examples
     --------
-    >>> ranges = (PricesOfMiss(0.0, 5.2, "short", ()), PricesOfMiss(5.2, None, "short", ("long",)))
-    >>> range_sentence(ranges[0], "files"), range_sentence(ranges[1], "files")
-    ('Up to 5.2 files, short costs less.', 'From 5.2 files on, it is not settled between short and long.')
+    >>> range_sentence(PricesOfMiss(0.0, 5.2, "short", (), saves=0.45, saves_at=5.2), "files")
+    'Up to 5.2 files, short costs less (0.45 less at 5.2).'
+    >>> range_sentence(PricesOfMiss(5.2, None, "short", ("long",)), "files")
+    'From 5.2 files on, it is not settled between short and long.'
     """
     if len(names) == 1:
         estimates = zip(lists.shown_at, lists.shown[names[0]], strict=True)
@@ -657,9 +658,7 @@ def miss_sentences(lists: ListsPart, names: Sequence[str], unit: str | None) -> 
     leaders = {name for part in lists.ranges for name in (part.leader, *part.undecided)}
     never = [name for name in names if name not in leaders]
     if never:
-        sentences.append(
-            f"{capitalised(listed(never, MOST_NAMES))} {'is' if len(never) == 1 else 'are'} never it."
-        )
+        sentences.append(f"{listed(never, MOST_NAMES)} {'is' if len(never) == 1 else 'are'} never the cheapest.")
     sentences.append("Say what a miss costs: --miss.")
     return sentences
 
@@ -675,14 +674,23 @@ def range_sentence(part: PricesOfMiss, unit: str | None) -> str:
     if part.undecided:
         names = listed((part.leader, *part.undecided), MOST_NAMES)
         return f"{where}, it is not settled between {names}."
-    return f"{where}, {part.leader} costs less."
+    if part.saves is None or part.saves_at is None:
+        return f"{where}, {part.leader} costs less."
+    return f"{where}, {part.leader} costs less ({money(part.saves, '')} less at {money(part.saves_at, '')})."
 
 
 def picks_sentences(results: Results) -> list[str]:
-    """Which models the usual numbers of ranked lists would pick, where that is not who is always the cheapest."""
+    """Which models the usual numbers of ranked lists would pick, where that is not the cheapest.
+
+    Where nobody says what a miss costs, that is a model that is the cheapest at every price of a miss.
+    """
     if results.lists is None or len(results.models) == 1:
         return []
-    leaders = {part.leader for part in results.lists.ranges}
+    leaders = {results.best.name}
+    always = ""
+    if results.lists.ranges_to_judge:
+        leaders = {name for part in results.lists.ranges for name in (part.leader, *part.undecided)}
+        always = ", whatever a miss costs"
     by_pick: dict[str, list[str]] = {}
     for key, ranks in results.ranks.items():
         first = min(ranks)
@@ -690,7 +698,7 @@ def picks_sentences(results: Results) -> list[str]:
             chosen = results.models[list(ranks).index(first)].name
             by_pick.setdefault(chosen, []).append(REPORTED[key].title)
     parts = [f"{listed(titles)} would pick {name}" for name, titles in by_pick.items() if leaders != {name}]
-    return [f"{'; '.join(parts)}, whatever a miss costs."] if parts else []
+    return [f"{'; '.join(parts)}{always}."] if parts else []
 
 
 def constant_sentence(lists: ListsPart, unit: str | None) -> str | None:
@@ -702,5 +710,12 @@ def constant_sentence(lists: ListsPart, unit: str | None) -> str | None:
     where = "" if lists.miss is not None else f" where a miss costs {money(lists.at, unit)}"
     names = counted(constant.length, "most frequent truth")
     of_others = f"the {names} of the other cases"
-    costs = f"costs {cost} per case{where}, and finds {100 * constant.found:.0f} %"
+    found = f"{100 * constant.found:.0f} %"
+    if constant.unnamed:
+        costs = f"costs {cost} per case at most{where}, and finds {found} at least"
+        unknown = (
+            f"{counted(constant.unnamed, 'case')} {'has' if constant.unnamed == 1 else 'have'} no named truth"
+        )
+        return f"A list that is the same for every case, {of_others}, {costs} ({unknown})."
+    costs = f"costs {cost} per case{where}, and finds {found}"
     return f"A list that is the same for every case, {of_others}, {costs}."
