@@ -318,3 +318,54 @@ def test_probabilities_that_are_neither_shares_nor_percentages_are_refused(tmp_p
     with pytest.raises(InputError) as caught:
         ranked(tmp_path / "a.csv")
     assert caught.value.argument == "probability"
+
+
+def test_rank_0_is_none_where_other_cases_begin_with_1(tmp_path):
+    """As PhEval writes truths that a tool did not find."""
+    rows = "id,candidate,rank,hit\n1,a,1,1\n1,b,2,0\n2,c,0,1\n2,b,1,0\n3,d,0,1\n"
+    (tmp_path / "a.csv").write_text(rows)
+    read = ranked(tmp_path / "a.csv")
+    assert costs_of(read, miss=9.0) == {"1": 1.0, "2": 10.0, "3": 9.0}
+    assert read.truths == [["a"], ["c"], ["d"]]
+    assert [(change.what, change.count) for change in read.done] == [("rank 0", 2), ("empty lists", 1)]
+    (tmp_path / "b.csv").write_text("id,candidate,rank,hit\n1,a,0,1\n1,b,1,0\n2,c,1,1\n2,b,0,0\n")
+    read = ranked(tmp_path / "b.csv")
+    assert costs_of(read, "b", miss=9.0) == {"1": 1.0, "2": 2.0}
+    assert read.done == ()
+
+
+def test_a_long_file_with_rank_0_is_read_as_a_whole(tmp_path, monkeypatch):
+    monkeypatch.setattr("pandora_regret.files.ranked.MOST_KEPT", 3)
+    monkeypatch.setattr("pandora_regret.files.ranked.ROWS_OF_PART", 2)
+    table = pa.table({"id": [1, 2, 2, 3], "candidate": list("acbd"), "rank": [1, 0, 1, 0], "hit": [1, 1, 0, 1]})
+    pa.parquet.write_table(table, tmp_path / "a.parquet")
+    read = ranked(tmp_path / "a.parquet")
+    assert costs_of(read, miss=9.0) == {"1": 1.0, "2": 10.0, "3": 9.0}
+
+
+def test_folders_that_are_called_alike_are_told_apart_by_those_above(tmp_path):
+    paths = []
+    for tool in ("exomiser", "gado"):
+        folder = tmp_path / tool / "pheval_disease_results"
+        folder.mkdir(parents=True)
+        (folder / "p1-disease_result.tsv").write_text("rank\tdisease\thit\n1\tx\ttrue\n")
+        paths.append(folder)
+    assert list(ranked(*paths, id="FILE", candidate="disease").models) == ["exomiser", "gado"]
+    assert list(ranked(paths[0], id="FILE", candidate="disease").models) == ["pheval_disease_results"]
+    with pytest.raises(InputError) as caught:
+        ranked(tmp_path / "gado", id="FILE", candidate="disease")
+    assert "pheval_disease_results" in caught.value.fix
+
+
+def test_blank_names_in_lists_are_left_out_and_counted(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"id": 1, "ranking": ["", "x", "y ", " "], "truth": "x"}')
+    read = ranked(tmp_path / "a.jsonl")
+    assert costs_of(read, miss=9.0) == {"1": 1.0}
+    assert [(change.what, change.count) for change in read.done] == [("blank names", 2)]
+
+
+def test_truths_have_the_ids_of_lists(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"instance_id": "i1", "found_files": ["a.py", "b.py"]}')
+    (tmp_path / "truth.jsonl").write_text('{"instance_id": "i1", "truth": ["b.py", "c.py"]}')
+    read = ranked(tmp_path / "a.jsonl", truth=str(tmp_path / "truth.jsonl"))
+    assert costs_of(read, miss=7.0) == {"i1": 2.0}

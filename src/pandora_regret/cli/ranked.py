@@ -109,6 +109,7 @@ def validate_lists(request: RankedFiles, as_json: bool) -> int:
             tables.append({"path": path, "name": None, "fine": False, "problems": [problem]})
             continue
         done += ranked.done
+        n_truths = np.array([len(names) for names in ranked.truths])
         for name, candidates in ranked.models.items():
             table: dict[str, object] = {
                 "path": path,
@@ -117,7 +118,7 @@ def validate_lists(request: RankedFiles, as_json: bool) -> int:
                 "cases": candidates.n_cases,
                 "candidates": candidates.n_candidates,
                 "missed": int(candidates.is_missed.sum()),
-                "several_truths": int((candidates.n_true > 1).sum()),
+                "several_truths": int((np.maximum(n_truths, candidates.n_true) > 1).sum()),
                 "problems": [],
             }
             tables.append(table)
@@ -148,7 +149,7 @@ def _print_tables(
                 f"{table['cases']} cases",
                 f"{table['candidates']} candidates",
                 f"{table['missed']} lists without a true candidate",
-                f"{table['several_truths']} with several",
+                f"{table['several_truths']} with several truths",
             ]
             echo(", ".join(parts))
         else:

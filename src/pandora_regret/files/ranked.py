@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -51,6 +51,7 @@ from pandora_regret.files.file_errors import FileError
 from pandora_regret.files.formats import open_source, stem_of
 from pandora_regret.files.layout import ModelFiles
 from pandora_regret.files.ranked_formats import (
+    ID_KEYS,
     TRUTH_KEYS,
     VALUE_KEYS,
     ListKind,
@@ -69,7 +70,7 @@ CaseFacts: TypeAlias = dict[str, list[str | None]]  # texts of N cases, by colum
 
 FILE_ID = "FILE"  # instead of a column of ids: each file of a folder is a case
 USUAL: Mapping[str, Names] = {  # names of columns by which they are recognised, where nobody names them
-    "id": ("id", "case", "case_id"),
+    "id": ID_KEYS,
     "candidate": ("candidate",),
     "score": ("score",),
     "probability": ("probability",),
@@ -164,6 +165,7 @@ class RankedRows:
     done: tuple[Remark, ...] = ()
     has_row_names: bool = False  # whether candidates are called by their rows, as no column names them
     searched: SearchedOrders | None = None  # instead of candidates, where they are too many to keep
+    unlisted: Mapping[str, list[str]] = field(default_factory=dict)  # true names that cases do not list, by id
 
 
 @dataclass(frozen=True)
@@ -210,10 +212,14 @@ def read_ranked(
         The lists, and what was done to the files.
     """
     models: list[RankedRows] = []
-    for model in files:
-        for path in model.paths:
-            location = path.path if isinstance(path, Source) else os.fspath(path)
-            models += read_rows(location, layout, model.name, by_name=prices is not None)
+    places = [
+        (path.path if isinstance(path, Source) else os.fspath(path), model.name)
+        for model in files
+        for path in model.paths
+    ]
+    name_of_folder = _names_of_folders([path for path, name in places if name is None and os.path.isdir(path)])
+    for path, name in places:
+        models += read_rows(path, layout, name or name_of_folder.get(path), by_name=prices is not None)
     names = [rows.name for rows in models]
     for name in names:
         if names.count(name) > 1:
@@ -236,6 +242,18 @@ def read_ranked(
         paths=tuple(dict.fromkeys(rows.path for rows in models)),
         done=done,
     )
+
+
+def _names_of_folders(paths: Sequence[str]) -> dict[str, str]:
+    """What models are called whose cases lie in folders: like these, or the first above that tells them apart.
+
+    PhEval calls all of them pheval_disease_results.
+    """
+    parts = [os.path.abspath(path).split(os.sep)[::-1] for path in paths]
+    for level in zip(*parts, strict=False):
+        if len(set(level)) == len(paths):
+            return dict(zip(paths, level, strict=True))
+    return {path: names[0] for path, names in zip(paths, parts, strict=True)}
 
 
 def _called_as_in_truth(rows: RankedRows, truth: TruthFile) -> RankedRows:
@@ -287,7 +305,7 @@ def read_rows(path: str, layout: ListLayout, name: str | None = None, by_name: b
         Whether prices are by candidates' names: then all of these are kept.
     """
     if os.path.isdir(path):
-        return [_read_folder(path, layout, name or os.path.basename(os.path.normpath(path)))]
+        return [_read_folder(path, layout, name or _names_of_folders([path])[path])]
     if layout.format == "trec":
         return [_of_records(path, name or stem_of(path), read_trec(path), layout)]
     if is_lists(path, layout.candidate):
@@ -312,10 +330,11 @@ def _of_records(path: str, name: str, records: Sequence[ListRecord], layout: Lis
             facts[column] = texts
     case = np.repeat(np.arange(len(records)), [len(record.names) for record in records])
     values = np.array([value for record in records for value in record.values], dtype=np.float64)
-    done: tuple[Remark, ...] = ()
+    n_blank = sum(record.n_blank for record in records)
+    done = remark_on("blank names", n_blank, f"{counted(n_blank, 'blank name')} of {path} left out", name)
     if kinds == {"probability"} and are_percentages(values, case):
         values = values / 100
-        done = _divided_by_100(path)
+        done += _divided_by_100(path)
     return RankedRows(
         path=path,
         name=name,
@@ -486,9 +505,12 @@ def _read_in_parts(
     finished: set[str] = set()
 
     def search(table: pa.Table) -> bool:
-        """Whether no case of these rows was finished before."""
+        """Whether these rows can be searched: no case was finished before, and no rank is 0, which may be none."""
         rows = _ranked_rows(table, columns, source, name, ())
         if not finished.isdisjoint(rows.ids):
+            return False
+        is_rank = columns.order is not None and columns.order[0] == "rank"
+        if is_rank and (rows.done or not rows.values.all()):
             return False
         finished.update(rows.ids)
         lists = _candidates_of(rows, None, None, layout)
@@ -556,7 +578,11 @@ def _read_folder(path: str, layout: ListLayout, name: str) -> RankedRows:
         parts.append(_table_of(source, columns))
         counts.append(len(parts[-1]))
     if columns is None or not parts:
-        raise FileError("has no files with rows", path, "name a folder with a file per case")
+        fix = "name a folder with a file per case"
+        folders = sorted(entry.name for entry in os.scandir(path) if entry.is_dir())
+        if folders:
+            fix = f"name the one in it that has a file per case: {quoted(folders)}"
+        raise FileError("has no files with rows", path, fix)
     table = pa.concat_tables(parts, promote_options="permissive").combine_chunks()
     case = np.repeat(np.arange(len(ids)), counts)
     done = remark_on("lines skipped", n_skipped, f"{counted(n_skipped, 'comment line')} of {path} skipped", name)
@@ -591,6 +617,18 @@ def _ranked_rows(
         is_true = None
         if columns.hit is not None:
             is_true = _hits(table, columns.hit, codes)
+        unlisted: dict[str, list[str]] = {}
+        if order is not None and order[0] == "rank":
+            unranked = _unranked_rows(values, case, codes)
+            if is_true is not None:
+                for row in unranked[is_true[unranked]].tolist():
+                    unlisted.setdefault(ids[case[row]], []).append(names[codes[row]])
+                is_true[unranked] = False
+            sentence = f"{counted(len(unranked), 'candidate')} of {name} with rank 0 left out: ranks begin with 1"
+            done += remark_on("rank 0", len(unranked), sentence, name)
+            codes = codes.copy()
+            codes[unranked] = -1
+            values = -values
     except InputError as error:
         where = "" if error.row is None else f" row {error.row + 1}"
         raise FileError(
@@ -612,7 +650,7 @@ def _ranked_rows(
         case=case,
         names=names,
         codes=codes,
-        values=-values if order is not None and order[0] == "rank" else values,
+        values=values,
         has_probabilities=order is not None and order[0] == "probability",
         prices=prices,
         is_true=is_true,
@@ -620,7 +658,23 @@ def _ranked_rows(
         facts=facts,
         done=done,
         has_row_names=columns.candidate is None,
+        unlisted=unlisted,
     )
+
+
+def _unranked_rows(ranks: FloatArray, case: IntArray, codes: IntArray) -> IntArray:
+    """The rows whose rank 0 is none: those of some case begin with a higher one, so 0 is not the first place.
+
+    PhEval adds the truths that a tool did not find to its results, with rank 0.
+    """
+    is_listed = codes >= 0
+    rows = np.flatnonzero((ranks == 0) & is_listed)
+    if not len(rows):
+        return rows
+    has_zero = np.zeros(int(case.max()) + 1, dtype=bool)
+    has_zero[case[rows]] = True
+    ranks_begin_higher = (is_listed & ~has_zero[case]).any()
+    return rows if ranks_begin_higher else rows[:0]
 
 
 def _chunk(table: pa.Table, column: str) -> pa.Array:
@@ -883,6 +937,9 @@ def _true_names_of(
     for candidates in lists.values():
         for case, true_here in enumerate(candidates.true_names()):
             names[case].update(dict.fromkeys(true_here))
+    for rows in models:
+        for case, name in enumerate(ids):
+            names[case].update(dict.fromkeys(rows.unlisted.get(name, ())))
     return [list(listed) for listed in names]
 
 

@@ -46,6 +46,7 @@ class ListRecord:
     prices: Sequence[float] = ()  # of each name, or none
     truth: Truth | None = None
     facts: Mapping[str, str | None] = field(default_factory=dict)  # other values of the line, as text
+    n_blank: int = 0  # elements without a name, left out
 
 
 def is_lists(path: str, key: str | None) -> bool:
@@ -164,11 +165,19 @@ def _list_record(
     name: str, values: Fields, list_key: str, value_keys: Mapping[str, ListKind], path: str, where: str
 ) -> ListRecord:
     """The list of one case, from the object of its line."""
-    names, numbers, kind, prices = _elements(values[list_key], value_keys, path, where)
+    listed = _named(values[list_key])
+    names, numbers, kind, prices = _elements(listed, value_keys, path, where)
     others = {key: value for key, value in values.items() if key != list_key}
     truth = _truth(_of_keys(others, TRUTH_KEYS), path, where)
     facts = {key: str(value) for key, value in others.items() if isinstance(value, (str, int, float))}
-    return ListRecord(name, names, numbers, kind, prices, truth, facts)
+    return ListRecord(name, names, numbers, kind, prices, truth, facts, len(values[list_key]) - len(listed))
+
+
+def _named(listed: list[object] | Fields) -> list[object] | Fields:
+    """A list without blank names, which answers have that were split at the ends of their lines."""
+    if isinstance(listed, dict):
+        return {name: value for name, value in listed.items() if name.strip()}
+    return [element for element in listed if not isinstance(element, str) or element.strip()]
 
 
 def _of_keys(values: Fields, keys: Sequence[str]) -> object:
