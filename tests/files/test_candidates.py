@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from prediction_files import cell_of, inspect_file, opened, refusal, refused, remark_of, whole
 
 from pandora_regret import expected_search_cost
+from pandora_regret.calibrate.maps import log_probabilities
+from pandora_regret.core.inputs import LEAST_NORMAL
 from pandora_regret.core.kernels import engine
 from pandora_regret.core.priors import Beta, Uniform
 from pandora_regret.files import (
@@ -89,6 +91,31 @@ def test_probability_zero_has_the_log_loss_of_a_table(tmp_path):
         assert model["scores"]["log_loss"]["warning"].startswith("infinite")
 
 
+def test_lists_of_all_classes_are_recalibrated_as_a_table_is(tmp_path):
+    rng = np.random.default_rng(0)
+    table = ["id,y_true,flu,cold,tb"]
+    rows = []
+    for case in range(200):
+        flu, cold = rng.permutation([0.0, *rng.multinomial(100, [0.7, 0.3])])[:2] / 100
+        p = [flu, cold, round(1 - flu - cold, 2)]
+        truth = rng.choice(["flu", "cold", "tb"], p=[0.8 * value + 0.2 / 3 for value in p])
+        table.append(f"{case},{truth},{','.join(map(str, p))}")
+        rows.append(row(truth, case, flu=p[0], cold=p[1], tb=p[2]))
+    (tmp_path / "table.csv").write_text("\n".join(table))
+    models = run_json("compare", lists(tmp_path, rows), tmp_path / "table.csv")["models"]
+    costs = [model["recalibrated"]["cost"]["value"] for model in models]
+    assert costs[0] == pytest.approx(costs[1], rel=1e-12)
+
+
+def test_a_truth_that_is_listed_with_0_counts_as_0_where_logarithms_are_taken(tmp_path):
+    rows = [row("flu", 1, flu=0.0, cold=1.0), row("tb", 2, tb=0.25, cold=0.5, flu=0.25)]
+    forecast = whole(lists(tmp_path, rows)).forecast()
+    assert 0 < forecast.values[0, 0] == LEAST_NORMAL  # tb is no option, and comes after it
+    scored, level = log_probabilities(forecast)
+    assert level == pytest.approx(np.log(0.125))
+    assert scored.values[0].tolist() == pytest.approx([np.log(0.125), 0.0, np.log(0.125)])
+
+
 def test_what_lists_do_not_name_goes_into_a_bucket_and_is_counted(tmp_path):
     rows = [
         row("flu", 1, flu=0.5, cold=0.3),
@@ -125,7 +152,6 @@ def test_lists_of_two_models_may_name_different_things(tmp_path):
         aligned[1].values, [[0, 1, 0, 0, 0], [0.1, 0, 0, 0, 0.9], [0, 0.5, 0, 0.5, 0]], atol=1e-15
     )
     assert aligned[1].truth.tolist() == [1, 0, 1]
-    assert np.flatnonzero(aligned[1].values[0]).tolist() == [0, 1]  # what is listed with 0 is not impossible
     second[0]["truth"] = "covid"
     conflicting = run("compare", paths[0], lists(tmp_path, second, "b"), "--other", "other")
     assert conflicting.exit_code == 2
@@ -252,7 +278,7 @@ def test_what_a_list_leaves_goes_evenly_to_the_classes_that_it_does_not_name(tmp
     rows = [
         row("flu", None, flu=0.5, cold=0.3),
         row("gout", None, flu=0.7),
-        row("flu", None, flu=1.0, cold=0.0),
+        row("cold", None, flu=1.0, cold=0.0),
     ]
     batch = whole(lists(tmp_path, rows))
     assert batch.classes == ("flu", "cold", "gout")

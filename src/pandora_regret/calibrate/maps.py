@@ -11,7 +11,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pandora_regret.core.inputs import FloatArray, Forecast, InputError, IntArray, read_choice, row_slices
+from pandora_regret.core.inputs import (
+    LEAST_NORMAL,
+    FloatArray,
+    Forecast,
+    InputError,
+    IntArray,
+    read_choice,
+    row_slices,
+)
 from pandora_regret.core.kernels.engine import search_costs
 from pandora_regret.core.kernels.reference import probabilities
 from pandora_regret.core.priors import Prior
@@ -22,6 +30,7 @@ AT_ONCE = 4096  # rows, so that temporaries stay in the cache
 MANY_CLASSES = 30  # beyond so many a matrix is slow to fit, and has little to gain
 TOLERANCE = 1e-8  # of EM
 MOST_ROUNDS = 1000
+LOG_OF_LEAST = float(np.log(LEAST_NORMAL))
 COLDEST = 1e-3  # temperatures; separable data would ask for 0, useless forecasts for infinity
 HOTTEST = 1e3
 LAST_STEP = 1e-5  # relative; where steps square, what is left after it is 1e-10
@@ -66,7 +75,7 @@ def log_probabilities(forecast: Forecast, level: float | None = None) -> tuple[F
     else:
         with np.errstate(divide="ignore"):
             scores = np.log(values, out=values)
-    possible = scores > -np.inf
+    possible = scores > (-np.inf if forecast.logits else LOG_OF_LEAST)  # stands for a 0 on a list
     lowest = np.min(scores, axis=0, where=possible, initial=np.inf)
     level = float(lowest.min() - np.log(2)) if level is None else level
     if not possible.all():

@@ -2,8 +2,7 @@
 
 Lists become whole forecasts where rows are read (rows.py). What the probabilities of a list leave goes evenly to
 the classes that it does not name. Where they leave nothing, the row does not have the others as options: they have
-probability 0, and an option that is listed with probability 0 becomes the smallest positive number, so that it
-stays ahead of them.
+probability 0, and a truth that is listed with probability 0 stays ahead of them.
 """
 
 from __future__ import annotations

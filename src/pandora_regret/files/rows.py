@@ -320,20 +320,23 @@ def complete_lists(
     Returns
     -------
     tuple
-        The truths, and the forecasts. What probabilities leave goes evenly to what is not listed; a listed 0 is
-        the smallest positive number where nothing is left. A truth that its list does not name has to be possible,
-        unless a class stands for all such.
+        The truths, and the forecasts. What probabilities leave goes evenly to what is not listed. Where nothing is
+        left, a row does not have the others as options: a truth that it lists with 0 comes before them, as the
+        smallest positive number does, which counts as 0 wherever its logarithm is taken. A truth that its list
+        does not name has to be possible, unless a class stands for all such.
     """
     absent = np.isnan(listed)
+    row_numbers = np.arange(len(truth))
     if reading.logits:
         values = np.where(absent, -np.inf, listed)
     else:
         rest = 1 - np.nansum(listed, axis=1)  # for what is not listed; nothing where that is wrong or nearly 0
         rest[(rest <= TOLERANCE) | (np.nanmin(listed, axis=1) < 0)] = 0.0
         share = rest / np.maximum(1, absent.sum(axis=1))
-        stated = np.where(listed == 0, LEAST_NORMAL, listed)
-        values = np.where(absent, share[:, None], stated)
-    row_numbers = np.arange(len(truth))
+        values = np.where(absent, share[:, None], listed)
+        is_possible = (truth >= 0) & (listed[row_numbers, truth] != 0)
+        with_own_options = (rest == 0) & absent.any(axis=1) & ~is_possible
+        values[with_own_options[:, None] & (listed == 0)] = LEAST_NORMAL
     outside = (truth >= 0) & absent[row_numbers, truth]
     if block.source.other is not None:
         return np.where(outside, reading.classes.index(block.source.other), truth), values
