@@ -11,6 +11,7 @@ candidates may be true, or none.
     places.py       found, top-1, top-3, MRR, EXAM: the numbers that people know
     proper.py       the paper's scores, for lists of probabilities with one truth
     searched.py     SearchedOrders: what is left of lists too long to keep, once each is searched
+    order_loops.py  the same in two passes, compiled
     constant.py     a yardstick: one list for every case, made of the truths of other cases
     miss.py         the price of a miss: who is cheapest up to which price
 

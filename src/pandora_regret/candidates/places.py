@@ -60,6 +60,15 @@ def places_of(route: Route, lengths: IntArray) -> Places:
     before = starts[end] - case_starts
     size = sizes[end]
     n_true = route.true_in_block[end]
+    return places_at(before, size, n_true, lengths)
+
+
+def places_at(before: IntArray, size: IntArray, n_true: IntArray, lengths: IntArray) -> Places:
+    """The places of first true candidates.
+
+    Each case has so many candidates `before` the block of its first true one, which has `size` candidates, and
+    `n_true` true ones. Elsewhere is such a block behind all `lengths` candidates.
+    """
     is_found = before < lengths  # the end is not elsewhere
     mean_rank = before + (size + 1) / (n_true + 1)
     found = is_found.astype(np.float64)

@@ -13,7 +13,8 @@ from typing import TypeAlias
 import numpy as np
 
 from pandora_regret.candidates.lists import Candidates, read_miss
-from pandora_regret.candidates.places import Places
+from pandora_regret.candidates.places import Places, places_at
+from pandora_regret.candidates.reading import LongTable
 from pandora_regret.candidates.search import UNTIL, BoolArray, Until
 from pandora_regret.core.inputs import FloatArray, InputError, IntArray, Names, read_choice
 from pandora_regret.core.priors import Prior
@@ -68,6 +69,20 @@ class SearchedOrders:
             is_priced=candidates.is_priced,
             n_repeated=candidates.n_repeated,
         )
+
+    @classmethod
+    def of_table(cls, table: LongTable, by_price: bool = False) -> SearchedOrders:
+        """What is left of a long table of orders, searched without sorting it where that is possible.
+
+        Parameters
+        ----------
+        table
+            Its rows.
+        by_price
+            Whether scores are divided by prices.
+        """
+        searched = None if table.has_probabilities else _searched_unsorted(table, by_price)
+        return searched or cls.of(Candidates(**table.fields()).checked(by_price=by_price))
 
     @classmethod
     def joined(cls, parts: Sequence[SearchedOrders]) -> SearchedOrders:
@@ -185,6 +200,69 @@ class SearchedOrders:
         """An error: an order says nothing of how likely candidates are."""
         fix = "a score or an order says nothing of how likely candidates are; ask for costs"
         raise InputError("has no probabilities", argument="candidates", fix=fix)
+
+
+def _searched_unsorted(table: LongTable, by_price: bool) -> SearchedOrders | None:
+    """What searches along orders find in two passes over the rows; None where rows have to be sorted."""
+    from pandora_regret.candidates import order_loops as loops
+
+    n_cases = len(table.ids)
+    counts = np.zeros((n_cases, 2), dtype=np.intp)
+    sums = np.zeros((n_cases, 3))
+    n_at = np.zeros((2, n_cases, 3))
+    cost_at = np.zeros((2, n_cases, 3))
+    values = table.values / table.prices if by_price else table.values
+    last_case = np.full(len(table.names), -1, dtype=np.intp)
+    rows = (table.case, table.codes, values, table.prices, table.is_true)
+    if not loops.search_rows(*rows, last_case, counts, sums, n_at, cost_at):
+        return None
+    lengths = counts[:, loops.LISTED]
+    n_true = counts[:, loops.TRUE]
+    whole_costs = sums[:, loops.WHOLE]
+    is_missed = n_true == 0
+    spent: dict[Until, FloatArray] = {}
+    looked: dict[Until, FloatArray] = {}
+    for block, until in enumerate(UNTILS):
+        n_tied_true = np.maximum(n_at[block, :, loops.TIED_TRUE], 1)
+        of_false = 1 / (n_tied_true + 1) if until == "first" else n_tied_true / (n_tied_true + 1)
+        of_true = 1 / n_tied_true if until == "first" else np.ones(n_cases)
+        chances = np.column_stack([np.ones(n_cases), of_false, of_true])  # as in `Route.chances`
+        spent[until] = np.where(is_missed, whole_costs, (cost_at[block] * chances).sum(axis=1))
+        looked[until] = np.where(is_missed, lengths, (n_at[block] * chances).sum(axis=1))
+    before, tied_false, tied_true = n_at[loops.FIRST].astype(np.intp).T
+    is_candidate = table.codes >= 0
+    is_priced = bool((table.prices[is_candidate] != 1).any())
+    price_sums: dict[str, float] = {}
+    price_counts: dict[str, int] = {}
+    if is_priced:
+        codes = table.codes[is_candidate]
+        totals = np.bincount(codes, table.prices[is_candidate], len(table.names))
+        price_sums = dict(zip(table.names, totals.tolist(), strict=True))
+        times = np.bincount(codes, minlength=len(table.names))
+        price_counts = dict(zip(table.names, times.tolist(), strict=True))
+    named_true: list[list[str]] = [[] for _ in range(n_cases)]
+    for row in np.flatnonzero(table.is_true & is_candidate).tolist():
+        named_true[table.case[row]].append(table.names[table.codes[row]])
+    return SearchedOrders(
+        ids=table.ids,
+        lengths=lengths,
+        n_true=n_true,
+        whole_costs=whole_costs,
+        spent=spent,
+        looked=looked,
+        least={"first": sums[:, loops.CHEAPEST], "all": sums[:, loops.ALL_TRUE]},
+        ranked=places_at(
+            before=np.where(is_missed, lengths, before),
+            size=np.where(is_missed, 1, tied_false + tied_true),
+            n_true=np.where(is_missed, 1, tied_true),
+            lengths=lengths,
+        ),
+        named_true=tuple(tuple(names) for names in named_true),
+        price_sums=price_sums,
+        price_counts=price_counts,
+        is_priced=is_priced,
+        n_repeated=0,
+    )
 
 
 CaseLists: TypeAlias = Candidates | SearchedOrders

@@ -80,7 +80,7 @@ USUAL: Mapping[str, Names] = {  # names of columns by which they are recognised,
 }
 ORDERS = ("score", "probability", "rank")
 MOST_KEPT = 2_000_000  # rows of a file; those of a longer one are searched as they are read
-ROWS_OF_PART = 1 << 18
+ROWS_OF_PART = 1 << 19
 
 
 @dataclass(frozen=True)
@@ -513,9 +513,7 @@ def _read_in_parts(
         if is_rank and (rows.done or not rows.values.all()):
             return False
         finished.update(rows.ids)
-        lists = _candidates_of(rows, None, None, layout)
-        assert isinstance(lists, Candidates)
-        parts.append(SearchedOrders.of(lists))
+        parts.append(SearchedOrders.of_table(_long_table_of(rows, None, None), layout.by_price))
         for column, texts in rows.facts.items():
             facts[column] += texts
         return True
@@ -689,11 +687,13 @@ def _cases_of(table: pa.Table, column: str) -> tuple[list[str], IntArray]:
     if None in texts:
         row = int(np.flatnonzero(codes == texts.index(None))[0])
         raise InputError("is missing", argument="id", row=row, fix="give every row one")
-    used, first, case = np.unique(codes, return_index=True, return_inverse=True)
+    first = np.full(len(texts), len(codes), dtype=np.intp)
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # of equal codes the assignment that comes last stays
     by_place = np.argsort(first, kind="stable")
-    number = np.empty(len(used), dtype=np.intp)
-    number[by_place] = np.arange(len(used))
-    return [str(texts[used[place]]) for place in by_place], number[case]
+    by_place = by_place[first[by_place] < len(codes)]  # those that some row has
+    number = np.empty(len(texts), dtype=np.intp)
+    number[by_place] = np.arange(len(by_place))
+    return [str(texts[place]) for place in by_place], number[codes]
 
 
 def _candidate_names(table: pa.Table, column: str | None) -> tuple[list[str], IntArray]:
@@ -740,7 +740,10 @@ def _has_percent_signs(table: pa.Table, column: str, decimal: str) -> bool:
 
 def _hits(table: pa.Table, column: str, codes: IntArray) -> BoolArray:
     """A column that says which candidates are true; each different text is read once."""
-    texts, numbers = coded(_chunk(table, column))
+    array = _chunk(table, column)
+    if pa.types.is_boolean(array.type) and not array.null_count:
+        return np.asarray((numbers_in(array.cast(pa.uint8())) == 1) & (codes >= 0))
+    texts, numbers = coded(array)
     words = np.array(texts, dtype=object)
     first = np.full(len(texts), -1, dtype=np.intp)  # the first row with each text that names a candidate
     rows = np.flatnonzero(codes >= 0)[::-1]
@@ -824,6 +827,15 @@ def _candidates_of(
     """A model's lists, with what is true of them, and what they cost."""
     if rows.searched is not None:
         return rows.searched
+    table = _long_table_of(rows, truth, prices)
+    try:
+        return Candidates(**table.fields()).checked(by_price=layout.by_price)
+    except InputError as error:
+        raise error.within(rows.path) from None
+
+
+def _long_table_of(rows: RankedRows, truth: TruthFile | None, prices: Mapping[str, float] | None) -> LongTable:
+    """A model's rows, with what is true of them, and what they cost."""
     ids = list(rows.ids)
     truths = rows.truths if truth is None else truth.names
     if truths is not None:
@@ -842,13 +854,9 @@ def _candidates_of(
     listed = rows.prices
     if listed is None:
         listed = by_name[rows.codes] if len(by_name) else np.ones(len(rows.codes))
-    table = LongTable(
+    return LongTable(
         tuple(ids), rows.case, tuple(rows.names), rows.codes, rows.values, listed, is_true, rows.has_probabilities
     )
-    try:
-        return Candidates(**table.fields()).checked(by_price=layout.by_price)
-    except InputError as error:
-        raise error.within(rows.path) from None
 
 
 def _check_same_truths(models: Sequence[RankedRows]) -> None:
