@@ -526,5 +526,14 @@ def test_the_price_of_a_miss_moves_the_verdict(browser, tmp_path):
         type_into(browser, "#miss-price", part.low + 0.1)
         assert browser.texts("#verdict p") == [sentence]
         assert browser.texts("#miss-now")[0].split(": ")[1].startswith(part.leader)
+        assert browser.texts("#bars .name")[0] == part.leader
+        assert browser.texts("#bars-at")[0].startswith("where a miss costs")
+    models = {"short": short, "long": long}
+    shown = dict(zip(browser.texts("#bars .name"), browser.texts("#bars .total"), strict=True))
+    for name, lists in models.items():
+        assert float(shown[name].split()[0]) == pytest.approx(lists.costs(last.low + 0.1).mean(), abs=0.02)
     type_into(browser, "#miss-price", result.lists.at)
     assert browser.texts("#verdict p") == stated
+    shown = dict(zip(browser.texts("#bars .name"), browser.texts("#bars .total"), strict=True))
+    for name, lists in models.items():
+        assert float(shown[name].split()[0]) == pytest.approx(lists.costs(result.lists.at).mean(), rel=0.01)

@@ -41,6 +41,7 @@ by rising expected cost)::
     break_even [{test, stated, below {price, low, high, leader}, above}],
     lists {until, miss, at, candidates, several_truths, ranges [{low, high, leader, undecided, saves, saves_at}],
            crossings [{model, against, price, low, high}], prices, curves {model: [...]},
+           unavoidable {model: [...]},
            shown_at, shown {model: [...]}, constant {length, found, cost, unnamed}}
 
 Of ranked lists there are no classes, and `lists` says what depends on the price of a miss: all other costs

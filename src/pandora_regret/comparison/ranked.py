@@ -257,10 +257,19 @@ def _lists_part(
         ),
         prices=curve.prices,
         curves=curve.costs,
+        unavoidable={
+            name: tuple(_least_cost(candidates, price, asked.until, sample.weights) for price in curve.prices)
+            for name, candidates in asked.models.items()
+        },
         shown_at=shown.prices,
         shown=shown.costs,
         constant=_constant(asked, truths, sample.weights),
     )
+
+
+def _least_cost(candidates: CaseLists, miss: float, until: Until, weights: FloatArray) -> float:
+    """What somebody who knows the truth pays per case."""
+    return float(np.average(candidates.least_costs(miss, until), weights=weights))
 
 
 def _range_with_saving(part: MissRange, prices: MissPrices) -> PricesOfMiss:

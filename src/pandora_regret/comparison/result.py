@@ -393,6 +393,7 @@ class ListsPart:
     crossings: tuple[MissCrossing, ...]
     prices: tuple[Weight, ...]  # of a miss, of the curve
     curves: dict[str, tuple[Estimate, ...]]  # the cost of each model at these
+    unavoidable: dict[str, tuple[Weight, ...]]  # of that, what somebody pays who knows the truth
     shown_at: tuple[Weight, ...]  # prices of a miss for a table
     shown: dict[str, tuple[Estimate, ...]]  # the cost of each model at these
     constant: ConstantList | None  # None where nobody knows the names of truths

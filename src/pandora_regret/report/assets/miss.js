@@ -9,15 +9,28 @@ function followMiss(section) {
   const { left, right } = section.dataset, first = slider.value;
   const formats = formatsOf(document.getElementById("bars"));
 
-  function costAt(costs, price) {
+  function between(numbers, price) {
     const above = Math.max(1, lists.prices.findIndex((tried) => tried >= price)), below = above - 1;
     const share = (price - lists.prices[below]) / (lists.prices[above] - lists.prices[below]);
-    return costs[below].value + share * (costs[above].value - costs[below].value);
+    return numbers[below] + share * (numbers[above] - numbers[below]);
+  }
+
+  function barAt(name, price) {
+    const curve = lists.curves[name], at = (part) => between(curve.map((estimate) => estimate[part]), price);
+    return { value: at("value"), low: at("low"), high: at("high"), saved: 0, unavoidable: between(lists.unavoidable[name], price) };
+  }
+
+  function moveBars(price) {
+    const view = comparison.models.slice(0, document.getElementById("bars").children.length).map(({ name }) => barAt(name, price));
+    const order = [...view.keys()].sort((a, b) => view[a].value - view[b].value || a - b);
+    showBars({ view, order, formats });
+    onEach("#year", (year) => { year.hidden = slider.value !== first; });  // which counts at the stated price
+    document.getElementById("bars-at").textContent = ` where a miss costs ${roughly(formats, price)}`;
   }
 
   function show() {
     const price = Number(slider.value);
-    const costs = Object.entries(lists.curves).map(([name, values]) => [name, costAt(values, price)]);
+    const costs = Object.keys(lists.curves).map((name) => [name, barAt(name, price).value]);
     costs.sort((a, b) => a[1] - b[1]);
     const told = costs.map(([name, cost]) => `${name} ${roughly(formats, cost)}`).join(", ");
     now.textContent = `${roughly(formats, price)}: ${told} per case`;
@@ -36,6 +49,9 @@ function followMiss(section) {
     verdict.replaceChildren(sentence);
   }
 
-  slider.addEventListener("input", show);
+  slider.addEventListener("input", () => {
+    show();
+    moveBars(Number(slider.value));
+  });
   show();
 }
