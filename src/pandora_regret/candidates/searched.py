@@ -217,52 +217,79 @@ def _searched_unsorted(table: LongTable, by_price: bool) -> SearchedOrders | Non
     if not loops.search_rows(*rows, last_case, counts, sums, n_at, cost_at):
         return None
     lengths = counts[:, loops.LISTED]
-    n_true = counts[:, loops.TRUE]
     whole_costs = sums[:, loops.WHOLE]
-    is_missed = n_true == 0
-    spent: dict[Until, FloatArray] = {}
-    looked: dict[Until, FloatArray] = {}
-    for block, until in enumerate(UNTILS):
-        n_tied_true = np.maximum(n_at[block, :, loops.TIED_TRUE], 1)
-        of_false = 1 / (n_tied_true + 1) if until == "first" else n_tied_true / (n_tied_true + 1)
-        of_true = 1 / n_tied_true if until == "first" else np.ones(n_cases)
-        chances = np.column_stack([np.ones(n_cases), of_false, of_true])  # as in `Route.chances`
-        spent[until] = np.where(is_missed, whole_costs, (cost_at[block] * chances).sum(axis=1))
-        looked[until] = np.where(is_missed, lengths, (n_at[block] * chances).sum(axis=1))
-    before, tied_false, tied_true = n_at[loops.FIRST].astype(np.intp).T
-    is_candidate = table.codes >= 0
-    is_priced = bool((table.prices[is_candidate] != 1).any())
-    price_sums: dict[str, float] = {}
-    price_counts: dict[str, int] = {}
-    if is_priced:
-        codes = table.codes[is_candidate]
-        totals = np.bincount(codes, table.prices[is_candidate], len(table.names))
-        price_sums = dict(zip(table.names, totals.tolist(), strict=True))
-        times = np.bincount(codes, minlength=len(table.names))
-        price_counts = dict(zip(table.names, times.tolist(), strict=True))
-    named_true: list[list[str]] = [[] for _ in range(n_cases)]
-    for row in np.flatnonzero(table.is_true & is_candidate).tolist():
-        named_true[table.case[row]].append(table.names[table.codes[row]])
+    price_sums, price_counts, is_priced = _prices_by_name(table)
     return SearchedOrders(
         ids=table.ids,
         lengths=lengths,
-        n_true=n_true,
+        n_true=counts[:, loops.TRUE],
         whole_costs=whole_costs,
-        spent=spent,
-        looked=looked,
+        spent=_looked_at(cost_at, n_at, whole_costs),
+        looked=_looked_at(n_at, n_at, lengths),
         least={"first": sums[:, loops.CHEAPEST], "all": sums[:, loops.ALL_TRUE]},
-        ranked=places_at(
-            before=np.where(is_missed, lengths, before),
-            size=np.where(is_missed, 1, tied_false + tied_true),
-            n_true=np.where(is_missed, 1, tied_true),
-            lengths=lengths,
-        ),
-        named_true=tuple(tuple(names) for names in named_true),
+        ranked=_places(n_at[loops.FIRST], lengths),
+        named_true=_named_true(table),
         price_sums=price_sums,
         price_counts=price_counts,
         is_priced=is_priced,
         n_repeated=0,
     )
+
+
+def _looked_at(amounts: FloatArray, n_at: FloatArray, whole: FloatArray | IntArray) -> dict[Until, FloatArray]:
+    """What searches look at, (N,): the chances are those of `Route.chances`.
+
+    Parameters
+    ----------
+    amounts
+        Numbers of candidates, or their prices, as `order_loops` leaves them, (2, N, 3).
+    n_at
+        Numbers of candidates, (2, N, 3).
+    whole
+        The same of all that is listed, which is looked at where nothing is true, (N,).
+    """
+    looked: dict[Until, FloatArray] = {}
+    for until, amount, n_listed in zip(UNTILS, amounts, n_at, strict=True):
+        before, tied_false, tied_true = amount.T
+        n_true = n_listed[:, -1]
+        h = np.maximum(n_true, 1)
+        in_last_block = tied_false / (h + 1) + tied_true / h
+        if until == "all":
+            in_last_block = tied_false * h / (h + 1) + tied_true
+        looked[until] = np.where(n_true == 0, whole, before + in_last_block)
+    return looked
+
+
+def _places(n_at: FloatArray, lengths: IntArray) -> Places:
+    """The places of first true candidates, from how many come before them and tie with them, (N, 3)."""
+    before, tied_false, tied_true = n_at.astype(np.intp).T
+    is_missed = tied_true == 0
+    return places_at(
+        before=np.where(is_missed, lengths, before),
+        size=np.where(is_missed, 1, tied_false + tied_true),
+        n_true=np.where(is_missed, 1, tied_true),
+        lengths=lengths,
+    )
+
+
+def _prices_by_name(table: LongTable) -> tuple[dict[str, float], dict[str, int], bool]:
+    """Sums and numbers of prices by name, and whether some price is not 1; they are not kept where all are."""
+    is_candidate = table.codes >= 0
+    codes = table.codes[is_candidate]
+    prices = table.prices[is_candidate]
+    if not (prices != 1).any():
+        return {}, {}, False
+    sums = np.bincount(codes, prices, len(table.names)).tolist()
+    counts = np.bincount(codes, minlength=len(table.names)).tolist()
+    return dict(zip(table.names, sums, strict=True)), dict(zip(table.names, counts, strict=True)), True
+
+
+def _named_true(table: LongTable) -> tuple[Names, ...]:
+    """The names of each case that are true, N of them."""
+    named: list[list[str]] = [[] for _ in table.ids]
+    for row in np.flatnonzero(table.is_true & (table.codes >= 0)).tolist():
+        named[table.case[row]].append(table.names[table.codes[row]])
+    return tuple(tuple(names) for names in named)
 
 
 CaseLists: TypeAlias = Candidates | SearchedOrders

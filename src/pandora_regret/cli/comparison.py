@@ -135,10 +135,7 @@ class _Writer:
         """The first sentence, the first of what stands out by group, and the others for which there is room."""
         flags = [flag for part in self.result.by for flag in part.all_flags]
         findings = group_sentences(flags)
-        first, *others = self.result.verdict.sentences
-        if self.result.lists is not None:
-            yardstick = constant_sentence(self.result.lists, self.unit)
-            others += [yardstick] if yardstick else []
+        first, *others = self._verdict_sentences()
         shown = {first: self.wrap(first, most)}
         room = most - len(shown[first])
         for sentence in (*findings, *others):
@@ -148,6 +145,13 @@ class _Writer:
                 shown[sentence] = lines
                 room -= len(lines)
         return [line for sentence in (first, *others) for line in shown.get(sentence, ())]
+
+    def _verdict_sentences(self) -> list[str]:
+        """The verdict's, and that of the yardstick of one list for every case."""
+        sentences = list(self.result.verdict.sentences)
+        lists = self.result.lists
+        yardstick = None if lists is None else constant_sentence(lists, self.unit)
+        return sentences if yardstick is None else [*sentences, yardstick]
 
     def models(self) -> list[str]:
         """The table that a notebook shows, in one line per model where these fit."""

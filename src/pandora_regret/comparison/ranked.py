@@ -258,8 +258,7 @@ def _lists_part(
         prices=curve.prices,
         curves=curve.costs,
         unavoidable={
-            name: tuple(_least_cost(candidates, price, asked.until, sample.weights) for price in curve.prices)
-            for name, candidates in asked.models.items()
+            name: _least_costs(lists, curve.prices, asked, sample) for name, lists in asked.models.items()
         },
         shown_at=shown.prices,
         shown=shown.costs,
@@ -267,9 +266,12 @@ def _lists_part(
     )
 
 
-def _least_cost(candidates: CaseLists, miss: float, until: Until, weights: FloatArray) -> float:
-    """What somebody who knows the truth pays per case."""
-    return float(np.average(candidates.least_costs(miss, until), weights=weights))
+def _least_costs(
+    lists: CaseLists, prices: Sequence[float], asked: ListRequest, sample: Sample
+) -> tuple[float, ...]:
+    """What somebody who knows the truth pays per case, at these prices of a miss."""
+    costs = [np.average(lists.least_costs(price, asked.until), weights=sample.weights) for price in prices]
+    return tuple(map(float, costs))
 
 
 def _range_with_saving(part: MissRange, prices: MissPrices) -> PricesOfMiss:

@@ -576,15 +576,20 @@ def _read_folder(path: str, layout: ListLayout, name: str) -> RankedRows:
         parts.append(_table_of(source, columns))
         counts.append(len(parts[-1]))
     if columns is None or not parts:
-        fix = "name a folder with a file per case"
-        folders = sorted(entry.name for entry in os.scandir(path) if entry.is_dir())
-        if folders:
-            fix = f"name the one in it that has a file per case: {quoted(folders)}"
-        raise FileError("has no files with rows", path, fix)
+        raise _no_files(path)
     table = pa.concat_tables(parts, promote_options="permissive").combine_chunks()
     case = np.repeat(np.arange(len(ids)), counts)
     done = remark_on("lines skipped", n_skipped, f"{counted(n_skipped, 'comment line')} of {path} skipped", name)
     return _ranked_rows(table, columns, replace(source, path=path), name, done, (ids, case))
+
+
+def _no_files(path: str) -> FileError:
+    """The error of a folder without files that have rows."""
+    folders = sorted(entry.name for entry in os.scandir(path) if entry.is_dir())
+    fix = "name a folder with a file per case"
+    if folders:
+        fix = f"name the one in it that has a file per case: {quoted(folders)}"
+    return FileError("has no files with rows", path, fix)
 
 
 def _ranked_rows(
@@ -607,8 +612,9 @@ def _ranked_rows(
         values = -np.arange(len(codes), dtype=np.float64)
         if order is not None:
             values = _number_column(table, order[1], order[0], codes, source.decimal)
-            has_signs = _has_percent_signs(table, order[1], source.decimal)
-            if order[0] == "probability" and (has_signs or are_percentages(values, case)):
+            if order[0] == "probability" and (
+                _has_percent_signs(table, order[1], source.decimal) or are_percentages(values, case)
+            ):
                 values = values / 100
                 done += _divided_by_100(source.path)
         prices = None if columns.price is None else _prices(table, columns.price, codes)
@@ -622,8 +628,7 @@ def _ranked_rows(
                 for row in unranked[is_true[unranked]].tolist():
                     unlisted.setdefault(ids[case[row]], []).append(names[codes[row]])
                 is_true[unranked] = False
-            sentence = f"{counted(len(unranked), 'candidate')} of {name} with rank 0 left out: ranks begin with 1"
-            done += remark_on("rank 0", len(unranked), sentence, name)
+            done += _remark_on_rank_0(len(unranked), name)
             codes = codes.copy()
             codes[unranked] = -1
             values = -values
@@ -658,6 +663,12 @@ def _ranked_rows(
         has_row_names=columns.candidate is None,
         unlisted=unlisted,
     )
+
+
+def _remark_on_rank_0(n_unranked: int, name: str) -> tuple[Remark, ...]:
+    """What is said of candidates whose rank is none."""
+    sentence = f"{counted(n_unranked, 'candidate')} of {name} with rank 0 left out: ranks begin with 1"
+    return remark_on("rank 0", n_unranked, sentence, name)
 
 
 def _unranked_rows(ranks: FloatArray, case: IntArray, codes: IntArray) -> IntArray:
