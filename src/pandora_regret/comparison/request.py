@@ -203,7 +203,7 @@ def _with_costs(forecasts: Mapping[str, Forecast], charge: Charge, order_only: b
     """The forecasts with the costs of the search; of all models only orders can be compared if one has no more."""
     priced = {}
     for name, forecast in forecasts.items():
-        comparable = replace(forecast, order_only=True) if order_only else forecast
+        comparable = replace(forecast, alike=len(forecasts), order_only=order_only)
         priced[name] = comparable.with_costs(charge.base)
     return priced
 

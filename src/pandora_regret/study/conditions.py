@@ -376,13 +376,13 @@ def search_bills(truth: IntArray, proba: FloatArray, costs: FloatArray) -> Float
     array([[13.,  3.],
            [ 1.,  3.]])
     """
-    forecast = read_forecast(truth, proba).check()
+    forecast = replace(read_forecast(truth, proba).check(), alike=len(costs))
     bills = []
     for drawn in costs:
         prices = drawn
         if costs.ndim == 3:
             prices = np.tile(drawn, (len(truth) // len(drawn), 1))
-        parts = realised_costs(forecast.with_costs(prices), BROKEN_AT_RANDOM, copies=len(costs))
+        parts = realised_costs(forecast.with_costs(prices), BROKEN_AT_RANDOM)
         bills.append(np.concatenate([of_rows for _, of_rows in parts]))
     return np.array(bills)
 

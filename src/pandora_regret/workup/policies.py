@@ -6,6 +6,7 @@ forecast acts as if the classes still possible were equally likely.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -80,9 +81,9 @@ class Nested(Policy):
             rows = below // truths.shape[1]
             answering = level.members.argmax(axis=0)[truths.ravel()[below]]
             masses = self._masses(level, p, rows, answering)
-            forecast = as_forecast(masses, answering, costs[level.steps])
+            forecast = replace(as_forecast(masses, answering, costs[level.steps]), alike=alike)
             if prior is None:
-                costs_of_blocks = engine.realised_costs(forecast, BROKEN_BY_INDEX, alike)
+                costs_of_blocks = engine.realised_costs(forecast, BROKEN_BY_INDEX)
             else:
                 costs_of_blocks = engine.search_costs(forecast, prior, level.steps)
             paid[below] += np.concatenate([values for _, values in costs_of_blocks])

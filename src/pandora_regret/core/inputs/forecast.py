@@ -66,6 +66,7 @@ class Forecast:
     shares: FloatArray | None = None  # (N,) of its case, beside `cluster`: they sum to 1 over the rows of a case
     rescaled: RescaledRows = NOTHING_RESCALED  # rows that were divided by their sums, as was asked for
     order_only: bool = False  # whether only the order of the options is known, not how likely they are
+    alike: int = 1  # how many tables of this size are scored together, for which loops may be worth compiling
 
     def __len__(self) -> int:
         return len(self.values)

@@ -56,17 +56,17 @@ def worth_compiling(n_elements: int, alpha: float = 1.0) -> bool:
     return HAS_NUMBA and is_exact and n_elements >= WORTH_COMPILING
 
 
-def _is_compiled(forecast: Forecast, alpha: float, copies: int = 1) -> bool:
-    """Whether loops score so many forecasts of that size; of logits at alpha = inf only if all costs are 1.
+def _is_compiled(forecast: Forecast, alpha: float) -> bool:
+    """Whether loops score a forecast and those alike; of logits at alpha = inf only if all costs are 1.
 
     (The rounding of the logarithms of costs would decide ties of logits.)
     """
     if alpha == np.inf and forecast.logits and forecast.costs is not None:
         return False
-    return worth_compiling(copies * forecast.values.size, alpha)
+    return worth_compiling(forecast.alike * forecast.values.size, alpha)
 
 
-def total_losses(forecast: Forecast, alpha: float, ties: TieLosses = BROKEN_AT_RANDOM, copies: int = 1) -> Rows:
+def total_losses(forecast: Forecast, alpha: float, ties: TieLosses = BROKEN_AT_RANDOM) -> Rows:
     r"""The loss of each row, :math:`\sum_{j \ne i} C_j L_\alpha(q_i / q_j)`.
 
     Parameters
@@ -75,15 +75,13 @@ def total_losses(forecast: Forecast, alpha: float, ties: TieLosses = BROKEN_AT_R
         Rows whose numbers have not been checked.
     alpha, ties
         As in `reference.pair_losses`.
-    copies
-        Of how many tables alike the forecast is one: all together say whether loops are worth compiling.
 
     Yields
     ------
     tuple
         Some rows, and the loss of each.
     """
-    if not _is_compiled(forecast, alpha, copies):
+    if not _is_compiled(forecast, alpha):
         for block in forecast.blocks():
             yield block, reference.total_losses(block, alpha, ties)
         return
@@ -95,9 +93,9 @@ def total_losses(forecast: Forecast, alpha: float, ties: TieLosses = BROKEN_AT_R
         yield part, totals
 
 
-def realised_costs(forecast: Forecast, ties: TieLosses, copies: int = 1) -> Rows:
+def realised_costs(forecast: Forecast, ties: TieLosses) -> Rows:
     r"""What each row's search costs at known costs: :math:`c_i + \frac12 \sum_{j \ne i} c_j L_\infty(q_i/q_j)`."""
-    for rows, totals in total_losses(forecast, np.inf, ties, copies):
+    for rows, totals in total_losses(forecast, np.inf, ties):
         yield rows, reference.own_costs(rows) + totals / 2
 
 
@@ -137,7 +135,8 @@ def costs_for_every_truth(forecast: Forecast, prior: Prior) -> Rows:
         Some rows, and the costs, (n, K), in column i if class i is the truth.
     """
     sweep = reference.sums_along_search
-    if isinstance(prior, Beta) and forecast.n_classes >= WIDE and worth_compiling(forecast.values.size):
+    n_elements = forecast.alike * forecast.values.size
+    if isinstance(prior, Beta) and forecast.n_classes >= WIDE and worth_compiling(n_elements):
         from pandora_regret.core.kernels import compiled
 
         sweep = compiled.sums_along_search
