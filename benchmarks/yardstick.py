@@ -81,9 +81,9 @@ def claim(what: str, seconds: float, yardstick: str, unit: float, at_most: float
 
 def record(what: str, measured: str, against: str, holds: bool | None) -> None:
     """A row of any other kind."""
-    verdict = {True: "ok", False: "MISSED", None: ""}[holds]
+    verdict = "" if holds is None else "ok" if holds else "MISSED"
     print(f"| {what} | {measured} | {against} | {verdict} |", flush=True)
-    if holds is False:
+    if verdict == "MISSED":  # holds may be a Boolean of NumPy, which is not False
         _missed.append(what)
 
 
