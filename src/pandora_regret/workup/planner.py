@@ -29,6 +29,7 @@ from pandora_regret.workup.states import State, bits_of
 PRICES = (1.0, 6.0, 12.0, 24.0)  # of a nat, at which rules plan, times the price that bounds best
 LIKELY = 0.02  # states less likely than this are not planned for at first
 WHOLE = 1e-4  # with states as likely as this, a rule is nearly written out
+TRIED = 1e-3  # with these, other first steps are tried
 FINE = 1e-5  # and with these, one that is better so far than the others
 FINEST = 1e-7
 SMALL = 1_000  # rows times classes: with no more, all rules are nearly written out at first
@@ -38,7 +39,7 @@ CLOSED = 1e-12  # so near, bounds have met
 ROOM = 6e7  # numbers that may be kept, about seven per row and state
 PROVED = 1e-9  # bounds that are nearer to the cost have met
 BELIEFS_PER_STATE = 16  # about as much work: a belief in a batch, and a state that is opened by itself
-MOST_TRIED = 40  # steps that are tried first in a state
+MOST_TRIED = 16  # steps that are tried first in a state
 TRIED_TOGETHER = 8  # states in which other steps are tried
 
 
@@ -141,16 +142,19 @@ class Planner(Solver):
     def plans(self) -> Iterator[bool]:
         """Look for better plans: piece by piece, as long as there is anything to be tried."""
         first_rule, *other_rules = self.rules()
+        others = list(enumerate(other_rules, 1))
         best = self.follow(0, first_rule, WHOLE)
-        coarse = list[Followed]()
-        if self.bounds.rows.size <= SMALL:
-            best = min(best, *(self.follow(number, rule, WHOLE) for number, rule in enumerate(other_rules, 1)))
-        else:
-            coarse = sorted(self.follow(number, rule, LIKELY) for number, rule in enumerate(other_rules, 1))
+        is_small = self.bounds.rows.size <= SMALL
+        if is_small:
+            best = min(best, *(self.follow(number, rule, WHOLE) for number, rule in others))
+        yield True
+        self.try_other_steps(best.rule)  # at the start: so that alternatives are known, too
+        yield True
+        self.try_other_steps(best.rule)
         yield True
         self.follow(best.number, best.rule, FINE)
         yield True
-        self.try_other_steps(best.rule, 10 * WHOLE)  # at the start: so that alternatives are known, too
+        coarse = [] if is_small else sorted(self.follow(number, rule, LIKELY) for number, rule in others)
         yield True
         likely = FINE
         n_tries = 1
@@ -337,9 +341,8 @@ class Planner(Solver):
         possible = np.zeros((len(nodes), n_classes), bool)
         for place, node in enumerate(nodes):
             possible[place, bits_of(node.state.possible)] = True
-        return Beliefs(
-            np.array([node.w for node in nodes]), np.array([node.state.outcomes for node in nodes]), possible
-        )
+        outcomes = np.array([node.state.outcomes for node in nodes], np.int16)
+        return Beliefs(np.array([node.w for node in nodes]), outcomes, possible)
 
     def may_go_on(self) -> bool:
         """Whether there is time."""
@@ -352,10 +355,10 @@ class Planner(Solver):
         self.adopt(self.root, written)
         return Followed(written.value, number, rule)
 
-    def try_other_steps(self, rule: Rule, likely: float = WHOLE) -> bool:
+    def try_other_steps(self, rule: Rule) -> bool:
         """Try other steps before a rule, in the likeliest states of the plan in which none were tried.
 
-        The rule is followed as far as states are likely.
+        All are tried coarsely, so that they are compared as far as they were followed alike; then the best.
 
         Returns
         -------
@@ -369,31 +372,48 @@ class Planner(Solver):
         beliefs = self.beliefs(*nodes)
         singles = [beliefs.at(np.array([place])) for place in range(len(nodes))]
         steps = [self.rollouts.candidates(single, MOST_TRIED) for single in singles]
-        repeated = np.repeat(np.arange(len(nodes)), list(map(len, steps)))
-        levels = self.rollouts.evaluate(
-            rule, beliefs.at(repeated), likely * self.root.mass, self.may_go_on, first=np.concatenate(steps)
-        )
+        places = np.repeat(np.arange(len(nodes)), list(map(len, steps)))
+        levels = self.roll_out(rule, beliefs.at(places), np.concatenate(steps), TRIED)
+        better = list[tuple[int, int]]()  # places of states, and the steps that seem better there
         for place, node in enumerate(nodes):
             node.is_tried = True
-            self.adopt_steps(node, levels, np.flatnonzero(repeated == place))
+            option_before = node.option
+            rolled_out = np.flatnonzero(places == place)
+            if node is self.root:
+                self.adopt_alternatives(levels, rolled_out)
+            if len(rolled_out):
+                best = rolled_out[levels[0].values[rolled_out].argmin()]
+                step = int(levels[0].actions[best])
+                if step != option_before:
+                    better.append((place, step))
+        if better:
+            self.adopt_better(rule, nodes, better)
         for path in sorted(paths, key=len, reverse=True):
             for before, action in reversed(path[:-1]):
                 self.take(before, action)
         return True
 
-    def adopt_steps(self, node: Node, levels: list[Level], places: IntArray) -> None:
-        """Adopt the best of the steps that were tried in a state; at the start all, to say what they cost."""
-        if node is self.root:
-            for place in places.tolist():
-                written = Written(levels, 0, place)
-                following = written.following()
-                for row, child in self.behind(node, written.action):
-                    if row in following:
-                        self.adopt(child, following[row])
-                self.take(node, written.action)
-        elif len(places):
-            best = places[levels[0].values[places].argmin()]
-            self.adopt(node, Written(levels, 0, int(best)))
+    def roll_out(self, rule: Rule, beliefs: Beliefs, steps: IntArray, likely: float) -> list[Level]:
+        """What it costs to take some steps first, one in each belief, and then to follow a rule."""
+        return self.rollouts.evaluate(rule, beliefs, likely * self.root.mass, self.may_go_on, first=steps)
+
+    def adopt_alternatives(self, levels: list[Level], places: IntArray) -> None:
+        """What the steps cost that were tried at the start."""
+        for place in places.tolist():
+            written = Written(levels, 0, place)
+            following = written.following()
+            for row, child in self.behind(self.root, written.action):
+                if row in following:
+                    self.adopt(child, following[row])
+            self.take(self.root, written.action)
+
+    def adopt_better(self, rule: Rule, nodes: list[Node], better: list[tuple[int, int]]) -> None:
+        """Follow the steps that seem better in some states further, and adopt those that are."""
+        places, steps = zip(*better, strict=True)
+        chosen = [nodes[place] for place in places]
+        levels = self.roll_out(rule, self.beliefs(*chosen), np.array(steps), FINE)
+        for number, node in enumerate(chosen):
+            self.adopt(node, Written(levels, 0, number))
 
     def untried_paths(self) -> list[list[tuple[Node, int]]]:
         """The likeliest states of the plan in which no other steps were tried, each with those that lead there."""

@@ -25,7 +25,7 @@ from pandora_regret.core.inputs import FloatArray, IntArray
 from pandora_regret.core.kernels.horn import BETTER
 from pandora_regret.workup.bounds import Bounds, n_log_n
 from pandora_regret.workup.searches import Searches
-from pandora_regret.workup.states import UNUSED
+from pandora_regret.workup.states import UNUSED, OutcomeArray
 
 ENDS = -1  # no step: the cheapest ending
 PRODUCT = 1 << 18  # multiplications in a product of matrices: with more, libraries start threads of their own
@@ -39,18 +39,12 @@ class Beliefs(NamedTuple):
     """What may be believed of a case, and what has been done by then."""
 
     w: FloatArray  # (N, K) how likely it is that a class is the truth and the case comes here
-    outcomes: IntArray  # (N, M) what steps have shown, or UNUSED
+    outcomes: OutcomeArray  # (N, M) what steps have shown, or UNUSED
     possible: NDArray[np.bool_]  # (N, K) the classes that can have shown this, whatever was believed at first
 
     def at(self, index: IntArray | NDArray[np.bool_] | slice) -> Beliefs:
         """Some of them."""
         return Beliefs(self.w[index], self.outcomes[index], self.possible[index])
-
-    @classmethod
-    def joined(cls, parts: list[Beliefs]) -> Beliefs:
-        """Those of several batches, one after the other."""
-        w, outcomes, possible = zip(*parts, strict=True)
-        return cls(np.concatenate(w), np.concatenate(outcomes), np.concatenate(possible))
 
 
 class Branches(NamedTuple):
@@ -130,8 +124,9 @@ class Rollouts:
         self.bounds = bounds
         self.searches = searches
         self.first = space.first[: n_steps + 1]  # the results of each step begin there
-        self.step_of_row: IntArray = np.repeat(np.arange(n_steps), np.diff(self.first))
-        self.outcome_of_row = [space.results[row][0][1] for row in range(1, n_rows)]
+        self.n_results = np.diff(self.first)  # (M,)
+        self.step_of_row: IntArray = np.repeat(np.arange(n_steps), self.n_results)
+        self.outcome_of_row = np.array([space.results[row][0][1] for row in range(1, n_rows)])
         self.rows = space.rows[:n_rows]  # (R + 1, K), and so are the following
         self.columns = np.ascontiguousarray(self.rows.T)
         self.possible_rows = self.rows > 0
@@ -150,18 +145,29 @@ class Rollouts:
 
     def start(self, w: FloatArray, outcomes: IntArray, likelihood: FloatArray) -> Beliefs:
         """A batch of one belief: weights, what steps have shown, and how likely each class makes that."""
-        return Beliefs(w[None], outcomes[None], (likelihood > 0)[None])
+        return Beliefs(w[None], outcomes[None].astype(np.int16), (likelihood > 0)[None])
 
     def endings(self, beliefs: Beliefs) -> FloatArray:
         """What the cheapest ending costs, (N,): to stop, or the best search by definitive tests."""
         least = np.full(len(beliefs.w), np.inf)
         if self.workup.stops:
-            least = self.bounds.stops(beliefs.w.T).min(axis=0)
+            least = self._stopped(beliefs.w)
         if self.searches.can_search:
             least = np.minimum(least, self._searched(beliefs.w, beliefs.outcomes))
         return least
 
-    def _searched(self, w: FloatArray, outcomes: IntArray) -> FloatArray:
+    def _stopped(self, w: FloatArray) -> FloatArray:
+        """What the cheapest way to stop loses at each belief, (N,)."""
+        least = np.full(len(w), np.inf)
+        for losses, names_class in zip(self.bounds.losses, self.bounds.names, strict=True):
+            terms = w * losses
+            lost = terms.sum(axis=1)
+            if names_class:
+                lost -= terms.max(axis=1)
+            least = np.minimum(least, lost)
+        return np.asarray(np.maximum(least, 0.0))
+
+    def _searched(self, w: FloatArray, outcomes: OutcomeArray) -> FloatArray:
         """What the best search costs from each belief, (N,)."""
         batches = [slice(begin, begin + SEARCHES) for begin in range(0, len(w), SEARCHES)]
         costs = [self.searches.costs_from(w[batch], outcomes[batch]) for batch in batches]
@@ -235,23 +241,21 @@ class Rollouts:
             yield beliefs.at(slice(begin, begin + n_together))
 
     def branches(self, beliefs: Beliefs, actions: IntArray) -> Branches:
-        """What follows where each belief takes its step."""
-        parts = list[Branches]()
-        for action in np.unique(actions[actions != ENDS]).tolist():
-            parents = np.flatnonzero(actions == action)
-            before = beliefs.at(parents)
-            for row in range(self.first[action], self.first[action + 1]):
-                after = self._after(before, row)
-                goes_on = after.w.any(axis=1) & ~self._ends(after.possible, row)
-                where = parents[goes_on]
-                parts.append(Branches(after.at(goes_on), where, np.full(len(where), row)))
-        if not parts:
-            return Branches(beliefs.at(slice(0)), np.empty(0, np.intp), np.empty(0, np.intp))
-        return Branches(
-            Beliefs.joined([part.beliefs for part in parts]),
-            np.concatenate([part.parents for part in parts]),
-            np.concatenate([part.rows for part in parts]),
-        )
+        """What follows where each belief takes its step: those that follow from the same one are together."""
+        going_on = np.flatnonzero(actions != ENDS)
+        steps = actions[going_on]
+        n_results = self.n_results[steps]
+        parents = np.repeat(going_on, n_results)
+        first_places = np.repeat(np.cumsum(n_results) - n_results, n_results)
+        rows = np.repeat(np.array(self.first)[steps], n_results) + np.arange(len(parents)) - first_places
+        w = beliefs.w[parents] * self.rows[rows]
+        possible = beliefs.possible[parents] & self.possible_rows[rows]
+        may_go_on = np.flatnonzero(w.any(axis=1) & ~self._ends(possible, rows))
+        parents = parents[may_go_on]
+        rows = rows[may_go_on]
+        outcomes = beliefs.outcomes[parents]
+        outcomes[np.arange(len(rows)), self.step_of_row[rows - 1]] = self.outcome_of_row[rows - 1]
+        return Branches(Beliefs(w[may_go_on], outcomes, possible[may_go_on]), parents, rows)
 
     def _after(self, beliefs: Beliefs, row: int) -> Beliefs:
         """What is believed after a result."""
@@ -259,10 +263,10 @@ class Rollouts:
         outcomes[:, self.step_of_row[row - 1]] = self.outcome_of_row[row - 1]
         return Beliefs(beliefs.w * self.rows[row], outcomes, beliefs.possible & self.possible_rows[row])
 
-    def _ends(self, possible: NDArray[np.bool_], row: int) -> NDArray[np.bool_]:
-        """Whether the work-up ends with a result, (N,)."""
+    def _ends(self, possible: NDArray[np.bool_], rows: IntArray | int) -> NDArray[np.bool_]:
+        """Whether the work-up ends with a result, one for all or one for each, that leaves these classes, (N,)."""
         if self.workup.confirm:
-            return np.full(len(possible), bool(self.confirms[row]))
+            return np.broadcast_to(self.confirms[rows], len(possible))
         return np.asarray(possible.sum(axis=1) == 1)
 
     def _sum_up(self, level: Level, after: Level) -> None:
@@ -442,6 +446,8 @@ class Rollouts:
     def _step_costs(self, beliefs: Beliefs) -> tuple[FloatArray, NDArray[np.bool_]]:
         """What each step costs with all that it needs and that has not been made, and whether it can be made."""
         unmade = beliefs.outcomes == UNUSED
+        if not any(self.before):
+            return np.broadcast_to(self.costs, unmade.shape), unmade
         costs = np.tile(self.costs, (len(beliefs.w), 1))
         usable = unmade.copy()
         for step, before in enumerate(self.before):

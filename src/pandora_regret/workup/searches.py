@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pandora_regret.core.inputs import FloatArray, IntArray
 from pandora_regret.workup.data import Pair
-from pandora_regret.workup.states import UNUSED, StateSpace
+from pandora_regret.workup.states import UNUSED, OutcomeArray, StateSpace
 from pandora_regret.workup.structure import chained_parents, is_definitive
 
 FREE = 1e-100  # what a step costs that costs nothing, or has been made
@@ -98,7 +98,7 @@ class Searches:
         padded = [[*places, *[n_steps] * (most - len(places))] for places in tests]
         return np.array(padded, np.intp).T
 
-    def costs_from(self, w: FloatArray, outcomes: IntArray) -> FloatArray:
+    def costs_from(self, w: FloatArray, outcomes: OutcomeArray) -> FloatArray:
         """What the best search costs from each belief, times its weight, (R,); inf where there is none.
 
         Parameters
@@ -112,7 +112,7 @@ class Searches:
             return np.full(len(w), np.inf)
         return self._best(w, outcomes)[0]
 
-    def search_from(self, w: FloatArray, outcomes: IntArray) -> Search:
+    def search_from(self, w: FloatArray, outcomes: OutcomeArray) -> Search:
         """The best search from one belief, (K,), after these outcomes, (M,)."""
         _, [order], [spent], [n_found], [classes] = self._best(w[None], outcomes[None])
         if n_found == 0:
@@ -139,7 +139,7 @@ class Searches:
         return int(lost.argmin())
 
     def _best(
-        self, w: FloatArray, outcomes: IntArray
+        self, w: FloatArray, outcomes: OutcomeArray
     ) -> tuple[FloatArray, IntArray, FloatArray, IntArray, IntArray]:
         """The best search from each belief.
 
@@ -163,7 +163,7 @@ class Searches:
             )
         return best
 
-    def _available(self, outcomes: IntArray) -> NDArray[np.bool_]:
+    def _available(self, outcomes: OutcomeArray) -> NDArray[np.bool_]:
         """Whether each step can be made in a search, or has been, (R, n)."""
         available = np.ones((len(outcomes), len(self.steps)), bool)
         for place, conditions in enumerate(self.conditions):

@@ -10,6 +10,7 @@ from itertools import combinations, product
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pandora_regret.core.inputs import FloatArray, InputError, did_you_mean
 from pandora_regret.core.inputs.names import matched
@@ -22,6 +23,7 @@ MOST_TOGETHER = 8  # steps of one round: all their subsets are actions
 MOST_SEARCHED = 2_000  # states that are looked through to see whether a work-up without stops can end
 AFFORDABLE = 1 + 1e-12  # a budget is not exceeded by rounding
 
+OutcomeArray: TypeAlias = NDArray[np.int16]  # the numbers of outcomes that steps have shown, or UNUSED
 Findings: TypeAlias = Mapping[str, str | None]  # outcomes of steps made so far, by name; None for a visit
 ShownOutcomes: TypeAlias = tuple[
     tuple[int, int], ...
