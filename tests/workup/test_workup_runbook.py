@@ -52,6 +52,26 @@ def test_what_is_next_comes_with_what_is_likely_and_two_alternatives():
     assert "(+0 min)" not in alternatives
 
 
+def test_beside_an_interval_alternatives_say_only_what_they_cost_more():
+    """The plan's cost is rounded by its interval there, so that totals would not add up."""
+    past = {"fault": ["a"] * 6 + ["b"] * 6, "noise": ["yes"] * 5 + ["no"] * 7, "heat": ["yes"] * 2 + ["no"] * 10}
+    found = plan_workup(None, Workup.learn(past, "fault", {"noise": 1.0, "heat": 1.0}, wrong=60.0))
+    assert found.low < found.expected_cost < found.high
+    [alternatives] = [line for line in found.to_text().splitlines() if line.startswith("Alternatives")]
+    assert alternatives.count("+") == 2
+    assert "(" not in alternatives
+
+
+def test_a_page_rounds_probabilities_once(tmp_path):
+    """11.497 % is 11 %: rounded to four places first it was 12 %."""
+    workup = Workup(["a", "b"], {"look": {"cost": 1.0, "tells_apart": "all"}})
+    found = plan_workup({"a": 0.11497, "b": 0.88503}, workup)
+    page = found.save(tmp_path / "plan.html").read_text(encoding="utf-8")
+    content = json.loads(re.search(r'id="content">(.*?)</script>', page, re.DOTALL).group(1))
+    shown = dict(content["points"][0][5])
+    assert round(100 * shown[content["names"].index("a")]) == 11
+
+
 def test_alternatives_are_named_where_the_plan_may_not_be_optimal():
     workup = incident(12)
     found = plan_workup(np.full(12, 1 / 12), workup, method="planner", seconds=1e9, limit=10)
@@ -91,6 +111,7 @@ def test_a_runbook_has_a_section_for_every_step_of_its_chart(tmp_path):
     found = plan(incident())
     book = found.save(tmp_path / "plan.md").read_text(encoding="utf-8")
     assert book.startswith("# An incident\n")
+    assert book.count("Reached in every case") == 1
     boxes = set(re.findall(r'^  n(\d+)\["', book, re.MULTILINE))
     sections = set(re.findall(r"^## (\d+)\. ", book, re.MULTILINE))
     assert boxes == sections

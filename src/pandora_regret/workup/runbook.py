@@ -117,10 +117,8 @@ def _section_lines(section: Section, number_of: dict[int, int], currency: str) -
     yield f"## {section.number}. {markdown(node.name)}"
     yield ""
     yield markdown(f"Likeliest: {likeliest_in_words(node.posterior, MOST_LIKELIEST)}.")
-    reached = (
-        f"Reached in {percent(node.chance)} of cases; expected from here: {money(node.expected_cost, currency)}."
-    )
-    yield markdown(reached)
+    reached = "every case" if section.number == 1 else f"{percent(node.chance)} of cases"
+    yield markdown(f"Reached in {reached}; expected cost from here: {money(node.expected_cost, currency)}.")
     yield ""
     line = search_line(node)
     if line is not None:
@@ -165,7 +163,7 @@ def _add_point(node: PlanNode, points: list[list[object]]) -> int:
     is so rare that it is planned again.
     """
     likely = sorted(enumerate(node.posterior.values()), key=lambda pair: -pair[1])[:MOST_SHOWN]
-    classes = [[place, round(chance, 4)] for place, chance in likely]
+    classes = [[place, short_number(chance)] for place, chance in likely]
     shown = [pair for pair in classes if pair[1] >= LIKELY]
     outcomes = list[list[object]]()
     number = len(points)

@@ -151,11 +151,18 @@ def workup_in_words(tree: PlanNode, alternatives: Sequence[Alternative], cost: P
         known = "" if cost.is_optimal else ", as far as this search knows"
         extras = [max(option.extra, 0.0) for option in others]
         options = [
-            f"{option.name} {cost.amount(option.expected_cost, extras)} (+{cost.amount(extra, extras)})"
-            for option, extra in zip(others, extras, strict=True)
+            alternative_in_words(option, extra, cost, extras) for option, extra in zip(others, extras, strict=True)
         ]
         lines.append(f"Alternatives{known}: {', '.join(options)}.")
     return "\n".join(lines)
+
+
+def alternative_in_words(option: Alternative, extra: float, cost: PlanCost, extras: Sequence[float]) -> str:
+    """Another step, and how much more it costs; in all, too, unless the plan's cost is rounded by its interval."""
+    more = f"+{cost.amount(extra, extras)}"
+    if cost.low is not None:
+        return f"{option.name} {more}"
+    return f"{option.name} {cost.amount(option.expected_cost, extras)} ({more})"
 
 
 def next_lines(tree: PlanNode, currency: str) -> list[str]:
