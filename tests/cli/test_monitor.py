@@ -367,6 +367,44 @@ def test_a_new_class_in_production_is_counted_an_alarm_and_known_once_a_model_ha
     assert watch(state, fourth).exit_code == 0
 
 
+def test_a_model_with_the_new_class_goes_on_where_labels_come_late(tmp_path, state):
+    header = "id,flu,covid,cold,week"
+    first = write_rows(tmp_path / "1.csv", header, "a1,.7,.2,.1,1", "a2,.2,.2,.6,1", "a3,.3,.5,.2,1")
+    prices = "flu=20,covid=35,cold=5"
+    watch(state, first, "--time", "week", "--costs", prices, "--currency", "EUR")
+    labels = write_rows(tmp_path / "labels.csv", "id,label", "a1,TLS", "a2,TLS", "a3,covid")
+    assert watch(state, "--labels", labels).exit_code == 3
+    header = "id,flu,covid,cold,tls,age,week"
+    second = write_rows(tmp_path / "2.csv", header, "b1,.3,.2,.1,.4,31,2", "b2,.2,.2,.5,.1,62,2")
+    assert "no price for tls" in refused("monitor", second, "--state", state).lower()
+    result = watch(state, second, "--costs", f"{prices},tls=30", "--json")
+    summary = json.loads(result.stdout)["summary"]
+    assert summary["waiting"] == 2
+    assert [known["is_known"] for known in summary["unknown"]] == [True]
+    assert json.loads(state.read_bytes())["classes"] == ["flu", "covid", "cold", "TLS"]
+
+
+def test_a_class_that_only_prices_and_columns_name_is_new_too(tmp_path, state):
+    first = write_rows(tmp_path / "1.csv", "id,label,flu,covid", "a1,flu,.7,.3", "a2,covid,.2,.8")
+    watch(state, first, "--costs", "flu=20,covid=35")
+    second = write_rows(tmp_path / "2.csv", "id,flu,covid,tls", "b1,.3,.3,.4", "b2,.5,.4,.1")
+    result = watch(state, second, "--costs", "flu=20,covid=35,tls=30")
+    assert result.exit_code == 0
+    assert json.loads(state.read_bytes())["classes"] == ["flu", "covid", "tls"]
+
+
+def test_the_price_of_a_miss_may_be_said_once_there_is_one(tmp_path, state):
+    header = "id,label,flu,covid,cold"
+    first = write_rows(tmp_path / "1.csv", header, "a1,flu,.7,.2,.1", "a2,cold,.2,.2,.6")
+    watch(state, first, "--costs", "flu=20,covid=35,cold=5")
+    watch(state, write_rows(tmp_path / "2.csv", header, "b1,tls,.7,.2,.1", "b2,tls,.2,.2,.6"))
+    assert json.loads(watch(state, "--json").stdout)["summary"]["last"]["paid"] == 60
+    result = watch(state, "--miss", 100, "--json")
+    assert result.exit_code == 3
+    assert json.loads(result.stdout)["summary"]["last"]["paid"] == 160
+    assert json.loads(watch(state, "--json").stdout)["summary"]["miss"] == 100
+
+
 def test_a_model_that_lost_a_column_is_refused_still(tmp_path, state):
     first = write_rows(tmp_path / "1.csv", "id,label,flu,covid,cold", "a1,flu,.7,.2,.1", "a2,cold,.2,.2,.6")
     watch(state, first, "--classes", ",".join(CLASSES))

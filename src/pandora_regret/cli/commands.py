@@ -20,7 +20,7 @@ COMMANDS = {  # name: what the list of commands says of it
     "monitor": "Whether a model in production still costs what it promises.",
     "validate": "What is wrong with a file, if anything.",
     "study": "Which metric picks the model that is cheapest to deploy.",
-    "help": "More about files, prices and metrics.",
+    "help": "More about files, ranked lists, prices and metrics.",
 }
 EPILOG = """\b
 Exit codes:
@@ -40,6 +40,7 @@ OPTION_OF = {name: f"--{name}" for name in CALLED_ALIKE.split()} | {
     "ids": "--id",
     "groups": "--group",
     "cost": "--costs",
+    "note": "--acknowledge",
 }
 PLAINER = {"−": "-", "–": "-", "…": "...", "’": "'", "×": "x"} | {
     "€": "EUR ", "£": "GBP ", "¥": "JPY ", "₹": "INR ", "₩": "KRW ", "₪": "ILS "

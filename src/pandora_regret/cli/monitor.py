@@ -5,7 +5,7 @@ The JSON (schema "pandora-monitored/2")::
     schema, library, sentences [...], summary {increments, dependent, timed, first, last {name, cases, paid,
     promised}, overpaid {value, low, high}, since, likely, evidence, alarm {noticed, above, stands}, note, saved,
     drift, waiting, held, late, late_share, needed_wait, at_best, unknown [{name, cases, first, is_acknowledged,
-    is_known}], acknowledged [{note, noticed, above, classes, at}]},
+    is_known}], all_tests, miss, acknowledged [{note, noticed, above, classes, at}]},
     taken {counted, waiting, skipped, unknown, differing}, done [{what, count, sentence}]
 """
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 
@@ -39,6 +39,7 @@ from pandora_regret.cli.options import (
 from pandora_regret.cli.output import echo, print_json, print_remarks
 from pandora_regret.core.atomic import write_atomically
 from pandora_regret.core.inputs import Fields, InputError, IntArray, Remark
+from pandora_regret.core.inputs.names import matched
 from pandora_regret.monitor.queue import OUTSIDE
 from pandora_regret.text import counted, listed
 
@@ -324,25 +325,27 @@ def _restore_monitor(options: MonitorOptions, prices: StatedPrices) -> tuple[mon
         ("level", options.level, monitor.level),
         ("two-sided", options.two_sided, monitor.two_sided),
         ("wait", options.wait, monitor.wait),
-        ("miss", options.miss, monitor.miss),
     )
     for option, typed, before in settings:
         _check_as_begun(options.state, option, typed, typed in (None, before), before)
     if options.prices.costs is not None or prices.unit:
         are_same = _are_the_prices(prices, monitor, setup.unit)
         _check_as_begun(options.state, "costs", options.prices.costs, are_same, "other prices")
+    if options.miss is not None:
+        monitor.charge_misses(options.miss)
     is_same = prices.workup in (None, monitor.workup)
     _check_as_begun(options.state, "workup", options.prices.workup, is_same, "another")
     return monitor, setup
 
 
 def _are_the_prices(prices: StatedPrices, monitor: monitoring.Monitor, unit: str | None) -> bool:
-    """Whether prices that are given again are those of the state, and its unit theirs."""
+    """Whether prices that are given again are those of the state; the unit need not be said again."""
     costs = prices.for_classes_or_ones(tuple(map(str, monitor.labels)))
+    is_same_unit = not costs.currency or costs.currency == unit
     if costs.costs is None or monitor.costs is None:
-        return costs.costs is None and monitor.costs is None and costs.currency == unit
+        return costs.costs is None and monitor.costs is None and is_same_unit
     base_costs = np.divide(costs.costs, monitor.prior.mean)
-    return np.array_equal(base_costs, monitor.costs) and costs.currency == unit
+    return np.array_equal(base_costs, monitor.costs) and is_same_unit
 
 
 def _check_as_begun(state: str, option: str, typed: object, is_same: bool, before: object) -> None:
@@ -388,7 +391,7 @@ def _read_forecasts(
         opened = files.open_models(files.read_models_argument(options.files, layout), prices.class_names)
         classes = None
     else:
-        opened, classes = _open_with_new_classes(options.files, layout, tuple(map(str, monitor.labels)), prices)
+        opened, classes = _open_with_new_classes(options.files, layout, monitor, prices)
     read = files.read_together(opened)
     order = _champion_first(read.names, options.state, setup)
     _check_alike(opened, order)
@@ -413,26 +416,46 @@ def _read_forecasts(
 
 
 def _open_with_new_classes(
-    paths: Sequence[str], layout: files.Layout, known: tuple[str, ...], prices: StatedPrices
+    paths: Sequence[str], layout: files.Layout, monitor: monitoring.Monitor, prices: StatedPrices
 ) -> tuple[list[files.Predictions], tuple[str, ...]]:
     """The models, also where labels are of classes that they lack, and their classes: the known ones come first.
 
-    A class is new if it is the truth of some case and has a column in all files.
+    A class is new if it has a column in all files, and a price or a case: in these files, or seen before.
     """
+    known = tuple(map(str, monitor.labels))
 
-    def opened_with(classes: tuple[str, ...], missing_class_zero: bool) -> list[files.Predictions]:
-        changed = replace(layout, classes=classes, missing_class_zero=missing_class_zero)
+    def opened_with(classes: Sequence[str], missing_class_zero: bool = True) -> list[files.Predictions]:
+        changed = replace(layout, classes=tuple(classes), missing_class_zero=missing_class_zero)
         return files.open_models(files.read_models_argument(paths, changed), prices.class_names)
 
-    opened = opened_with(known, True)
-    unknown = [name for name in opened[0].classes if name not in known]
-    added = tuple(name for name in unknown if all(name in model.sources[0].kinds for model in opened))
+    opened = opened_with(known)
+    spoken_of = [*opened[0].classes, *monitor.unknown, *(prices.class_names or ())]
+    added = _with_columns(_unknown_of(spoken_of, known), opened_with, known)
     if added:
-        opened = opened_with((*known, *added), True)
+        opened = opened_with([*known, *added])
     lacks_a_class = any("" in [model.columns.column_of[name] for name in known] for model in opened)
     if lacks_a_class and not layout.missing_class_zero:
-        opened_with(known, False)  # which says what is missing, and what to do
+        opened_with(known, missing_class_zero=False)  # which says what is missing, and what to do
     return opened, (*known, *added)
+
+
+def _unknown_of(names: Sequence[str], known: Sequence[str]) -> list[str]:
+    """Those of the names, each once however it is spelled, that are none of the known ones."""
+    unknown: list[str] = []
+    for name in names:
+        if not matched([name], [*known, *unknown]):
+            unknown.append(name)
+    return unknown
+
+
+def _with_columns(
+    names: Sequence[str], opened_with: Callable[[Sequence[str]], list[files.Predictions]], known: Sequence[str]
+) -> tuple[str, ...]:
+    """Those of the names that are columns of forecasts in all files."""
+    if not names:
+        return ()
+    opened = opened_with([*known, *names])
+    return tuple(name for name in names if all(model.columns.column_of[name] for model in opened))
 
 
 def _check_alike(opened: Sequence[files.Predictions], order: Sequence[int]) -> None:

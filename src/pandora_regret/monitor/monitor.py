@@ -117,7 +117,7 @@ class Monitor:
         self.dependent = bool(dependent)
         self.wait = None if wait is None else read_count(wait, "wait")
         self.workup = workup
-        self.miss = read_number(miss, "miss", lambda number: number >= 0, "it is a price, 0 or more")
+        self.miss = _read_miss(miss)
         self.costs: FloatArray | None = None  # base costs, once prices are read
         self.labels: Sequence[object] = [] if labels is None else list(labels)  # empty: not known yet
         self.compares = False  # whether there is a challenger
@@ -294,7 +294,14 @@ class Monitor:
         assert bets is not None
         unknown = list(self.unknown.values())
         return summarise_monitor(
-            bets, self.queue, self.newest, unknown, self.acknowledged, two_sided=self.two_sided
+            bets,
+            self.queue,
+            self.newest,
+            unknown,
+            self.acknowledged,
+            all_tests=self._all_tests(),
+            miss=self.miss,
+            two_sided=self.two_sided,
         )
 
     def acknowledge(self, note: str) -> None:
@@ -312,7 +319,7 @@ class Monitor:
         summary = self.summary()
         alarming = [known for known in self.unknown.values() if known.alarms]
         if summary.alarm is None and not alarming:
-            raise InputError("there is no alarm to acknowledge", argument="note", value=note)
+            raise InputError("has nothing to end: there is no alarm", argument="note", value=note)
         if not note.strip():
             raise InputError("is empty", argument="note", value=note, fix="say what was wrong, and what was done")
         at = self.queue.newest or f"case {self.queue.count:,}"
@@ -374,6 +381,22 @@ class Monitor:
         self.queue.add_classes(1 + self.compares, [self._whole_search()] * len(labels))
         for name in matched(labels, self.unknown).values():
             self.unknown[name].is_known = True
+
+    def charge_misses(self, miss: float) -> None:
+        """Charge another price of a miss: for cases to come, and for those of the newest period.
+
+        Nothing that was bet on changes: cases of a class that no column has are no bets.
+
+        Parameters
+        ----------
+        miss
+            As in `Monitor`: what such a case costs beyond all tests, which are made in vain.
+        """
+        price = _read_miss(miss)
+        if self.newest.cases:
+            unknown = sum(self.newest.unknown.values())
+            self.newest.paid += (price - self.miss) * unknown / self.newest.cases
+        self.miss = price
 
     def _whole_search(self) -> float:
         """What a case costs whose class no column has: all tests in vain, and the price of a miss."""
@@ -602,6 +625,11 @@ class Monitor:
             self._streams.promise(part.possible[:, len(self.labels)], part.times)
         for part in self.queue.ready(self.wait, self.dependent):
             self._streams.add(part)
+
+
+def _read_miss(miss: float) -> float:
+    """The price of a miss, checked."""
+    return read_number(miss, "miss", lambda number: number >= 0, "it is a price, 0 or more")
 
 
 def _label_byte(label: int) -> int:

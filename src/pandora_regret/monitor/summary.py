@@ -11,7 +11,7 @@ from pandora_regret.inference.sequential import Claim
 from pandora_regret.monitor.alarms import Acknowledgement, UnknownClass
 from pandora_regret.monitor.queue import Queue, later, natural_key
 from pandora_regret.monitor.streams import Bets
-from pandora_regret.text import capitalised, counted, money, money_between
+from pandora_regret.text import capitalised, counted, listed, money, money_between
 
 ALWAYS = "valid whenever you look"
 
@@ -85,6 +85,8 @@ class MonitorSummary:
     needed_wait: int | None  # for 99 % of labels, in periods or cases
     at_best: int | None  # periods until an alarm, for the difference so far; of dependent cases
     unknown: tuple[UnknownClass, ...]  # classes that no column has, in the order in which they came
+    all_tests: float  # what a case of such a class is charged: all tests, in vain
+    miss: float  # and beyond them
     acknowledged: tuple[Acknowledgement, ...]  # earlier alarms
 
     @property
@@ -100,6 +102,8 @@ def summarise_monitor(
     unknown: Sequence[UnknownClass],
     acknowledged: Sequence[Acknowledgement],
     *,
+    all_tests: float,
+    miss: float,
     two_sided: bool,
 ) -> MonitorSummary:
     """Where what was paid, and the promises, stand now."""
@@ -135,6 +139,8 @@ def summarise_monitor(
         if bets.dependent and bets.n
         else None,
         unknown=tuple(replace(known) for known in unknown),
+        all_tests=all_tests,
+        miss=miss,
         acknowledged=tuple(replace(alarm, history=None) for alarm in acknowledged),
     )
 
@@ -174,7 +180,7 @@ def _estimate(claim: Claim) -> Estimate:
 
 def sentences(summary: MonitorSummary, unit: str | None, challenger: str | None = None) -> list[str]:
     """The headline, the newest period, and whatever else there is to say."""
-    alarms, notes = _unknown_classes(summary)
+    alarms, notes = _unknown_classes(summary, unit)
     lines = [*alarms, _headline(summary, unit), _newest(summary, unit), *notes]
     if summary.at_best is not None and not summary.alarmed:
         periods = counted(summary.at_best, "period")
@@ -191,19 +197,20 @@ def sentences(summary: MonitorSummary, unit: str | None, challenger: str | None 
         noticed = _at(summary.drift.noticed)
         lines.append(f"DRIFT noticed {noticed}: forecasts promise {direction} than they used to.")
     for earlier in summary.acknowledged:
+        about = f" about {listed(earlier.classes)}" if earlier.classes else ""
         noticed = "" if earlier.noticed is None else f" noticed {_at(earlier.noticed)}"
-        lines.append(f"Acknowledged {_at(earlier.at)}: the alarm{noticed} ({earlier.note}).")
+        lines.append(f"Acknowledged {_at(earlier.at)}: the alarm{noticed or about} ({earlier.note}).")
     return lines
 
 
-def _unknown_classes(summary: MonitorSummary) -> tuple[list[str], list[str]]:
+def _unknown_classes(summary: MonitorSummary, unit: str | None) -> tuple[list[str], list[str]]:
     """What is said of each class that the model does not know, and still lacks: alarms, and the rest."""
     alarms = []
     notes = []
     newest = summary.last or Period()
     for known in summary.unknown:
         if known.alarms:
-            alarms.append(f"ALARM: {_unknown_class(known, newest)}.")
+            alarms.append(f"ALARM: {_unknown_class(known, newest)}. {_charge(summary, unit)}")
         elif not known.is_known:
             notes.append(f"{_unknown_class(known, newest)}.")
     return alarms, notes
@@ -221,6 +228,16 @@ def _unknown_class(known: UnknownClass, newest: Period) -> str:
     place = f"{newest.cases} cases {_at(newest.name)}" if newest.name else f"the newest {newest.cases} cases"
     in_all = f" ({known.cases}{since})" if since else ""
     return f"{cases} of {place} {were} of a class that the model does not know: {known.name}{in_all}"
+
+
+def _charge(summary: MonitorSummary, unit: str | None) -> str:
+    """What each case of a class that the model does not know is charged."""
+    tests = money(summary.all_tests, unit)
+    if summary.miss == 0:
+        return f"Each is charged all tests, made in vain: {tests} (--miss adds what it takes to find the truth)."
+    miss = money(summary.miss, unit)
+    whole = money(summary.all_tests + summary.miss, unit)
+    return f"Each is charged {whole}: all tests, made in vain, {tests}, and a miss, {miss}."
 
 
 def _saving_sentence(saved: Estimate, unit: str | None, challenger: str) -> str:
@@ -242,15 +259,15 @@ def _headline(summary: MonitorSummary, unit: str | None) -> str:
     first = "so far" if summary.first is None else f"since {_in_words(summary.first)}"
     since = first if summary.since is None else f"since about {_in_words(summary.since)}"
     alarm = summary.alarm or summary.note
+    quiet = "Costs are no alarm" if any(known.alarms for known in summary.unknown) else "No alarm"
     if alarm is None or (summary.alarm is None and not alarm.stands):
         cases = counted(summary.increments, "period" if summary.dependent else "case")
         paid = _amount(summary.overpaid, unit, "{} per case more", "{} per case less", "than promised")
-        quiet = "Costs are no alarm" if any(known.alarms for known in summary.unknown) else "No alarm"
         return f"{quiet}: in {cases} {since}, paid {paid.removesuffix(')')}, {ALWAYS})."
     amount = _amount(summary.overpaid, unit, "{} per case more", "{} per case less", "than it promises")
     costs = f"{since} the model costs {amount}"
     if alarm.stands:
-        head = f"No alarm. {capitalised(costs)}" if summary.alarm is None else f"ALARM: {costs}"
+        head = f"{quiet}. {capitalised(costs)}" if summary.alarm is None else f"ALARM: {costs}"
         return f"{head}{_when(summary, first)}. Noticed {_at(alarm.noticed)}."
     past = f"ALARM {_at(alarm.noticed)}: the model cost {'more' if alarm.above else 'less'} than it promised."
     now = capitalised(costs) if summary.overpaid.is_not_zero else f"It is back inside its promise: {costs}"
