@@ -143,3 +143,27 @@ def test_forecasts_are_read_although_the_truths_cannot_be(tmp_path):
     assert [table["fine"] for table in document["tables"]] == [False, False]
     assert [problem["paths"] for problem in document["together"]] == [[str(truth)]]
     assert [problem["kind"] for problem in document["tables"][0]["problems"]] == ["sum"]
+
+
+def test_rows_and_classes_are_compared_whatever_else_is_wrong_with_a_file(tmp_path):
+    whole = write_csv(tmp_path / "whole.csv", [HEADER, *GOOD])
+    wrong_sums = [(*row[:2], 0.5, 0.4) for row in GOOD[:-1]]
+    part = write_csv(tmp_path / "part.csv", [HEADER[:-1], *wrong_sums])
+    result = run("validate", whole, part, "--json")
+    document = json.loads(result.stdout)
+    assert {problem["kind"] for problem in document["tables"][1]["problems"]} == {"label", "sum"}
+    assert {problem["kind"] for problem in document["together"]} == {"ids", "classes"}
+
+
+def test_a_price_list_that_cannot_be_read_hides_no_other_problem(tmp_path):
+    bad = with_rows(tmp_path, (7, "a", 0.9, 0.3, 0.2))
+    result = run("validate", bad, "--costs", tmp_path / "missing.csv", "--json")
+    document = json.loads(result.stdout)
+    assert [problem["kind"] for problem in document["together"]] == ["prices"]
+    assert "missing.csv" in document["together"][0]["message"]
+    assert [problem["kind"] for problem in document["tables"][0]["problems"]] == ["sum"]
+
+
+def test_labels_of_no_class_are_not_counted_as_blank(tmp_path):
+    path = write_csv(tmp_path / "bad.csv", [HEADER, *GOOD, (7, "", 0.5, 0.3, 0.2), (8, "d", 0.5, 0.3, 0.2)])
+    assert validated(path, "--classes", "a,b,c", code=2)["unlabelled"] == 1

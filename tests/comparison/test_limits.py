@@ -10,7 +10,13 @@ from simulated_models import calibrated
 from pandora_regret import ComparisonOptions, compare
 from pandora_regret.comparison.doubts import Finding, UnseenClass
 from pandora_regret.comparison.embedded import from_scale
-from pandora_regret.comparison.grouping import BreakdownFindings, DearerHere, GroupFindings, Reversal
+from pandora_regret.comparison.grouping import (
+    BreakdownFindings,
+    DearerHere,
+    GroupFindings,
+    GroupsTogether,
+    Reversal,
+)
 from pandora_regret.comparison.judge import Contest, Evidence, judge, standing_of
 from pandora_regret.comparison.request import Margin
 from pandora_regret.comparison.words import (
@@ -146,12 +152,13 @@ def test_cases_not_classes_are_in_clusters(groups, shown):
     assert result.cases_in_words == shown
 
 
-@pytest.mark.parametrize(("n_groups", "shown"), [(4, "(A, B, C and D)"), (5, "(A, B, C and 2 others)")])
+@pytest.mark.parametrize(("n_groups", "shown"), [(4, "A, B, C and D"), (5, "A, B, C and 2 others")])
 def test_a_finding_names_four_groups(n_groups, shown):
     cheaper_in = tuple((letter,) for letter in "ABCDE"[:n_groups])
-    flag = Reversal("b", "a", share=0.7, cheaper_in=cheaper_in, dearer_in=(("X",),))
+    cheaper = GroupsTogether(cheaper_in, 3.0, 4.0)
+    flag = Reversal("b", "a", share=0.7, cheaper_in=cheaper, dearer_in=GroupsTogether((("X",),), 9.0, 4.0))
     column = BreakdownFindings(("site",), groups=(), pooled=0, flags=())
-    assert shown in flag_of_all(flag, column)
+    assert f"({shown}: $3 per case against $4)" in flag_of_all(flag, column, "USD")
 
 
 @pytest.mark.parametrize(("share", "is_something"), [(0.9e-4, False), (1.1e-4, True)])

@@ -1,4 +1,4 @@
-"""A comparison for people: on one screen of at most 25 lines, or with `--full` every table behind it."""
+"""A comparison for people: on one screen, of 25 lines unless the verdict is long; or with `--full` all tables."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -9,12 +9,11 @@ from pandora_regret.cli.output import bullets, echo, heading, print_remarks, say
 from pandora_regret.comparison.result import TERMS, Breakdown, Comparison, ModelResult, Subgroup, price_heading
 from pandora_regret.comparison.words import (
     constant_sentence,
-    group_sentences,
     price_sentences,
     recalibrating,
     scenario_sentence,
 )
-from pandora_regret.core.inputs import CLASSES_TAKEN_AS_0
+from pandora_regret.core.inputs import CLASSES_TAKEN_AS_0, UNLABELLED
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.text import (
     UNDEFINED,
@@ -34,13 +33,11 @@ from pandora_regret.text import (
 )
 
 WIDTH = 80
-MOST_LINES = 25
+MOST_LINES = 25  # but a verdict is never cut
 MOST_LINES_DONE = 3  # about what was done to the files
 MOST_MODELS = 5  # in the table of the screen
 MOST_COLUMNS = 3  # models in the table of groups
 MOST_GROUPS = 6
-FEWEST_GROUPS = 4  # so many are always there
-MOST_LINES_OF_FINDING = 3
 LONGEST_NAME = 20
 LONGEST_GROUP = 22
 LONGEST_TITLE = 12
@@ -74,16 +71,14 @@ def print_comparison(comparison: Comparison, *, full: bool = False) -> None:
 
 
 def screen(comparison: Comparison, width: int = WIDTH) -> list[str]:
-    """The lines of the short form: two of the verdict's at least, more where there is room."""
+    """The lines of the short form: the whole verdict, and below it as much as there is room for."""
     written = _Writer(comparison, width)
-    least = len(written.verdict(2))
-    for most_groups, most_done in ((MOST_GROUPS, MOST_LINES_DONE), (FEWEST_GROUPS, 1)):
-        parts = [written.models(), written.groups(most_groups), written.below(most_done)]
+    lines = written.verdict()
+    for most_done in (MOST_LINES_DONE, 1):
+        parts = [written.models(), written.groups(), written.below(most_done)]
         parts = [part for part in parts if part]
-        room = MOST_LINES - sum(len(part) + 1 for part in parts)
-        if room >= least:
-            break  # else other lines are cut before what was found
-    lines = written.verdict(max(room, 2))
+        if len(lines) + sum(len(part) + 1 for part in parts) <= MOST_LINES:
+            break  # else what was done is cut before what was found
     for part in parts:
         lines += ["", *part]
     return [line if cell_width(line) <= width else wrapped(line, width)[0] for line in lines]
@@ -131,20 +126,9 @@ class _Writer:
             return lines
         return [*lines[: most - 1], f"{wrapped(lines[most - 1], self.width - 2)[0]} …"]
 
-    def verdict(self, most: int) -> list[str]:
-        """The first sentence, the first of what stands out by group, and the others for which there is room."""
-        flags = [flag for part in self.result.by for flag in part.all_flags]
-        findings = group_sentences(flags)
-        first, *others = self._verdict_sentences()
-        shown = {first: self.wrap(first, most)}
-        room = most - len(shown[first])
-        for sentence in (*findings, *others):
-            lines = self.wrap(sentence)
-            is_first_finding = sentence in findings[:1] and len(lines) <= MOST_LINES_OF_FINDING
-            if sentence not in shown and (is_first_finding or len(lines) <= room):
-                shown[sentence] = lines
-                room -= len(lines)
-        return [line for sentence in (first, *others) for line in shown.get(sentence, ())]
+    def verdict(self) -> list[str]:
+        """The whole verdict, with what stands out by group."""
+        return [line for sentence in self._verdict_sentences() for line in self.wrap(sentence)]
 
     def _verdict_sentences(self) -> list[str]:
         """The verdict's, and that of the yardstick of one list for every case."""
@@ -172,11 +156,11 @@ class _Writer:
         least = money(self.result.best.unavoidable, self.unit)
         return [*lines, f"Someone who knew the truth would pay {least} per case."]
 
-    def groups(self, most: int) -> list[str]:
-        """A table for the first column, of so many groups at most, and one line about all other columns."""
+    def groups(self) -> list[str]:
+        """A table for the first column, and one line about all other columns."""
         if not self.result.by:
             return []
-        lines = self._breakdown(self.result.by[0], most)
+        lines = self._breakdown(self.result.by[0])
         further = self.result.by[1:]
         if not further:
             return lines
@@ -185,10 +169,10 @@ class _Writer:
         finding = f"{counted(n_flags, 'finding')}: --full" if n_flags else "nothing stands out"
         return lines + self.wrap(f"By {columns}: {finding}.", 1)
 
-    def _breakdown(self, part: Breakdown, most: int) -> list[str]:
+    def _breakdown(self, part: Breakdown) -> list[str]:
         """The groups that stand out and the first of the others, under the best models and those that do."""
         flagged_first = sorted(part.groups, key=lambda group: not group.flags)
-        shown = flagged_first[:most]
+        shown = flagged_first[:MOST_GROUPS]
         models = self._models_of_breakdown(part)
         rows = [self._row_of_group(group, models) for group in part.groups if group in shown]
         titles = [fitted(self.names[model], LONGEST_TITLE) for model in models]
@@ -232,7 +216,8 @@ class _Writer:
         elif others:
             lines += self.wrap(f"! {others[0]}", 2)
         if done:
-            sentences = "; ".join(change.sentence for change in done)
+            cases_first = sorted(done, key=lambda change: change.what != UNLABELLED)
+            sentences = "; ".join(change.sentence for change in cases_first)
             lines += self.wrap(f"Done to the files: {sentences}.", most_done)
         counts = " ".join([f"{self.cases}; {self.level}.", *result.margin_sentence])
         lines += self.wrap(counts.replace(" of the cost)", " of the cost; --worth)"))

@@ -84,11 +84,15 @@ def validate(options: ValidateOptions) -> int:
         return validate_lists(
             RankedFiles(options.files, options.rows, options.lists, options.prices), options.json
         )
-    price_list = options.prices.read().price_list
+    unread_prices = files.CollectedProblems()
+    price_list = None
+    with unread_prices.noting("prices", (options.prices.costs or "",)):
+        price_list = options.prices.read().price_list
     models = files.read_models_argument(options.files, options.rows.layout(blank_labels=True))
     with bars() as progress:
         progress.start("reading", total=sum(len(model.paths) for model in models))
         results, shared_problems = files.inspect_models(models, price_list, progress.advance)
+    shared_problems = [*unread_prices.problems, *shared_problems]
     fine = all(result.fine for result in results) and not shared_problems
     done = all_remarks(results) + _unused_prices(results, price_list)
     if options.json:
@@ -202,7 +206,10 @@ def _print_understood(result: files.TableReport) -> None:
         lines.append((role.title, f"{where}: {values}" if has_values else names))
     if result.unlabelled:
         lines.insert(2, ("no label", f"{counted(result.unlabelled, 'row')}, left out of comparisons and scores"))
-    lines.insert(2, ("forecasts", listed(filter(None, result.columns.forecasts), MOST_NAMES)))
+    forecasts = result.columns.column_of
+    if result.holds_lists:
+        forecasts = {name: name if column else "" for name, column in forecasts.items()}
+    lines.insert(2, ("forecasts", listed(filter(None, forecasts.values()), MOST_NAMES)))
     for title, text in [*lines, ("not used", listed(result.unused, MOST_NAMES))]:
         bullets([text] if text else [], mark=f"{title:<10}")
 

@@ -179,7 +179,7 @@ def _breakdown(breakdown: BreakdownFindings, models: Sequence[ModelResult], unit
         column=breakdown.title,
         groups=tuple(_group(group, breakdown, order, unit) for group in breakdown.groups),
         pooled=breakdown.pooled,
-        flags=tuple(flag_of_all(flag, breakdown) for flag in breakdown.flags),
+        flags=tuple(flag_of_all(flag, breakdown, unit) for flag in breakdown.flags),
     )
 
 

@@ -52,7 +52,7 @@ class CheaperHere:
     leader: str
     cost_of_leader: float
     is_cheapest: bool  # whether no other model costs less in the group
-    leads_elsewhere: bool  # whether the leader is the cheapest outside of it
+    leads_elsewhere: bool  # whether the leader is the cheapest outside of it, and in no other group another model
 
 
 @dataclass(frozen=True)
@@ -76,14 +76,23 @@ class AllDearerHere:
 
 
 @dataclass(frozen=True)
+class GroupsTogether:
+    """What a case costs in some groups together, by a model and by the leader."""
+
+    labels: tuple[Names, ...]
+    cost: float
+    cost_of_leader: float
+
+
+@dataclass(frozen=True)
 class Reversal:
     """A model is cheaper than the leader in groups that make up most cases; the leader leads due to others."""
 
     model: str
     leader: str
     share: float  # of all weight
-    cheaper_in: tuple[Names, ...]  # groups
-    dearer_in: tuple[Names, ...]
+    cheaper_in: GroupsTogether
+    dearer_in: GroupsTogether
 
 
 @dataclass(frozen=True)
@@ -339,14 +348,19 @@ class _GroupTable:
             return 1 if gap > 0 else -1
         return 0
 
+    def _cheaper_than_leader(self, models: Sequence[_CostsInGroup]) -> list[_CostsInGroup]:
+        """The models of a group that cost less there than the leader, by the margin and beyond chance."""
+        return [model for model in models if self._against_leader(model) < 0]
+
     def _flags(self, models: Sequence[_CostsInGroup]) -> list[FlagOfGroup]:
         """Who is cheaper than the leader here, and who costs more here than elsewhere, due to the cases or not."""
         flags: list[FlagOfGroup] = []
         leader = models[0]
-        cheaper = [model for model in models if self._against_leader(model) < 0]
+        cheaper = self._cheaper_than_leader(models)
         if cheaper:
             best = min(cheaper, key=lambda model: model.cost.value)
             elsewhere = [model.cost_elsewhere for model in models]
+            is_only_one = not leader.is_all and sum(bool(self._cheaper_than_leader(g)) for g in self.models) == 1
             flags.append(
                 CheaperHere(
                     best.name,
@@ -354,7 +368,7 @@ class _GroupTable:
                     leader.name,
                     leader.cost.value,
                     is_cheapest=best.cost.value == min(model.cost.value for model in models),
-                    leads_elsewhere=not leader.is_all and leader.cost_elsewhere == min(elsewhere),
+                    leads_elsewhere=is_only_one and leader.cost_elsewhere == min(elsewhere),
                 )
             )
         dearer = [model for model in models if self._costs_more_here(model)]
@@ -386,14 +400,22 @@ class _GroupTable:
             signs = np.array([self._against_leader(model) for model in in_groups])
             share = float(self.weights[signs < 0].sum() / self.weights.sum())
             if share > MOST_CASES and max(signs) > 0:
-                cheaper_in = self._labels_where(signs < 0)
-                dearer_in = self._labels_where(signs > 0)
+                cheaper_in = self._together(in_groups, signs < 0)
+                dearer_in = self._together(in_groups, signs > 0)
                 reversals.append(Reversal(in_groups[0].name, leader, share, cheaper_in, dearer_in))
         return reversals
 
-    def _labels_where(self, is_named: NDArray[np.bool_]) -> tuple[Names, ...]:
-        """The labels of some of the groups, (groups,)."""
-        return tuple(self.labels[number] for number in np.flatnonzero(is_named))
+    def _together(self, in_groups: Sequence[_CostsInGroup], is_named: NDArray[np.bool_]) -> GroupsTogether:
+        """Some of the groups, (groups,), as one: a model in all groups, and the leader."""
+        numbers = np.flatnonzero(is_named).tolist()
+        weights = self.weights[numbers]
+        costs = [in_groups[number].cost.value for number in numbers]
+        costs_of_leader = [in_groups[number].leader.value for number in numbers]
+        return GroupsTogether(
+            labels=tuple(self.labels[number] for number in numbers),
+            cost=float(np.average(costs, weights=weights)),
+            cost_of_leader=float(np.average(costs_of_leader, weights=weights)),
+        )
 
 
 def _group_table(division: Division, basis: Basis, request: Request) -> _GroupTable:

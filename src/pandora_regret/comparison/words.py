@@ -28,6 +28,7 @@ from pandora_regret.comparison.grouping import (
     FlagOfAll,
     FlagOfGroup,
     GroupFindings,
+    GroupsTogether,
     Reversal,
 )
 from pandora_regret.comparison.judge import FEW_CLUSTERS, Judgement
@@ -576,7 +577,7 @@ def name_of_group(label: Sequence[str]) -> str:
     return ", ".join(label)
 
 
-def flag_of_all(flag: FlagOfAll, breakdown: BreakdownFindings) -> str:
+def flag_of_all(flag: FlagOfAll, breakdown: BreakdownFindings, unit: str | None) -> str:
     """What stands out of all groups together."""
     match flag:
         case AllSmall(smallest, kind, pooled):
@@ -586,10 +587,20 @@ def flag_of_all(flag: FlagOfAll, breakdown: BreakdownFindings) -> str:
                 "cut numbers into fewer bins, such as age:4."
             )
         case Reversal(model, leader, share, cheaper_in, dearer_in):
-            cheaper = listed([name_of_group(label) for label in cheaper_in], MOST_GROUPS_NAMED)
-            dearer = listed([name_of_group(label) for label in dearer_in], MOST_GROUPS_NAMED)
-            on_most = f"{model} is cheaper than {leader} on {100 * share:.0f} % of cases ({cheaper})"
-            return f"{on_most}; that {leader} is cheaper on all of them is due to {dearer}."
+            on_most = f"{model} is cheaper than {leader} on {100 * share:.0f} % of cases"
+            most = f"{_names_of(cheaper_in)}: {_costs_of(cheaper_in, unit, ' per case')}"
+            others = f"{_names_of(dearer_in)} ({_costs_of(dearer_in, unit)})"
+            return f"{on_most} ({most}); {leader} is ahead overall because of {others}."
+
+
+def _names_of(groups: GroupsTogether) -> str:
+    """What some groups are called."""
+    return listed([name_of_group(label) for label in groups.labels], MOST_GROUPS_NAMED)
+
+
+def _costs_of(groups: GroupsTogether, unit: str | None, per: str = "") -> str:
+    """What a case costs in some groups by a model, and by the leader."""
+    return f"{money(groups.cost, unit)}{per} against {money(groups.cost_of_leader, unit)}"
 
 
 def flag_of_group(flag: FlagOfGroup, group: GroupFindings, breakdown: BreakdownFindings, unit: str | None) -> str:

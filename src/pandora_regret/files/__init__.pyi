@@ -21,5 +21,6 @@ from pandora_regret.files.prices import PriceList as PriceList
 from pandora_regret.files.prices import Prices as Prices
 from pandora_regret.files.prices import read_price_list as read_price_list
 from pandora_regret.files.prices import read_prior_argument as read_prior_argument
+from pandora_regret.files.problems import CollectedProblems as CollectedProblems
 from pandora_regret.files.problems import Problem as Problem
 from pandora_regret.files.together import read_together as read_together

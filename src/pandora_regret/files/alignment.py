@@ -82,6 +82,12 @@ def align(batches: Sequence[Batch], names: Sequence[str], problems: Problems = R
     return aligned
 
 
+def check_classes(first: Batch, other: Batch, problems: Problems) -> None:
+    """Tell which classes only one of two models has, if any, whatever their rows are."""
+    if set(first.classes) != set(other.classes):
+        _tell_other_classes(_Pair(first, other, problems), first.model.name, other.model.name)
+
+
 def _tell_other_classes(pair: _Pair, first_name: str, name: str) -> None:
     """Tell which classes only one of two models has."""
     lacking = sorted(set(pair.first.classes) - set(pair.other.classes))

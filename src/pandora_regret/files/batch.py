@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pandora_regret.core.inputs import (
     NOTHING_RESCALED,
+    UNLABELLED,
     FloatArray,
     Forecast,
     InputError,
@@ -300,7 +301,7 @@ class Batch:
 
 def unlabelled_left_out(n: int) -> Remarks:
     """What is to be said of so many cases without a true class."""
-    return remark_on("unlabelled", n, f"left out {counted(n, 'case')} without a true class")
+    return remark_on(UNLABELLED, n, f"left out {counted(n, 'case')} without a true class")
 
 
 def check_labelled(n_unlabelled: int, n: int, path: str) -> None:

@@ -6,16 +6,20 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import chain
 
-from pandora_regret.files.alignment import align, common_rows
+from pandora_regret.files.alignment import align, check_classes, common_rows
 from pandora_regret.files.batch import Batch, check_labelled
 from pandora_regret.files.columns import Columns
 from pandora_regret.files.layout import ModelFiles
+from pandora_regret.files.lists import TRUTH
 from pandora_regret.files.opening import models_of, understood_tables
 from pandora_regret.files.predictions import Predictions, read_all_models
 from pandora_regret.files.prices import PriceList
 from pandora_regret.files.problems import CollectedProblems, Problem
 from pandora_regret.files.recognise import Remarks
+from pandora_regret.files.source import SourceInMemory
 from pandora_regret.files.together import unique_names
+
+WRONG_ROWS = ("file", "columns", "rows", "id")  # problems of files that cannot be held against others
 
 
 class TableReport(CollectedProblems):
@@ -24,6 +28,7 @@ class TableReport(CollectedProblems):
     columns: Columns | None = None
     rows = 0
     unused: Sequence[str] = ()
+    holds_lists = False  # whether its rows list options, so that columns of forecasts are named by us
     done: Remarks = ()  # what was recognised in the file, or left out of it
 
     def __init__(self, path: str, name: str) -> None:
@@ -41,13 +46,22 @@ class TableReport(CollectedProblems):
         """Whether it was understood, and can be scored."""
         return self.columns is not None and not self.problems
 
+    @property
+    def has_its_rows(self) -> bool:
+        """Whether all rows were read, and are those that their ids say, whatever else is wrong with them."""
+        return self.columns is not None and not any(problem.kind in WRONG_ROWS for problem in self.problems)
+
     def add(self, table: Predictions) -> None:
         """Read a table as for a score."""
         wanted = set(table.columns.wanted)
         self.columns = table.columns
         self.truth = table.truth
         self.done = table.done
-        self.unused = [name for name in table.sources[0].kinds if name not in wanted]
+        source = table.sources[0]
+        self.holds_lists = isinstance(source, SourceInMemory)
+        if self.holds_lists:
+            wanted.add(TRUTH)  # the table's own column, whether the file has truths or not
+        self.unused = [name for name in source.kinds if name not in wanted]
         for batch in read_all_models(models_of(table)):
             self.batches.append(batch)
             self.rows += len(batch)
@@ -58,7 +72,8 @@ class TableReport(CollectedProblems):
             if not table.layout.unlabelled:
                 self.unlabelled += int(batch.without_label(table.truth).sum())
             self.done += batch.changes.done(batch.model.name)
-        if not self.problems:  # else rows whose label is wrong would count, too
+        self.unlabelled -= sum(problem.count for problem in self.problems if problem.kind == "label")
+        if not self.problems:
             check_labelled(self.unlabelled, self.rows, self.path if self.truth is None else self.truth.path)
 
 
@@ -92,7 +107,7 @@ def inspect_models(
             with report.noting():
                 report.add(table)
             progress()
-    batches = list(chain.from_iterable(report.batches for report in reports if report.fine))
+    batches = list(chain.from_iterable(report.batches for report in reports if report.has_its_rows))
     with together.noting("prices", () if prices is None else (prices.source,)):
         if prices is not None and batches:
             prices.for_classes(list(dict.fromkeys(chain.from_iterable(batch.classes for batch in batches))))
@@ -102,4 +117,9 @@ def inspect_models(
             batches, _ = common_rows(batches, names, reports[0].truth)
         if batches:
             align(batches, names, together)
+    with_wrong_ids = [report for report in reports if report.columns is not None and not report.has_its_rows]
+    for report in with_wrong_ids:
+        for batch in report.batches:
+            if batches:
+                check_classes(batches[0], batch, together)
     return reports, together.problems

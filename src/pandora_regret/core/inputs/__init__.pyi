@@ -53,6 +53,7 @@ from pandora_regret.core.inputs.past_cases import read_records as read_records
 from pandora_regret.core.inputs.tables import CLASSES_TAKEN_AS_0 as CLASSES_TAKEN_AS_0
 from pandora_regret.core.inputs.tables import NOTHING_RESCALED as NOTHING_RESCALED
 from pandora_regret.core.inputs.tables import TOLERANCE as TOLERANCE
+from pandora_regret.core.inputs.tables import UNLABELLED as UNLABELLED
 from pandora_regret.core.inputs.tables import Remark as Remark
 from pandora_regret.core.inputs.tables import RescaledRows as RescaledRows
 from pandora_regret.core.inputs.tables import by_name as by_name

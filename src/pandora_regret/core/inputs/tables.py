@@ -40,6 +40,7 @@ class Remark:
 
 
 CLASSES_TAKEN_AS_0 = "classes taken as 0"  # what a remark is about that explains what a model costs
+UNLABELLED = "unlabelled"  # and one about cases that do not count
 
 
 def remark_on(what: str, count: int, sentence: str, model: str | None = None) -> tuple[Remark, ...]:
