@@ -112,7 +112,7 @@ def test_the_bill_is_said_in_tests_or_in_money(tmp_path):
     truth, chances = forecasts()
     path = wine_file(tmp_path, "tree")
     excess = pair_costs(truth, chances["tree"], labels=CLASSES, costs=[1, 1, 1]).sum()
-    assert f"{1 + excess:.3g} tests per" in run("score", path).stdout
+    assert f"{1 + excess:.3g} typical test prices per" in run("score", path).stdout
     cost = expected_search_cost(truth, chances["tree"], labels=CLASSES, costs=[90, 60, 30])
     assert (
         f"costs {money(cost, 'USD')} per case." in run("score", path, "--costs", COSTS, "--currency", "USD").stdout

@@ -80,17 +80,17 @@ def test_every_score_is_the_public_functions_own(data, given, weighted, logits):
         assert min(tally.mean - score.low, score.high - tally.mean) == pytest.approx(margin, rel=1e-9)
 
 
-@pytest.mark.parametrize("prior", [None, Gamma(2.0), Fixed()])
-def test_without_prices_costs_are_counted_in_tests(data, prior):
+@pytest.mark.parametrize(("prior", "unit"), [(None, None), (Gamma(2.0), None), (Fixed(), "tests")])
+def test_without_prices_costs_are_those_of_equal_prices(data, prior, unit):
     truth, models, _ = data
     found, priced = (compare(truth, models, prior=prior, costs=costs) for costs in (None, np.ones(3)))
-    assert found.costs.currency is None
+    assert found.costs.currency == unit
     assert priced.costs.currency == ""
     assert [model.cost for model in found.models] == [model.cost for model in priced.models]
     assert len(found.scenarios) == 1
     for model in found.models:
         assert model.scores["realised_cost"].value == model.scores["tests"].value
-    assert " tests per case" in found.headline[0]
+    assert f" {unit or 'typical test prices'} per case" in found.headline[0]
 
 
 @pytest.mark.parametrize("costs", [None, [3.0, 1.0, 2.0], [1.0, 4.0, 4.0]])

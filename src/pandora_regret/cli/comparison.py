@@ -98,7 +98,7 @@ class _Writer:
         self.width = width
         self.unit = comparison.costs.currency
         self.names = [model.name for model in comparison.models]
-        self.formats = Formats((model.cost for model in comparison.models), self.unit)
+        self.formats = Formats((model.cost for model in comparison.models), self.unit or "")
         self.short = {name: fitted(name, LONGEST_NAME) for name in self.names}
         self.level = f"{100 * comparison.interval.level:g} % intervals"
         self.cases = comparison.cases_in_words

@@ -41,7 +41,7 @@ from pandora_regret.cli.options import (
 )
 from pandora_regret.cli.output import echo, print_json, print_remarks, width
 from pandora_regret.core.inputs import InputError, Remark
-from pandora_regret.text import listed, money, stated_price
+from pandora_regret.text import TESTS, listed, money, stated_price
 
 LONGER = 10  # times as long a search is advised where the bounds have not met
 USUAL_STEPS = 10  # in a table for people
@@ -229,7 +229,7 @@ def _plan_search(forecast: str, options: NextOptions) -> None:
     if options.tree is not None:
         from pandora_regret.plots.single_case import draw_search_trace
 
-        echo(f"Plot: {draw_search_trace(plan, options.tree, currency=costs.currency)}", err=True)
+        echo(f"Plot: {draw_search_trace(plan, options.tree, currency=_unit_of(costs))}", err=True)
     done = (*case.done, *costs.done)
     if not options.json:
         _print_search(plan, costs, options)
@@ -260,6 +260,11 @@ def _read_sensitivity(text: str | None) -> float | dict[str, float]:
         return read_pairs(text, "--sensitivity")
 
 
+def _unit_of(costs: ClassCosts) -> str:
+    """What is paid in: tests, where nobody priced them, as each then costs the same."""
+    return TESTS if costs.currency is None else costs.currency
+
+
 def _print_search(plan: workup.Plan, costs: ClassCosts, options: NextOptions) -> None:
     """Print the first tests of a search, what it costs, and when to give up."""
     most = None if options.full or options.steps is not None else USUAL_STEPS
@@ -267,11 +272,11 @@ def _print_search(plan: workup.Plan, costs: ClassCosts, options: NextOptions) ->
     table = replace(table, above=(), below=[f"{line}: --full." for line in table.below])
     echo(table.to_text(width()))
     echo()
-    echo(f"Expected cost: {money(plan.expected_cost, costs.currency)}.", bold=True)
+    echo(f"Expected cost: {money(plan.expected_cost, _unit_of(costs))}.", bold=True)
     looks = _looks_before_elsewhere(plan)
     if options.miss is not None and looks is not None:
         last = f"after {plan.steps[looks - 1].test}" if looks else "at once"
-        echo(f"Give up {last}: then elsewhere, at {stated_price(options.miss, costs.currency)}.")
+        echo(f"Give up {last}: then elsewhere, at {stated_price(options.miss, _unit_of(costs))}.")
     if costs.costs is None:
         echo("Every test costs the same: say what they cost with --costs.", dim=True)
 

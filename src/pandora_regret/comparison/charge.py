@@ -18,9 +18,10 @@ from pandora_regret.core.inputs import (
     did_you_mean,
     read_costs,
 )
-from pandora_regret.core.priors import Prior, Uniform
+from pandora_regret.core.priors import Fixed, Prior, Uniform
 from pandora_regret.core.priors.names import prior_of_orders, read_prior, spelled_prior
 from pandora_regret.metrics import Metric, comparison_metrics, workup_metrics
+from pandora_regret.text import TESTS
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Pricing:
 def charge_for_search(
     labels: Sequence[object], n_cases: int | None, pricing: Pricing, *, by_order: bool = False
 ) -> Charge:
-    """The charge of a search. What nobody prices counts tests.
+    """The charge of a search. What nobody prices costs a typical test price; or counts tests, if prices are fixed.
 
     Parameters
     ----------
@@ -83,7 +84,11 @@ def charge_for_search(
         typical = np.ones(len(labels)) * prior.mean
     else:
         typical = np.ones(len(labels))
-    unnamed_unit = "" if is_stated else None
+    unnamed_unit = None
+    if is_stated:
+        unnamed_unit = ""
+    elif prior == Fixed():
+        unnamed_unit = TESTS
     costs = Costs(pricing.currency or unnamed_unit, spelled_prior(prior), listed_costs(typical), pricing.source)
     scenarios = read_scenarios(pricing.scenarios, typical, labels, n_cases, is_stated)
     return Charge(prior, comparison_metrics(by_order), costs, typical, scenarios)

@@ -504,11 +504,18 @@ class Comparison(Displayable):
         digits = [formats.digits("money", standing.more) for standing in standings.values()]
         return max((number for number in digits if number is not None), default=None)
 
+    @property
+    def _shows_tests(self) -> bool:
+        """Whether the number of tests stands beside costs: where nobody priced them, as that is another number."""
+        return self.costs.currency is None and "tests" in self.models[0].scores
+
     def _header(self) -> list[str]:
         """What the columns of the table of models hold."""
-        header = ["Model", "Tests per case" if self.costs.currency is None else "Cost per case"]
+        header = ["Model", "Cost per case"]
         if self.verdict.recalibrated:
             header.append("Recalibrated")
+        if self._shows_tests:
+            header.append("Tests")
         return [*header, f"Against {self.verdict.leader}", ""]
 
     def _rows_of_models(self, standings: Mapping[str, ModelStanding]) -> list[list[DisplayCell | str]]:
@@ -516,11 +523,14 @@ class Comparison(Displayable):
         formats = Formats((model.cost for model in self.models), self.costs.currency or "")
         finest = self._finest_digits(formats)
         cost_as_is = {model.name: model.scores["expected_cost"] for model in self.models}
+        tests_of = {model.name: model.scores["tests"] for model in self.models if "tests" in model.scores}
         rows: list[list[DisplayCell | str]] = []
         for name, standing in standings.items():
             row: list[DisplayCell | str] = [name, _money_cell(formats, cost_as_is[name], finest)]
             if self.verdict.recalibrated:
                 row.append(_money_cell(formats, standing.cost, finest))
+            if self._shows_tests:
+                row.append(DisplayCell(*formats.estimate("tests", tests_of[name])))
             row.append("" if name == self.verdict.leader else _money_cell(formats, standing.more, finest, "+"))
             row.append(self.verdict.standing_in_words(name))
             rows.append(row)

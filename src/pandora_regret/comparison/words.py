@@ -53,6 +53,7 @@ from pandora_regret.inference.estimate import Estimate, Interval
 from pandora_regret.inference.joint import Carriers
 from pandora_regret.metrics import REPORTED
 from pandora_regret.text import (
+    TESTS,
     capitalised,
     class_name,
     count,
@@ -101,6 +102,7 @@ VERDICT = {
     "needed_for_both": "About {fewer} more cases would settle the {seen} seen, {cases} a difference of {margin}.",
     "others": "{names} cost{s} more.",
     "saves": "Recalibrating {leader} saves {saved}.",
+    "tests": "Nobody priced the tests: costs are in typical test prices. {leader} makes {tests} per case.",
     "as_is": "All models are compared recalibrated: as they are, {first} is ahead ({ours} against {theirs}).",
 }
 
@@ -186,7 +188,7 @@ def verdict_sentences(judgement: Judgement, results: Results) -> list[str]:
             sentences = speaker.undecided()
     if judgement.contest.recalibrated:
         return [*sentences, speaker.as_they_are()]
-    return [*sentences, *speaker.at_other_terms()]
+    return [*sentences, *speaker.tests_made(), *speaker.at_other_terms()]
 
 
 @dataclass(frozen=True)
@@ -279,6 +281,13 @@ class _Speaker:
         costs = {model.name: money(model.cost, self.unit) for model in self.results.models}
         first = self.results.best.name
         return self.say("as_is", first=first, ours=costs[first], theirs=costs[self.judgement.contest.leader])
+
+    def tests_made(self) -> list[str]:
+        """How many tests the leader makes, where costs are in typical test prices, which are not tests."""
+        tests = self.results.best.scores.get("tests")
+        if self.unit is not None or tests is None or tests.value is None:
+            return []
+        return [self.say("tests", tests=money(tests.value, TESTS))]
 
     def at_other_terms(self) -> list[str]:
         """What recalibrating the leader itself would save, and who is the cheapest if prices are as stated.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pandora_regret.core.atomic import Place
 from pandora_regret.core.inputs import InputError
 from pandora_regret.plots.style import COLOURS, Style, axes_of, open_frame, sheet, with_unit, write_beside
-from pandora_regret.text import money, shortened
+from pandora_regret.text import TESTS, money, shortened
 from pandora_regret.workup import Plan, PlanStep, plan_search
 
 if TYPE_CHECKING:
@@ -41,11 +41,12 @@ def plot_search_trace(plan: Plan, ax: Axes | None = None, currency: str | None =
         The axes that were drawn on.
     """
     axes = axes_of(ax)
+    unit = TESTS if currency is None else currency
     costs = [0.0, *(step.total_cost for step in plan.steps)]
     done = [0.0, *(100 * step.done for step in plan.steps)]
     axes.step(costs, done, where="post", color=COLOUR, linewidth=1.8, clip_on=False)
     axes.plot(costs[1:], done[1:], "o", color=COLOUR, markersize=4)
-    total = f"expected total {money(plan.expected_cost, currency)}"
+    total = f"expected total {money(plan.expected_cost, unit)}"
     axes.axvline(plan.expected_cost, color=EXPECTED, linestyle="--", linewidth=1.2, label=total)
     background = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5}
     done_at_last_name = 0.0
@@ -57,7 +58,7 @@ def plot_search_trace(plan: Plan, ax: Axes | None = None, currency: str | None =
             write_beside(axes, name, point, (5, -4, "left", "top"), fontsize="small", bbox=background)
     axes.set_xlim(0, 1.3 * max(*costs, plan.expected_cost))  # room for the last name
     axes.set(ylim=(0, 105), ylabel="found by now (%)")
-    axes.set_xlabel(with_unit("spent so far", currency), parse_math=False)
+    axes.set_xlabel(with_unit("spent so far", unit), parse_math=False)
     axes.legend(loc="lower right", frameon=False)
     return open_frame(axes)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pandora_regret.core.atomic import Place, write_atomically
 from pandora_regret.core.inputs import Fields, FloatArray, read_choice
 from pandora_regret.optional import import_optional
+from pandora_regret.text import NO_PRICES
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -100,7 +101,7 @@ def tint(colour: str) -> tuple[float, ...]:
 
 def with_unit(words: str, unit: str | None) -> str:
     """What an axis measures, in a unit as `money` takes it."""
-    named = "tests" if unit is None else unit
+    named = NO_PRICES if unit is None else unit
     return f"{words} ({named})" if named else words
 
 

@@ -48,6 +48,7 @@ from pandora_regret.report.charts import (
     wrong_tests,
 )
 from pandora_regret.text import (
+    TESTS,
     Formats,
     capitalised,
     class_name,
@@ -219,7 +220,7 @@ def render_page(template: str, styles: tuple[str, ...], scripts: tuple[str, ...]
 def _asks_questions(comparison: Comparison) -> bool:
     """Whether classes are the answers A, B, C, ... of questions, and nobody said what they cost."""
     costs = comparison.costs
-    if costs.currency is not None or costs.source is not None or len(set(costs.typical or ())) > 1:
+    if costs.currency not in (None, TESTS) or costs.source is not None or len(set(costs.typical or ())) > 1:
         return False
     names = [name.strip("() ").upper() for name in comparison.data.classes]
     return sorted(names) == list(ascii_uppercase[: len(names)])
@@ -332,7 +333,7 @@ def _byline(comparison: Comparison) -> Iterator[str]:
         yield costs.source
         return
     if not prices and not costs.source:
-        yield "no prices: every test counts the same"
+        yield "no prices: costs are in typical test prices"
         return
     source = f"prices from {costs.source}" if costs.source else "prices"
     yield f"{source}: {', '.join(prices)}" if prices else source

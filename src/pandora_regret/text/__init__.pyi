@@ -1,4 +1,6 @@
+from pandora_regret.text.amounts import NO_PRICES as NO_PRICES
 from pandora_regret.text.amounts import SYMBOLS as SYMBOLS
+from pandora_regret.text.amounts import TESTS as TESTS
 from pandora_regret.text.amounts import UNDEFINED as UNDEFINED
 from pandora_regret.text.amounts import Formats as Formats
 from pandora_regret.text.amounts import alpha_name as alpha_name

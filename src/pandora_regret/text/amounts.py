@@ -1,4 +1,4 @@
-"""Numbers as people read them, and amounts in a unit: money, minutes, or tests where there are no prices."""
+"""Numbers as people read them, and amounts in a unit: money, minutes, or typical test prices if none are known."""
 
 import re
 from collections.abc import Iterable
@@ -127,21 +127,25 @@ def rounded_by(low: float, high: float, unit: str | None = "", most: int | None 
     return 2 if in_cents and decimals == 1 else decimals
 
 
-ONE: dict[str | None, str] = {None: " test", "looks": " look"}  # what is counted, where it is one
+NO_PRICES = "typical test prices"  # what costs are counted in where nobody priced a test, but prices vary
+TESTS = "tests"  # and where each costs the same
+ONE: dict[str | None, str] = {None: f" {NO_PRICES[:-1]}", TESTS: " test", "looks": " look"}  # where it is one
 
 
 def money(amount: float, unit: str | None = None) -> str:
     """An amount in words, to three digits at most.
 
-    `unit` is a currency's code or symbol, or another unit such as "min"; None counts tests, and "" stands for
-    costs that were given without a unit.
+    `unit` is a currency's code or symbol, or another unit such as "min" or "tests"; None stands for costs where
+    nobody priced a test, and "" for costs that were given without a unit.
 
     Examples
     --------
     >>> money(180.2, "USD"), money(4.1, "EUR"), money(-41234.0, "$"), money(2.5e6, "CHF"), money(95.0, "min")
     ('$180', '€4.10', '−$41,200', '2.5 million CHF', '95 min')
-    >>> money(0.5833), money(1.0), money(31.2, ""), money(0.0592, "USD"), money(0.00044, "USD")
+    >>> money(0.5833, "tests"), money(1.0, "tests"), money(31.2, ""), money(0.0592, "USD"), money(0.00044, "USD")
     ('0.583 tests', '1 test', '31.2', '$0.06', '$0.00044')
+    >>> money(0.5833), money(1.0)
+    ('0.583 typical test prices', '1 typical test price')
     """
     size = float(f"{abs(amount):.3g}")
     scale, word = _scale_of(size)
@@ -191,11 +195,11 @@ def money_between(
     --------
     >>> money_between(596.21, 570.4, 621.9, "USD"), money_between(22554.66, 4213.0, 40812.0, "CHF")
     ('$596 (570 to 622)', '23,000 CHF (4,000 to 41,000)')
-    >>> money_between(2.345, 2.1, 2.52), money_between(-3.2, -14.1, 9.3, "EUR")
+    >>> money_between(2.345, 2.1, 2.52, "tests"), money_between(-3.2, -14.1, 9.3, "EUR")
     ('2.35 tests (2.10 to 2.52)', '−€3 (−14 to 9)')
     >>> money_between(1.31e6, 0.93e6, 1.64e6, "USD"), money_between(41.26, None, None, "USD")
     ('$1.31 million (0.93 to 1.64)', '$41.30')
-    >>> money_between(2.345, 2.1, 2.52, per="per case")
+    >>> money_between(2.345, 2.1, 2.52, "tests", per="per case")
     '2.35 tests per case (2.10 to 2.52)'
     """
     decimals = None if low is None or high is None else rounded_by(low, high, unit)
@@ -230,11 +234,11 @@ def affixes(unit: str | None) -> tuple[str, str]:
     Examples
     --------
     >>> affixes("USD"), affixes("CHF"), affixes("min"), affixes(""), affixes(None)
-    (('$', ''), ('', ' CHF'), ('', ' min'), ('', ''), ('', ' tests'))
+    (('$', ''), ('', ' CHF'), ('', ' min'), ('', ''), ('', ' typical test prices'))
     """
     if unit == "":
         return "", ""
-    symbol = "tests" if unit is None else SYMBOLS.get(unit.upper(), unit)
+    symbol = NO_PRICES if unit is None else SYMBOLS.get(unit.upper(), unit)
     if any(category(letter) == "Sc" for letter in symbol):
         return symbol, ""
     return "", f" {symbol}"
@@ -291,7 +295,7 @@ class Formats:
     ('$180', '161–200')
     >>> formats.estimate("share", Estimate(0.851, 0.62, 0.96))
     ('85 %', '62–96')
-    >>> Formats([0.5], "CHF").money(0.1234567), Formats([2.3], None).money(2.3456)
+    >>> Formats([0.5], "CHF").money(0.1234567), Formats([2.3], "tests").money(2.3456)
     ('0.1235 CHF', '2.346 tests')
     >>> formats.tick(-2500.0)
     '−$2,500'

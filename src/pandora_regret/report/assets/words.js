@@ -48,7 +48,7 @@ function roughly(formats, value) {
   const digits = size > 0 ? Math.max(0, shown - 1 - Math.floor(Math.log10(size / scale))) : 0;
   const text = inCents ? fixed(rounded, 2) : String(fixed(rounded / scale, digits)).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
   const sign = text.startsWith("−") ? "−" : "";
-  const isOne = text === "1" && [" tests", " looks"].includes(formats.suffix);
+  const isOne = text === "1" && [" typical test prices", " tests", " looks"].includes(formats.suffix);
   const suffix = isOne ? formats.suffix.slice(0, -1) : formats.suffix;
   return sign + formats.prefix + text.slice(sign.length) + word + suffix;
 }
