@@ -139,3 +139,20 @@ def test_a_bad_row_of_the_new_file_leaves_nothing_behind(old, new, tmp_path):
     assert result.exit_code == 2
     assert "new.csv line 9" in result.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["new.csv"]
+
+
+def test_cases_without_a_true_class_are_left_out_and_counted(tmp_path):
+    truth, table = simulated(200, 1)
+    frame = frame_of(truth, table)
+    paths = {}
+    costs = ("--costs", PRICES)
+    for name, n_blank in (("few", 8), ("whole", 0), ("many", 120)):
+        part = frame[8:].copy() if name == "whole" else frame.copy()
+        part.loc[part.index[:n_blank], "y_true"] = None
+        paths[name] = tmp_path / f"{name}.csv"
+        part.to_csv(paths[name], index=False)
+    few = run_json("recalibrate", paths["few"], *costs)
+    whole = run_json("recalibrate", paths["whole"], *costs)
+    assert few["cost"] == whole["cost"]
+    assert "unlabelled" in [done["what"] for done in few["done"]]
+    assert run("recalibrate", paths["many"], *costs).exit_code == 2

@@ -44,7 +44,7 @@ def test_multiple_choice_questions_without_prices_have_no_price_sliders():
 
 
 def test_without_prices_the_byline_says_so():
-    assert "every test counts the same" in text_of(Page(render_report(compared())), "byline")
+    assert "costs are in typical test prices" in text_of(Page(render_report(compared())), "byline")
     priced = Page(render_report(compared(costs=[1.0, 2.0, 3.0, 4.0], currency="EUR")))
     assert "every test counts the same" not in text_of(priced, "byline")
 

@@ -17,8 +17,9 @@ TOPICS = {
         candidates, predictions, found_files), a folder with a file per case (--id FILE), or TREC runs (--format
         trec). What is true says a column (--hit), or a file (--truth) with ids and names. --costs may price
         candidates by name: NAME=VALUE,...,other=VALUE.""",
-    "prices": """--costs says what tests cost: NAME=VALUE,..., such as flu=20,cold=5; a table (FILE or
-        FILE:CLASS_COLUMN:COST_COLUMN); a pathway file (TOML); or a shipped one. --prior says how they vary.""",
+    "prices": """--costs says what tests cost: NAME=VALUE,..., such as flu=20,cold=5; a table (FILE, or
+        FILE:CLASS_COLUMN:COST_COLUMN, or of a workbook FILE#SHEET:CLASS_COLUMN:COST_COLUMN); a pathway file
+        (TOML); or a shipped one. --prior says how they vary.""",
     "metrics": "What is shown of models, beside what their searches cost.",
 }
 ABOUT = {

@@ -105,9 +105,9 @@ def recalibrate(options: RecalibrateOptions) -> None:
     """
     _check_outputs(options)
     prices = options.prices.read()
-    labelled = files.ModelFiles(options.files, options.rows.layout())
+    labelled = files.ModelFiles(options.files, options.rows.layout(blank_labels=True))
     opened = _only_model(files.open_models([labelled], prices.class_names))
-    batch = files.read_all(opened).with_relative_weights()
+    batch = _labelled(files.read_all(opened), opened).with_relative_weights()
     costs = prices.for_classes_or_ones(opened.classes, batch.costs)
     forecast = batch.forecast().check()
     new = None if options.apply is None else _open_new(options.apply, options.rows.layout(), opened.classes)
@@ -156,6 +156,15 @@ def recalibrate(options: RecalibrateOptions) -> None:
         results["saved"] = result.saved
         results["worth_it"] = result.worth_it
     print_json(results, "pandora-recalibration/1")
+
+
+def _labelled(batch: files.Batch, model: files.Predictions) -> files.Batch:
+    """The rows that have a true class, at least half of all; votes take its place."""
+    if batch.votes is not None:
+        return batch
+    labelled = batch.labelled()
+    files.check_labelled(len(batch) - len(labelled), len(batch), model.path)
+    return labelled
 
 
 def _map_to_new_frequencies(labelled: Forecast, new: files.Predictions) -> calibrate.RecalibrationMap:

@@ -65,8 +65,8 @@ def compare(
     prior, costs
         What tests cost, as in `expected_search_cost`.
     currency
-        The unit of costs: a code such as "USD", a symbol, or "min". Where nothing says what tests cost, results
-        count tests.
+        The unit of costs: a code such as "USD", a symbol, or "min". Where nothing says what tests cost, costs are
+        in typical test prices, or with a fixed prior in tests.
     source
         Where the costs come from, in words.
     labels, sample_weight, logits, normalise

@@ -59,7 +59,7 @@ class Data:
 class Costs:
     """What tests cost, and where that comes from."""
 
-    currency: str | None  # or another unit; "" where costs were given without one, None where they are in tests
+    currency: str | None  # or another unit; "" where costs were given without one, None where nobody priced a test
     prior: str  # as people write it: "uniform", "gamma:2"
     typical: tuple[Price, ...] | None  # None where every instance has its own
     source: str | None

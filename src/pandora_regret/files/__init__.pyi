@@ -1,6 +1,7 @@
 from pandora_regret.files.alignment import align as align
 from pandora_regret.files.alignment import common_rows as common_rows
 from pandora_regret.files.batch import Batch as Batch
+from pandora_regret.files.batch import check_labelled as check_labelled
 from pandora_regret.files.dialect import Dialect as Dialect
 from pandora_regret.files.file_errors import FileError as FileError
 from pandora_regret.files.file_errors import NoRowsError as NoRowsError
