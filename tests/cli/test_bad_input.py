@@ -39,7 +39,7 @@ OTHERS = [
     (["score", "x.csv", "--json", "--csv"], "choose one"),
     (["score", "x.csv", "--jobs", "1000000"], "--jobs"),
     (["score", "x.csv", "x.csv"], "is given 2 times"),
-    (["next", "a=0.5,b=0.6"], "divide each row by its sum"),
+    (["next", "a=0.5,b=0.6"], "divide the probabilities by their sum"),
     (["next", "a=0.5,b"], "NAME=VALUE"),
     (["next", "a=0.5,b=half"], "'half'"),
     (["next", "a=0.5,a=0.5"], "twice"),

@@ -233,7 +233,7 @@ def refusal(row: FloatArray, tolerance: float, logits: bool) -> InputError:
             command_fix="probabilities lie in [0, 1]; add --logits if these are logits",
         )
     fix = "normalise each row, p / p.sum(axis=1, keepdims=True), if that is what the numbers mean"
-    command_fix = "divide each row by its sum if that is what the numbers mean"
+    command_fix = "divide the probabilities by their sum if that is what they mean"
     if abs(total - 1) <= RESCALED_WITHIN:
         fix += "; with normalise=True, scores, compare and calibrators do so for rows that are off by at most 1 %"
         command_fix = "--normalise divides rows that are off by at most 1 % by their sum"
