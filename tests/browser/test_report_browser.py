@@ -448,6 +448,18 @@ def test_printed_it_is_a_sheet_of_a4_or_two(browser, report, nasty, large):
         assert [round(float(side)) for side in box] == [595, 842]
 
 
+@pytest.mark.parametrize(("models", "classes"), [(1, 3), (2, 4), (3, 3), (3, 8), (5, 6), (7, 30)])
+def test_printed_sheets_are_filled(browser, tmp_path, models, classes):
+    truth = np.random.default_rng(0).integers(0, classes, 400)
+    forecasts = {f"model {n}": calibrated(truth, 2.5 - 0.3 * n, n, classes) for n in range(models)}
+    found = compare(truth, forecasts, costs=np.linspace(10, 90, classes), currency="EUR")
+    browser.open(write_report(found, tmp_path / "page.html"), media="print", width=703)  # A4, less its margins
+    height = browser.run("return document.querySelector('main').getBoundingClientRect().bottom")
+    sheet = 1032
+    assert 0.6 < height / sheet % 1 < 1.0
+    assert height < 2 * sheet
+
+
 def test_on_a_phone_tables_are_cards_with_money_first(browser, report):
     browser.open(report.path, width=390)
     open_all(browser)

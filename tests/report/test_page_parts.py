@@ -84,3 +84,20 @@ def test_nothing_is_saved_per_year_while_nobody_said_what_a_miss_costs():
     models = {"short": short, "long": long}
     assert "year" not in ids(Page(render_report(compare_lists(models))))
     assert "year" in ids(Page(render_report(compare_lists(models, miss=20.0))))
+
+
+def printed(comparison):
+    page = Page(render_report(comparison))
+    sections = page.all("section")
+    return {part["attributes"].get("id") for part in sections if part["attributes"].get("class") == "printed"}
+
+
+def test_what_is_printed_fills_a_sheet():
+    assert {"wrong-tests", "metrics"} <= printed(compared(n_models=2, labels=DISEASES, costs=[1, 2, 3, 4]))
+    many = compared(n_models=7, n_classes=12, costs=list(range(1, 13)))
+    assert "wrong-tests" in printed(many)
+    assert not printed(many) & {"case", "metrics", "methods"}
+
+
+def test_one_model_alone_is_printed_in_detail_on_a_second_sheet():
+    assert printed(compared(n_models=1, costs=[1, 2, 3, 4])) == {"wrong-tests", "detail"}

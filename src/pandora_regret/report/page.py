@@ -47,6 +47,7 @@ from pandora_regret.report.charts import (
     miss_chart,
     wrong_tests,
 )
+from pandora_regret.report.sheets import printed_parts
 from pandora_regret.text import (
     TESTS,
     Formats,
@@ -82,7 +83,6 @@ CHEAPEST = 40
 COSTLIEST = 10
 MOST_CLASSES = 24  # of a matrix of wrong tests in the page's data; more would not go into a small file
 MOST_CLASSES_LISTED = 100  # one below the other
-MOST_ON_A_SHEET = 5  # models, beside which all else fits on one printed sheet
 LEAST_SEEN = 0.2  # per cent of the longest bar; what is smaller is not in the legend
 NO_BREAK = "\u00a0"
 MOST_NAMED = 6  # files and prices below the heading
@@ -161,6 +161,8 @@ def render_report(
     with_cases = whole if cases and not _asks_questions(whole) else replace(whole, sample=None)
     shown, left_out = _select_models(with_cases, show)
     unit = shown.costs.currency
+    byline = list(_byline(whole))
+    views = _views(shown)
     rules = {
         "sentences": VERDICT,
         "kinds": list(KINDS.items()),
@@ -188,13 +190,16 @@ def render_report(
         "sample": shown.sample,
         "lists": shown.lists,
         "not_sampled": _why_no_prices(shown) if cases else None,
-        **_views(shown),
+        **views,
         "title": title,
         "formats": Formats((model.cost for model in shown.models), unit),
         "n_models": len(whole.models),
         "left_out": left_out,
         "rough": lambda amount: money(amount, unit),
-        "byline": list(_byline(whole)),
+        "byline": byline,
+        "printed": printed_parts(
+            shown, byline, views["case"], views["wrong_tests"], recal_is_drawn=views["recal_is_drawn"]
+        ),
         "maker": whole.library,
         "rules": rules,
     }
@@ -359,7 +364,6 @@ def _views(comparison: Comparison) -> Fields:
         "download": _downloadable(comparison),
         "bars": bars,
         "recal_is_drawn": any(_shows_recalibration(bar) for bar in bars),
-        "is_long": len(models) > MOST_ON_A_SHEET or (comparison.sample is None and comparison.lists is None),
         "has_intervals": any(bar["low"] is not None for bar in bars),
         "against": [gaps[model.name].more if model.name in gaps else Estimate(None) for model in models],
         "tests": _order_of_tests(comparison, flips),

@@ -61,7 +61,12 @@ function drawPlan(place, { steps, spent, never }, { comparison, state, formats }
   const shown = skipped ? [...steps.slice(0, MOST_STEPS - 1), null, steps.at(-1)] : steps;
   place.querySelector("ol").replaceChildren(...shown.map((step) => (step ? stepItem(step, comparison, state, formats) : skippedItem(skipped))));
   fillCell(place.querySelector(".paid"), spent, roughly(formats, spent));
-  place.querySelector(".never").textContent = never === 0 ? "Every test was needed." : `${never} test${never === 1 ? "" : "s"} not needed.`;
+  place.querySelector(".never").textContent = spared(never);
+}
+
+function spared(never) {
+  if (never === 0) return "Every test was made.";
+  return never === 1 ? "The other test was not needed." : `The other ${never} tests were not needed.`;
 }
 
 function stepItem({ k, number, chance, found }, comparison, state, formats) {

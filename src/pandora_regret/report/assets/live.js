@@ -126,7 +126,8 @@ function placePart(item, kind, amount, x, width, formats) {
   });
   item.querySelectorAll(`text.${kind}`).forEach((text) => {
     text.setAttribute("x", `${x + width / 2}%`);
-    text.textContent = width >= 7 ? roughly(formats, amount) : "";
+    const written = roughly(formats, amount);
+    text.textContent = width >= Math.max(7, written.length) ? written : "";
   });
 }
 
