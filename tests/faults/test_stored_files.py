@@ -52,7 +52,7 @@ def test_a_monitor_refuses_another_unit_price_or_prior_and_leaves_its_state(fore
     run_json("monitor", week(tmp_path, 1, forecasts), "--state", state, *PRICES)
     before = state.read_bytes()
     assert words in refused("monitor", week(tmp_path, 2, forecasts), "--state", state, *options)
-    state.write_bytes(before.replace(b"pandora-monitor/4", b"pandora-monitor/9"))
+    state.write_bytes(before.replace(b"pandora-monitor/5", b"pandora-monitor/9"))
     assert "pandora-monitor/9" in refused("monitor", week(tmp_path, 2, forecasts), "--state", state)
 
 

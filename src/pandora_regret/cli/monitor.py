@@ -3,7 +3,8 @@
 The JSON (schema "pandora-monitored/2")::
 
     schema, library, sentences [...], summary {increments, dependent, timed, first, last {name, cases, paid,
-    promised}, overpaid {value, low, high}, since, likely, evidence, alarm {noticed, above, stands}, note, saved,
+    promised}, overpaid {value, low, high}, by_class [{name, paid, promised}], since, likely, evidence,
+    alarm {noticed, above, stands}, note, saved,
     drift, waiting, held, late, late_share, needed_wait, at_best, unknown [{name, cases, first, is_acknowledged,
     is_known}], all_tests, miss, acknowledged [{note, noticed, above, classes, at}]},
     taken {counted, waiting, skipped, unknown, differing}, done [{what, count, sentence}]

@@ -31,7 +31,7 @@ from pandora_regret.monitor.alarms import Acknowledgement, UnknownClass
 from pandora_regret.monitor.queue import OUTSIDE, Cases, Queue, as_columns, later, natural_key
 from pandora_regret.monitor.rows import OWN_ID, check_length, read_keys, read_known_labels, read_times
 from pandora_regret.monitor.state import SCHEMA, open_state, read_prior_name, read_seen, seal_state, write_seen
-from pandora_regret.monitor.streams import Bets, History, possible_costs
+from pandora_regret.monitor.streams import MOST_CLASSES, Bets, History, costs_and_promises, possible_costs
 from pandora_regret.monitor.summary import MonitorSummary, Period, summarise_monitor
 from pandora_regret.workup import Workup
 
@@ -301,6 +301,7 @@ class Monitor:
             self.acknowledged,
             all_tests=self._all_tests(),
             miss=self.miss,
+            labels=self.labels,
             two_sided=self.two_sided,
         )
 
@@ -378,7 +379,10 @@ class Monitor:
             base_costs = np.divide(read_costs(costs, labels), self.prior.mean)
             self.costs = np.concatenate([self.costs, base_costs])
         self.labels = [*self.labels, *labels]
-        self.queue.add_classes(1 + self.compares, [self._whole_search()] * len(labels))
+        n_classes = len(self.labels)
+        costs_of_new = [self._whole_search()] * len(labels)
+        self.queue.add_classes(1 + self.compares, costs_of_new, keeps_promises=n_classes <= MOST_CLASSES)
+        self._streams.add_classes(len(labels), n_classes)
         for name in matched(labels, self.unknown).values():
             self.unknown[name].is_known = True
 
@@ -566,8 +570,11 @@ class Monitor:
         self, tables: Sequence[Forecast], truth: IntArray, keys: list[int] | None, times: list[str] | None
     ) -> Cases:
         """What each row may cost and promises by each table, beside its label, key and time."""
-        possible = [possible_costs(table.with_costs(self.costs), self.prior, self.workup) for table in tables]
-        return Cases(np.hstack(possible), truth, keys, times)
+        priced = [table.with_costs(self.costs) for table in tables]
+        by_model = [costs_and_promises(table, self.prior, self.workup) for table in priced]
+        possible = np.hstack([costs for costs, _ in by_model])
+        _, promised = by_model[0]  # of the champion
+        return Cases(possible, truth, keys, times, promised)
 
     def _new_rows(self, cases: Cases) -> IntArray:
         """Rows that were not seen before, in the order of their times."""

@@ -62,13 +62,14 @@ class Cases(NamedTuple):
     truth: IntArray  # -1 where it is not known, OUTSIDE where no column has it
     keys: list[int] | None  # of their ids
     times: list[str] | None
+    promised: FloatArray  # (n, K): the promise, by class; (n, 0) of too many classes
     noticed: str | None = None  # what they show was known at this time; None: at their own
 
     def take(self, rows: IntArray) -> Cases:
         """The rows of these numbers, in this order."""
         keys = None if self.keys is None else [self.keys[row] for row in rows]
         times = None if self.times is None else [self.times[row] for row in rows]
-        return Cases(self.possible[rows], self.truth[rows], keys, times)
+        return Cases(self.possible[rows], self.truth[rows], keys, times, self.promised[rows])
 
 
 @dataclass
@@ -76,6 +77,7 @@ class WaitingCase:
     """A case in the queue."""
 
     possible: tuple[float, ...]
+    promised: tuple[float, ...]  # by class
     truth: int  # as in `Cases`
     key: int  # of its id; where it has none, of its forecast
     time: str | None
@@ -120,8 +122,8 @@ class Queue:
         n = len(cases.truth)
         times: Sequence[str | None] = cases.times or [None] * n
         keys = cases.keys or _keys_of_forecasts(cases.possible, cases.times)
-        columns = (cases.possible.tolist(), cases.truth.tolist(), keys, times)
-        for possible, truth, key, time in zip(*columns, strict=True):
+        columns = (cases.possible.tolist(), cases.promised.tolist(), cases.truth.tolist(), keys, times)
+        for possible, promised, truth, key, time in zip(*columns, strict=True):
             if dependent and not later(time or "", self.last):
                 self.late += 1
                 continue
@@ -130,7 +132,7 @@ class Queue:
             elif later(time, self.newest):
                 self.newest = time
                 self.count += 1
-            case = WaitingCase(tuple(possible), truth, key, time, self.count)
+            case = WaitingCase(tuple(possible), tuple(promised), truth, key, time, self.count)
             case.is_past = time is not None and self.past is not None and not later(time, self.past)
             self.cases.append(case)
             if truth < 0:
@@ -246,9 +248,13 @@ class Queue:
         for case in self.cases:
             case.is_past = True
 
-    def add_classes(self, n_models: int, costs: Sequence[float]) -> None:
-        """Let cases that wait have more classes, and what each costs their forecasts if it is the truth."""
+    def add_classes(self, n_models: int, costs: Sequence[float], *, keeps_promises: bool) -> None:
+        """Let cases that wait have more classes, and what each costs their forecasts if it is the truth.
+
+        They were promised nothing for these. Unless promises are kept by class, those are dropped.
+        """
         for case in self.cases:
+            case.promised = (*case.promised, *[0.0] * len(costs)) if keeps_promises else ()
             width = len(case.possible) // n_models
             possible: list[float] = []
             for start in range(0, len(case.possible), width):
@@ -277,7 +283,8 @@ def as_columns(cases: Sequence[WaitingCase], noticed: str | None = None) -> Case
     truth = np.array([case.truth for case in cases], np.intp)
     keys = [case.key for case in cases]
     times = None if cases[0].time is None else [case.time or "" for case in cases]
-    return Cases(possible, truth, keys, times, noticed)
+    promised = np.array([case.promised for case in cases])
+    return Cases(possible, truth, keys, times, promised, noticed)
 
 
 def _columns_of_periods(periods: Sequence[tuple[list[WaitingCase], str | None]], apart: bool) -> Iterator[Cases]:

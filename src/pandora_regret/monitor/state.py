@@ -10,7 +10,7 @@ import numpy as np
 from pandora_regret.core.inputs import Fields, InputError
 from pandora_regret.core.priors import Prior
 
-SCHEMA = "pandora-monitor/4"
+SCHEMA = "pandora-monitor/5"
 SEEN = np.dtype([("key", "<u8"), ("label", "u1")])
 
 

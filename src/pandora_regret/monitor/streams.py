@@ -31,19 +31,34 @@ SAVINGS = 4
 MOST_POINTS = 256
 LEAST_EVIDENCE = 1e-300
 LOG_ODDS_OF_AN_END = 3.0  # about twenty to one
+MOST_CLASSES = 50  # whose costs are kept apart, in every point of the history
 CASES = (32, 1.0)  # after how many of them a change may begin, and how boldly to bet
 PERIODS = (1, 4.0)
 
 
 def possible_costs(forecast: Forecast, prior: Prior, workup: Workup | None = None) -> FloatArray:
     """The possible costs of forecasts, (n, K + 1); they have base costs, (K,), or None, and are checked here."""
+    return costs_and_promises(forecast, prior, workup)[0]
+
+
+def costs_and_promises(
+    forecast: Forecast, prior: Prior, workup: Workup | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """The same, and what each class was promised, (n, K): its probability times what is paid if it is the truth.
+
+    These add up to the promise of a row. Of more than fifty classes they are not kept, (n, 0).
+    """
+    n_kept = forecast.n_classes if forecast.n_classes <= MOST_CLASSES else 0
     parts = [np.empty((0, forecast.n_classes + 1))]
+    promises = [np.empty((0, n_kept))]
     searches = costs_for_every_truth(forecast, prior)
     for block, costs in searches if workup is None else WorkupRows(workup, forecast).costs_for_every_truth():
         p = probabilities(block)
-        promised = np.einsum("nk,nk->n", p, costs) / np.einsum("nk->n", p)  # a row may sum to 1 only nearly
+        total = np.einsum("nk->n", p)  # a row may sum to 1 only nearly
+        promised = np.einsum("nk,nk->n", p, costs) / total
         parts.append(np.column_stack([costs, promised]))
-    return np.concatenate(parts)
+        promises.append(p[:, :n_kept] * costs[:, :n_kept] / total[:, None])
+    return np.concatenate(parts), np.concatenate(promises)
 
 
 def realised(table: FloatArray, truth: IntArray) -> FloatArray:
@@ -60,6 +75,16 @@ def overpaid(rows: FloatArray, truth: IntArray) -> FloatArray:
     return beyond
 
 
+def _by_class(part: Cases) -> FloatArray:
+    """What cases paid for each class, and were promised, (2 K, n): both for the first class, then the next."""
+    n_kept = part.promised.shape[1]
+    paid = np.zeros_like(part.promised)
+    if n_kept > 0:
+        rows = np.arange(len(part.truth))
+        paid[rows, part.truth] = part.possible[rows, part.truth]
+    return np.stack([paid, part.promised], axis=2).reshape(len(part.truth), 2 * n_kept).T
+
+
 @dataclass
 class Point:
     """Some increments in a row: those of one period, or one case; or of a power of two of them.
@@ -72,7 +97,7 @@ class Point:
     units: int  # how many periods or cases
     increments: int
     cases: int
-    totals: tuple[float, ...]  # sums of the increments
+    totals: tuple[float, ...]  # sums of the increments; then what was paid for each class, and promised
     after: tuple[float, ...] = ()  # where the monitor stood after the last of them; empty where that is to come
 
 
@@ -238,7 +263,11 @@ class Bets:
             names = None if names is None else names[:1]
         scale, ends_period = self._scale(columns[PROMISES], names)
         was_quiet = self.overpaid.noticed < 0
-        summed = columns[[0, PROMISES, SAVINGS] if self.saved is not None else [0, PROMISES]]
+        by_class = _by_class(part)
+        if self.dependent:
+            by_class = by_class.mean(axis=1, keepdims=True)
+        sums = columns[[0, PROMISES, SAVINGS] if self.saved is not None else [0, PROMISES]]
+        summed = np.concatenate([sums, by_class])
         for rows in self.book.history.add(names, cases, summed, self.marks):
             self.overpaid.update(columns[:PROMISES, rows], scale[rows], ends_period[rows])
             if self.saved is not None:
@@ -257,6 +286,33 @@ class Bets:
             ends_period = np.append(begins[1:], True)
         before = np.cumsum(np.append(self.promised, promises))[first]
         return (before + promises) / (self.n + first + 1), ends_period
+
+    def costs_by_class(self, since: int) -> FloatArray:
+        """What was paid for cases of each class, and promised, per increment from this one on: (K, 2).
+
+        Both are means over cases of all classes, so they add up to what was paid and promised in all; the first
+        point may hold some earlier increments. Of more than fifty classes they are not known, (0, 2).
+        """
+        points = self.book.history.points
+        first = next(place for place, point in enumerate(points) if point.increments > since)
+        sums = np.array(points[-1].totals[self._n_sums :])
+        n = points[-1].increments
+        if first > 0:
+            sums = sums - np.array(points[first - 1].totals[self._n_sums :])
+            n -= points[first - 1].increments
+        return sums.reshape(-1, 2) / n
+
+    @property
+    def _n_sums(self) -> int:
+        """How many totals there are before those of classes."""
+        return 2 if self.saved is None else 3
+
+    def add_classes(self, n_new: int, n_classes: int) -> None:
+        """Go on with so many more classes, `n_classes` in all; of too many none is kept apart."""
+        for point in self.book.history.points:
+            sums = point.totals[: self._n_sums]
+            kept = point.totals[self._n_sums :]
+            point.totals = (*sums, *kept, *[0.0] * (2 * n_new)) if n_classes <= MOST_CLASSES else sums
 
     def promise(self, promises: FloatArray, times: Sequence[str] | None) -> None:
         """Bet on the ranks of promises among those before; they need no labels."""

@@ -61,6 +61,20 @@ class Alarm:
 
 
 @dataclass(frozen=True)
+class ClassCost:
+    """What was paid for cases of a class and promised for it, both per case of any class: these add up."""
+
+    name: str
+    paid: float
+    promised: float
+
+    @property
+    def beyond(self) -> float:
+        """What was paid beyond the promise."""
+        return self.paid - self.promised
+
+
+@dataclass(frozen=True)
 class MonitorSummary:
     """Costs per case; intervals and alarms are valid whenever you look."""
 
@@ -70,6 +84,7 @@ class MonitorSummary:
     first: str | None  # the first period
     last: Period | None  # None before any label is known
     overpaid: Estimate | None  # paid beyond the promise, since
+    by_class: tuple[ClassCost, ...]  # the same by class, the dearest first; empty of more than fifty classes
     since: str | None  # the period or case that it began with, by the best guess; None: from the first on
     likely: str | None  # with which period or case a difference seems to have begun, where there is one
     until: str | None  # and with which it seems to have ended, if it has
@@ -104,6 +119,7 @@ def summarise_monitor(
     *,
     all_tests: float,
     miss: float,
+    labels: Sequence[object],
     two_sided: bool,
 ) -> MonitorSummary:
     """Where what was paid, and the promises, stand now."""
@@ -122,6 +138,7 @@ def summarise_monitor(
         first=history.points[0].first if bets.n else None,
         last=replace(newest) if newest.cases else None,
         overpaid=_estimate(claim) if bets.n else None,
+        by_class=_by_class(bets, labels, claim.began or 0) if bets.n else (),
         since=history.name_of(claim.began) if claim.began else None,
         likely=None if begin is None else history.name_of(begin),
         until=None if end is None else history.name_of(end),
@@ -143,6 +160,15 @@ def summarise_monitor(
         miss=miss,
         acknowledged=tuple(replace(alarm, history=None) for alarm in acknowledged),
     )
+
+
+def _by_class(bets: Bets, labels: Sequence[object], since: int) -> tuple[ClassCost, ...]:
+    """What each class cost and was promised from an increment on; first those that cost most beyond it."""
+    costs = [
+        ClassCost(str(label), paid, promised)
+        for label, (paid, promised) in zip(labels, bets.costs_by_class(since).tolist(), strict=False)
+    ]
+    return tuple(sorted(costs, key=lambda cost: -cost.beyond))
 
 
 def _alarms(bets: Bets, side: int, two_sided: bool) -> tuple[Alarm | None, Alarm | None]:
@@ -256,8 +282,8 @@ def _headline(summary: MonitorSummary, unit: str | None) -> str:
     """Whether there is an alarm, and what is paid beyond the promise, since when."""
     if summary.overpaid is None:
         return "No alarm: nothing is known yet about what was paid."
-    first = "so far" if summary.first is None else f"since {_in_words(summary.first)}"
-    since = first if summary.since is None else f"since about {_in_words(summary.since)}"
+    first = _since_first(summary)
+    since = since_words(summary)
     alarm = summary.alarm or summary.note
     quiet = "Costs are no alarm" if any(known.alarms for known in summary.unknown) else "No alarm"
     if alarm is None or (summary.alarm is None and not alarm.stands):
@@ -272,6 +298,15 @@ def _headline(summary: MonitorSummary, unit: str | None) -> str:
     past = f"ALARM {_at(alarm.noticed)}: the model cost {'more' if alarm.above else 'less'} than it promised."
     now = capitalised(costs) if summary.overpaid.is_not_zero else f"It is back inside its promise: {costs}"
     return f"{past} {now}."
+
+
+def _since_first(summary: MonitorSummary) -> str:
+    return "so far" if summary.first is None else f"since {_in_words(summary.first)}"
+
+
+def since_words(summary: MonitorSummary) -> str:
+    """Since when costs are told: "since about week 9"; or from the first case on."""
+    return _since_first(summary) if summary.since is None else f"since about {_in_words(summary.since)}"
 
 
 def _when(summary: MonitorSummary, first: str) -> str:

@@ -12,7 +12,7 @@ from statistics import median
 from pandora_regret.core.inputs import Fields
 from pandora_regret.monitor import Monitor
 from pandora_regret.monitor.streams import OVERPAID, PROMISED, History, Point
-from pandora_regret.monitor.summary import sentences
+from pandora_regret.monitor.summary import sentences, since_words
 from pandora_regret.report.charts import Axis, Plot
 from pandora_regret.report.page import render_page, write_page
 from pandora_regret.text import Formats
@@ -85,6 +85,8 @@ def write_monitor_page(
         evidence_of=lambda point: _power(round(point.after[EVIDENCE], 2)),
         ends=(LOW, HIGH, SAVED_LOW, SAVED_HIGH)[: 2 * (1 + monitor.compares)],
         compares=monitor.compares,
+        by_class_heading=f"Costs per case {since_words(summary)}, by what the truth turned out to be.",
+        largest_beyond=max((abs(cost.beyond) for cost in summary.by_class), default=0.0) or 1.0,
     )
     return write_page(page, path)
 

@@ -116,7 +116,7 @@ def _always_printed(comparison: Comparison, byline: str) -> int:
         heights.append(MISS_CHART)
     heights += [GROUPS + ROW * len(part.groups) + FLAG * len(part.all_flags) for part in comparison.by]
     done = [remark.sentence for remark in comparison.done]
-    heights += [HEADING + LINE + LINE * _n_lines(said) for said in (done, comparison.notes) if said]
+    heights += [HEADING + LINE + LINE * _n_lines(notes) for notes in (done, comparison.notes) if notes]
     return sum(heights) + GAP * len(heights)
 
 
