@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pandora_regret.cli.output import bars, echo
+from pandora_regret.cli.output import bars, echo, say
 from pandora_regret.study import PAPER_METRICS, Store, begin, run_study, study_grid
 
 EXAMPLES = Path(os.path.relpath(Path(__file__).parent))
@@ -26,10 +26,10 @@ CANDIDATES = {  # models of the zoo, as three teams would hand them in: the file
     "bayes.csv": "naive Bayes",
     "forest.csv": "forest 100",
 }
-CONDITIONS = """Clinical: tests cost what the price list says. Well Specified: costs are drawn at random.
-Random Temperature: each model is made bolder or more timid by chance. Random Distractor Temperature: only what it
-says of the wrong diseases is.
-"""
+CONDITIONS = """Clinical: tests cost what the price list says.
+Well Specified: costs are drawn at random.
+Random Temperature: each model is made bolder or more timid by chance.
+Random Distractor Temperature: only what it says of the wrong diseases is."""
 
 
 def write_forecasts(store: Store, model: str, file: Path) -> None:
@@ -71,7 +71,8 @@ def next_commands() -> list[list[str]]:
 def main() -> None:
     """The study, the comparison with its page, the next test, and what to try next."""
     echo("A hundred classifiers forecast the skin diseases of 366 patients.", bold=True)
-    echo("Each patient is forecast by models that were fitted to other patients.")
+    say("Each patient is forecast by models that were fitted to other patients.")
+    say("One more model knows only how frequent each disease is.")
     study = begin(STUDY, OUT)
     with bars() as watcher:
         results = run_study(study, OUT, jobs=2, watcher=watcher)
@@ -85,17 +86,21 @@ def main() -> None:
     page = OUT / "report.html"
     run("compare", *files, *prices, "--title", "Skin diseases: which model?", "--html", page, "--force")
 
-    echo("\nOne patient the forest is unsure about: which test comes first, if tests share a visit?", bold=True)
+    echo()
+    say("One patient the forest is unsure about: which test comes first, if tests share a visit?", bold=True)
     patient = undecided_patient(store, CANDIDATES["forest.csv"])
     run("next", DATA / "workup.toml", OUT / "forest.csv", "--case", patient)
 
-    echo("\nAll hundred models: which metric ranks them by what their searches cost?", bold=True)
+    echo()
+    say("All models: which metric ranks them by what their searches cost?", bold=True)
     echo(CONDITIONS)
+    echo()
     echo(study_grid(results).render())
     echo("\nWhat does a patient cost more if the metric picks the model?", bold=True)
     echo(study_grid(results, "extra_cost", PAPER_METRICS).render(intervals=True))
 
-    echo(f"\nThe page, to look at and to pass on: {page.resolve()}", bold=True)
+    echo()
+    echo(f"The page, to look at and to pass on: {page.resolve()}", bold=True)
     echo("Try next, then put your own files in the place of these:", bold=True)
     activate = Path(sys.executable).with_name("activate")
     if activate.exists():

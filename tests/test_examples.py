@@ -4,6 +4,7 @@ import csv
 import re
 import runpy
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -52,6 +53,24 @@ def test_the_picture_of_the_readme_shows_its_example(tmp_path):
     said, kept = (re.findall(r"<!-- (.*?) -->", svg.read_text(encoding="utf-8")) for svg in (drawn, stored))
     assert said == kept
     assert [f"${bill}" for bill in bills] == [text for text in said if text.startswith("$")]
+
+
+@pytest.mark.slow
+def test_the_demo_runs_from_its_zoo_to_its_page(tmp_path):
+    pytest.importorskip("jinja2")
+    shutil.copytree(EXAMPLES, tmp_path / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+    demo = [sys.executable, "examples/demo.py"]
+    done = subprocess.run(demo, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=600)
+    page = tmp_path / "demo-output" / "report.html"
+    assert page.read_text(encoding="utf-8").rstrip().endswith("</html>")
+    for said in (
+        "Someone who knew the truth would pay",
+        "Next: visit",
+        "Well Specified",
+        str(page),
+        "pandora compare",
+    ):
+        assert said in done.stdout
 
 
 def test_the_commands_that_the_demo_ends_with_work_as_printed(tmp_path, monkeypatch):

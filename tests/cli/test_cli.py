@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -210,6 +211,22 @@ def test_longer_work_shows_progress_that_is_gone_afterwards(monkeypatch):
     assert "[reading]" in terminal.getvalue()
     assert "\\x1bfast" in terminal.getvalue()
     assert terminal.getvalue().endswith("\r\x1b[2K\x1b[?25h")
+
+
+def test_the_time_left_is_told_once_a_tenth_is_done(monkeypatch):
+    monkeypatch.setattr("sys.stderr", terminal := Terminal())
+    monkeypatch.setattr("pandora_regret.cli.output.SILENT_SECONDS", 0.0)
+    clock = iter(range(0, 10_000, 5))
+    monkeypatch.setattr("time.time", lambda: float(next(clock)))
+    time_left = re.compile(r"\d\d:\d\d:\d\d")
+    with bars() as progress:
+        progress.start("reading", total=50)
+        for _ in range(5):
+            progress.advance()
+        assert not time_left.search(terminal.getvalue())
+        for _ in range(5):
+            progress.advance()
+        assert time_left.search(terminal.getvalue())
 
 
 def test_progress_that_nobody_sees_is_not_written(monkeypatch, capsys):

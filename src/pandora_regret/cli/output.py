@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 WIDEST = 200  # columns of a table that goes to a file or a pipe, which have no width of their own
 SILENT_SECONDS = 1.0  # of work without progress bars
+TELLING_SHARE = 0.1  # of the steps: before that, what is left would be guessed from how long starting took
 
 
 def width() -> int:
@@ -154,6 +155,10 @@ class Bars:
         assert self._bar is not None
         seen = sys.stderr is not None and sys.stderr.isatty()
         self._bar.hidden = not seen or monotonic() - self._begun < SILENT_SECONDS
+        is_telling = self._bar.pos + steps > TELLING_SHARE * (self._bar.length or 0)
+        if not is_telling:
+            self._bar.avg = []
+        self._bar.show_eta = is_telling and len(self._bar.avg) > 0
         self._bar.update(steps, without_controls(note))
 
     def say(self, message: str) -> None:
