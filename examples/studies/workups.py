@@ -1,7 +1,7 @@
 """Does the simple score still rank models well when the real work-up has shared steps and panels?
 
 python examples/studies/workups.py STUDY_FOLDER    the models of a finished medmnist_variants study
-Writes docs/study/workups.json, from which publish.py makes the tables of docs/workups.md.
+Writes docs/study/workups.json, from which publish.py makes the tables of docs/study/workups.md.
 """
 
 import sys
