@@ -101,3 +101,10 @@ def test_what_is_printed_fills_a_sheet():
 
 def test_one_model_alone_is_printed_in_detail_on_a_second_sheet():
     assert printed(compared(n_models=1, costs=[1, 2, 3, 4])) == {"wrong-tests", "detail"}
+
+
+def test_without_prices_the_unit_stands_above_the_bars_and_not_in_every_cell():
+    page = render_report(compared())
+    assert "Cost per case, in typical test prices" in page
+    assert not re.findall(r'class="written">[^<]*[a-z]', page)
+    assert "typical test prices<" not in render_report(compared(costs=[1, 2, 3, 4])).partition('id="bars"')[0]

@@ -160,7 +160,8 @@ def render_report(
         raise InputTypeError(f"comparison is {kind}: pass what compare() returns, or its to_dict().")
     with_cases = whole if cases and not _asks_questions(whole) else replace(whole, sample=None)
     shown, left_out = _select_models(with_cases, show)
-    unit = shown.costs.currency
+    is_unpriced = shown.costs.currency is None
+    unit = "" if is_unpriced else shown.costs.currency  # a long unit stands once, above the bars
     byline = list(_byline(whole))
     views = _views(shown)
     rules = {
@@ -193,6 +194,7 @@ def render_report(
         **views,
         "title": title,
         "formats": Formats((model.cost for model in shown.models), unit),
+        "is_unpriced": is_unpriced,
         "n_models": len(whole.models),
         "left_out": left_out,
         "rough": lambda amount: money(amount, unit),
