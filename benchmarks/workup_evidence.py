@@ -1,6 +1,6 @@
 """What looking one step ahead loses, on random work-ups and on the patients of UCI's dermatology data.
 
-Run with ``python benchmarks/workup_evidence.py uci_dermatology.csv docs/evidence``: the tables of docs/study/workups.md.
+Run with ``python benchmarks/workup_evidence.py DERMATOLOGY.csv docs/evidence``: tables of docs/study/workups.md.
 """
 
 from __future__ import annotations

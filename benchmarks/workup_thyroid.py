@@ -1,6 +1,6 @@
 """A work-up learned from 3,772 thyroid patients at Turney's fees, replayed on 3,428 others, beside simpler rules.
 
-Run with ``python benchmarks/workup_thyroid.py FOLDER docs/evidence``: the table of docs/study/workups.md. FOLDER holds
+Run with ``python benchmarks/workup_thyroid.py FOLDER docs/evidence``: a table of docs/study/workups.md. FOLDER has
 UCI's ann-thyroid data as thyroid_train.csv, thyroid_test.csv and thyroid_costs.csv.
 """
 
