@@ -4,8 +4,9 @@
 
 Every number that stands as a constant of a module in comparison/, inference/ or monitor/ is changed, one at a time
 (a whole number below 10 by 1, a larger one doubled; what allows for rounding times 1000; any other by half of
-itself), and the tests that may notice run until the first fails. Prints a line per constant: noticed, or NOT
-NOTICED. Those in LEFT_OUT decide nothing that could be noticed. Takes a while: a tool for reviews, not for CI.
+itself), and the tests that may notice run until the first fails. Prints a line per constant: by which test it is
+noticed, or NOT NOTICED; a test that has nothing to do with the constant fails without the change, too. Those in
+LEFT_OUT decide nothing that could be noticed. Takes a while: a tool for reviews, not for CI.
 """
 
 import argparse
@@ -95,8 +96,8 @@ def numbers_in(value: ast.expr) -> list[ast.Constant]:
     return []
 
 
-def is_noticed(constant: Constant, copy: Path) -> bool:
-    """Whether a test fails when the copy has another value."""
+def test_that_notices(constant: Constant, copy: Path) -> str | None:
+    """The first test that fails when the copy has another value; None where all of them pass."""
     target = copy / constant.path
     original = target.read_text(encoding="utf-8")
     lines = original.splitlines(keepends=True)
@@ -104,13 +105,22 @@ def is_noticed(constant: Constant, copy: Path) -> bool:
     lines[constant.line - 1] = f"{line[: constant.start]}{constant.changed()!r}{line[constant.end :]}"
     target.write_text("".join(lines), encoding="utf-8")
     try:
-        tests = TESTS_OF[constant.path.relative_to(PACKAGE).parts[0]]
-        command = [sys.executable, "-m", "pytest", "-q", "-x", "--hypothesis-profile=quick", *tests]
-        environment = os.environ | {"PYTHONPATH": str(copy / "src"), "OMP_NUM_THREADS": "1"}
-        ran = subprocess.run(command, cwd=copy, env=environment, capture_output=True, check=False)
-        return ran.returncode != 0
+        return first_failure(TESTS_OF[constant.path.relative_to(PACKAGE).parts[0]], copy)
     finally:
         target.write_text(original, encoding="utf-8")
+
+
+def first_failure(tests: list[str], copy: Path) -> str | None:
+    """The test at which pytest stops in a copy of the tree, or None."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-rfE", "--hypothesis-profile=quick", *tests]
+    environment = os.environ | {"PYTHONPATH": str(copy / "src"), "OMP_NUM_THREADS": "1"}
+    ran = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
+    if ran.returncode == 0:
+        return None
+    for line in ran.stdout.splitlines():
+        if line.startswith(("FAILED ", "ERROR ")):
+            return line.split()[1]
+    raise RuntimeError(f"pytest could not run:\n{ran.stdout}{ran.stderr}")
 
 
 def main() -> None:
@@ -128,12 +138,11 @@ def main() -> None:
                 for constant in constants_of(path.relative_to(ROOT)):
                     if asked.only not in constant.name or constant.is_left_out:
                         continue
-                    noticed = is_noticed(constant, copy)
-                    missed += not noticed
+                    test = test_that_notices(constant, copy)
+                    missed += test is None
                     place = f"{constant.path}:{constant.line} {constant.name} = {constant.value!r}"
-                    print(
-                        f"{place} -> {constant.changed()!r}: {'noticed' if noticed else 'NOT NOTICED'}", flush=True
-                    )
+                    verdict = "NOT NOTICED" if test is None else f"noticed by {test}"
+                    print(f"{place} -> {constant.changed()!r}: {verdict}", flush=True)
         print(f"{missed} not noticed")
 
 
