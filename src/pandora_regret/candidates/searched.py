@@ -135,7 +135,7 @@ class SearchedOrders:
         return np.asarray(self.n_true == 0)
 
     def of_cases(self, ids: Sequence[str]) -> SearchedOrders:
-        """The same of these cases alone, in this order."""
+        """What is left of these cases alone, in this order."""
         if tuple(ids) == self.ids:
             return self
         number_of = {name: number for number, name in enumerate(self.ids)}
@@ -157,37 +157,37 @@ class SearchedOrders:
         )
 
     def spending(self, miss: float | None = None, until: Until = "first") -> tuple[FloatArray, FloatArray]:
-        """As `Candidates.spending`."""
+        """What looks at listed candidates cost in each case, (N,), and 1 where a miss is paid, else 0, (N,)."""
         read_choice(until, "until", UNTIL)
         read_miss(miss)
         return self.spent[until], self.is_missed.astype(np.float64)
 
     def looks(self, miss: float | None = None, until: Until = "first") -> FloatArray:
-        """As `Candidates.looks`."""
+        """How many candidates are looked at in each case, (N,)."""
         read_choice(until, "until", UNTIL)
         read_miss(miss)
         return self.looked[until]
 
     def costs(self, miss: float, until: Until = "first") -> FloatArray:
-        """As `Candidates.costs`."""
+        """What the search of each case costs, (N,): looks, and the miss where no candidate is true."""
         spent, missed = self.spending(miss, until)
         return spent + missed * miss
 
     def least_costs(self, miss: float, until: Until = "first") -> FloatArray:
-        """As `Candidates.least_costs`."""
+        """What somebody pays who knows the truth, (N,): the cheapest true candidate, or all; or the miss."""
         read_choice(until, "until", UNTIL)
         return np.where(self.is_missed, miss, self.least[until])
 
     def places(self) -> Places:
-        """As `Candidates.places`."""
+        """Found, top-1, top-3, MRR and EXAM of each case."""
         return self.ranked
 
     def true_names(self) -> list[Names]:
-        """As `Candidates.true_names`."""
+        """The names of each case that are true, N of them."""
         return list(self.named_true)
 
     def mean_prices(self, listed: Collection[str]) -> dict[str, float]:
-        """As `Candidates.mean_prices`."""
+        """What each of these names costs on average where cases list it, and under "other" what candidates do."""
         if not self.is_priced:
             return {"other": 1.0}
         prices = {"other": float(self.whole_costs.sum() / self.lengths.sum())}

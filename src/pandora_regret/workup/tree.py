@@ -64,7 +64,7 @@ class PlanNode:
         return from_plain(cls, plain, str(path))
 
     def to_json(self) -> str:
-        """As a protocol."""
+        """The tree as JSON of the schema ``pandora-protocol/1``."""
         return json.dumps({"schema": SCHEMA, **asdict(self)}, indent=1) + "\n"
 
     def to_csv(self) -> str:

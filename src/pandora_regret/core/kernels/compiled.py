@@ -196,7 +196,7 @@ def _uniform_row(values, row, i, q_i, costs, spent):
 
 @njit(**INLINE_STEP)
 def _ranked_row(values, row, i, q_i, costs, tie, ties, spent):
-    """As `_uniform_row`, for ``L_inf``."""
+    """``sum_j C_j L_inf(q_i / q_j)``, and its terms; what the row sums to; how many are negative or NaN."""
     lower, higher = ties
     loss = 0.0
     mass = 0.0
@@ -216,7 +216,7 @@ def _ranked_row(values, row, i, q_i, costs, tie, ties, spent):
 
 @njit(**INLINE_STEP)
 def _power_row(values, row, i, q_i, costs, alpha, spent):
-    """As `_uniform_row`, for ``L_alpha`` of finite alpha."""
+    """``sum_j C_j L_alpha(q_i / q_j)``, and its terms; what the row sums to; how many are negative or NaN."""
     loss = 0.0
     mass = 0.0
     n_wrong = 0
