@@ -8,7 +8,7 @@ from pandora_regret.workup import plan_workup, workup_entropy
 from pandora_regret.workup.bounds import Bounds
 from pandora_regret.workup.follow import cost_by_class
 from pandora_regret.workup.planner import Planner
-from pandora_regret.workup.rollouts import Rollouts, Written
+from pandora_regret.workup.rollouts import Rollouts, WrittenPlan
 from pandora_regret.workup.searches import Searches
 from pandora_regret.workup.states import UNUSED, StateSpace
 
@@ -53,7 +53,7 @@ def test_every_ending_and_every_rule_costs_what_it_says_and_no_less_than_the_opt
             planner = Planner(workup, p, {}, 1e9, limit=1)
             planner.nodes.clear()
             planner.root = planner.reach(planner.start, p)
-            planner.adopt(planner.root, Written(levels, 0, 0))
+            planner.adopt(planner.root, WrittenPlan(levels, 0, 0))
             tree = planner.grow(planner.start, planner.likelihood)
             assert tree.expected_cost == pytest.approx(cost, rel=1e-9), (seed, number)
             by_class = cost_by_class(workup, tree)

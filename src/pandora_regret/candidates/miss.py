@@ -148,11 +148,12 @@ class MissPrices:
         Where nothing is settled between some models, it does not matter which of them happens to lead.
         """
 
-        def said(miss: float) -> tuple[str, frozenset[str]]:
+        def ranking_at(miss: float) -> tuple[str, frozenset[str]]:
+            """Who leads, or those between whom nothing is settled."""
             leader, undecided = self.standing(miss)
             return ("", frozenset({leader, *undecided})) if undecided else (leader, frozenset())
 
-        starts = changes(said, self.tried())
+        starts = changes(ranking_at, self.tried())
         ends = [*starts[1:], math.inf]
         found = []
         for low, high in zip(starts, ends, strict=True):
@@ -232,20 +233,20 @@ class MissPrices:
         return MissCurve(tuple(at), costs)
 
 
-def changes(said: Callable[[float], T], prices: Sequence[float]) -> list[float]:
-    """The first price, and those at which what is said changes, to within the precision of numbers.
+def changes(answer_at: Callable[[float], T], prices: Sequence[float]) -> list[float]:
+    """The first price, and those at which the answer changes, to within the precision of numbers.
 
     Parameters
     ----------
-    said
-        What is said at a price.
+    answer_at
+        The answer at a price.
     prices
         Prices that are tried, rising; between two of them at most one change is found.
     """
     starts = [prices[0]]
-    before = said(prices[0])
+    before = answer_at(prices[0])
     for low, high in pairwise(prices):
-        now = said(high)
+        now = answer_at(high)
         if now == before:
             continue
         lower = low
@@ -254,12 +255,12 @@ def changes(said: Callable[[float], T], prices: Sequence[float]) -> list[float]:
             middle = (lower + upper) / 2
             if middle in (lower, upper):
                 break
-            if said(middle) == before:
+            if answer_at(middle) == before:
                 lower = middle
             else:
                 upper = middle
-        if said(upper) != now and upper < high:  # a third thing in between: look at what is left
-            starts += changes(said, [upper, high])
+        if answer_at(upper) != now and upper < high:  # a third thing in between: look at what is left
+            starts += changes(answer_at, [upper, high])
         else:
             starts.append(upper)
         before = now

@@ -122,24 +122,25 @@ def validate_lists(request: RankedFiles, as_json: bool) -> int:
                 "problems": [],
             }
             tables.append(table)
-    together: list[dict[str, object]] = []
+    shared_problems: list[dict[str, object]] = []
     fine = all(table["fine"] for table in tables)
     if fine and len(request.files) > 1:
         try:
             read_requested(request)
         except InputError as error:
             message = {"kind": error.argument or "file", "message": str(error), "count": 1}
-            together.append(message | {"paths": request.files})
-    fine = fine and not together
+            shared_problems.append(message | {"paths": request.files})
+    fine = fine and not shared_problems
     if as_json:
-        print_json({"fine": fine, "done": done, "together": together, "tables": tables}, "pandora-validation/1")
+        findings = {"fine": fine, "done": done, "together": shared_problems, "tables": tables}
+        print_json(findings, "pandora-validation/1")
     else:
-        _print_tables(tables, together, done)
+        _print_tables(tables, shared_problems, done)
     return 0 if fine else 2
 
 
 def _print_tables(
-    tables: Sequence[dict[str, object]], together: Sequence[dict[str, object]], done: Sequence[Remark]
+    tables: Sequence[dict[str, object]], shared_problems: Sequence[dict[str, object]], done: Sequence[Remark]
 ) -> None:
     """Every file with what it holds, or what is wrong with it, for people."""
     for table in tables:
@@ -155,9 +156,9 @@ def _print_tables(
         else:
             heading(str(table["path"]), "1 problem", colour="red")
             bullets([str(problem["message"]) for problem in _problems_of(table)], mark="!")
-    if together:
-        heading("Together", counted(len(together), "problem"), colour="red")
-        bullets([str(problem["message"]) for problem in together], mark="!")
+    if shared_problems:
+        heading("Together", counted(len(shared_problems), "problem"), colour="red")
+        bullets([str(problem["message"]) for problem in shared_problems], mark="!")
     print_remarks(done)
 
 

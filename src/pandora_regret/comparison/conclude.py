@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pandora_regret._version import __version__
-from pandora_regret.comparison.embedded import EmbeddedSample, NotEmbedded
+from pandora_regret.comparison.embedded import EmbeddedSample, NoSample
 from pandora_regret.comparison.estimate import ModelFindings, PairFindings
 from pandora_regret.comparison.grouping import BreakdownFindings, GroupFindings, GroupModelFindings
 from pandora_regret.comparison.judge import Contest, Judgement, judge
@@ -59,7 +59,7 @@ class Numbers:
     workup: WorkupPart | None = None
     break_even: tuple[BreakEven, ...] = ()
     breakdowns: tuple[BreakdownFindings, ...] = ()
-    sample: EmbeddedSample | NotEmbedded | None = None
+    sample: EmbeddedSample | NoSample | None = None
     lists: ListsPart | None = None  # what the price of a miss does to ranked lists
     provenance: Provenance = NOWHERE
 
@@ -103,7 +103,7 @@ def conclude(numbers: Numbers) -> Comparison:
         break_even=numbers.break_even,
         by=breakdowns,
         sample=numbers.sample if isinstance(numbers.sample, EmbeddedSample) else None,
-        not_sampled=numbers.sample.reason if isinstance(numbers.sample, NotEmbedded) else None,
+        not_sampled=numbers.sample.reason if isinstance(numbers.sample, NoSample) else None,
         lists=numbers.lists,
     )
 

@@ -12,7 +12,7 @@ from pandora_regret.comparison.embedded import (
     CELLS,
     EVEN,
     EmbeddedSample,
-    NotEmbedded,
+    NoSample,
     Reason,
     as_text,
     from_scale,
@@ -34,7 +34,7 @@ STANDARD_ERRORS = 3  # that figures are within
 ALTERNATIVES = {"fixed": Fixed(), "uniform": Uniform(), "exponential": Exponential()}
 
 
-def embed(request: Request) -> EmbeddedSample | NotEmbedded:
+def embed(request: Request) -> EmbeddedSample | NoSample:
     """The sample that a page needs for live prices, or why there can be none.
 
     A sample holds rows of every class that occurs: without them, the costs of that class would not move.
@@ -43,14 +43,14 @@ def embed(request: Request) -> EmbeddedSample | NotEmbedded:
     most = min(MOST_ROWS, MOST_ODDS // (len(request.forecasts) * (n_classes - 1)))
     reason = _reason_against(request, most)
     if reason is not None:
-        return NotEmbedded(reason)
+        return NoSample(reason)
     sample = request.sample
     chosen, weights = _choose(sample, n_classes, most, request.interval.seed)
     embedded = _embedded(request, chosen, weights)
     if len(chosen) == len(sample.truth):
         return embedded
     error = _relative_error(embedded, np.bincount(sample.truth, minlength=n_classes), request.charge.typical)
-    return replace(embedded, error=float(f"{error:.2g}")) if error <= MOST_ERROR else NotEmbedded("error")
+    return replace(embedded, error=float(f"{error:.2g}")) if error <= MOST_ERROR else NoSample("error")
 
 
 def _reason_against(request: Request, most: int) -> Reason | None:

@@ -85,7 +85,7 @@ class EmbeddedSample:
 
 
 @dataclass(frozen=True)
-class NotEmbedded:
+class NoSample:
     """That there is no sample, and why."""
 
     reason: Reason

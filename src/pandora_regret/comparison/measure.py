@@ -108,7 +108,7 @@ def measure_search(name: str, forecast: Forecast, request: Request) -> Measureme
     spending = _spend(rows, prior)
     cost = METRICS[COST].checked_rows(spending.costs, rows)
     recalibrated = _recalibrate(forecast, request)
-    prediction = _Prediction(None, None)
+    prediction = _PredictedCosts(None, None)
     if not rows.order_only:
         prediction = _predict(rows, recalibrated, request, lambda later: costs_for_every_truth(later, prior))
     scenario_costs = []
@@ -251,7 +251,7 @@ def _without_clusters(rows: Forecast) -> Forecast:
 
 
 @dataclass(frozen=True)
-class _Prediction:
+class _PredictedCosts:
     """What forecasts say of themselves."""
 
     costs: CostPrediction | None
@@ -263,7 +263,7 @@ def _predict(
     recalibrated: RecalibratedRows | None,
     request: Request,
     costs_for_truths: Callable[[Forecast], Rows],
-) -> _Prediction:
+) -> _PredictedCosts:
     """Predicted costs, and savings where there are so few units that these do not show how they vary.
 
     `costs_for_truths` gives, for some rows, what each costs if each class is the truth, (n, K), block by block.
@@ -286,14 +286,14 @@ def _predict(
             later_block, later_costs = next(later)
             savings.append(PredictedSavings.of_block(later_block, costs, later_costs))
     predicted = CostPrediction(np.concatenate(means), np.concatenate(variances), np.concatenate(least))
-    return _Prediction(predicted, PredictedSavings.joined(savings) if savings else None)
+    return _PredictedCosts(predicted, PredictedSavings.joined(savings) if savings else None)
 
 
 def _recalibrated_costs(
     cost: FloatArray,
     forecast: Forecast,
     recalibrated: RecalibratedRows | None,
-    prediction: _Prediction,
+    prediction: _PredictedCosts,
     request: Request,
 ) -> RecalibratedCosts | None:
     """What each row costs once it is recalibrated, (N,); None where that was not asked for."""

@@ -12,7 +12,7 @@ from pandora_regret.core.inputs import (
     FloatArray,
     IntArray,
     Labels,
-    Named,
+    NamedValues,
     Seed,
     Table,
     has_names,
@@ -46,7 +46,7 @@ class Simulation(NamedTuple):
 
 
 def search_order(
-    y_proba: Table | Named,
+    y_proba: Table | NamedValues,
     costs: ByClass,
     *,
     labels: ArrayLike | None = None,

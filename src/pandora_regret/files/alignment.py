@@ -33,7 +33,7 @@ OTHER_CASES: Complaint = {
 
 
 @dataclass(frozen=True)
-class _Pair:
+class _ModelPair:
     """Two models that are to go together, and who is told what keeps them from that."""
 
     first: Batch
@@ -69,7 +69,7 @@ def align(batches: Sequence[Batch], names: Sequence[str], problems: Problems = R
     first = batches[0]
     aligned = [first]
     for name, other in zip(names[1:], batches[1:], strict=True):
-        pair = _Pair(first, other, problems)
+        pair = _ModelPair(first, other, problems)
         rows = _same_rows(pair)
         if set(first.classes) != set(other.classes):
             _tell_other_classes(pair, names[0], name)
@@ -77,7 +77,7 @@ def align(batches: Sequence[Batch], names: Sequence[str], problems: Problems = R
             in_both = np.flatnonzero(rows >= 0)
             same_rows = other.with_classes(first.classes).take(rows[in_both])
             first_rows = first if len(in_both) == len(first) else first.take(in_both)
-            _check_equal(_Pair(first_rows, same_rows, problems))
+            _check_equal(_ModelPair(first_rows, same_rows, problems))
             aligned.append(same_rows)
     return aligned
 
@@ -85,10 +85,10 @@ def align(batches: Sequence[Batch], names: Sequence[str], problems: Problems = R
 def check_classes(first: Batch, other: Batch, problems: Problems) -> None:
     """Tell which classes only one of two models has, if any, whatever their rows are."""
     if set(first.classes) != set(other.classes):
-        _tell_other_classes(_Pair(first, other, problems), first.model.name, other.model.name)
+        _tell_other_classes(_ModelPair(first, other, problems), first.model.name, other.model.name)
 
 
-def _tell_other_classes(pair: _Pair, first_name: str, name: str) -> None:
+def _tell_other_classes(pair: _ModelPair, first_name: str, name: str) -> None:
     """Tell which classes only one of two models has."""
     lacking = sorted(set(pair.first.classes) - set(pair.other.classes))
     more = sorted(set(pair.other.classes) - set(pair.first.classes))
@@ -102,7 +102,7 @@ def _tell_other_classes(pair: _Pair, first_name: str, name: str) -> None:
     pair.tell("classes", SAME_CLASSES | {"problem": problem}, len(lacking) + len(more))
 
 
-def _same_rows(pair: _Pair) -> IntArray | None:
+def _same_rows(pair: _ModelPair) -> IntArray | None:
     """The row of the other for each of the first, -1 where only one has it; None where that cannot be told."""
     first = pair.first
     other = pair.other
@@ -133,7 +133,7 @@ def _same_rows(pair: _Pair) -> IntArray | None:
     return np.arange(len(first))
 
 
-def _tell_lacking_ids(pair: _Pair, having: Batch, lacking: Batch, advice: Complaint) -> None:
+def _tell_lacking_ids(pair: _ModelPair, having: Batch, lacking: Batch, advice: Complaint) -> None:
     """Tell which ids of one model another lacks, if any."""
     ids = np.asarray(having.ids)
     only = np.flatnonzero(lacking.rows_of(ids) < 0).tolist()
@@ -145,7 +145,7 @@ def _tell_lacking_ids(pair: _Pair, having: Batch, lacking: Batch, advice: Compla
         pair.tell("ids", advice | {"problem": problem}, n, path=lacking.path)
 
 
-def _check_equal(pair: _Pair) -> None:
+def _check_equal(pair: _ModelPair) -> None:
     """Tell where two models say something else about a row, which both have in the same place."""
     first = pair.first
     other = pair.other
@@ -159,7 +159,7 @@ def _check_equal(pair: _Pair) -> None:
         _check_same(pair, BY.option, name, values, other_by.get(name))
 
 
-def _check_labels(pair: _Pair) -> None:
+def _check_labels(pair: _ModelPair) -> None:
     """Tell which rows have other true classes; where there are votes, these say more."""
     first = pair.first
     other = pair.other
@@ -175,7 +175,7 @@ def _check_labels(pair: _Pair) -> None:
 
 
 def _check_same(
-    pair: _Pair,
+    pair: _ModelPair,
     option: str,
     title: str,
     values: NDArray[np.generic] | None,
@@ -196,7 +196,7 @@ def _check_same(
 
 
 def _tell_differing(
-    pair: _Pair, kind: str, option: str, title: str, rows: IntArray, value: object, other_value: object
+    pair: _ModelPair, kind: str, option: str, title: str, rows: IntArray, value: object, other_value: object
 ) -> None:
     """Tell which rows differ; the values are those of the first of them."""
     row = int(rows[0])

@@ -173,13 +173,13 @@ def _single_column(role: Role, file: _File, is_needed: bool = False) -> str | No
     """The column of a role that has one: that which was asked for, or one of a usual name that is no class."""
     if role not in file.parts:
         return None
-    asked = file.parts[role]
-    if asked is not None:
-        if asked not in file.meant:
-            problem = f"has no column {asked!r} (asked for as {role.name})"
-            fix = did_you_mean(asked, file.source.kinds)
+    requested = file.parts[role]
+    if requested is not None:
+        if requested not in file.meant:
+            problem = f"has no column {requested!r} (asked for as {role.name})"
+            fix = did_you_mean(requested, file.source.kinds)
             raise FileError(problem, file.source.path, fix, argument=role.option)
-        return file.meant[asked]
+        return file.meant[requested]
     of_classes = file.class_columns.values()
     for name in role.usual:
         if name in file.meant and name not in of_classes:

@@ -97,29 +97,29 @@ def inspect_models(
         What is in each table, and what keeps tables from going together.
     """
     reports = [TableReport(str(model.paths[0]), model.name or str(model.paths[0])) for model in files]
-    together = CollectedProblems()
+    shared_problems = CollectedProblems()
     layout = files[0].layout
-    with together.noting():
+    with shared_problems.noting():
         priced = None if prices is None else prices.costs.keys()
-        for table in understood_tables(files, priced, reports, together):
+        for table in understood_tables(files, priced, reports, shared_problems):
             report = table.problems  # one of `reports`, as each table tells its own
             assert isinstance(report, TableReport)
             with report.noting():
                 report.add(table)
             progress()
     batches = list(chain.from_iterable(report.batches for report in reports if report.has_its_rows))
-    with together.noting("prices", () if prices is None else (prices.source,)):
+    with shared_problems.noting("prices", () if prices is None else (prices.source,)):
         if prices is not None and batches:
             prices.for_classes(list(dict.fromkeys(chain.from_iterable(batch.classes for batch in batches))))
-    with together.noting():
+    with shared_problems.noting():
         names = unique_names([batch.model for batch in batches])
         if layout.common_rows:
             batches, _ = common_rows(batches, names, reports[0].truth)
         if batches:
-            align(batches, names, together)
+            align(batches, names, shared_problems)
     with_wrong_ids = [report for report in reports if report.columns is not None and not report.has_its_rows]
     for report in with_wrong_ids:
         for batch in report.batches:
             if batches:
-                check_classes(batches[0], batch, together)
-    return reports, together.problems
+                check_classes(batches[0], batch, shared_problems)
+    return reports, shared_problems.problems

@@ -101,12 +101,12 @@ class ModelsFile:
     label: str | None = None
     id: str | None = None
 
-    def layout(self, asked: Layout, folder: str) -> Layout:
+    def layout(self, options: Layout, folder: str) -> Layout:
         """The layout of all models: what was asked for by an option, else what is stated here."""
-        truth = asked.truth
+        truth = options.truth
         if truth is None and self.truth is not None:
             truth = os.path.join(folder, self.truth)
-        return replace(asked, truth=truth, label=asked.label or self.label, id=asked.id or self.id)
+        return replace(options, truth=truth, label=options.label or self.label, id=options.id or self.id)
 
 
 def read_models_argument(texts: Sequence[str], layout: Layout) -> list[ModelFiles]:

@@ -109,11 +109,11 @@ def understood_tables(
     files: Sequence[ModelFiles],
     priced: Collection[str] | None,
     listeners: Sequence[Problems],
-    together: Problems = RAISED,
+    shared_problems: Problems = RAISED,
 ) -> list[Predictions]:
     """The tables of files that go together; each of the listeners is told what is wrong with its own.
 
-    `together` is told what is wrong with the truth's own file; forecasts are then read without it.
+    `shared_problems` is told what is wrong with the truth's own file; forecasts are then read without it.
     """
     tables = list[Predictions]()
     understood = list[Predictions]()
@@ -121,7 +121,7 @@ def understood_tables(
     layout = files[0].truth_layout if files else Layout()
     truth = None
     if layout.truth is not None:
-        with together.noting(paths=(str(layout.truth),)):
+        with shared_problems.noting(paths=(str(layout.truth),)):
             truth = read_truth_file(layout)
     lacks_truth = truth is None and layout.truth is not None
     if lacks_truth:

@@ -145,11 +145,13 @@ def read_price_list(text: str, unit: str = "", sheet: str | None = None) -> Pric
     if not unit:
         return prices
     written = prices.unit
-    asked = unit_named(unit)
-    if written and not SYMBOLS.get(asked, asked).endswith(SYMBOLS.get(written, written)):  # "$" may be any dollar
+    currency = unit_named(unit)
+    symbol = SYMBOLS.get(currency, currency)
+    may_be_the_same = symbol.endswith(SYMBOLS.get(written, written))  # "$" may be any dollar
+    if written and not may_be_the_same:
         fix = "leave the unit out, or correct the prices"
-        raise InputError(f"is in {written}, not in {asked}", place=prices.place, value=asked, fix=fix)
-    return replace(prices, unit=asked)
+        raise InputError(f"is in {written}, not in {currency}", place=prices.place, value=currency, fix=fix)
+    return replace(prices, unit=currency)
 
 
 def _file_and_sheet(path: str) -> tuple[str, str | None]:

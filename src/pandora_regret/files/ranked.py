@@ -393,7 +393,7 @@ def _prices_of_records(records: Sequence[ListRecord], path: str) -> FloatArray |
 
 
 @dataclass(frozen=True)
-class _LongColumns:
+class _LongTableColumns:
     """The columns of a long table, by what they are; None where there is none."""
 
     id: str | None
@@ -422,7 +422,7 @@ class _LongColumns:
         return list(dict.fromkeys(name for name in (*listed, *self.facts) if name))
 
 
-def _columns_of(source: Source, layout: ListLayout, needs_id: bool = True) -> _LongColumns:
+def _columns_of(source: Source, layout: ListLayout, needs_id: bool = True) -> _LongTableColumns:
     """Which column of a table is what."""
 
     def find(role: str, stated: str | None) -> str | None:
@@ -445,7 +445,7 @@ def _columns_of(source: Source, layout: ListLayout, needs_id: bool = True) -> _L
         problem = f"has columns for {first} and {second}"
         fix = f"say what orders candidates: --{first}, or --{second}"
         raise FileError(problem, source.path, fix, argument=second)
-    columns = _LongColumns(
+    columns = _LongTableColumns(
         id=find("id", layout.id) if needs_id else None,
         candidate=find("candidate", layout.candidate),
         order=found[0] if found else None,
@@ -461,7 +461,7 @@ def _columns_of(source: Source, layout: ListLayout, needs_id: bool = True) -> _L
     return columns
 
 
-def _table_of(source: Source, columns: _LongColumns) -> pa.Table:
+def _table_of(source: Source, columns: _LongTableColumns) -> pa.Table:
     """The columns of a table in a file."""
     batches: list[pa.RecordBatch] = []
     for part in source.read(columns.names, columns.numbers, ROWS_AT_ONCE):
@@ -493,7 +493,7 @@ def _read_long_table(path: str, layout: ListLayout, name: str | None, by_name: b
 
 
 def _read_in_parts(
-    source: Source, columns: _LongColumns, layout: ListLayout, name: str, done: tuple[Remark, ...]
+    source: Source, columns: _LongTableColumns, layout: ListLayout, name: str, done: tuple[Remark, ...]
 ) -> RankedRows | None:
     """The rows of a long file, of which each case is searched once all of its rows are read, and then let go.
 
@@ -594,7 +594,7 @@ def _no_files(path: str) -> FileError:
 
 def _ranked_rows(
     table: pa.Table,
-    columns: _LongColumns,
+    columns: _LongTableColumns,
     source: Source,
     name: str,
     done: tuple[Remark, ...],
@@ -792,14 +792,14 @@ def read_true_names(layout: ListLayout) -> TruthFile:
     source = open_source(path, None, layout.dialect)
     columns = _truth_columns(source, layout)
     names: dict[str, list[str]] = {}
-    values: dict[str, dict[str, str | None]] = {asked: {} for asked in columns.facts}
+    values: dict[str, dict[str, str | None]] = {fact: {} for fact in columns.facts}
     for part in source.read(columns.names, frozenset(), ROWS_AT_ONCE):
         cases = [str(case) for case in texts_of(part.column(columns.id))]
         for case, truth in zip(cases, part.column(columns.truth).to_pylist(), strict=True):
             names.setdefault(case, []).extend(true_names([] if truth is None else truth))
-        for asked, column in columns.facts.items():
+        for fact, column in columns.facts.items():
             for case, text in zip(cases, texts_of(part.column(column)), strict=True):
-                values[asked].setdefault(case, text)
+                values[fact].setdefault(case, text)
     return TruthFile(dict(names), values)
 
 
@@ -809,7 +809,7 @@ class _TruthColumns:
 
     id: str
     truth: str
-    facts: Mapping[str, str]  # by what they were asked for as
+    facts: Mapping[str, str]  # by the name that they were asked for by
 
     @property
     def names(self) -> list[str]:

@@ -252,7 +252,7 @@ def _names_in(names: str | Iterable[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
-class _Settle(Protocol):
+class _ColumnMaker(Protocol):
     """What makes columns of expressions, by their names: expressions that refer to these come out, in order."""
 
     def __call__(self, **columns: Expr) -> Iterable[Expr]:
@@ -282,7 +282,7 @@ class _Scores:
         base = read_prices(self.prior, costs, names)[1] if priced else None
         self.costs: list[float] = [1.0] * len(names) if base is None else base.tolist()
 
-    def truth(self, settle: _Settle = _as_they_are) -> _Truth:
+    def truth(self, settle: _ColumnMaker = _as_they_are) -> _Truth:
         """What is known of the true class, in one expression each; or `settle` makes columns of some.
 
         In rows that hold probabilities: none is negative, they sum to 1; a comparison with NaN or null is false.

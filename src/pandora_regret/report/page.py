@@ -283,19 +283,19 @@ def _environment(jinja2: Any) -> Any:
     return environment
 
 
-def _select_models(comparison: Comparison, asked: Sequence[str]) -> tuple[Comparison, str | None]:
+def _select_models(comparison: Comparison, show: Sequence[str]) -> tuple[Comparison, str | None]:
     """The comparison of the models to show, and a sentence about those left out; None where all are shown.
 
     Ranks, chances and sentences stay those of all models.
     """
     all_names = [model.name for model in comparison.models]
-    for name in asked:
+    for name in show:
         if name not in all_names:
             raise InputError(argument="show", value=name, fix=did_you_mean(name, all_names))
     if len(all_names) <= MOST_MODELS:
         return comparison, None
     leaders = {group.leader for part in comparison.by for group in part.groups}
-    names = {*all_names[:CHEAPEST], *all_names[-COSTLIEST:], *asked, *leaders}
+    names = {*all_names[:CHEAPEST], *all_names[-COSTLIEST:], *show, *leaders}
     numbers = [number for number, name in enumerate(all_names) if name in names]
 
     def only(of_all: Sequence[Any]) -> tuple[Any, ...]:

@@ -96,7 +96,7 @@ def learn_workup(
         fees=_fees(costs, old, columns),
         old_steps=old.get("steps", {}),
         causes=causes,
-        reading=_Reading(bins, dict(cuts or {}), has_sets=bool(combine)),
+        reading=_OutcomeReading(bins, dict(cuts or {}), has_sets=bool(combine)),
     )
     unused = [name for name in columns if name not in steps]
     learned = {
@@ -161,7 +161,7 @@ def hardly_repeats(values: Sequence[str]) -> bool:
 
 
 @dataclass(frozen=True)
-class _Reading:
+class _OutcomeReading:
     """How the values of columns become outcomes."""
 
     bins: int  # into how many ranges numbers are cut
@@ -176,7 +176,7 @@ def _learn_steps(
     fees: Mapping[str, float],
     old_steps: Fields,
     causes: list[str],
-    reading: _Reading,
+    reading: _OutcomeReading,
 ) -> Fields:
     """The tables of all steps: those there were, with the outcomes in these records added.
 
@@ -210,7 +210,7 @@ def _learn_steps(
 
 
 def _count_outcomes(
-    step: Fields, values: list[str], truth: list[str], causes: list[str], reading: _Reading
+    step: Fields, values: list[str], truth: list[str], causes: list[str], reading: _OutcomeReading
 ) -> Fields:
     """The keys of a step that say how many cases of each cause had each outcome, with these cases added.
 

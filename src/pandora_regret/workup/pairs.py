@@ -60,13 +60,13 @@ def pair_bound(space: StateSpace, state: State, w: FloatArray, may_fail: bool) -
     present = np.array([k for k in bits_of(state.possible) if w[k] > 0], np.intp)
     if not workup.confirm or len(present) < 2:
         return 0.0
-    problem = _Pairs(space, state, w, present, may_fail)
+    problem = _ClassPairs(space, state, w, present, may_fail)
     if problem.n_numbers > MOST_NUMBERS:
         return 0.0
     return float(problem.values().sum()) * (1 - ROUNDING)
 
 
-class _Pairs:
+class _ClassPairs:
     """All pairs of the classes that are present; K is their number, P = K (K - 1) / 2."""
 
     def __init__(self, space: StateSpace, state: State, w: FloatArray, present: IntArray, may_fail: bool) -> None:

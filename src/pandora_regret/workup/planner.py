@@ -21,7 +21,7 @@ from pandora_regret.core.inputs import FloatArray, IntArray
 from pandora_regret.core.kernels.horn import BETTER
 from pandora_regret.workup.bounds import Bounds, Outlook
 from pandora_regret.workup.pairs import pair_bound
-from pandora_regret.workup.rollouts import ENDS, Beliefs, Level, Rollouts, Rule, Written
+from pandora_regret.workup.rollouts import ENDS, Beliefs, Level, Rollouts, Rule, WrittenPlan
 from pandora_regret.workup.searches import Search, Searches
 from pandora_regret.workup.solver import Solver
 from pandora_regret.workup.states import State, bits_of
@@ -67,7 +67,7 @@ class Node:
         self.leaves: FloatArray | None = None  # (rows,) what must be paid after each result, once that is proved
         self.children: dict[int, list[tuple[int, Node]]] = {}  # of each action: rows, and the states there
         self.planned = 0  # in which round
-        self.written: Written | None = None  # the plan, where its states have not been reached one by one
+        self.written: WrittenPlan | None = None  # the plan, where its states have not been reached one by one
         self.is_tried = False  # whether other first steps were
 
     @property
@@ -76,7 +76,7 @@ class Node:
         return self.high - self.low
 
 
-class Followed(NamedTuple):
+class FollowedRule(NamedTuple):
     """A rule, and what it costs as far as it was followed."""
 
     cost: float
@@ -196,7 +196,7 @@ class Planner(Solver):
                 opened_by_proof += max(self.n_opened - opened_before, 1)
 
     def option(self, state: State, likelihood: FloatArray) -> int:
-        """Of the best plan that was found."""
+        """What the best plan that was found costs from a state on, times the chance of coming there."""
         node = self.nodes[state]
         if node.option >= 0:
             self.behind(node, node.option)
@@ -210,11 +210,11 @@ class Planner(Solver):
         return self.searches.search_from(node.w, np.array(state.outcomes))
 
     def value(self, state: State, likelihood: FloatArray) -> float:
-        """Of the best plan that was found."""
+        """What the best plan that was found costs from a state on, times the chance of coming there."""
         return self.reach(state, self.p * likelihood).high
 
     def least(self, cost: float) -> float:
-        """As far as it was proved, rounded down."""
+        """What the best plan costs at least, as far as it was proved, rounded down."""
         low = self.root.low / self.root.mass * (1 - PROVED)
         return low if low < cost * (1 - 2 * PROVED) else cost
 
@@ -297,7 +297,7 @@ class Planner(Solver):
                         self.adopt(child, written[row])
         return node.children[action]
 
-    def adopt(self, node: Node, written: Written) -> None:
+    def adopt(self, node: Node, written: WrittenPlan) -> None:
         """Plan as it was written out elsewhere, where that costs less than the best plan so far."""
         if written.action == ENDS or written.value >= node.high * BETTER:
             return
@@ -348,12 +348,12 @@ class Planner(Solver):
         """Whether there is time."""
         return self.spent() < 1
 
-    def follow(self, number: int, rule: Rule, likely: float) -> Followed:
+    def follow(self, number: int, rule: Rule, likely: float) -> FollowedRule:
         """What a rule costs, as far as states are likely; where that is cheapest, it is the plan."""
         levels = self.rollouts.evaluate(rule, self.beliefs(self.root), likely * self.root.mass, self.may_go_on)
-        written = Written(levels, 0, 0)
+        written = WrittenPlan(levels, 0, 0)
         self.adopt(self.root, written)
-        return Followed(written.value, number, rule)
+        return FollowedRule(written.value, number, rule)
 
     def try_other_steps(self, rule: Rule) -> bool:
         """Try other steps before a rule, in the likeliest states of the plan in which none were tried.
@@ -400,7 +400,7 @@ class Planner(Solver):
     def adopt_alternatives(self, levels: list[Level], places: IntArray) -> None:
         """What the steps cost that were tried at the start."""
         for place in places.tolist():
-            written = Written(levels, 0, place)
+            written = WrittenPlan(levels, 0, place)
             following = written.following()
             for row, child in self.behind(self.root, written.action):
                 if row in following:
@@ -413,7 +413,7 @@ class Planner(Solver):
         chosen = [nodes[place] for place in places]
         levels = self.roll_out(rule, self.beliefs(*chosen), np.array(steps), FINE)
         for number, node in enumerate(chosen):
-            self.adopt(node, Written(levels, 0, number))
+            self.adopt(node, WrittenPlan(levels, 0, number))
 
     def untried_paths(self) -> list[list[tuple[Node, int]]]:
         """The likeliest states of the plan in which no other steps were tried, each with those that lead there."""

@@ -52,7 +52,7 @@ class SearchLevel(NamedTuple):
     members: NDArray[np.bool_]  # (C, K) which classes each answers for
 
 
-class Nested(Policy):
+class HierarchySearch(Policy):
     """A search on every level of a hierarchy: closed form for every prior, by the chain rule.
 
     What follows when a test has answered does not depend on the order of its siblings, so every level is the
@@ -210,7 +210,7 @@ def exact_policy(workup: Workup) -> Policy:
     """The fastest exact method that applies, ready to be used."""
     match workup.method:
         case "search" | "hierarchy":
-            return Nested(workup)
+            return HierarchySearch(workup)
         case "forest":
             return Forest(workup)
         case "graph":

@@ -107,7 +107,7 @@ class Replay:
 
 
 @dataclass
-class Walked:
+class TreePayments:
     """What each of n cases pays that follows a tree; complete ones only."""
 
     spent: FloatArray  # (n,) on steps
@@ -162,33 +162,33 @@ class RecordedOutcomes:
             self.shares[number] = shares[self.truth]
         return self.shares[number]
 
-    def walk(self, tree: PlanNode) -> Walked:
+    def walk(self, tree: PlanNode) -> TreePayments:
         """What each case pays that follows a tree."""
         n_cases = len(self.truth)
-        walked = Walked(
+        payments = TreePayments(
             spent=np.zeros(n_cases),
             lost=np.zeros(n_cases),
             weight=np.zeros(n_cases),
             named=np.zeros(n_cases, bool),
             wrong=np.zeros(n_cases, bool),
         )
-        self._walk(tree, np.arange(n_cases), np.zeros(n_cases), np.ones(n_cases), walked)
-        return walked
+        self._walk(tree, np.arange(n_cases), np.zeros(n_cases), np.ones(n_cases), payments)
+        return payments
 
     def _walk(
-        self, node: PlanNode, cases: IntArray, spent: FloatArray, weight: FloatArray, walked: Walked
+        self, node: PlanNode, cases: IntArray, spent: FloatArray, weight: FloatArray, payments: TreePayments
     ) -> None:
-        """Go on with some cases, (m,), that have spent so much by now and stand for so many, into `walked`."""
+        """Go on with some cases, (m,), that have spent so much by now and stand for so many, into `payments`."""
         if len(cases) == 0:
             return
         if not node.branches:
             _, lost, _, named, wrong = end_of(self.workup, node)
             truth = self.truth[cases]
-            walked.spent[cases] = spent
-            walked.lost[cases] = lost[truth]
-            walked.weight[cases] = weight
-            walked.named[cases] = named[truth] > 0
-            walked.wrong[cases] = wrong[truth] > 0
+            payments.spent[cases] = spent
+            payments.lost[cases] = lost[truth]
+            payments.weight[cases] = weight
+            payments.named[cases] = named[truth] > 0
+            payments.wrong[cases] = wrong[truth] > 0
             return
         steps = steps_of(self.workup, node)
         chance = np.prod([self.share_made(step)[cases] for step in steps], axis=0)
@@ -199,7 +199,7 @@ class RecordedOutcomes:
                 number = self.workup.steps[step].outcomes.index(outcome)
                 goes_there &= self.outcomes(step)[cases] == number
             weight_there = weight[goes_there] / chance[goes_there]
-            self._walk(child, cases[goes_there], (spent + node.cost)[goes_there], weight_there, walked)
+            self._walk(child, cases[goes_there], (spent + node.cost)[goes_there], weight_there, payments)
 
     def dependent_tests(self) -> Names:
         """Of the tests that were asked for, the two that depend most on each other given the class, if any do."""
@@ -276,24 +276,24 @@ def replay_workup(
 def replay_tree(recorded: RecordedOutcomes, tree: PlanNode, level: float) -> Replay:
     """As `replay_workup`, of a plan that has been made."""
     workup = recorded.workup
-    walked = recorded.walk(tree)
-    complete = walked.complete
+    payments = recorded.walk(tree)
+    complete = payments.complete
     if not complete.any():
         fix = f"it begins with {tree.name}"
         raise InputError("hold no case with all tests that the plan asks for", place="the records", fix=fix)
-    weight = walked.weight
-    named_weight = weight @ walked.named
+    weight = payments.weight
+    named_weight = weight @ payments.named
     low, high = cost_interval(workup, tree, None, {}, level)
     result = Replay(
         promised=Estimate(tree.expected_cost, low, high),
-        paid=Figure.of_mean(walked.spent + walked.lost, weight).estimate(level),
-        spent=float(walked.spent @ weight / weight.sum()),
-        wrong_share=float(weight @ walked.wrong / named_weight) if named_weight > 0 else None,
+        paid=Figure.of_mean(payments.spent + payments.lost, weight).estimate(level),
+        spent=float(payments.spent @ weight / weight.sum()),
+        wrong_share=float(weight @ payments.wrong / named_weight) if named_weight > 0 else None,
         dependent=recorded.dependent_tests(),
         currency=workup.currency,
         cases=int(complete.sum()),
-        named=int(walked.named.sum()),
-        wrong=int(walked.wrong.sum()),
+        named=int(payments.named.sum()),
+        wrong=int(payments.wrong.sum()),
         incomplete=int((~complete).sum()),
         largest_weight=float(weight.max()),
     )

@@ -43,7 +43,7 @@ class Beliefs(NamedTuple):
     possible: NDArray[np.bool_]  # (N, K) the classes that can have shown this, whatever was believed at first
 
     def at(self, index: IntArray | NDArray[np.bool_] | slice) -> Beliefs:
-        """Some of them."""
+        """The beliefs at these places, or where this is true."""
         return Beliefs(self.w[index], self.outcomes[index], self.possible[index])
 
 
@@ -79,7 +79,7 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenPlan:
     """Where a plan has been written out: a belief of a tree."""
 
     levels: list[Level]
@@ -101,12 +101,12 @@ class Written:
         """The step that is made, or ENDS."""
         return int(self.levels[self.depth].actions[self.place])
 
-    def following(self) -> dict[int, Written]:
+    def following(self) -> dict[int, WrittenPlan]:
         """The beliefs that follow, by the results that lead to them."""
         if self.action == ENDS:
             return {}
         places = self.levels[self.depth + 1].following(self.place) if self.depth + 1 < len(self.levels) else {}
-        return {row: Written(self.levels, self.depth + 1, place) for row, place in places.items()}
+        return {row: WrittenPlan(self.levels, self.depth + 1, place) for row, place in places.items()}
 
 
 Rule = Callable[[Beliefs], IntArray]  # the step that each belief takes, (N,), or ENDS

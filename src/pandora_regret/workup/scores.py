@@ -28,7 +28,7 @@ from pandora_regret.core.priors.names import read_prior
 from pandora_regret.core.priors.shared_draws import shared_draws
 from pandora_regret.core.scores import Score, ScoreOptions, mean_or_rows
 from pandora_regret.workup.description import Workup
-from pandora_regret.workup.policies import Nested, exact_policy
+from pandora_regret.workup.policies import HierarchySearch, exact_policy
 
 DRAWS = 128
 
@@ -305,7 +305,7 @@ class WorkupRows:
         costs = self.workup.costs
         if self.prior is None:
             return self.policy.paid(p, truths, costs)
-        if isinstance(self.policy, Nested):
+        if isinstance(self.policy, HierarchySearch):
             return self.policy.paid(p, truths, costs / self.prior.mean, self.prior)
         drawn = shared_draws(self.prior, self.draws, len(costs)) / self.prior.mean
         self.policy.worth_loops(len(p) * len(drawn))

@@ -10,7 +10,7 @@ import numpy as np
 from pandora_regret.core.inputs import FloatArray, InputError
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.graph import MOST_STATES, compile_graph, sweep
-from pandora_regret.workup.policies import FREE, Forest, Nested, exact_policy
+from pandora_regret.workup.policies import FREE, Forest, HierarchySearch, exact_policy
 from pandora_regret.workup.searches import Search
 from pandora_regret.workup.states import UNUSED, Findings, State, StateSpace
 from pandora_regret.workup.tree import PlanNode
@@ -180,12 +180,12 @@ class GraphSolver(Solver):
         self.values, self.choices, _ = sweep(self.p[None], no_truths, self.graph.arrays, edge_costs)
 
     def option(self, state: State, likelihood: FloatArray) -> int:
-        """As the sweep chose."""
+        """The action that the sweep chose in a state."""
         choice = int(self.choices[self.graph.states[state], 0])
         return choice if choice < 0 else int(self.graph.actions[choice])
 
     def value(self, state: State, likelihood: FloatArray) -> float:
-        """As the sweep found."""
+        """The cost from a state on that the sweep found, times the chance of coming there."""
         return float(self.values[self.graph.states[state], 0])
 
 
@@ -195,7 +195,7 @@ class ClosedSolver(Solver):
     def prepare(self) -> None:
         """The policy, and which way to stop there may be."""
         policy = exact_policy(self.workup)
-        if not isinstance(policy, Nested | Forest):
+        if not isinstance(policy, HierarchySearch | Forest):
             raise TypeError(f"{self.workup!r} has no closed form.")
         self.policy = policy
         self.name = self.workup.method

@@ -115,7 +115,7 @@ def desiderata(
     if k > MOST_CLASSES:
         fix = f"violations are searched for with {MOST_CLASSES} classes at most"
         raise InputError(argument="n_classes", value=k, fix=fix)
-    search = _Search(metric, 1 if greater_is_better else -1, k, trials, np.random.default_rng(seed))
+    search = _ViolationSearch(metric, 1 if greater_is_better else -1, k, trials, np.random.default_rng(seed))
     measured_by = Uniform() if prior is None else prior
     aligned, by_prior = search.alignment(measured_by)
     proper, strictly_proper = search.propriety()
@@ -156,7 +156,7 @@ def _agreement_with(name: str, prior: Prior, tables: list[FloatArray], preferred
 
 
 @dataclass(frozen=True)
-class _Search:
+class _ViolationSearch:
     """The search for violations: a metric, +1 if higher values of it are better or else -1, and how to look."""
 
     metric: MetricFunction

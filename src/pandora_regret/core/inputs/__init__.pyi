@@ -12,7 +12,7 @@ from pandora_regret.core.inputs.forecast import with_truth as with_truth
 from pandora_regret.core.inputs.kinds import ByClass as ByClass
 from pandora_regret.core.inputs.kinds import Frame as Frame
 from pandora_regret.core.inputs.kinds import Labels as Labels
-from pandora_regret.core.inputs.kinds import Named as Named
+from pandora_regret.core.inputs.kinds import NamedValues as NamedValues
 from pandora_regret.core.inputs.kinds import PastCases as PastCases
 from pandora_regret.core.inputs.kinds import Seed as Seed
 from pandora_regret.core.inputs.kinds import Table as Table

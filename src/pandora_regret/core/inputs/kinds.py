@@ -17,7 +17,7 @@ class Frame(Protocol):
         """The columns' names, or the columns."""
 
 
-class Named(Protocol):
+class NamedValues(Protocol):
     """Values by name: a mapping, or a pandas series."""
 
     def keys(self) -> Iterable[Hashable]:
@@ -31,7 +31,7 @@ class Named(Protocol):
 
 Table: TypeAlias = ArrayLike | Frame  # (N, K), one column per class
 Labels: TypeAlias = ArrayLike | Sequence[object] | Frame  # true classes (N,), or a table of votes (N, K)
-ByClass: TypeAlias = ArrayLike | Named | Frame  # numbers of the classes: (K,) or (N, K), or named by class
+ByClass: TypeAlias = ArrayLike | NamedValues | Frame  # numbers of the classes: (K,) or (N, K), or named by class
 PastCases: TypeAlias = Frame | Mapping[str, Iterable[object]]  # one row per case: its class, what tests have shown
 Seed: TypeAlias = "int | Sequence[int] | Generator | None"  # of random numbers; None: fresh ones
 
@@ -41,6 +41,6 @@ def is_frame(table: object) -> TypeGuard[Frame]:
     return hasattr(type(table), "columns")
 
 
-def has_names(values: object) -> TypeGuard[Named]:
+def has_names(values: object) -> TypeGuard[NamedValues]:
     """Whether values carry the names of what they are about, as a mapping or a pandas series does."""
     return hasattr(values, "keys")

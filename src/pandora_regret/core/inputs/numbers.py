@@ -24,7 +24,7 @@ SMALLEST = 1e-50  # of costs and weights, so that their ratios, squares and sums
 LARGEST = 1e50
 
 
-class Shaped(Protocol):
+class HasShape(Protocol):
     """An array of any library."""
 
     @property
@@ -133,7 +133,7 @@ def in_range(array: FloatArray) -> NDArray[np.bool_]:
     return (array >= SMALLEST) & (array <= LARGEST)
 
 
-def check_shape(array: Shaped, argument: str, fix: str, *shapes: tuple[int, ...]) -> None:
+def check_shape(array: HasShape, argument: str, fix: str, *shapes: tuple[int, ...]) -> None:
     """An array has one of some shapes, or an error."""
     if (shape := tuple(array.shape)) not in shapes:
         raise InputError(f"has shape {shape}", argument=argument, value=shape, fix=fix)
