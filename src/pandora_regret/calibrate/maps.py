@@ -343,8 +343,8 @@ def search_inverse_temperature(rows: Forecast, prior: Prior) -> float:
     """The 1 / T in [1e-3, 1e3] of least mean search cost under a prior, at the rows' costs.
 
     That cost may have several valleys, and may move in steps. A part of the rows, drawn by chance, finds the
-    deepest on a grid, the furthest from 1 of a plain; Brent's method on all rows then looks for its bottom. It is
-    kept if it beats leaving the forecasts alone.
+    deepest on a grid, and where lowest points lie level the one furthest from 1. Brent's method on all rows
+    then looks for the bottom of that valley, which is kept if it beats leaving the forecasts alone.
     """
     from scipy.optimize import minimize_scalar
 
@@ -355,8 +355,8 @@ def search_inverse_temperature(rows: Forecast, prior: Prior) -> float:
     part = _part(rows)
     costs_on_grid = [cost(inverse, part) for inverse in GRID]
     least = min(costs_on_grid)
-    plain = [number for number in range(len(GRID)) if costs_on_grid[number] == least]
-    lowest = max(plain, key=lambda number: abs(np.log(GRID[number])))
+    plateau = [number for number in range(len(GRID)) if costs_on_grid[number] == least]
+    lowest = max(plateau, key=lambda number: abs(np.log(GRID[number])))
     bounds = (GRID[max(lowest - 1, 0)], GRID[min(lowest + 1, len(GRID) - 1)])
     bottom = minimize_scalar(cost, bounds=bounds, method="bounded", options={"xatol": 1e-6 * GRID[lowest]})
     return float(min(1.0, GRID[lowest], bottom.x, key=cost))

@@ -298,36 +298,48 @@ def hits_by_name(
     truth: Mapping[str, Truth],
 ) -> BoolArray:
     """Which rows name a truth of their case: the same name, or the only one that is the same once folded."""
+    folded_numbers: dict[str, int] = {}  # of folded names
+    numbers = [folded_numbers.setdefault(folded(name), len(folded_numbers)) for name in names]
+    folded_of_code = np.array(numbers, dtype=np.intp)
+    n_folded = len(folded_numbers)
+    hits = np.zeros(len(case), dtype=bool)
+    truths = _truths_by_key(ids, truth, folded_numbers)
+    if not truths:
+        return hits
+    keys = np.where(codes >= 0, case * n_folded + folded_of_code[codes], -1)
+    similar = np.flatnonzero(np.isin(keys, list(truths)))  # rows whose name may be a truth: far fewer than all
+    codes_of_key: dict[int, set[int]] = {}
+    for key, code in zip(keys[similar].tolist(), codes[similar].tolist(), strict=True):
+        codes_of_key.setdefault(key, set()).add(code)
+    true_pairs: list[int] = []  # case times names, plus code
+    for key, alike in codes_of_key.items():
+        for true_name in truths[key]:
+            same = [code for code in alike if str(names[code]) == true_name]
+            meant = same[:1] if same or len(alike) > 1 else list(alike)
+            true_pairs += [key // n_folded * len(names) + code for code in meant]
+    hits[similar] = np.isin(case[similar] * len(names) + codes[similar], true_pairs)
+    return hits
+
+
+def _truths_by_key(
+    ids: Sequence[Hashable], truth: Mapping[str, Truth], folded_numbers: Mapping[str, int]
+) -> dict[int, list[str]]:
+    """The names that are true of cases, where some case lists one that is the same once folded.
+
+    The key is the number of the case times how many folded names there are, plus the number of the folded name.
+    """
     truth_by_id = {str(name): value for name, value in truth.items()}
-    numbers: dict[str, int] = {}  # of folded names
-    folded_of_code = np.array([numbers.setdefault(folded(name), len(numbers)) for name in names], dtype=np.intp)
-    wanted: list[tuple[int, int, str]] = []  # case, folded name, and name of each truth that some case lists
+    truths: dict[int, list[str]] = {}
     for number, name in enumerate(ids):
         if str(name) not in truth_by_id:
             problem = f"has no case {name!r}"
             fix = "say what is true of every case; of a case whose truth nobody can list, an identifier of its own"
             raise InputError(problem, argument="truth", value=str(name), fix=fix)
         for true_name in true_names(truth_by_id[str(name)]):
-            folded_name = numbers.get(folded(true_name))
-            if folded_name is not None:
-                wanted.append((number, folded_name, true_name))
-    hits = np.zeros(len(case), dtype=bool)
-    if not wanted:
-        return hits
-    keys = np.where(codes >= 0, case * len(numbers) + folded_of_code[codes], -1)
-    similar = np.flatnonzero(np.isin(keys, [number * len(numbers) + name for number, name, _ in wanted]))
-    codes_of_key: dict[int, set[int]] = {}
-    for key, code in zip(keys[similar].tolist(), codes[similar].tolist(), strict=True):
-        codes_of_key.setdefault(key, set()).add(code)
-    true_pairs: list[int] = []
-    for number, folded_name, true_name in wanted:
-        alike = codes_of_key.get(number * len(numbers) + folded_name, set())
-        same = [code for code in alike if str(names[code]) == true_name]
-        if same or len(alike) == 1:
-            code = same[0] if same else next(iter(alike))
-            true_pairs.append(number * len(names) + code)
-    hits[similar] = np.isin(case[similar] * len(names) + codes[similar], true_pairs)
-    return hits
+            folded_number = folded_numbers.get(folded(true_name))
+            if folded_number is not None:
+                truths.setdefault(number * len(folded_numbers) + folded_number, []).append(true_name)
+    return truths
 
 
 def _values_of_lists(lists: Sequence[ListOfCase]) -> list[float]:

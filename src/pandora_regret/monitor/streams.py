@@ -120,7 +120,7 @@ class History:
         Each slice of them is to be learnt from when it comes; `marks` is called after the last of a point.
         """
         n = columns.shape[1]
-        starts = self._starts(names, n)
+        starts = self._starts_of_units(names, n)
         units = self.points[-1].units if self.points else 0
         self._make_room(units + len(starts))
         opens = starts[(units + np.arange(len(starts))) % self.stride == 0].tolist()
@@ -154,14 +154,15 @@ class History:
             before = Point(None, None, 0, 0, 0, (0.0,) * n_totals)
         self.points.append(replace(before, first=name, last=name, after=()))
 
-    def _starts(self, names: Sequence[str] | None, n: int) -> IntArray:
-        """The rows with which a later period begins, or each."""
+    def _starts_of_units(self, names: Sequence[str] | None, n: int) -> IntArray:
+        """The rows with which a period begins that is later than all before; without periods every row."""
         if names is None:
             return np.arange(n)
         newest = self.points[-1].last if self.points else None
         starts = []
         for row, name in enumerate(names):
-            if (not row or name != names[row - 1]) and later(name, newest):
+            differs = row == 0 or name != names[row - 1]
+            if differs and later(name, newest):
                 starts.append(row)
                 newest = name
         return np.array(starts, np.int64)

@@ -63,8 +63,8 @@ def write_monitor_page(
     points = list[Point]()
     for alarm in monitor.acknowledged:
         if alarm.history is not None:
-            points += _marked(alarm.history, ())
-    points += _marked(bets.book.history, bets.marks())
+            points += _points_of(alarm.history, ())
+    points += _points_of(bets.book.history, bets.marks())
     costs = [cost for point in points for cost in _costs(point)]
     formats = Formats(costs, unit)
     first, *lines = sentences(summary, unit, challenger)
@@ -91,8 +91,11 @@ def write_monitor_page(
     return write_page(page, path)
 
 
-def _marked(history: History, marks: tuple[float, ...]) -> list[Point]:
-    """The points of a history, each with its own sums; the last of one that goes on stands at these marks."""
+def _points_of(history: History, marks: tuple[float, ...]) -> list[Point]:
+    """The points of a history, with sums over each alone instead of those since the beginning.
+
+    `marks` says where the monitor stands now: after the last point, unless the history has ended.
+    """
     points = list[Point]()
     before = Point(None, None, 0, 0, 0, (0.0,) * 3)
     for point in history.points:

@@ -33,7 +33,7 @@ from pandora_regret.comparison.words import (
     recalibrating,
 )
 from pandora_regret.core.atomic import write_atomically
-from pandora_regret.core.inputs import Fields, InputError, InputTypeError, did_you_mean
+from pandora_regret.core.inputs import Fields, FloatArray, InputError, InputTypeError, IntArray, did_you_mean
 from pandora_regret.core.search import search_order
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.optional import import_optional
@@ -492,9 +492,7 @@ def worked_case(comparison: Comparison) -> TemplateData | None:
     names = [model.name for model in comparison.models[:2]]
     forecasts = [sample.probabilities(name) for name in names]
     orders = [search_order(forecast, costs) for forecast in forecasts]
-    paid = [np.cumsum(costs[order], axis=1)[order == truth[:, None]] for order in orders]
-    saved = np.where(paid[1] > paid[0], paid[1] - paid[0], np.nan)
-    row = int(np.nanargmin(np.abs(saved - np.nanmean(saved)))) if np.isfinite(saved).any() else 0
+    row = _typical_saving(orders, truth, costs)
     plans = []
     for name, forecast, order in zip(names, forecasts, orders, strict=True):
         n_tested = order[row].tolist().index(truth[row]) + 1
@@ -503,3 +501,12 @@ def worked_case(comparison: Comparison) -> TemplateData | None:
         spent = sum(prices[k] for k in tested)
         plans.append({"model": name, "steps": steps, "spent": spent, "never": len(costs) - n_tested})
     return {"row": row, "truth": comparison.data.classes[truth[row]], "plans": plans}
+
+
+def _typical_saving(orders: Sequence[IntArray], truth: IntArray, costs: FloatArray) -> int:
+    """The row in which the first of two orders, (n, K), saves nearest to the mean of its savings; 0 if in none."""
+    first, second = (np.cumsum(costs[order], axis=1)[order == truth[:, None]] for order in orders)  # paid, (n,)
+    saved = np.where(second > first, second - first, np.nan)
+    if np.isnan(saved).all():
+        return 0
+    return int(np.nanargmin(np.abs(saved - np.nanmean(saved))))

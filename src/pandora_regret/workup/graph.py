@@ -124,7 +124,7 @@ class _GraphBuilder:
         return Graph(self.space, self.states, np.array(self.actions, np.intp), arrays)
 
 
-class _Action(NamedTuple):
+class _Choice(NamedTuple):
     """Something that can be done in a state, with what it costs from there on."""
 
     number: int
@@ -185,7 +185,7 @@ def sweep(
 
 def _stop_options(
     p: FloatArray, truths: IntArray, graph: GraphArrays, state: int, is_possible: NDArray[np.bool_]
-) -> Iterator[_Action]:
+) -> Iterator[_Choice]:
     """The ways to stop that are open in a state."""
     if not graph.may_stop[state]:
         return
@@ -199,7 +199,7 @@ def _stop_options(
             named = terms.argmax(axis=1)
             terms = np.where(np.arange(p.shape[1]) == named[:, None], 0.0, terms)
             paid = paid * (named[:-1, None] != truths)
-        yield _Action(-1 - stop, terms.sum(axis=1), paid)
+        yield _Choice(-1 - stop, terms.sum(axis=1), paid)
 
 
 def _edge_options(
@@ -209,7 +209,7 @@ def _edge_options(
     mass: FloatArray,
     edge_costs: FloatArray,
     behind: tuple[FloatArray, FloatArray],
-) -> Iterator[_Action]:
+) -> Iterator[_Choice]:
     """The steps that can be made in a state; behind are the values, and what is paid, of states swept before."""
     value, paid = behind
     chance = graph.likelihood[state, truths]
@@ -217,4 +217,4 @@ def _edge_options(
         children = graph.children[edge]
         expected = edge_costs[edge] * mass + value[children].sum(axis=0)
         spent = edge_costs[edge] * chance + paid[children].sum(axis=0)
-        yield _Action(edge, expected, spent)
+        yield _Choice(edge, expected, spent)

@@ -16,6 +16,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pandora_regret.core.inputs import FloatArray, IntArray
 from pandora_regret.workup.states import UNUSED, State, StateSpace, bits_of
@@ -66,123 +67,151 @@ def pair_bound(space: StateSpace, state: State, w: FloatArray, may_fail: bool) -
     return float(problem.values().sum()) * (1 - ROUNDING)
 
 
+@dataclass(frozen=True)
+class NoisyTest:
+    """A test that may show the same of several classes; O is the number of its outcomes."""
+
+    chances: FloatArray  # (O, K)
+    payments: Payments
+    cost: float
+    confirms: list[bool]  # (O,) whether an outcome confirms a class, and so ends the work-up
+
+
+@dataclass(frozen=True)
+class Separator:
+    """A test whose outcome the truth alone decides: it tells the classes of some pairs apart."""
+
+    shown: IntArray  # (K,) the outcome of each class
+    payments: Payments
+    cost: float
+    is_confirmed: NDArray[np.bool_]  # (K,) whether it confirms a class that is the truth
+
+
 class _ClassPairs:
-    """All pairs of the classes that are present; K is their number, P = K (K - 1) / 2."""
+    """All pairs of the classes that are present; K is their number, P = K (K - 1) / 2.
+
+    A state of a pair says what each of the T noisy tests has shown: 0 where it was not made, else 1 plus the
+    number of the outcome. These are the digits of the state's number, the first test's being the highest.
+    """
 
     def __init__(self, space: StateSpace, state: State, w: FloatArray, present: IntArray, may_fail: bool) -> None:
-        workup = space.workup
+        self.workup = space.workup
+        self.present = present
         self.w = w[present]
         n_classes = len(present)
         self.first, self.second = np.triu_indices(n_classes, 1)  # (P,) the two classes of each pair
-        unmade = [step for step, outcome in enumerate(state.outcomes) if outcome == UNUSED]
-        costs = workup.costs + (0.0 if workup.together else workup.fee)
+        self.unmade = [step for step, outcome in enumerate(state.outcomes) if outcome == UNUSED]
+        self.costs = self.workup.costs + (0.0 if self.workup.together else self.workup.fee)  # (M,)
         self.even = Payments.divided(self.w, np.ones((n_classes, n_classes)))
-        self.noisy = list[tuple[FloatArray, Payments, float, list[bool]]]()
-        separators = list[tuple[IntArray, Payments, float]]()
-        self.alone: FloatArray = np.full(
-            (n_classes, n_classes), np.inf
-        )  # what confirms truth k, in the pair with j
-        for step in unmade:
-            described = workup.steps[step]
-            chances = np.array(described.chances)[:, present]  # (O, K)
-            if len(chances) == 1:
-                continue  # a visit
-            if described.is_certain:
-                shown = chances.argmax(axis=0)
-                payments = Payments.divided(self.w, (shown[:, None] != shown).astype(np.float64))
-                separators.append((shown, payments, float(costs[step])))
-            else:
-                payments = Payments.divided(self.w, divergence(chances))
-                ends = [k is not None for k in described.confirmed]
-                self.noisy.append((chances, payments, float(costs[step]), ends))
-            fee = costs[step] * payments.shares
-            for earlier, _ in workup.before[step]:
-                if earlier in unmade and len(workup.steps[earlier].outcomes) == 1:
-                    fee = fee + costs[earlier] * self.even.shares
-            for row, k in zip(chances, described.confirmed, strict=True):
-                if k is None or not row.any():
-                    continue
-                place = int(np.flatnonzero(present == k)[0])
-                self.alone[place] = np.minimum(self.alone[place], fee[place])
-        endings = workup.endings if may_fail else ()
+        # what confirms truth k, in the pair with j: at first, nothing does
+        self.alone: FloatArray = np.full((n_classes, n_classes), np.inf)
+        self.noisy: list[NoisyTest] = []
+        self.separators: list[Separator] = []
+        for step in self.unmade:
+            if len(self.workup.steps[step].outcomes) > 1:  # else it is a visit
+                self._add_test(step)
+        endings = self.workup.endings if may_fail else ()
         self.names_class = [end.names_class for end in endings]
         # what each way to stop loses for truth k in the pair with j, unless it names the truth
         self.stops = [np.array(end.losses)[present, None] * self.even.shares for end in endings]
         for losses, names_class in zip(self.stops, self.names_class, strict=True):
             self.alone = np.minimum(self.alone, 0.0 if names_class else losses)
-        self.separators = separators
-        self.confirmed = self._confirmed(space, unmade, present)
-        states = [len(chances) + 1 for chances, _, _, _ in self.noisy]
-        self.n_numbers = len(self.first) * math.prod(states)  # an integer of Python: it has no largest value
+        self.sizes = [len(test.chances) + 1 for test in self.noisy]  # (T,) what each may have shown, or not made
+        self.n_numbers = len(self.first) * math.prod(self.sizes)  # an integer of Python: it has no largest value
 
-    def _confirmed(self, space: StateSpace, unmade: list[int], present: IntArray) -> list[list[bool]]:
-        """For each separating step whether it confirms each class, if that is the truth."""
-        confirmed = list[list[bool]]()
-        for step in unmade:
-            described = space.workup.steps[step]
-            if len(described.outcomes) > 1 and described.is_certain:
-                confirmed.append([k in described.settles for k in present.tolist()])
-        return confirmed
+    def _add_test(self, step: int) -> None:
+        """Add a step of several outcomes to the separators or the noisy tests, and what it confirms to `alone`."""
+        described = self.workup.steps[step]
+        chances = np.array(described.chances)[:, self.present]  # (O, K)
+        cost = float(self.costs[step])
+        if described.is_certain:
+            shown = chances.argmax(axis=0)
+            payments = Payments.divided(self.w, (shown[:, None] != shown).astype(np.float64))
+            is_confirmed = np.isin(self.present, list(described.settles))
+            self.separators.append(Separator(shown, payments, cost, is_confirmed))
+        else:
+            payments = Payments.divided(self.w, divergence(chances))
+            confirms = [k is not None for k in described.confirmed]
+            self.noisy.append(NoisyTest(chances, payments, cost, confirms))
+        fee = cost * payments.shares
+        for earlier, _ in self.workup.before[step]:
+            is_unmade_visit = earlier in self.unmade and len(self.workup.steps[earlier].outcomes) == 1
+            if is_unmade_visit:
+                fee = fee + self.costs[earlier] * self.even.shares
+        for row, k in zip(chances, described.confirmed, strict=True):
+            if k is None or not row.any():
+                continue
+            place = int(np.flatnonzero(self.present == k)[0])
+            self.alone[place] = np.minimum(self.alone[place], fee[place])
 
     def values(self) -> FloatArray:
-        """The optimum of each pair, (P,), times its weight."""
-        j = self.first
-        k = self.second
-        n_pairs = len(j)
-        weight_j = self.w[j][:, None]
-        weight_k = self.w[k][:, None]
-        ended = np.zeros((n_pairs, 1), bool)
-        for chances, _, _, ends in self.noisy:
-            ones = np.ones((n_pairs, 1))
-            factors_j = np.hstack([ones, chances[:, j].T])
-            factors_k = np.hstack([ones, chances[:, k].T])
-            weight_j = (weight_j[:, :, None] * factors_j[:, None, :]).reshape(n_pairs, -1)
-            weight_k = (weight_k[:, :, None] * factors_k[:, None, :]).reshape(n_pairs, -1)
-            ended = (ended[:, :, None] | np.array([False, *ends])).reshape(n_pairs, -1)
-        value = np.where(ended, 0.0, self._ended(weight_j, weight_k))
-        sizes = [len(chances) + 1 for chances, _, _, _ in self.noisy]
-        if not sizes:
+        """The optimum of each pair, (P,), times its weight.
+
+        From states in which all tests are made back to the one in which none is: the work-up ends, or one more
+        test is made.
+        """
+        weight_j = self._weights(self.first)
+        weight_k = self._weights(self.second)
+        value = np.where(self._has_ended(), 0.0, self._ending_costs(weight_j, weight_k))
+        if not self.noisy:
             return value[:, 0]
         value = np.ascontiguousarray(value.T)  # (states, P): a state is a row from here on
         weight_j = np.ascontiguousarray(weight_j.T)
         weight_k = np.ascontiguousarray(weight_k.T)
-        digits = np.array(np.unravel_index(np.arange(len(value)), sizes))  # (T, states), 0 where not made
-        strides = np.cumprod([1, *sizes[:0:-1]])[::-1]
+        digits = np.array(np.unravel_index(np.arange(len(value)), self.sizes))  # (T, states), 0 where not made
+        strides = np.cumprod([1, *self.sizes[:0:-1]])[::-1]  # (T,) from a state to that of the next outcome
         n_unmade = (digits == 0).sum(axis=0)
-        for number in range(1, len(sizes) + 1):
+        for number in range(1, len(self.sizes) + 1):
             states = np.flatnonzero(n_unmade == number)
-            for test, (chances, payments, cost, _) in enumerate(self.noisy):
-                before = states[digits[test, states] == 0]
-                total = weight_j[before] * (cost * payments.shares[j, k])
-                total += weight_k[before] * (cost * payments.shares[k, j])
-                for outcome in range(1, len(chances) + 1):
-                    total += value[before + outcome * strides[test]]
+            for place, test in enumerate(self.noisy):
+                before = states[digits[place, states] == 0]
+                total = weight_j[before] * (test.cost * test.payments.shares[self.first, self.second])
+                total += weight_k[before] * (test.cost * test.payments.shares[self.second, self.first])
+                for outcome in range(1, len(test.chances) + 1):
+                    total += value[before + outcome * strides[place]]
                 value[before] = np.minimum(value[before], total)
         values: FloatArray = value[0]
         return values
 
-    def _ended(self, weight_j: FloatArray, weight_k: FloatArray) -> FloatArray:
+    def _weights(self, classes: IntArray) -> FloatArray:
+        """What a class of each pair, (P,), weighs in each state: its weight times the chance of what was shown."""
+        weights = self.w[classes][:, None]
+        for test in self.noisy:
+            factors = np.hstack([np.ones((len(classes), 1)), test.chances[:, classes].T])
+            weights = (weights[:, :, None] * factors[:, None, :]).reshape(len(classes), -1)
+        return weights
+
+    def _has_ended(self) -> NDArray[np.bool_]:
+        """(1, states): whether some outcome has confirmed a class."""
+        ended = np.zeros((1, 1), bool)
+        for test in self.noisy:
+            ended = (ended[:, :, None] | np.array([False, *test.confirms])).reshape(1, -1)
+        return ended
+
+    def _ending_costs(self, weight_j: FloatArray, weight_k: FloatArray) -> FloatArray:
         """What the cheapest end costs in each pair and state, (P, states): stopping, or telling them apart."""
         j = self.first
         k = self.second
         least = np.full(weight_j.shape, np.inf)
-        for stop, losses in enumerate(self.stops):
+        for losses, names_class in zip(self.stops, self.names_class, strict=True):
             lost_j = weight_j * losses[j, k][:, None]
             lost_k = weight_k * losses[k, j][:, None]
-            lost = np.minimum(lost_j, lost_k) if self.names_class[stop] else lost_j + lost_k
+            lost = np.minimum(lost_j, lost_k) if names_class else lost_j + lost_k
             least = np.minimum(least, lost)
-        for (shown, payments, cost), confirms in zip(self.separators, self.confirmed, strict=True):
-            is_confirmed = np.array(confirms)
-            then = np.where(is_confirmed[:, None], 0.0, self.alone)
-            paid_j = (cost * payments.shares + then)[j, k]
-            paid_k = (cost * payments.shares + then)[k, j]
-            paid_j = np.where(is_confirmed[j], np.maximum(paid_j, self.alone[j, k]), paid_j)
-            paid_k = np.where(is_confirmed[k], np.maximum(paid_k, self.alone[k, j]), paid_k)
-            told_apart = np.flatnonzero(shown[j] != shown[k])
+        for test in self.separators:
+            told_apart = np.flatnonzero(test.shown[j] != test.shown[k])
+            paid_j = self._paid_by_separating(test, j, k)
+            paid_k = self._paid_by_separating(test, k, j)
             told = weight_j[told_apart] * paid_j[told_apart, None]
             told += weight_k[told_apart] * paid_k[told_apart, None]
             least[told_apart] = np.minimum(least[told_apart], told)
         return least
+
+    def _paid_by_separating(self, test: Separator, truth: IntArray, other: IntArray) -> FloatArray:
+        """What truth k of each pair pays, (P,), if the test tells it from the other, and something confirms it."""
+        fee = (test.cost * test.payments.shares)[truth, other]
+        alone = self.alone[truth, other]
+        return np.where(test.is_confirmed[truth], np.maximum(fee, alone), fee + alone)
 
 
 def divergence(chances: FloatArray) -> FloatArray:
