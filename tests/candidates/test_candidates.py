@@ -21,7 +21,7 @@ from pandora_regret import (
     search_cost,
 )
 from pandora_regret.candidates import constant_list
-from pandora_regret.candidates.reference import Candidate, expected_cost, stops, tied_blocks
+from pandora_regret.candidates.reference import Candidate, mean_cost_over_ties, stops, tied_blocks
 
 PRICES = st.sampled_from([0.5, 1.0, 2.0, 3.0, 7.0])
 SCORED = st.builds(Candidate, st.sampled_from([0.0, 1.0, 2.0, -1.5]), PRICES, st.booleans())
@@ -83,24 +83,24 @@ def by_brute_force(case, miss, has_probabilities, until):
 
 @given(LISTS_OF_SCORES, MISSES, UNTIL)
 def test_the_reference_is_the_mean_over_all_orders_of_ties(case, miss, until):
-    assert expected_cost(case, miss, False, until) == pytest.approx(by_brute_force(case, miss, False, until))
+    assert mean_cost_over_ties(case, miss, False, until) == pytest.approx(by_brute_force(case, miss, False, until))
 
 
 @given(lists_of_probabilities(), MISSES, UNTIL)
 def test_with_probabilities_too(case, miss, until):
-    assert expected_cost(case, miss, True, until) == pytest.approx(by_brute_force(case, miss, True, until))
+    assert mean_cost_over_ties(case, miss, True, until) == pytest.approx(by_brute_force(case, miss, True, until))
 
 
 @given(st.lists(LISTS_OF_SCORES, min_size=1, max_size=5), MISSES, UNTIL)
 def test_all_cases_at_once_are_the_reference(cases, miss, until):
     costs = candidates_of(cases, has_probabilities=False).costs(miss, until)
-    assert costs == pytest.approx([expected_cost(case, miss, False, until) for case in cases], rel=1e-12)
+    assert costs == pytest.approx([mean_cost_over_ties(case, miss, False, until) for case in cases], rel=1e-12)
 
 
 @given(st.lists(lists_of_probabilities(), min_size=1, max_size=5), MISSES, UNTIL)
 def test_all_cases_at_once_are_the_reference_with_probabilities(cases, miss, until):
     costs = candidates_of(cases, has_probabilities=True).costs(miss, until)
-    assert costs == pytest.approx([expected_cost(case, miss, True, until) for case in cases], rel=1e-12)
+    assert costs == pytest.approx([mean_cost_over_ties(case, miss, True, until) for case in cases], rel=1e-12)
 
 
 @given(st.lists(LISTS_OF_SCORES, min_size=1, max_size=4))

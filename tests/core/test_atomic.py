@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from pandora_regret.core.atomic import LEFT_BEHIND_SECONDS, write_atomically
+from pandora_regret.core.atomic import write_atomically
 from pandora_regret.core.inputs import InputError
 
 
@@ -65,7 +65,8 @@ def test_what_a_killed_writer_left_behind_is_removed_by_the_next(tmp_path):
     )
     for path in (left, young, foreign):
         path.write_bytes(b"half")
-    long_ago = time.time() - 2 * LEFT_BEHIND_SECONDS
-    os.utime(left, (long_ago, long_ago))
+    now = time.time()
+    os.utime(left, (now - 25 * 3600, now - 25 * 3600))
+    os.utime(young, (now - 23 * 3600, now - 23 * 3600))  # somebody may still write it
     write_atomically(tmp_path / "a.bin", lambda file: file.write(b"new"))
     assert {path.name for path in tmp_path.iterdir()} == {"a.bin", young.name, foreign.name}

@@ -299,5 +299,5 @@ def test_a_handful_of_rows_that_carries_a_cost_is_warned_of_as_long_as_rows_are_
     check(score_stream(predictions, costs=prices, jobs=2), truth, values, costs=prices)
     warned = score_stream(predictions, costs=prices).best.scores["expected_cost"].warning
     assert warned.startswith("4 of 400 cases make")
-    monkeypatch.setattr(sums, "MANY", 100)
+    monkeypatch.setattr(sums, "MANY_UNITS", 100)
     assert score_stream(predictions, costs=prices, rows=60).best.scores["expected_cost"].warning is None

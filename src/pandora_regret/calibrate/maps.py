@@ -36,7 +36,7 @@ HOTTEST = 1e3
 LAST_STEP = 1e-5  # relative; where steps square, what is left after it is 1e-10
 SHORT_STEP = 0.02  # relative; what is left after it is some 1e-6
 ONE_IN = 16  # where rows are many, one in so many finds where to start, but no fewer than these
-FEWEST = 4096
+FEWEST_ROWS = 4096
 MOST_PASSES = 100
 HALF_A_ROW = 0.5  # what a class that never is the truth counts as, so that its frequency has a logarithm
 NOT_SHRINKING = 0.9  # a Newton step this long beside the one before creeps towards a minimum at infinity
@@ -364,7 +364,7 @@ def search_inverse_temperature(rows: Forecast, prior: Prior) -> float:
 
 def _part(rows: Forecast) -> Forecast:
     """The rows that find where to start."""
-    return draw_rows(rows, max(len(rows) // ONE_IN, FEWEST))
+    return draw_rows(rows, max(len(rows) // ONE_IN, FEWEST_ROWS))
 
 
 def derivatives(rows: Forecast, inverse_temperature: float) -> FloatArray:

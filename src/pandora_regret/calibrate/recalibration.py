@@ -56,7 +56,7 @@ from pandora_regret.core.priors import Prior
 from pandora_regret.core.records import from_plain, to_plain
 from pandora_regret.core.scores import priced, row_costs
 from pandora_regret.inference.estimate import Estimate
-from pandora_regret.inference.intervals import FEWEST, Limits, hull, suitable_interval
+from pandora_regret.inference.intervals import FEWEST_UNITS, Limits, hull, suitable_interval
 from pandora_regret.inference.joint import Figure, effective_number, within
 from pandora_regret.inference.keyed import keys_of
 
@@ -385,7 +385,7 @@ def predicted_limits(
         None where nothing is known of other units, or where a saving may be infinite.
     """
     mean_saving = Figure.of_mean(saved, weights_of(forecast), units)
-    if mean_saving.effective < FEWEST:
+    if mean_saving.effective < FEWEST_UNITS:
         return None
     dependence = dependence_within_units(saved, forecast, savings, units)
     second, third = predicted_moments(forecast, savings, mean_saving.value, units, dependence)

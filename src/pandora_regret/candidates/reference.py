@@ -89,7 +89,7 @@ def tied_blocks(route: Sequence[StopPlace], has_probabilities: bool) -> list[lis
     return blocks
 
 
-def expected_cost(
+def mean_cost_over_ties(
     listed: Sequence[Candidate], miss: float, has_probabilities: bool = False, until: str = "first"
 ) -> float:
     """What the search of one case costs on average over the orders of what ties.

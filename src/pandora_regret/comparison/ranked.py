@@ -54,11 +54,11 @@ from pandora_regret.metrics import list_metrics
 
 USUAL = ComparisonOptions()
 LOOKS = "looks"  # the unit, where every look costs 1
-ROUND = (1.0, 2.0, 5.0)  # what round prices begin with
-SHOWN = (2.0, 10.0, 50.0)  # times what looking at a whole list costs: prices of a miss for a table
+ROUND_DIGITS = (1.0, 2.0, 5.0)  # what round prices begin with
+SHOWN_MULTIPLES = (2.0, 10.0, 50.0)  # times what looking at a whole list costs: prices of a miss for a table
 N_CURVE = 61
 MOST_CONSTANT = 100  # names on the list that is the same for every case
-BEYOND = 2.0  # times the largest break-even price: where the curve ends
+CURVE_END = 2.0  # times the largest break-even price: where the curve ends
 
 
 def compare_lists(
@@ -128,11 +128,11 @@ def compare_lists(
     first = next(iter(models.values()))
     weights = None if sample_weight is None else read_weights(sample_weight, first.n_cases)
     sample = read_cases(first.n_cases, weights, list(first.ids), groups)
-    asked = _read_lists(models, sample, miss, until, prior)
+    lists = _read_lists(models, sample, miss, until, prior)
     request = Request(
         forecasts={},
         sample=sample,
-        charge=_charge(models, asked.prior, currency, source),
+        charge=_charge(models, lists.prior, currency, source),
         interval=read_interval(options.level, options.bootstrap, options.seed),
         worth=read_worth(worth),
         recalibration=None,
@@ -142,12 +142,12 @@ def compare_lists(
         progress=options.progress,
         provenance=provenance or Provenance(),
         apart=(),
-        lists=asked,
+        lists=lists,
     )
-    named = _named_by_hits(asked.models)
+    named = _named_by_hits(lists.models)
     if truths is not None:
         named = [list(truths[case]) for case in sample.case_numbers(first.n_cases)]
-    return compared(request, _lists_part(asked, request, named, miss))
+    return compared(request, _lists_part(lists, request, named, miss))
 
 
 def _read_lists(
@@ -162,7 +162,7 @@ def _read_lists(
     ordered = {name: candidates.of_cases(ids) for name, candidates in models.items()}
     price = miss
     if price is None:
-        price = _round_price(SHOWN[1] * _whole_list(models)) if _depends_on_miss(models) else 0.0
+        price = _round_price(SHOWN_MULTIPLES[1] * _whole_list(models)) if _depends_on_miss(models) else 0.0
     if not all(candidates.has_probabilities for candidates in models.values()):
         prior_of_orders(prior)  # which is an error unless prices are known
     if prior == Fixed():
@@ -213,18 +213,18 @@ def _whole_list(models: Mapping[str, CaseLists]) -> float:
 def _round_price(price: float) -> float:
     """The nearest price that begins with 1, 2 or 5."""
     power = 10.0 ** math.floor(math.log10(price))
-    choices = [digit * power for digit in (*ROUND, 10.0)]
+    choices = [digit * power for digit in (*ROUND_DIGITS, 10.0)]
     return min(choices, key=lambda choice: abs(math.log(choice / price)))
 
 
 def _lists_part(
-    asked: ListRequest, request: Request, truths: Sequence[Sequence[str]], miss: float | None
+    lists: ListRequest, request: Request, truths: Sequence[Sequence[str]], miss: float | None
 ) -> ListsPart:
     """What depends on the price of a miss: ranges, break-even prices, curves, a table's columns, a yardstick.
 
     Parameters
     ----------
-    asked, request
+    lists, request
         What is compared.
     truths
         The names that are true of each case of the sample.
@@ -233,22 +233,22 @@ def _lists_part(
     """
     sample = request.sample
     groups = sample.cluster_of if sample.grouped else None
-    prices = MissPrices(asked.models, asked.until, sample.weights, groups, request.interval.level)
+    prices = MissPrices(lists.models, lists.until, sample.weights, groups, request.interval.level)
     ranges = prices.ranges()
     crossings = prices.break_evens_in_question(ranges)
-    whole = _whole_list(asked.models)
-    furthest = max([asked.miss, whole / BEYOND, *(crossing.price for crossing in crossings)])
-    drawn = np.linspace(0.0, BEYOND * furthest, N_CURVE)
-    curve = prices.curve(np.unique(np.append(drawn, asked.miss)).tolist())  # exact at the price that is asked for
+    whole = _whole_list(lists.models)
+    furthest = max([lists.miss, whole / CURVE_END, *(crossing.price for crossing in crossings)])
+    drawn = np.linspace(0.0, CURVE_END * furthest, N_CURVE)
+    curve = prices.curve(np.unique(np.append(drawn, lists.miss)).tolist())  # exact at the price that is asked for
     has_several = np.array([len(names) > 1 for names in truths])
-    for candidates in asked.models.values():
+    for candidates in lists.models.values():
         has_several |= candidates.n_true > 1
-    shown = prices.curve([_round_price(times * whole) for times in SHOWN])
+    shown = prices.curve([_round_price(times * whole) for times in SHOWN_MULTIPLES])
     return ListsPart(
-        until=asked.until,
+        until=lists.until,
         miss=miss,
-        at=asked.miss,
-        candidates=sum(candidates.n_candidates for candidates in asked.models.values()),
+        at=lists.miss,
+        candidates=sum(candidates.n_candidates for candidates in lists.models.values()),
         several_truths=int(np.count_nonzero(has_several)),
         ranges=tuple(_range_with_saving(part, prices) for part in ranges),
         crossings=tuple(
@@ -258,19 +258,20 @@ def _lists_part(
         prices=curve.prices,
         curves=curve.costs,
         unavoidable={
-            name: _least_costs(lists, curve.prices, asked, sample) for name, lists in asked.models.items()
+            name: _least_costs(candidates, curve.prices, lists.until, sample)
+            for name, candidates in lists.models.items()
         },
         shown_at=shown.prices,
         shown=shown.costs,
-        constant=_constant(asked, truths, sample.weights),
+        constant=_constant(lists, truths, sample.weights),
     )
 
 
 def _least_costs(
-    lists: CaseLists, prices: Sequence[float], asked: ListRequest, sample: Sample
+    candidates: CaseLists, prices: Sequence[float], until: Until, sample: Sample
 ) -> tuple[float, ...]:
     """What somebody who knows the truth pays per case, at these prices of a miss."""
-    costs = [np.average(lists.least_costs(price, asked.until), weights=sample.weights) for price in prices]
+    costs = [np.average(candidates.least_costs(price, until), weights=sample.weights) for price in prices]
     return tuple(map(float, costs))
 
 
@@ -287,7 +288,7 @@ def _range_with_saving(part: MissRange, prices: MissPrices) -> PricesOfMiss:
     return PricesOfMiss(part.low, high, part.leader, part.undecided, saves, saves_at)
 
 
-def _constant(asked: ListRequest, truths: Sequence[Sequence[str]], weights: FloatArray) -> ConstantList | None:
+def _constant(lists: ListRequest, truths: Sequence[Sequence[str]], weights: FloatArray) -> ConstantList | None:
     """One list for every case, as long as lists usually are, at most 100 names: how often it helps, what it costs.
 
     None where no truth comes twice: then none can be known from another case.
@@ -295,12 +296,12 @@ def _constant(asked: ListRequest, truths: Sequence[Sequence[str]], weights: Floa
     counts = Counter(name for names in truths for name in set(names))
     if max(counts.values(), default=0) < 2:
         return None
-    lengths = np.concatenate([candidates.lengths for candidates in asked.models.values()])
+    lengths = np.concatenate([candidates.lengths for candidates in lists.models.values()])
     length = min(max(1, int(np.median(lengths))), MOST_CONSTANT)
-    first = next(iter(asked.models.values()))
-    lists = constant_list(first, [list(names) for names in truths], length)
-    found = np.average(lists.places().found, weights=weights)
-    cost = np.average(lists.costs(asked.miss, asked.until), weights=weights)
+    first = next(iter(lists.models.values()))
+    constant = constant_list(first, [list(names) for names in truths], length)
+    found = np.average(constant.places().found, weights=weights)
+    cost = np.average(constant.costs(lists.miss, lists.until), weights=weights)
     unnamed = sum(not names for names in truths)
     return ConstantList(length, float(found), float(cost), unnamed)
 

@@ -69,7 +69,7 @@ from pandora_regret.text import (
 
 PAIRS_NAMED = 3  # per model
 SMALLEST = float(np.finfo(np.float64).smallest_subnormal)  # what is more than nothing
-NOTHING = 1e-4  # of the cost: a saving that no reader would notice
+UNNOTICED = 1e-4  # of the cost: a saving that no reader would notice
 MOST_DOUBTS = 4  # spelt out
 NOT_SETTLED = "not settled"
 LITTLE = 0.1  # of the margin: so small a risk is worth saying
@@ -484,7 +484,7 @@ def recalibrating(model: ModelResult, unit: str | None) -> str | None:
     if model.recalibrated is None or model.recalibrated.saved.value is None:
         return None
     saved = model.recalibrated.saved
-    if model.recalibrated.saved.value < NOTHING * model.cost:
+    if model.recalibrated.saved.value < UNNOTICED * model.cost:
         return "Recalibrating would save nothing that could be measured."
     if saved.low is not None and saved.low <= 0:
         return f"Recalibrating might save {per_case(saved, unit)}, but these data do not settle whether it would."

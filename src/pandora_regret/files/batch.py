@@ -36,7 +36,7 @@ from pandora_regret.text import counted
 if TYPE_CHECKING:
     import pyarrow as pa
 
-WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,17}))")
+WHOLE_NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]{0,17}))")
 PADDED = re.compile(r"(-?0*[0-9]{1,18})(?:\.0+)?")  # a whole number with zeros that say nothing
 MOST_UNLABELLED = 0.5  # of the cases
 OBJECT_BYTES = 60  # of a short text

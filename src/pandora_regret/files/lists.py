@@ -164,7 +164,7 @@ def table_of_lists(
     first = next(iter(records.values()))
     key = field_of_lists(first) or FORECAST
     order_only = _named_values(first[key]) is None
-    rows = rows_of_records(file.path, records, partial(_row, key=key, order_only=order_only))
+    rows = rows_of_records(file.path, records, partial(_list_row, key=key, order_only=order_only))
     done = _lists_recognised([row.options for row in rows.values()], file.path, order_only, other)
     if other is not None:
         classes = (*classes, other)
@@ -193,7 +193,7 @@ def _value_of_other(options: Mapping[str, float], other: str, order_only: bool) 
     return max(0.0, 1 - math.fsum(options.values())) + options.get(other, 0.0)
 
 
-def _row(values: Fields, key: str, order_only: bool) -> ListRow:
+def _list_row(values: Fields, key: str, order_only: bool) -> ListRow:
     """What is on a line, whose list is called `key`, and all of whose others are orders only or are not."""
     truth = next((values[name] for name in TRUTHS if values.get(name) is not None), None)
     if not isinstance(truth, (str, int, type(None))):

@@ -34,7 +34,7 @@ NAMES = ("class", "name", "test", "label")  # what the columns of a price list a
 COSTS = ("cost", "price", "fee", "minutes")
 UNITS = ("currency", "unit")
 PRICE = re.compile(r"([^\d.,+-]*)([+-]?[.,]?\d(?:[\d.,'’\s]*\d)?)([eE][+-]?\d+)?([^\d]*)")
-WHOLE = re.compile(r"[+-]?(?:\d*|[1-9]\d{0,2}([.,' ])(?:\d{2,3}\1)*\d{3})")  # two: lakhs are written 1,25,000
+WHOLE_PART = re.compile(r"[+-]?(?:\d*|[1-9]\d{0,2}([.,' ])(?:\d{2,3}\1)*\d{3})")  # two: lakhs are written 1,25,000
 MULTIPLES = frozenset(["k", "m", "mio", "mn", "bn", "tsd", "thousand", "million"])
 
 
@@ -393,7 +393,7 @@ def _number_readings(digits: str, exponent: str) -> dict[str, float]:
     readings: dict[str, float] = {}
     for mark in ".,":
         whole, _, fraction = re.sub(r"\s", " ", digits).replace("’", "'").partition(mark)
-        if WHOLE.fullmatch(whole) and re.fullmatch(r"\d*", fraction):
+        if WHOLE_PART.fullmatch(whole) and re.fullmatch(r"\d*", fraction):
             whole = re.sub("[.,' ]", "", whole)
             readings[mark] = float(f"{whole}.{fraction}{exponent}")
     return readings

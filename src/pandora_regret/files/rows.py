@@ -40,7 +40,7 @@ from pandora_regret.files.arrow_columns import (
 )
 from pandora_regret.files.batch import (
     PADDED,
-    WHOLE,
+    WHOLE_NUMBER,
     Batch,
     Forecasts,
     NameArray,
@@ -165,7 +165,7 @@ def _tell_no_such_class(
 
 def read_ids(block: Block, column: str, reading: Reading) -> NameArray:
     """Ids as names; perhaps as numbers, however they are written."""
-    return read_group_column(block, column, reading, PADDED if reading.ids_as_numbers else WHOLE)
+    return read_group_column(block, column, reading, PADDED if reading.ids_as_numbers else WHOLE_NUMBER)
 
 
 def read_id_texts(block: Block, column: str, reading: Reading) -> pa.Array:
@@ -184,7 +184,7 @@ def read_id_texts(block: Block, column: str, reading: Reading) -> pa.Array:
 
 
 def read_group_column(
-    block: Block, column: str, reading: Reading, whole_numbers: re.Pattern[str] = WHOLE
+    block: Block, column: str, reading: Reading, whole_numbers: re.Pattern[str] = WHOLE_NUMBER
 ) -> NameArray:
     """Names: text, or whole numbers, also where these are written as text, as some formats do."""
     names = block.column(column)

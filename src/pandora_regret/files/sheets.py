@@ -26,12 +26,12 @@ TOKEN = re.compile(  # of a sheet: its data, a row or a cell begins, mostly with
     rb"<(?:\w{1,20}:)?(sheetData|row|c)(?=[\s/>])(?:\s" + PLACE + rb")?|" + PLACE + b"|" + NUMBER_OF_TEXT
 )
 TEXTS = "xl/sharedStrings.xml"
-SMALL = 1 << 24  # places in a sheet
+SMALL_SHEET = 1 << 24  # places in a sheet
 SPARSEST = 100  # places in a sheet for each of its cells
 BYTES_PER_CELL = 250  # of a sheet while it is read, as measured
 LONGEST_TOKEN = 100  # bytes
 BYTES_OF_TAGS = 100  # of a cell, in the sheet's file; more than that is text
-WHOLE = 1 << 53  # up to here, a number of a sheet that has no fraction is exactly that number
+LARGEST_EXACT = 1 << 53  # up to here, a number of a sheet that has no fraction is exactly that number
 
 SheetValue: TypeAlias = str | int | float | None
 
@@ -112,7 +112,7 @@ def _value(cell: object) -> SheetValue:
     """What people see in a cell: nothing, text, or a number, 1 rather than 1.0."""
     if isinstance(cell, bool) or not isinstance(cell, (int, float)):
         return str(cell).strip() or None
-    return int(cell) if cell == int(cell) and abs(cell) < WHOLE else cell
+    return int(cell) if cell == int(cell) and abs(cell) < LARGEST_EXACT else cell
 
 
 def _check_extent(path: str, limit: Limit) -> None:
@@ -129,7 +129,7 @@ def _check_extent(path: str, limit: Limit) -> None:
             with archive.open(name) as content:
                 extent = _read_extent(content, lengths, limit)
             places = extent.rows * extent.columns
-            if places > max(SMALL, SPARSEST * extent.cells):
+            if places > max(SMALL_SHEET, SPARSEST * extent.cells):
                 area = f"{extent.rows:,} rows and {extent.columns:,} columns"
                 problem = f"has a sheet of {extent.cells:,} cells in {area}"
                 raise FileError(problem, path, "delete cells that lie far away from the table")

@@ -4,7 +4,7 @@ import numpy as np
 
 from pandora_regret.core.inputs import FloatArray
 
-BEYOND = 10.0  # standard deviations of chi-squared
+MOST_EXCESS = 10.0  # standard deviations of chi-squared
 
 
 def displaced(tables: FloatArray) -> float:
@@ -18,6 +18,6 @@ def displaced(tables: FloatArray) -> float:
     apart = tables - expected
     freedom = np.prod([np.maximum((sums > 0).sum(axis=(1, 2)), 1) - 1 for sums in (rows, columns)], axis=0)
     excess = (apart[expected > 0] ** 2 / expected[expected > 0]).sum() - freedom.sum()
-    if excess <= BEYOND * np.sqrt(2 * freedom.sum()):
+    if excess <= MOST_EXCESS * np.sqrt(2 * freedom.sum()):
         return 0.0
     return float(np.abs(apart).sum() / 2 / tables.sum())

@@ -18,7 +18,7 @@ CountsFunction: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], Float
 
 NO_LIMITS: Limits = (None, None)
 ROUNDING = 1e-12  # relative; differences below it are none
-FEWEST = 1.5  # units, effectively: where one of them has nearly all the weight, nothing is known of others
+FEWEST_UNITS = 1.5  # units, effectively: where one of them has nearly all the weight, nothing is known of others
 MOST_CLASSES = 1000  # whose counts are moved one by one
 BIAS_WEIGHT = 3  # of the squared bias beside the variance: enough to cover models that are hard to tell apart
 LEAST_AND_MOST_SKEW = -0.15, 0.15  # beyond it the correction for skewness is worse than none
@@ -53,7 +53,7 @@ def suitable_interval(
     near 0 and 1, where Student's does not: the sample size is the one at which independent instances would have
     this standard error, or, where all are alike, the number of units.
     """
-    if not math.isfinite(error) or effective < FEWEST:
+    if not math.isfinite(error) or effective < FEWEST_UNITS:
         return NO_LIMITS
     t = _quantile(effective, level)
     if is_proportion:
@@ -90,7 +90,7 @@ def student_p_value(
     times 1e-12 is rounding: units that are all alike say nothing of how others vary, and the p-value of a
     difference without any spread is not known.
     """
-    if effective < FEWEST or math.isnan(error):
+    if effective < FEWEST_UNITS or math.isnan(error):
         return None
     if error <= ROUNDING * scale:
         return None if value else 1.0
@@ -109,7 +109,7 @@ def interval_by_classes(
     Of the instances that are of class k or are taken for it, a proportion is both; it has a score interval. Moving
     each class to the end of its interval moves the metric, and the moves add up like standard errors do (MOVER).
     """
-    if effective < FEWEST:
+    if effective < FEWEST_UNITS:
         return NO_LIMITS
     occurs, named, right = counts
     both = occurs + named
@@ -139,7 +139,7 @@ def interval_by_forecast(
     that is predicted, and on in proportion. So where all of a few rows had luck, the interval still knows that
     they need not have had any.
     """
-    if effective < FEWEST:
+    if effective < FEWEST_UNITS:
         return NO_LIMITS
     if predicted <= least or variance <= 0:
         return value, value

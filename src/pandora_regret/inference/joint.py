@@ -15,7 +15,7 @@ import numpy as np
 from pandora_regret.core.inputs import FloatArray, IntArray
 from pandora_regret.inference.estimate import AnyInterval, Estimate
 from pandora_regret.inference.intervals import (
-    FEWEST,
+    FEWEST_UNITS,
     ROUNDING,
     Limits,
     corrected_p_value,
@@ -25,8 +25,8 @@ from pandora_regret.inference.intervals import (
 )
 
 NORMAL_DRAWS = 20_000  # for the probability of being best: its own error stays under 0.4 %
-MANY = 1 << 16  # units whose mean is no longer skewed; streams remember no more
-FEW = 10.5  # units that carry an estimate
+MANY_UNITS = 1 << 16  # units whose mean is no longer skewed; streams remember no more
+FEW_CARRIERS = 10.5  # units that carry an estimate
 SMALL_SHARE = 0.25  # of all units; small samples as such are a matter of Student's t
 
 
@@ -77,7 +77,7 @@ class Figure:
     @property
     def acceleration(self) -> float:
         """A sixth of the skewness of the influences; 0 where there are so many that it no longer matters."""
-        if len(self.influence) > MANY:
+        if len(self.influence) > MANY_UNITS:
             return 0.0
         squares = self.influence**2
         second = squares.sum()
@@ -156,7 +156,7 @@ def chances_of_least(figures: Sequence[Figure], seed: int) -> tuple[FloatArray, 
     Over what numbers might as well have been: their replicates, or normal draws, paired likewise. Numbers that
     cannot be told apart share. None where one unit has all the weight.
     """
-    if figures[0].effective < FEWEST:
+    if figures[0].effective < FEWEST_UNITS:
         return None
     replicates = [figure.replicates for figure in figures if figure.replicates is not None]
     if replicates:
@@ -226,7 +226,7 @@ class Carriers:
     @property
     def few(self) -> bool:
         """Whether they are so few that an interval cannot be trusted."""
-        return self.number < min(FEW, SMALL_SHARE * self.units)
+        return self.number < min(FEW_CARRIERS, SMALL_SHARE * self.units)
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:

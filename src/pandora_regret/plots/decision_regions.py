@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CORNERS = np.array([[0.5, np.sqrt(0.75)], [0.0, 0.0], [1.0, 0.0]])  # of a certain class 0, 1, 2
-WHOLE = np.eye(3)  # the triangle's corners as forecasts, and its edges as sides
-ROOM = 0.02  # around it
+TRIANGLE = np.eye(3)  # the triangle's corners as forecasts, and its edges as sides
+EDGE_ROOM = 0.02  # around it
 LONGEST_CORNER = 14  # its name
 
 
@@ -65,7 +65,7 @@ def frame(axes: Axes, names: Sequence[str], colours: Sequence[str] = ("black",) 
     places = [(0, 3, "center", "bottom"), (-3, -3, "left", "top"), (3, below, "right", "top")]
     for corner, name, colour, place in zip(CORNERS, names, colours, places, strict=True):
         write_beside(axes, name, corner, place, color=colour)
-    axes.set(xlim=(-ROOM, 1 + ROOM), ylim=(-ROOM, CORNERS[0, 1] + ROOM), aspect="equal")
+    axes.set(xlim=(-EDGE_ROOM, 1 + EDGE_ROOM), ylim=(-EDGE_ROOM, CORNERS[0, 1] + EDGE_ROOM), aspect="equal")
     axes.set_axis_off()
 
 
@@ -77,7 +77,7 @@ RULES = {
 }
 COSTS = (0.25, 0.2, 0.35)  # of the paper's figure as it is drawn here
 FORECAST = (0.35, 0.5, 0.15)
-NOTHING = 1e-9  # rounding
+ROUNDING = 1e-9  # what is nearer to 0 differs from it by rounding
 
 Tested: TypeAlias = tuple[int, ...]  # classes, in the order of the tests, where there is one
 
@@ -111,12 +111,12 @@ class Case(NamedTuple):
         sides = np.array([merit[a] - merit[b] for a, b in combinations(self.compared, 2)])
         if self.rule == "simultaneous":
             sides = np.eye(3) - self.costs[:, None]  # p_k - c_k, as p adds up to 1
-        points = _crossings([*WHOLE, *sides])
+        points = _crossings([*TRIANGLE, *sides])
         parts: dict[Tested, list[FloatArray]] = {}
         for signs in product([1, -1], repeat=len(sides)):  # which side of each line a part is on
-            is_corner = (signs * (points @ sides.T) > -NOTHING).all(axis=1)
+            is_corner = (signs * (points @ sides.T) > -ROUNDING).all(axis=1)
             corners = points[is_corner]
-            if len(corners) and np.linalg.matrix_rank(corners, NOTHING) == 3:  # no mere line or point
+            if len(corners) and np.linalg.matrix_rank(corners, ROUNDING) == 3:  # no mere line or point
                 tested = self.tested(corners.mean(axis=0))
                 parts.setdefault(tested, []).extend(corners)
         for tested, corners_of_parts in parts.items():
@@ -130,9 +130,9 @@ def _crossings(sides: Sequence[FloatArray]) -> FloatArray:
     """The points of the simplex, (n, 3), in which two of the lines ``side @ p = 0`` cross."""
     crossings = np.array([np.cross(a, b) for a, b in combinations(sides, 2)])
     totals = crossings.sum(axis=1, keepdims=True)
-    is_crossing = np.abs(totals[:, 0]) > NOTHING  # the others are parallel
+    is_crossing = np.abs(totals[:, 0]) > ROUNDING  # the others are parallel
     points: FloatArray = crossings[is_crossing] / totals[is_crossing]
-    is_within = (points > -NOTHING).all(axis=1)
+    is_within = (points > -ROUNDING).all(axis=1)
     return points[is_within]
 
 
@@ -151,7 +151,7 @@ TITLES = ("A  Simultaneous", "B  Pairwise", "C  Top-1", "D  Sequential")
 OTHER: Style = {"linestyle": "", "marker": "o", "markersize": 5}
 TRUTH: Style = {"linestyle": "", "marker": "*", "markersize": 8}
 ALL_THREE = "0.75"
-BEYOND = "0.93"
+GREY_BEYOND = "0.93"
 STRIPES = "/////"
 
 
@@ -207,7 +207,7 @@ def plot_decision_simplex(
         axes.fill(*to_plane(corners).T, facecolor=ground, edgecolor="black", linewidth=0.5)
     if rule == "pairwise":  # forecasts that give the truth as much lie on both sides of the comparison
         share = mark[case.truth]
-        ends = share * WHOLE[case.truth] + (1 - share) * np.delete(WHOLE, case.truth, axis=0)
+        ends = share * TRIANGLE[case.truth] + (1 - share) * np.delete(TRIANGLE, case.truth, axis=0)
         axes.plot(*to_plane(ends).T, color="black", linestyle=(0, (2, 2)), linewidth=0.8)
     axes.plot(*to_plane(mark), "o", color="black", markersize=3, zorder=4)
     frame(axes, names, COLOURS[:3])
@@ -276,7 +276,7 @@ def _shade_below(axes: Axes, point: tuple[float, float]) -> None:
     probability, cost = point
     widest = axes.get_xlim()[1]
     axes.fill_between(
-        [0, widest], [0, widest * cost / max(probability, NOTHING)], color=BEYOND, linewidth=0, zorder=0
+        [0, widest], [0, widest * cost / max(probability, ROUNDING)], color=GREY_BEYOND, linewidth=0, zorder=0
     )
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 N_PRICES = 60  # that are drawn
 LONGEST_NAME = 24
-BEYOND = 2.0  # times the largest break-even price is drawn, or this times the cost of looking at a whole list
+CURVE_END = 2.0  # times the largest break-even price is drawn, or this times the cost of looking at a whole list
 
 
 def plot_miss_curve(
@@ -74,7 +74,7 @@ def plot_miss_curve(
     end = largest
     if end is None:
         looked = [float(candidates.spending(None, until)[0].mean()) for candidates in models.values()]
-        end = BEYOND * max([crossing.price for crossing in crossings] or [max(looked)])
+        end = CURVE_END * max([crossing.price for crossing in crossings] or [max(looked)])
     handles = _draw_curves(axes, prices, end)
     for crossing in crossings:
         if crossing.price <= end:

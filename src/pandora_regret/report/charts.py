@@ -19,7 +19,7 @@ from pandora_regret.plots.style import COLOURS, QUIET
 
 TemplateData = Mapping[str, Any]
 
-ALIKE = 1e-9  # values that differ by less, relatively, differ by rounding
+ROUNDING = 1e-9  # values that differ by less, relatively, differ by rounding
 SMALLEST = 1e-280  # values below it are drawn as zero
 MOST_TICKS = 6
 MOST_STRIP_TICKS = 3  # of a column as narrow as a cell
@@ -59,7 +59,7 @@ class Axis:
             least = 0.0
             most = 0.0
             largest = 2.0
-        room = padding * (most - least) if most - least > ALIKE * largest else 0.5 * largest
+        room = padding * (most - least) if most - least > ROUNDING * largest else 0.5 * largest
         low = least - room
         high = most + room
         unit = 10.0 ** floor(log10((high - low) / MOST_TICKS))

@@ -20,7 +20,7 @@ from pandora_regret.text import Formats
 STYLES = ("page.css", "first.css", "tables.css", "monitor.css", "print.css")
 TITLE = "Promised against paid"
 MOST_NAMES = 8  # of periods below a chart
-FEW = 0.25  # of the median number of cases of a period: with fewer it says little, and may not be complete
+FEW_CASES = 0.25  # of the median number of cases of a period: with fewer it says little, and may not be complete
 MOST_DOTS = 60  # more of them hide the curve
 LEAST_EVIDENCE = -3.0  # as a power of ten: less is next to none
 MOST_EVIDENCE = 6.0  # more is beyond doubt
@@ -134,7 +134,7 @@ def _charts(
     paid = [cost for cost, _ in costs]
     promised = [promise for _, promise in costs]
     unit = f",{formats.suffix}" if formats.suffix else ""
-    few = FEW * median(point.cases for point in points)
+    few = FEW_CASES * median(point.cases for point in points)
     bills = _chart(points, paid, formats.tick, other=promised, few=few)
     yield {"title": f"Cost per case{unit}", "note": "paid", **bills}
     note = "mean and interval so far; after an alarm, since it seems to have begun"

@@ -14,7 +14,7 @@ from pandora_regret.core.priors import Beta
 from pandora_regret.core.tally import Means, Sum
 from pandora_regret.files.batch import NO_CHANGES, Batch, errors_with_places
 from pandora_regret.files.file_errors import Complaint
-from pandora_regret.inference.joint import MANY
+from pandora_regret.inference.joint import MANY_UNITS
 from pandora_regret.inference.keyed import Keys, keys_of
 from pandora_regret.inference.resampling import weighted_sums, weights_in_parts
 from pandora_regret.metrics import rows_of_metrics
@@ -79,7 +79,7 @@ class StreamSums:
     def _add_labelled(self, batch: Batch) -> None:
         """Add rows that all have a label."""
         settings = self.settings
-        are_few = not settings.grouped and self.cases + len(batch) <= MANY
+        are_few = not settings.grouped and self.cases + len(batch) <= MANY_UNITS
         with errors_with_places(batch.place):
             scores, forecast = self._score(batch, are_few or settings.needs_rows)
         if are_few:

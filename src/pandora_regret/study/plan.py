@@ -43,7 +43,7 @@ MEDMNIST = {  # the paper's two: needs no package
 PACE = 4_038
 HEADER = ("Data", "Models", "Learned from", "Predicted", "Classes", "Hours", "Weights", "Images", "Predictions")
 OF_ENCODERS = ("Learned from", "Hours", "Weights", "Images")
-SMALL = 10_000_000  # bytes, which are said in megabytes
+SMALL_BYTES = 10_000_000  # bytes, which are said in megabytes
 MOST_REASONS = 3  # why models cannot be read
 
 
@@ -115,7 +115,7 @@ def _plan_row(name: str, size: ZooSize) -> list[str]:
 
 def _gigabytes(size: int) -> str:
     """A number of bytes in gigabytes, or in megabytes where it is small."""
-    if 0 < size < SMALL:
+    if 0 < size < SMALL_BYTES:
         return f"{size / 1e6:.1f} MB"
     return f"{size / 1e9:.2f} GB"
 

@@ -13,7 +13,7 @@ from pandora_regret.study.store import Store
 from pandora_regret.study.zoo import DataSet, Outcome, Zoo, kept_models
 from pandora_regret.work import Death, run_all
 
-TOGETHER = 8  # batches that the one process of a zoo does in a row, before it says how far it is
+BATCHES_TOGETHER = 8  # batches that the one process of a zoo does in a row, before it says how far it is
 
 
 class Watcher(Protocol):
@@ -115,7 +115,7 @@ def _finished(
         return
     batches = zoo.batches(names)
     if zoo.most_jobs == 1 and not cluster:  # some in a row, so that it prepares one while it does another
-        parts = (batches[start : start + TOGETHER] for start in range(0, len(batches), TOGETHER))
+        parts = (batches[start : start + BATCHES_TOGETHER] for start in range(0, len(batches), BATCHES_TOGETHER))
         batches = [list(chain.from_iterable(part)) for part in parts]
     folder = None if cluster else store.folder  # another machine need not see it
     predict = partial(_predicted, zoo, folder)

@@ -54,7 +54,7 @@ from pandora_regret.study.results import (
     Resampling,
     as_number,
 )
-from pandora_regret.study.store import number_groups
+from pandora_regret.study.store import number_resampled_groups
 
 
 def replicate_taus(metrics: FloatArray, costs: FloatArray, counts: FloatArray) -> FloatArray:
@@ -319,7 +319,7 @@ def read_model_set(
     order = sorted(range(n_models), key=names.__getitem__)
     priced = None if costs is None else read_costs(costs, listed)
     column = read_truth(truth, range(n_classes), n_rows)
-    numbers = number_groups(groups, n_rows)
+    numbers = number_resampled_groups(groups, n_rows)
     grouped = np.arange(n_rows) if numbers is None else numbers
     return ModelSet(column, np.asarray(array[order]), tuple(sorted(names)), listed, priced, seed, grouped)
 

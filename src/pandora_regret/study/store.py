@@ -112,7 +112,7 @@ class Store:
             sizes = f"{len(names)} classes and {np.size(truth)} instances"
             raise InputError(f"there are {sizes}: a search needs at least two classes, and an instance.")
         labels = read_truth(truth, range(len(names)), len(np.atleast_1d(truth)))
-        target = Target(labels, names, number_groups(groups, len(labels)))
+        target = Target(labels, names, number_resampled_groups(groups, len(labels)))
         folder = Path(folder)
         if not cls.exists(folder):
             folder.mkdir(parents=True, exist_ok=True)
@@ -303,7 +303,7 @@ def read_arrays(path: Path, *, header_only: bool = False) -> tuple[Arrays, Plain
         raise InputError(f"{path} cannot be read ({error}): delete it, and resume.") from None
 
 
-def number_groups(groups: ArrayLike | None, n_instances: int) -> IntArray | None:
+def number_resampled_groups(groups: ArrayLike | None, n_instances: int) -> IntArray | None:
     """Which group each instance belongs to, as numbers from 0, (N,); None where each is a group of its own."""
     if groups is None:
         return None

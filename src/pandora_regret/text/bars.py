@@ -57,7 +57,7 @@ def bars_as_svg(bars: Sequence[Bar], title: str) -> str:
     ]
     parts += _legend(drawn, title)
     for number, bar in enumerate(bars):
-        parts += _row(bar, TOP + ROW * number, scale)
+        parts += _bar_with_labels(bar, TOP + ROW * number, scale)
     return "".join([*parts, "</svg>"])
 
 
@@ -73,7 +73,7 @@ def _legend(kinds: Sequence[str], title: str) -> list[str]:
     return parts
 
 
-def _row(bar: Bar, top: float, scale: float) -> list[str]:
+def _bar_with_labels(bar: Bar, top: float, scale: float) -> list[str]:
     """One bar with its name at the left and its amount at the right, and the interval as a line below its end."""
     name = escape(shortened(without_controls(without_direction_marks(bar.name)), MOST_LETTERS))
     parts = [f'<text x="0" y="{top + 16}">{name}</text>']

@@ -16,6 +16,7 @@ Pair: TypeAlias = tuple[int, int | None]  # the numbers of a step and of its out
 ROUNDING = 1e-9  # how far probabilities may be off 1, as 1/3 written with ten digits is
 HALF = 0.5  # a case of every outcome, before any was seen: Jeffreys' prior
 TINY = 1e-300
+FREE = 1e-100  # what a step costs that costs nothing, or has been made
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ import numpy as np
 from pandora_regret.core.kernels.horn import BETTER
 from pandora_regret.core.kernels.numba_cache import FAST, njit
 
-ALIKE = 31  # the last lane
-LANES = ALIKE + 1
-TOGETHER = 128  # states whose masses are one product of matrices: too small for threads, which are ours
+EVEN_LANE = 31  # the last lane
+LANES = EVEN_LANE + 1
+STATES_TOGETHER = 128  # states whose masses are one product of matrices: too small for threads, which are ours
 IN_LANES = {**FAST, "forceinline": True, "fastmath": {*FAST["fastmath"], "nnan"}}  # a minimum is one instruction
 
 
@@ -27,8 +27,8 @@ def graph_costs(p, truths, graph, edge_costs, paid):
     value = np.zeros((n_states + 3, LANES))
     lanes = np.ones((n_classes, LANES))
     stack = np.empty(n_states + 1, np.intp)
-    for first in range(0, len(p), ALIKE):
-        used = min(ALIKE, len(p) - first)
+    for first in range(0, len(p), EVEN_LANE):
+        used = min(EVEN_LANE, len(p) - first)
         lanes[:, :used] = p[first : first + used].T
         _sweep(lanes, graph, edge_costs, value)
         for lane in range(used):
@@ -43,9 +43,9 @@ def _sweep(p, graph, edge_costs, value):
     n_states = len(graph.likelihood)
     total = np.empty(LANES)
     largest = np.empty(LANES)
-    for start in range(0, n_states, TOGETHER):
-        masses = np.dot(graph.likelihood[start : start + TOGETHER], p)
-        for state in range(start, min(start + TOGETHER, n_states)):
+    for start in range(0, n_states, STATES_TOGETHER):
+        masses = np.dot(graph.likelihood[start : start + STATES_TOGETHER], p)
+        for state in range(start, min(start + STATES_TOGETHER, n_states)):
             for lane in range(LANES):
                 value[state, lane] = np.inf
             if graph.may_stop[state]:
@@ -139,7 +139,7 @@ def _option(p, lane, state, value, graph, edge_costs):
     """The first option that costs no more than the best, but for rounding, and the class that it names, or -1."""
     mass = _weigh(p, lane, graph.likelihood[state])[0]
     if mass == 0:  # the forecast holds the state to be impossible
-        lane = ALIKE
+        lane = EVEN_LANE
         mass = np.sum(graph.likelihood[state])
     if graph.may_stop[state]:
         for stop in range(len(graph.losses)):

@@ -27,16 +27,16 @@ from pandora_regret.workup.solver import Solver
 from pandora_regret.workup.states import State, bits_of
 
 PRICES = (1.0, 6.0, 12.0, 24.0)  # of a nat, at which rules plan, times the price that bounds best
-LIKELY = 0.02  # states less likely than this are not planned for at first
-WHOLE = 1e-4  # with states as likely as this, a rule is nearly written out
-TRIED = 1e-3  # with these, other first steps are tried
+COARSE_CHANCE = 0.02  # states less likely than this are not planned for at first
+FINE_CHANCE = 1e-4  # with states as likely as this, a rule is nearly written out
+TRIED_CHANCE = 1e-3  # with these, other first steps are tried
 FINE = 1e-5  # and with these, one that is better so far than the others
 FINEST = 1e-7
-SMALL = 1_000  # rows times classes: with no more, all rules are nearly written out at first
+SMALL_FORECASTS = 1_000  # rows times classes: with no more, all rules are nearly written out at first
 FINER = 0.5  # times as likely are those that are planned for next, where rules are followed state by state
 PROOF = 0.1  # of the states that are opened: the share that is opened by the proof before there are finer plans
 CLOSED = 1e-12  # so near, bounds have met
-ROOM = 6e7  # numbers that may be kept, about seven per row and state
+MOST_KEPT = 6e7  # numbers that may be kept, about seven per row and state
 PROVED = 1e-9  # bounds that are nearer to the cost have met
 BELIEFS_PER_STATE = 16  # about as much work: a belief in a batch, and a state that is opened by itself
 MOST_TRIED = 16  # steps that are tried first in a state
@@ -99,7 +99,7 @@ class Planner(Solver):
         self.nodes: dict[State, Node] = {}
         self.n_opened = 0
         self.round = 0
-        self.most = min(self.limit or inf, ROOM / (7 * len(self.bounds.rows)))
+        self.most = min(self.limit or inf, MOST_KEPT / (7 * len(self.bounds.rows)))
         self.root = self.reach(self.start, self.p * self.likelihood)
         self.prove(self.root)
         self.run()
@@ -143,10 +143,10 @@ class Planner(Solver):
         """Look for better plans: piece by piece, as long as there is anything to be tried."""
         first_rule, *other_rules = self.rules()
         others = list(enumerate(other_rules, 1))
-        best = self.follow(0, first_rule, WHOLE)
-        is_small = self.bounds.rows.size <= SMALL
+        best = self.follow(0, first_rule, FINE_CHANCE)
+        is_small = self.bounds.rows.size <= SMALL_FORECASTS
         if is_small:
-            best = min(best, *(self.follow(number, rule, WHOLE) for number, rule in others))
+            best = min(best, *(self.follow(number, rule, FINE_CHANCE) for number, rule in others))
         yield True
         self.try_other_steps(best.rule)  # at the start: so that alternatives are known, too
         yield True
@@ -154,7 +154,7 @@ class Planner(Solver):
         yield True
         self.follow(best.number, best.rule, FINE)
         yield True
-        coarse = [] if is_small else sorted(self.follow(number, rule, LIKELY) for number, rule in others)
+        coarse = [] if is_small else sorted(self.follow(number, rule, COARSE_CHANCE) for number, rule in others)
         yield True
         likely = FINE
         n_tries = 1
@@ -164,7 +164,7 @@ class Planner(Solver):
                 self.follow(best.number, best.rule, likely)
                 yield True
             for promising in coarse[:2]:
-                followed = self.follow(promising.number, promising.rule, WHOLE)
+                followed = self.follow(promising.number, promising.rule, FINE_CHANCE)
                 if followed < best:
                     best = followed
                     self.follow(best.number, best.rule, likely)
@@ -181,9 +181,9 @@ class Planner(Solver):
     def run_state_by_state(self) -> None:
         """As `run`, by one rule at several prices that is followed from state to state."""
         prices = [self.root.price * price for price in PRICES]
-        costs = [self.plan_by_rule(price, LIKELY) for price in prices]
+        costs = [self.plan_by_rule(price, COARSE_CHANCE) for price in prices]
         price = prices[int(np.argmin(costs))]
-        likely = LIKELY
+        likely = COARSE_CHANCE
         opened_by_proof = 0
         while self.spent() < 1 and not self.is_closed(self.root):
             opened_before = self.n_opened
@@ -373,7 +373,7 @@ class Planner(Solver):
         singles = [beliefs.at(np.array([place])) for place in range(len(nodes))]
         steps = [self.rollouts.candidates(single, MOST_TRIED) for single in singles]
         places = np.repeat(np.arange(len(nodes)), list(map(len, steps)))
-        levels = self.roll_out(rule, beliefs.at(places), np.concatenate(steps), TRIED)
+        levels = self.roll_out(rule, beliefs.at(places), np.concatenate(steps), TRIED_CHANCE)
         better = list[tuple[int, int]]()  # places of states, and the steps that seem better there
         for place, node in enumerate(nodes):
             node.is_tried = True
@@ -428,7 +428,7 @@ class Planner(Solver):
                 paths.append(path)
                 if node is self.root:
                     break
-            if -chance < WHOLE * self.root.mass or option < 0:
+            if -chance < FINE_CHANCE * self.root.mass or option < 0:
                 continue
             for _, child in self.behind(node, option):
                 heappush(queue, (-child.mass, n_queued, [*path, (child, child.option)]))

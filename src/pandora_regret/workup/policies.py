@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 from pandora_regret.core.inputs import FloatArray, Forecast, IntArray, row_slices
 from pandora_regret.core.kernels import engine
-from pandora_regret.core.kernels.horn import FIRST, compiled_forest, forest_costs
+from pandora_regret.core.kernels.horn import POSSIBLE_LEAD, compiled_forest, forest_costs
 from pandora_regret.core.kernels.reference import BROKEN_BY_INDEX, search_order
 from pandora_regret.core.priors import Prior
+from pandora_regret.workup.data import FREE
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.graph import compile_graph, sweep
 
 NO_WAY_OUT = 1e80  # the loss of giving up where that is impossible
-FREE = 1e-100  # what a step costs that costs nothing, or has been made
 
 
 class Policy:
@@ -99,7 +99,7 @@ class HierarchySearch(Policy):
             return p.take(rows, axis=0)[:, level.members.argmax(axis=1)]
         masses = (p @ level.members.T.astype(np.float64)).take(rows, axis=0)
         impossible = masses[np.arange(len(answering)), answering] == 0
-        masses[impossible] = np.where(masses[impossible] > 0, FIRST * masses[impossible], counts)
+        masses[impossible] = np.where(masses[impossible] > 0, POSSIBLE_LEAD * masses[impossible], counts)
         return masses
 
     def order(self, p: FloatArray, costs: FloatArray) -> list[int]:
@@ -150,7 +150,7 @@ class Forest(Policy):
         What is possible is so much likelier than what is not that it alone decides as long as any of it is left.
         """
         masses = p @ self.members.T
-        masses = np.where(masses > 0, FIRST * masses, self.members.sum(axis=1))
+        masses = np.where(masses > 0, POSSIBLE_LEAD * masses, self.members.sum(axis=1))
         prices = np.maximum(costs, FREE)
         finished = np.empty(masses.shape)
         if self.worth_loops(len(p)):

@@ -29,7 +29,7 @@ from pandora_regret.workup.states import UNUSED, OutcomeArray
 
 ENDS = -1  # no step: the cheapest ending
 PRODUCT = 1 << 18  # multiplications in a product of matrices: with more, libraries start threads of their own
-NOTHING = 1e-12  # so little of a belief's weight, or of its entropy, is nothing
+NEGLIGIBLE = 1e-12  # so little of a belief's weight, or of its entropy, is nothing
 SEARCHES = 400  # that are priced together
 MOST_IN_PAIRS = 10  # steps that are tried two at a time
 MOST_LEAVES = 2_000  # of a fixed set of steps, all made
@@ -304,7 +304,7 @@ class Rollouts:
         costs, usable = self._step_costs(beliefs)
         saved = now[:, None] - self._summed(self._endings_after(beliefs, self.diagnostics))
         pays = usable & self.is_diagnostic & (saved > costs * masses[:, None])
-        ratio = np.where(pays, saved / np.maximum(costs, NOTHING), -np.inf)
+        ratio = np.where(pays, saved / np.maximum(costs, NEGLIGIBLE), -np.inf)
         actions = ratio.argmax(axis=1)
         return np.where(pays.any(axis=1), self._first_needed(beliefs, actions), ENDS)
 
@@ -313,8 +313,8 @@ class Rollouts:
         masses, entropies = self._entropies(beliefs.w)
         costs, usable = self._step_costs(beliefs)
         gains = entropies[:, :1] - self._summed(entropies)
-        usable &= gains > NOTHING * masses[:, :1]
-        ratio = np.where(usable, gains / np.maximum(costs, NOTHING), -np.inf)
+        usable &= gains > NEGLIGIBLE * masses[:, :1]
+        ratio = np.where(usable, gains / np.maximum(costs, NEGLIGIBLE), -np.inf)
         actions = ratio.argmax(axis=1)
         return np.where(usable.any(axis=1), self._first_needed(beliefs, actions), ENDS)
 
@@ -334,7 +334,7 @@ class Rollouts:
                 left[:, rows[is_known]] = np.minimum(left, endings)[:, rows[is_known]]
             if self.workup.confirm:
                 left[:, self.confirms] = 0.0
-            usable &= entropies[:, :1] - self._summed(entropies) > NOTHING * masses[:, :1]
+            usable &= entropies[:, :1] - self._summed(entropies) > NEGLIGIBLE * masses[:, :1]
             totals = np.where(usable, costs * masses[:, :1] + self._summed(left), np.inf)
             return np.where(usable.any(axis=1), self._first_needed(beliefs, totals.argmin(axis=1)), ENDS)
 
@@ -357,9 +357,9 @@ class Rollouts:
         masses, entropies = self._entropies(beliefs.w)
         costs, usable = self._step_costs(beliefs)
         gains = (entropies[:, :1] - self._summed(entropies))[0]
-        usable = usable[0] & (gains > NOTHING * masses[0, 0])
+        usable = usable[0] & (gains > NEGLIGIBLE * masses[0, 0])
         if usable.sum() > most:
-            by_information = np.where(usable, -gains / np.maximum(costs[0], NOTHING), np.inf)
+            by_information = np.where(usable, -gains / np.maximum(costs[0], NEGLIGIBLE), np.inf)
             totals = costs * masses[:, :1] + self._summed(self._endings_after(beliefs, self.diagnostics))
             by_ending = np.where(usable & self.is_diagnostic, totals[0], np.inf)
             half = most // 2
@@ -492,5 +492,5 @@ class Rollouts:
         if len(steps) <= MOST_IN_PAIRS:
             return steps
         _, entropies = self._entropies(beliefs.w)
-        gains = (entropies[:, :1] - self._summed(entropies)).sum(axis=0) / np.maximum(self.costs, NOTHING)
+        gains = (entropies[:, :1] - self._summed(entropies)).sum(axis=0) / np.maximum(self.costs, NEGLIGIBLE)
         return sorted(steps, key=lambda step: -gains[step])[:MOST_IN_PAIRS]

@@ -10,10 +10,10 @@ from string import Template
 from pandora_regret.text import money, percent
 from pandora_regret.workup.tree import PlanNode
 from pandora_regret.workup.words import (
-    LIKELY,
     MOST_CLASSES,
     MOST_LIKELIEST,
-    RARE,
+    WORTH_A_BOX,
+    WORTH_NAMING,
     PlanCost,
     likeliest_in_words,
     node_in_words,
@@ -62,7 +62,7 @@ def runbook(tree: PlanNode, cost: PlanCost, title: str) -> str:
     title
         What it is for.
     """
-    for rare in RARE:
+    for rare in WORTH_A_BOX:
         sections = list(_sections(tree, rare))
         if len(sections) <= MOST_SECTIONS:
             break
@@ -164,7 +164,7 @@ def _add_point(node: PlanNode, points: list[list[object]]) -> int:
     """
     likely = sorted(enumerate(node.posterior.values()), key=lambda pair: -pair[1])[:MOST_SHOWN]
     classes = [[place, short_number(chance)] for place, chance in likely]
-    shown = [pair for pair in classes if pair[1] >= LIKELY]
+    shown = [pair for pair in classes if pair[1] >= WORTH_NAMING]
     outcomes = list[list[object]]()
     number = len(points)
     points.append(

@@ -18,11 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.core.inputs import FloatArray, IntArray
-from pandora_regret.workup.data import Pair
+from pandora_regret.workup.data import FREE, Pair
 from pandora_regret.workup.states import UNUSED, OutcomeArray, StateSpace
 from pandora_regret.workup.structure import chained_parents, is_definitive
 
-FREE = 1e-100  # what a step costs that costs nothing, or has been made
 NEVER = 1e200  # what has been spent when a class is found that no test can find
 MOST_ORDERS = 24  # of shared steps that a test needs together, which are tried
 
@@ -32,6 +31,28 @@ class Search(NamedTuple):
 
     steps: list[int]
     stop: int  # the number of the way to stop; -1 where the search finds every class
+
+
+class BestSearches(NamedTuple):
+    """The best searches from R beliefs."""
+
+    cost: FloatArray  # (R,) times the belief's weight
+    order: IntArray  # (R, n) the places of steps, as they are made
+    spent: FloatArray  # (R, K) what has been spent when each class is found
+    n_found: IntArray  # (R,) how many classes are looked for
+    classes: IntArray  # (R, K) in the order in which they are found
+
+    def or_cheaper(self, other: BestSearches) -> BestSearches:
+        """Of each belief the cheaper of two searches; the first of equals."""
+        is_cheaper = other.cost < self.cost
+        in_row = is_cheaper[:, None]
+        return BestSearches(
+            np.where(is_cheaper, other.cost, self.cost),
+            np.where(in_row, other.order, self.order),
+            np.where(in_row, other.spent, self.spent),
+            np.where(is_cheaper, other.n_found, self.n_found),
+            np.where(in_row, other.classes, self.classes),
+        )
 
 
 @dataclass(frozen=True)
@@ -110,20 +131,22 @@ class Searches:
         """
         if not self.can_search:
             return np.full(len(w), np.inf)
-        return self._best(w, outcomes)[0]
+        return self._best(w, outcomes).cost
 
     def search_from(self, w: FloatArray, outcomes: OutcomeArray) -> Search:
         """The best search from one belief, (K,), after these outcomes, (M,)."""
-        _, [order], [spent], [n_found], [classes] = self._best(w[None], outcomes[None])
+        best = self._best(w[None], outcomes[None])
+        n_found = int(best.n_found[0])
         if n_found == 0:
             return Search([], self._stop_after(w))
+        classes = best.classes[0]
         is_left = np.ones(len(w), bool)
         is_left[classes[:n_found]] = False
-        last = spent[classes[n_found - 1]]
+        last = best.spent[0, classes[n_found - 1]]
         made = outcomes[self.steps] != UNUSED
         total = 0.0
         line = list[int]()
-        for place in order:
+        for place in best.order[0]:
             total += FREE if made[place] else self.costs[place]
             if total > last:
                 break
@@ -138,29 +161,15 @@ class Searches:
         lost = terms.sum(axis=1) - np.where(self.names_class, terms.max(axis=1), 0.0)
         return int(lost.argmin())
 
-    def _best(
-        self, w: FloatArray, outcomes: OutcomeArray
-    ) -> tuple[FloatArray, IntArray, FloatArray, IntArray, IntArray]:
-        """The best search from each belief.
-
-        Returns
-        -------
-        tuple
-            What it costs, (R,); its order of places, (R, n); what has been spent when each class is found, (R, K);
-            how many classes are looked for, (R,); and the classes in the order in which they are found, (R, K).
-        """
+    def _best(self, w: FloatArray, outcomes: OutcomeArray) -> BestSearches:
+        """The best search from each belief, (R, K), after outcomes, (R, M)."""
         available = self._available(outcomes)
         masses = (w @ self.members.T) * available
         made = outcomes[:, self.steps] != UNUSED
         costs = np.where(made, FREE, np.maximum(self.costs, FREE))
-        best = self._ended(w, masses, costs, available, self.forests[0])
+        best = self._best_along(self.forests[0], w, masses, costs, available)
         for forest in self.forests[1:]:
-            other = self._ended(w, masses, costs, available, forest)
-            is_better = other[0] < best[0]
-            best = tuple(  # type: ignore[assignment]
-                np.where(is_better if array.ndim == 1 else is_better[:, None], array, so_far)
-                for array, so_far in zip(other, best, strict=True)
-            )
+            best = best.or_cheaper(self._best_along(forest, w, masses, costs, available))
         return best
 
     def _available(self, outcomes: OutcomeArray) -> NDArray[np.bool_]:
@@ -175,15 +184,25 @@ class Searches:
                 available[:, place] &= available[:, earlier_place]
         return available
 
-    def _ended(
+    def _best_along(
         self,
+        forest: StepForest,
         w: FloatArray,
         masses: FloatArray,
         costs: FloatArray,
         available: NDArray[np.bool_],
-        forest: StepForest,
-    ) -> tuple[FloatArray, IntArray, FloatArray, IntArray, IntArray]:
-        """As `_best`, in Horn's order of one forest, ended where that is best."""
+    ) -> BestSearches:
+        """The best search from each belief in Horn's order of one forest, ended where that is best.
+
+        Parameters
+        ----------
+        forest
+            Which step comes before which.
+        w
+            Weights of the classes, (R, K).
+        masses, costs, available
+            Of each step the weight of the classes that it settles, its cost, and whether it can be made, (R, n).
+        """
         n_rows = len(w)
         order = horn_order(masses, costs, forest)
         total = np.cumsum(np.take_along_axis(costs, order, axis=1), axis=1)
@@ -204,7 +223,7 @@ class Searches:
         n_found = totals.argmin(axis=1)
         least = np.take_along_axis(totals, n_found[:, None], axis=1)[:, 0]
         least = np.where(least < NEVER * 1e-50 * w.sum(axis=1), least, np.inf)
-        return least, order, spent, n_found, classes
+        return BestSearches(least, order, spent, n_found, classes)
 
     def _lost_after(self, w: FloatArray, classes: IntArray) -> FloatArray:
         """What the cheapest way to stop loses once the first 0, 1, ..., K classes are ruled out, (R, K + 1)."""

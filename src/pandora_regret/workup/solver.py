@@ -8,9 +8,10 @@ from typing import Literal
 import numpy as np
 
 from pandora_regret.core.inputs import FloatArray, InputError
+from pandora_regret.workup.data import FREE
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.graph import MOST_STATES, compile_graph, sweep
-from pandora_regret.workup.policies import FREE, Forest, HierarchySearch, exact_policy
+from pandora_regret.workup.policies import Forest, HierarchySearch, exact_policy
 from pandora_regret.workup.searches import Search
 from pandora_regret.workup.states import UNUSED, Findings, State, StateSpace
 from pandora_regret.workup.tree import PlanNode

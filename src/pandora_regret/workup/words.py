@@ -27,8 +27,8 @@ from pandora_regret.workup.solver import Alternative
 from pandora_regret.workup.tree import PlanNode, PlanStep
 
 FILLS = {"step": "#dbe9f6", "stop": "#fbe3d3", "done": "#e3f0e5"}
-LIKELY = 0.005  # classes less likely than this are not worth a word
-RARE = (0.01, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1)  # branches less likely than this are not worth a box
+WORTH_NAMING = 0.005  # classes less likely than this are not worth a word
+WORTH_A_BOX = (0.01, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1)  # branches less likely than this are not worth a box
 MOST_BOXES = 28  # on a page: where there are more, less likely branches are left out
 MOST_CLASSES = 3  # that are named where a plan stops
 MOST_LIKELIEST = 5  # classes that are named before the next step
@@ -104,14 +104,14 @@ def node_in_words(node: PlanNode, currency: str) -> str:
     if node.kind == "step":
         return f"{node.name} ({stated_price(node.cost, currency)})"
     if node.kind == "done":
-        certain = [name for name, chance in node.posterior.items() if chance >= LIKELY]
+        certain = [name for name, chance in node.posterior.items() if chance >= WORTH_NAMING]
         return f"done: {certain[0]}" if len(certain) == 1 else "done"
     return f"stop: {node.name} (these are {likeliest_in_words(node.posterior, MOST_CLASSES)})"
 
 
 def likeliest_in_words(posterior: Mapping[str, float], most: int) -> str:
     """The likeliest classes with their probabilities."""
-    likely = [(name, chance) for name, chance in posterior.items() if chance >= LIKELY]
+    likely = [(name, chance) for name, chance in posterior.items() if chance >= WORTH_NAMING]
     likely.sort(key=lambda pair: -pair[1])
     return ", ".join(f"{percent(chance)} {name}" for name, chance in likely[:most])
 
@@ -142,7 +142,7 @@ def workup_in_words(tree: PlanNode, alternatives: Sequence[Alternative], cost: P
     lines = list[str]()
     likeliest = likeliest_in_words(tree.posterior, MOST_LIKELIEST)
     if tree.kind != "done" and likeliest:
-        n_more = sum(chance >= LIKELY for chance in tree.posterior.values()) - MOST_LIKELIEST
+        n_more = sum(chance >= WORTH_NAMING for chance in tree.posterior.values()) - MOST_LIKELIEST
         more = f" and {n_more} more" if n_more > 0 else ""
         lines.append(f"Likeliest: {likeliest}{more}.")
     lines += [*next_lines(tree, cost.currency), cost.sentence()]
@@ -219,7 +219,7 @@ def search_table(steps: Sequence[PlanStep], most: int | None, currency: str, abo
 def tree_svg(tree: PlanNode, currency: str) -> str:
     """The tree from top to bottom, indented, on about a page; branches that are rarely reached are counted."""
     boxes = list[Box]()
-    for rare in RARE:
+    for rare in WORTH_A_BOX:
         boxes.clear()
         _add_boxes(tree, currency, rare, boxes)
         if len(boxes) <= MOST_BOXES:

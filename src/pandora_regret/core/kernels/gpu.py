@@ -110,6 +110,21 @@ def _kind_of_number(value: int) -> tuple[bool, bool]:
 def _launch(
     rows: LogitRows, weights: Tensor | None, weighing: int, stored: int, want_grad: bool
 ) -> tuple[Tensor, Tensor | None]:
+    """Run the loop over all rows: what it stores of their losses, (N,) or (), and the gradient, (N, K), if wanted.
+
+    Parameters
+    ----------
+    rows
+        N rows of at least one.
+    weights
+        What rows are multiplied by, (N,) or (); for MEAN_OF_COUNTED how many rows each program has counted.
+    weighing
+        SUM, MEAN, MEAN_OF_COUNTED or WEIGHTED.
+    stored
+        NOTHING, ROWS or TOTAL of the losses. A total of many programs is added up after the loop, from TOTALS.
+    want_grad
+        Whether there is to be a gradient.
+    """
     logits, target, alpha, costs, ignore_index = rows
     logits = logits if logits.stride(-1) == 1 else logits.contiguous()
     n_rows, n_classes = logits.shape

@@ -8,8 +8,8 @@ import numpy as np
 
 ListOrArray: TypeAlias = Any  # a list, with which Python is faster, or an array, which numba takes
 
-FIRST = 1e200  # so much likelier is what is possible than what is not
-POSSIBLE = 1e10  # less than this is the mass of what is not
+POSSIBLE_LEAD = 1e200  # so much likelier is what is possible than what is not
+LEAST_POSSIBLE = 1e10  # less than this is the mass of what is not
 TIE = 1 + 1e-13  # blocks of steps that rounding cannot tell apart are equally good
 WAITING = -1  # a block that has joined another has the number of that one instead
 EMITTED = -2
@@ -36,7 +36,7 @@ def forest_costs(
         left = masses[len(costs)]
         made = len(order)
         value = left * loss
-        rest = value if left < POSSIBLE else 0.0  # the impossible part
+        rest = value if left < LEAST_POSSIBLE else 0.0  # the impossible part
         for place in range(len(order) - 1, -1, -1):
             left += masses[order[place]]
             go_on = costs[order[place]] * left + value
@@ -45,7 +45,7 @@ def forest_costs(
                 value = go_on
             else:
                 made = place
-            rest = value if left < POSSIBLE else rest
+            rest = value if left < LEAST_POSSIBLE else rest
         if value < least * BETTER or (value * BETTER <= least and rest < least_rest * BETTER):
             least = value
             least_rest = rest

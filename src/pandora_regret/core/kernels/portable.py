@@ -16,7 +16,7 @@ Namespace: TypeAlias = Any  # that library's module
 
 SMALLEST_ALPHA = 1e-20  # nearer to 0 and inf than this, an alpha is taken for them
 LARGEST_ALPHA = 1e20
-FAR = 2.0**20  # quotients beyond this lose nothing as a difference of logarithms
+FAR_QUOTIENT = 2.0**20  # quotients beyond this lose nothing as a difference of logarithms
 
 
 def total_loss(
@@ -126,7 +126,7 @@ def log_quotient(a: Array, b: Array, xp: Namespace) -> Array:
     low = xp.where(ahead, b, a)
     high = xp.where(nil, 1.0, high)
     low = xp.where(nil, 1.0, low)
-    near = high < low * FAR
+    near = high < low * FAR_QUOTIENT
     low_if_near = xp.where(near, low, high)
     low_if_far = xp.where(near, high, low)
     logs = xp.log1p((high - low_if_near) / low_if_near) + (xp.log(high) - xp.log(low_if_far))

@@ -36,7 +36,7 @@ BROKEN_BY_INDEX: TieLosses = (2.0, 0.0)  # the lower class number is tested firs
 
 
 def costs_of(block: Forecast) -> FloatArray:
-    """The base costs C_k of every row, (n, K)."""
+    """The base costs :math:`C_k` of every row, (n, K)."""
     costs = np.ones(block.n_classes) if block.costs is None else block.costs
     return np.broadcast_to(costs, block.values.shape)
 
@@ -67,9 +67,10 @@ def log_odds(block: Forecast) -> FloatArray:
 
 
 def tie_widths(ours: FloatArray, theirs: FloatArray, block: Forecast) -> FloatArray | float:
-    """How far from 0 ``ln r`` may be in a tie of numbers of a block: one number, or one per pair of logits.
+    r"""How far from 0 :math:`\ln r` may be in a tie of numbers of a block: one number, or one per pair of logits.
 
-    A few units in the last place of the quotients; more of logits, whose rounding grows with their size.
+    A few units in the last place of the quotients, :math:`\varepsilon`; of logits, whose rounding grows with their
+    size, :math:`\varepsilon (1 + |z_i| + |z_j|)`.
     """
     tie = relative_tie(block)
     if not block.logits:
@@ -92,7 +93,7 @@ def relative_tie(block: Forecast) -> float:
 
 
 def rank_odds(block: Forecast) -> FloatArray:
-    """``ln r_ij`` as `log_odds`, but exactly 0 where the truth i ties with j."""
+    r"""The :math:`\ln r_{ij}` of `log_odds`, but exactly 0 where the truth i ties with j."""
     ours = of_class(block.values, block.truth)
     return settle_ties(log_odds(block), tie_widths(ours, block.values, block))
 
@@ -142,12 +143,12 @@ def log_ratio(
 
 
 def unit_near(largest_cost: float) -> float:
-    """A power of two in which to count costs: exact, and ``p / C`` does not underflow where costs are large."""
+    """A power of two in which to count costs: exact, and :math:`p / C` does not underflow at large costs."""
     return float(np.exp2(np.frexp(largest_cost)[1] - 1.0))
 
 
 def _at_cost(block: Forecast, losses: FloatArray) -> FloatArray:
-    """``C_j L(r_ij)``: what each row spends on testing the wrong class j before its truth i; zero at j = i."""
+    r"""What each row spends on testing the wrong class j before its truth i, :math:`C_j L(r_{ij})`; 0 at j = i."""
     spent = costs_of(block) * losses
     np.put_along_axis(spent, block.truth[:, None], 0.0, axis=1)
     return spent
@@ -237,7 +238,7 @@ def at_truth(block: Forecast, table: FloatArray) -> FloatArray:
 
 
 def own_costs(block: Forecast) -> FloatArray:
-    """``C_i`` of each row's truth, (n,)."""
+    """The base cost :math:`C_i` of each row's truth, (n,)."""
     return at_truth(block, costs_of(block))
 
 
@@ -259,7 +260,10 @@ def unavoidable_costs(block: Forecast, prior: Prior, numbers: IntArray | None = 
 
 
 def at_mean_costs(forecast: Forecast, prior: Prior) -> tuple[Forecast, float]:
-    """The forecast at mean costs, and their unit: one mean for all classes changes no order, several do."""
+    r"""The forecast at mean costs :math:`C_k\,\mathbb{E}[u_k]`, and their unit.
+
+    One mean for all classes changes no order: it is the unit. Several do: they join the costs, and the unit is 1.
+    """
     mean = prior.mean
     if not isinstance(mean, np.ndarray):
         return forecast, float(mean)
@@ -268,7 +272,7 @@ def at_mean_costs(forecast: Forecast, prior: Prior) -> tuple[Forecast, float]:
 
 
 def sums_by_truth(block: Forecast, table: FloatArray) -> tuple[IntArray, FloatArray]:
-    """The classes that occur as truth, and for each the weighted sum of its rows of an (n, K) table."""
+    r"""The classes i that occur as truth, and for each :math:`\sum_{n: i_n = i} w_n t_n` of an (n, K) table t."""
     weighted = table if block.weights is None else table * block.weights[:, None]
     order = np.argsort(block.truth, kind="stable")
     classes, starts = np.unique(block.truth[order], return_index=True)
@@ -331,16 +335,16 @@ def simulated_costs(block: Forecast, unit_costs: FloatArray) -> FloatArray:
 
 
 class Ranking(NamedTuple):
-    """The classes of every row by falling ``p_k / C_k``; among the impossible ones the cheapest first."""
+    """The classes of every row by falling :math:`p_k / C_k`; among the impossible ones the cheapest first."""
 
     order: IntArray  # (n, K) class numbers
     costs: FloatArray  # (n, K) in that order
-    step: FloatArray  # (n, K - 1) down to the next class: ``ln`` of its quotient over that of the class before it
+    step: FloatArray  # (n, K - 1) down to the next class: the logarithm of its quotient over the one before
     tied: NDArray[np.bool_]  # (n, K - 1) whether the next one belongs to the same run of ties
 
 
 def search_order(block: Forecast) -> IntArray:
-    """Classes by falling ``p_k / C_k``; among the impossible ones the cheapest first; ties by index: (n, K).
+    """Classes by falling :math:`p_k / C_k`; among the impossible ones the cheapest first; ties by index: (n, K).
 
     Parameters
     ----------
@@ -410,7 +414,7 @@ def _tied_with_first(values: FloatArray, costs: FloatArray, block: Forecast) -> 
 
 
 def by_quotient(block: Forecast) -> IntArray:
-    """Classes by falling ``p_k / C_k``, as floats go; among the impossible ones the cheapest first: (n, K)."""
+    """Classes by falling :math:`p_k / C_k`, as floats go; among the impossible ones the cheapest first: (n, K)."""
     costs = costs_of(block)
     if block.logits:
         impossible = block.values == -np.inf
@@ -429,7 +433,7 @@ def by_quotient(block: Forecast) -> IntArray:
 
 
 def _log_merit(logits: FloatArray, costs: FloatArray) -> FloatArray:
-    """``ln(p_k / C_k)`` but for a constant of each row; the logits themselves where a row's costs are equal.
+    r"""The :math:`\ln(p_k / C_k)` but for a constant of each row; the logits where a row's costs are equal.
 
     So no digit is lost where none must be.
     """
@@ -440,7 +444,10 @@ def _log_merit(logits: FloatArray, costs: FloatArray) -> FloatArray:
 
 
 def probabilities(block: Forecast) -> FloatArray:
-    """The p_k themselves, needed only for an expectation over the forecast; elsewhere ratios are enough."""
+    r"""The :math:`p_k = e^{z_k} / \sum_j e^{z_j}`, needed only for an expectation over the forecast.
+
+    Elsewhere their ratios are enough.
+    """
     if not block.logits:
         return block.values
     unnormalised = np.exp(block.values - block.values.max(axis=1, keepdims=True))
@@ -514,13 +521,13 @@ def wasted_for_every_truth(block: Forecast, prior: Prior, sweep: Sweep = sums_al
 
 
 def _waste_truth_by_truth(block: Forecast, prior: Prior) -> FloatArray:
-    """`wasted_for_every_truth` under any prior, O(K^2) per row."""
+    r"""The :math:`\sum_{j \ne i} C_j L(r_{ij})` of each row in column i under any prior, O(K^2) per row."""
     columns = [mean_waste(if_true(block, i), prior).sum(axis=1) for i in range(block.n_classes)]
     return np.stack(columns, axis=1)
 
 
 def exponential_waste_for_every_truth(block: Forecast) -> FloatArray:
-    r"""``wasted_for_every_truth`` under exponential costs, from quotients rather than their logarithms.
+    r"""What each row wastes if class i is its truth, under exponential costs: from quotients, not logarithms.
 
     Column i is :math:`\sum_{j \neq i} C_j \left(\frac{q_j}{q_i + q_j}\right)^2` with :math:`q_k = p_k / C_k`,
     in which nothing cancels. A class of probability zero counts with a q so small that its share beside a possible

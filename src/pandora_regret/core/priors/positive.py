@@ -14,7 +14,7 @@ from pandora_regret.core.priors.base import Class, Prior
 if TYPE_CHECKING:
     from numpy.random import Generator  # loaded where something is drawn
 
-FAR = 700.0  # of ln r: e^-700 is still a normal number
+FAR_LOG = 700.0  # of ln r: e^-700 is still a normal number
 
 
 @dataclass(frozen=True)
@@ -70,16 +70,16 @@ class Gamma(Prior):
     def share(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
         """``I_x(k + 1, k)`` at ``x = 1 / (1 + r)``, I the regularised incomplete beta function.
 
-        For r < 1, where x would round to 1, its complement ``I_{1-x}(k, k + 1)``; beyond `FAR` as the power that
-        it is there.
+        For r < 1, where x would round to 1, its complement ``I_{1-x}(k, k + 1)``; beyond `FAR_LOG` as the power
+        that it is there.
         """
         from scipy.special import betainc, expit
 
         k = self.shape
         behind = log_odds < 0
         size = np.abs(log_odds)
-        part = betainc(np.where(behind, k, k + 1), np.where(behind, k + 1, k), expit(-np.minimum(size, FAR)))
-        part = part * np.exp(k * np.minimum(FAR - size, 0))
+        part = betainc(np.where(behind, k, k + 1), np.where(behind, k + 1, k), expit(-np.minimum(size, FAR_LOG)))
+        part = part * np.exp(k * np.minimum(FAR_LOG - size, 0))
         return np.where(behind, 1 - part, part)
 
     def draw(self, n_draws: int, n_classes: int, rng: Generator) -> FloatArray:

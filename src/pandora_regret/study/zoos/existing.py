@@ -23,7 +23,7 @@ from pandora_regret.files import (
     read_all_models,
 )
 from pandora_regret.files.formats import ENDING, FORMATS, stem_of
-from pandora_regret.study.store import Plain, Prediction, Store, Target, number_groups
+from pandora_regret.study.store import Plain, Prediction, Store, Target, number_resampled_groups
 from pandora_regret.study.zoo import Outcome, matches
 
 
@@ -126,7 +126,7 @@ def _aligned_files(zoo: FilesZoo) -> tuple[Target, list[Outcome]]:
             prediction = Prediction(aligned.values, model.logits, {"file": model.path})
             outcomes.append(Outcome(model.name, prediction))
     outcomes += [Outcome(name, failure=reason) for name, reason in failures.items()]
-    groups = number_groups(first.groups, len(first.truth))
+    groups = number_resampled_groups(first.groups, len(first.truth))
     return Target(first.truth, tuple(map(str, first.classes)), groups), outcomes
 
 
