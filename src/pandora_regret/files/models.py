@@ -180,14 +180,14 @@ def _by_labels(model: Predictions) -> Predictions:
     kinds = model.sources[0].kinds
     labels = _known_labels(model)
     numbers = numbers_of(labels, model.classes).tolist()
-    not_classes = {
-        label for label, number in zip(labels, numbers, strict=True) if number < 0 and label is not None
-    }
+    unknown = [label for label, number in zip(labels, numbers, strict=True) if number < 0 and label is not None]
     class_of = {column: name for name, column in columns.column_of.items()}
-    others = not_classes - {*columns.wanted}
-    class_of |= {label: label for label in others if kinds.get(label, "nested") != "nested"}
+    for label in unknown:
+        is_other_column = label in kinds and label not in columns.wanted
+        if is_other_column and kinds[label] != "nested":
+            class_of[label] = label
     unseen = [name for number, name in enumerate(model.classes) if number not in numbers]
-    all_are_classes = not not_classes and None not in labels  # else whoever reads the rows says what is wrong
+    all_are_classes = not unknown and None not in labels  # else whoever reads the rows says what is wrong
     if unseen and all_are_classes and len(class_of) > 1:
         raise _never_true(model, unseen)
     check_several(class_of, model.sources[0], " of numbers")

@@ -12,22 +12,25 @@ def add_aurocs(order, scores, truth, weights, areas, defined):
     """
     for k in range(len(order)):
         for r in range(len(weights)):
-            right = wrong = above = below = level = tied = (
-                0.0  # the last two: of class k, and others, at one score
-            )
+            right = 0.0  # pairs of the class and another of which the class has the higher score; half of ties
+            wrong = 0.0
+            own_below = 0.0  # instances of class k at lower scores
+            others_below = 0.0
+            own_here = 0.0  # instances of class k at this score
+            others_here = 0.0
             for n in range(len(truth)):
                 instance = order[k, n]
                 if truth[instance] == k:
-                    level += weights[r, instance]
+                    own_here += weights[r, instance]
                 else:
-                    tied += weights[r, instance]
+                    others_here += weights[r, instance]
                 if n == len(truth) - 1 or scores[k, n] != scores[k, n + 1]:
-                    right += level * (below + tied / 2)
-                    wrong += tied * (above + level / 2)
-                    above = above + level
-                    below = below + tied
-                    level = 0.0
-                    tied = 0.0
+                    right += own_here * (others_below + others_here / 2)
+                    wrong += others_here * (own_below + own_here / 2)
+                    own_below += own_here
+                    others_below += others_here
+                    own_here = 0.0
+                    others_here = 0.0
             if right + wrong > 0:  # not their product: where nothing is wrong, the area is 1 to the last digit
                 areas[r] += right / (right + wrong)
                 defined[r] += 1

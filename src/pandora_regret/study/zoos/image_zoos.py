@@ -443,10 +443,10 @@ def _read_split(path: Path, split: str) -> tuple[Pixels, IntArray]:
     return pixels, labels.reshape(n).astype(np.intp)
 
 
-def _class_names(asked: Names, path: Path, at_least: int) -> Names:
+def _class_names(requested: Names, path: Path, at_least: int) -> Names:
     """The names asked for, or those of the shipped pathways, so that costs fit, or MedMNIST's, or numbers."""
     name = path.stem.split("_")[0]
-    names = asked
+    names = requested
     if not names and name in available_costs():
         names = load_costs(name).classes
     if not names:
