@@ -18,7 +18,8 @@ RESULTS = {
     "language-models": [
         "base and tuned cannot be told apart",
         r"the chance of being wrong costs 0\.00",
-        r"Up to 7.89 looks, quick costs less\. .* it is not settled between quick and thorough",
+        r"Up to 7.89 looks, quick costs less \(0.\d+ less at 7.89\)",
+        r"it is not settled between quick and thorough",
         r"Deploy thorough",
     ],
     "on-call": [

@@ -255,7 +255,7 @@ def test_help_of_compare_begins_with_what_most_people_need():
     assert options[:6] == ["--costs", "--truth", "--id", "--label", "--by", "--html"]
     rare = lines[lines.index("Rarely needed:") :]
     names = {line.split()[0] for line in rare if line.startswith("  --")}
-    assert names == {"--smallest-group", "--decompose", "--show", "--no-cases", "--seed"}
+    assert names == {"--recalibrate", "--smallest-group", "--decompose", "--show", "--no-cases", "--seed"}
 
 
 @pytest.mark.parametrize("command", ["validate", "next"])

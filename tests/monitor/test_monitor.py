@@ -211,7 +211,7 @@ def test_a_model_that_costs_less_after_an_alarm_is_not_back_inside():
     [headline, *_] = sentences(summary, None)
     assert headline.startswith("ALARM in week 3")
     assert "back inside" not in headline
-    assert headline.index("week 9") < headline.index("0.37 tests")
+    assert headline.index("week 9") < headline.index("0.37 typical test prices")
     assert "(0.16 to 0.57)" in headline
 
 

@@ -8,7 +8,7 @@ import pytest
 from refusals import refused
 from workups import names, noisy_test
 
-from pandora_regret.workup import Workup, plan_workup
+from pandora_regret.workup import Workup, learn_workup, plan_workup
 from pandora_regret.workup.runbook import markdown, mermaid
 from pandora_regret.workup.words import search_line
 
@@ -55,7 +55,7 @@ def test_what_is_next_comes_with_what_is_likely_and_two_alternatives():
 def test_beside_an_interval_alternatives_say_only_what_they_cost_more():
     """The plan's cost is rounded by its interval there, so that totals would not add up."""
     past = {"fault": ["a"] * 6 + ["b"] * 6, "noise": ["yes"] * 5 + ["no"] * 7, "heat": ["yes"] * 2 + ["no"] * 10}
-    found = plan_workup(None, Workup.learn(past, "fault", {"noise": 1.0, "heat": 1.0}, wrong=60.0))
+    found = plan_workup(None, learn_workup(past, "fault", {"noise": 1.0, "heat": 1.0}, wrong=60.0))
     assert found.low < found.expected_cost < found.high
     [alternatives] = [line for line in found.to_text().splitlines() if line.startswith("Alternatives")]
     assert alternatives.count("+") == 2

@@ -51,7 +51,7 @@ from pandora_regret.comparison.result import (
 from pandora_regret.core.inputs import FloatArray, Names
 from pandora_regret.inference.estimate import Estimate, Interval
 from pandora_regret.inference.joint import Carriers
-from pandora_regret.metrics import REPORTED
+from pandora_regret.metrics import LIST_METRICS, REPORTED
 from pandora_regret.text import (
     TESTS,
     capitalised,
@@ -716,7 +716,7 @@ def picks_sentences(results: Results) -> list[str]:
         first = min(ranks)
         if key in PICKED_BY and list(ranks).count(first) == 1:
             chosen = results.models[list(ranks).index(first)].name
-            by_pick.setdefault(chosen, []).append(REPORTED[key].title)
+            by_pick.setdefault(chosen, []).append(LIST_METRICS[key].title)
     parts = [f"{listed(titles)} would pick {name}" for name, titles in by_pick.items() if leaders != {name}]
     return [f"{'; '.join(parts)}{always}."] if parts else []
 

@@ -1,6 +1,7 @@
 from pandora_regret.metrics.base import Metric as Metric
 from pandora_regret.metrics.base import weighted_means as weighted_means
 from pandora_regret.metrics.registry import BASELINE as BASELINE
+from pandora_regret.metrics.registry import LIST_METRICS as LIST_METRICS
 from pandora_regret.metrics.registry import METRICS as METRICS
 from pandora_regret.metrics.registry import REPORTED as REPORTED
 from pandora_regret.metrics.registry import comparison_metrics as comparison_metrics

@@ -30,7 +30,7 @@ def test_errors_travel_between_processes(kind):
 @pytest.mark.parametrize(
     ("row", "value", "library", "command"),
     [
-        ([0.5, 0.7], 1.2, "p / p.sum(axis=1, keepdims=True)", "divide each row"),
+        ([0.5, 0.7], 1.2, "p / p.sum(axis=1, keepdims=True)", "divide the probabilities by their sum"),
         ([-0.5, 1.5], -0.5, "pass logits=True", "add --logits"),
     ],
 )
