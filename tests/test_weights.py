@@ -347,7 +347,7 @@ def printed(command, folder, weights):
     one = written(folder, "one", FORECASTS, weights)
     others = [written(folder, "two", OTHERS, weights)] if command[0] == "compare" else []
     found = run_json(command[0], one, *others, *command[1:])
-    return {key: part for key, part in found.items() if key not in ("files", "done", "sample", "written")}
+    return {key: part for key, part in found.items() if key not in ("files", "remarks", "sample", "written")}
 
 
 COMMANDS = {

@@ -421,7 +421,7 @@ def test_in_print_controls_are_gone_and_colours_are_light(browser, report):
     browser.open(report.path, media="print", scheme="dark")
     assert not any(browser.shown("input, select, button:not(th button), details, #case, #detail, #methods, .year"))
     assert all(browser.shown(".verdict, #bars li, .byline, .price-list li:not(details li) .no-script"))
-    assert all(browser.shown("#done li, #wrong-test-table"))
+    assert all(browser.shown("#remarks li, #wrong-test-table"))
     assert browser.run("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
 
 

@@ -143,7 +143,7 @@ def test_a_price_list_as_people_have_it(tmp_path, files, command):
     assert (charged["currency"], charged["source"]) == ("USD", str(path))
     for key in ("models", "expected_cost", "steps"):
         assert printed.get(key) == by_hand.get(key)
-    [unused] = [each for each in printed["done"] if each["what"] == "prices not used"]
+    [unused] = [each for each in printed["remarks"] if each["what"] == "prices not used"]
     assert (unused["count"], unused["model"]) == (1, str(path))
     assert "port" in unused["sentence"]
     assert unused["sentence"] in run(command, *arguments, "--costs", path).stdout

@@ -82,11 +82,11 @@ def test_four_messy_files_are_compared_in_one_command(costs):
     assert found == pytest.approx(costs, rel=1e-9)
     assert result["costs"]["currency"] == "USD"
     assert result["data"]["rows"] == N - MISSING
-    assert {done["what"]: done["count"] for done in result["done"]} == CHANGES
+    assert {remark["what"]: remark["count"] for remark in result["remarks"]} == CHANGES
     printed = run("compare", "models.toml", "--costs", "prices.csv", "--full", *OPTIONS).stdout
     lines = printed[printed.index("Done to the files") :].splitlines()[1:]
     assert [line.strip("- .") for line in lines if line.startswith("-")] == [
-        done["sentence"] for done in result["done"]
+        remark["sentence"] for remark in result["remarks"]
     ]
 
 
@@ -121,11 +121,11 @@ def test_validate_says_what_keeps_the_files_from_going_together():
     prices = "prices.csv"
     said = validated("models.toml", "--normalise", "--costs", prices)
     assert [table["fine"] for table in said["tables"]] == [True] * 4
-    [problem] = said["together"]
+    [problem] = said["shared_problems"]
     assert (problem["kind"], problem["count"], said["fine"]) == ("ids", 30, False)
     assert "--common-rows" in problem["message"]
-    assert {done["what"] for done in said["done"]} >= {"columns ignored", "prices not used"}
-    unscaled = validated("models.toml", "--costs", prices)["done"]  # Rounded is not fine, and yet understood
-    assert unscaled == [each for each in said["done"] if each["what"] != "rows rescaled"]
+    assert {remark["what"] for remark in said["remarks"]} >= {"columns ignored", "prices not used"}
+    unscaled = validated("models.toml", "--costs", prices)["remarks"]  # Rounded is not fine, and yet understood
+    assert unscaled == [each for each in said["remarks"] if each["what"] != "rows rescaled"]
     said = validated("models.toml", "--normalise", "--costs", "Appendicitis=1,Hernia=2,Stone=3")
-    assert [problem["kind"] for problem in said["together"]] == ["prices", "ids"]
+    assert [problem["kind"] for problem in said["shared_problems"]] == ["prices", "ids"]

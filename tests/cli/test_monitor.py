@@ -70,7 +70,7 @@ def test_an_alarm_exits_with_3_and_says_when(tmp_path, state):
     assert again.exit_code == 3
     assert again.stdout.splitlines()[:-2] == result.stdout.splitlines()
     assert again.stdout.splitlines()[-1].startswith("- 40 rows")
-    [skipped] = json.loads(watch(state, file, "--json").stdout)["done"]
+    [skipped] = json.loads(watch(state, file, "--json").stdout)["remarks"]
     assert (skipped["what"], skipped["count"]) == ("rows seen before", 40)
 
 
@@ -214,7 +214,7 @@ def test_labels_that_come_too_late_are_left_out_and_said(tmp_path, state):
         result = watch(state, file, *HOW)
         assert ("4 labels still missing" in result.stdout) == (number < 4)
     result = json.loads(watch(state, "--labels", tmp_path / "labels.csv", "--json").stdout)
-    counts = {done["what"]: done["count"] for done in result["done"]}
+    counts = {remark["what"]: remark["count"] for remark in result["remarks"]}
     assert counts == {"labels that came late": 4, "rows seen before": 36}
     shown = watch(state).stdout
     assert "4 labels (2.5 %)" in shown

@@ -38,7 +38,7 @@ FORECAST = "melanoma=0.05,nevus=0.85,keratosis=0.1"
 
 
 def plan_of(printed):
-    assert printed["schema"] == "pandora-order/1"
+    assert printed["schema"] == "pandora-order/2"
     return {key: printed[key] for key in ("steps", "expected_cost", "search")}
 
 
@@ -69,7 +69,7 @@ def test_a_case_by_its_id(tmp_path):
     path = write_csv(tmp_path / "p.csv", [("case", "a", "b", "age"), ("p1", 0.2, 0.8, 40), ("p2", 0.9, 0.1, 50)])
     options = ["--id", "case", "--costs", "a=3,b=5"]
     printed = run_json("next", path, "--case", "p2", *options)
-    assert [done["what"] for done in printed["done"]] == ["columns ignored"]
+    assert [remark["what"] for remark in printed["remarks"]] == ["columns ignored"]
     written_out = run_json("next", "a=0.9,b=0.1", "--costs", "a=3,b=5")
     assert plan_of(printed) == plan_of(written_out)
     refused("next", path, "--case", "p3", *options, argument="ids", value="p3", place=path)
@@ -141,7 +141,7 @@ def test_next_says_what_to_do_and_what_else_could_be_done(skin):
     assert second.index("visit ($75)") < second.index("dermoscopy ($52)")
     assert "watch $1,028 (+$727)" in result.stdout
     plain = run_json("next", skin, FORECAST)
-    assert (plain["schema"], plain["next"]) == ("pandora-next/1", "visit")
+    assert (plain["schema"], plain["next"]) == ("pandora-next/2", "visit")
     assert plain["tree"]["branches"]["done"]["name"] == "dermoscopy"
 
 

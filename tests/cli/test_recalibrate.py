@@ -154,5 +154,5 @@ def test_cases_without_a_true_class_are_left_out_and_counted(tmp_path):
     few = run_json("recalibrate", paths["few"], *costs)
     whole = run_json("recalibrate", paths["whole"], *costs)
     assert few["cost"] == whole["cost"]
-    assert "unlabelled" in [done["what"] for done in few["done"]]
+    assert "unlabelled" in [remark["what"] for remark in few["remarks"]]
     assert run("recalibrate", paths["many"], *costs).exit_code == 2

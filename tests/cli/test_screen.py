@@ -16,7 +16,7 @@ from pandora_regret.text import cell_width
 ROWS = 400
 ORDINARY = tuple(f"model {number}" for number in range(20))
 WIDE = ("網絡" * 40, "a name that nobody can type, of a model that nobody can deploy " * 3, "ordinary")
-DONE = tuple(
+REMARKS = tuple(
     Remark("rows rescaled", n, f"{n} rows of {name} rescaled (sums 0.998 to 1.002)")
     for n, name in enumerate(("Deep net", "Forest", "Vendor A", "Rounded", "Old model"), 10)
 )
@@ -40,13 +40,15 @@ def without_columns(comparison, n_columns):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("done", [(), DONE[:1], DONE * 8], ids=["as they are", "one thing done", "much done"])
+@pytest.mark.parametrize(
+    "remarks", [(), REMARKS[:1], REMARKS * 8], ids=["as they are", "one remark", "many remarks"]
+)
 @pytest.mark.parametrize("n_columns", [0, 1, 3])
 @pytest.mark.parametrize("n_classes", [3, 40])
 @pytest.mark.parametrize("n_models", [1, 2, 3, 20])
-def test_it_fits_one_screen(n_models, n_classes, n_columns, done):
+def test_it_fits_one_screen(n_models, n_classes, n_columns, remarks):
     comparison = without_columns(compared(n_models, n_classes), n_columns)
-    comparison = replace(comparison, done=done, notes=("Do not trust it. " * 20,) * 3)
+    comparison = replace(comparison, remarks=remarks, notes=("Do not trust it. " * 20,) * 3)
     lines = screen(comparison)
     n_lines_of_verdict = lines.index("")
     assert len(lines) <= 25 or n_lines_of_verdict > 1
@@ -83,8 +85,8 @@ def test_groups_that_stand_out_are_shown_with_the_models_that_do():
 
 
 def test_what_was_done_is_said_in_one_sentence_of_a_few_lines():
-    few, many = (screen(replace(compared(2, 3), done=done)) for done in (DONE[:2], DONE * 8))
-    start = f"Done to the files: {DONE[0].sentence}; "
+    few, many = (screen(replace(compared(2, 3), remarks=remarks)) for remarks in (REMARKS[:2], REMARKS * 8))
+    start = f"Done to the files: {REMARKS[0].sentence}; "
     assert start in " ".join(few)
     assert start in " ".join(many)
     assert any(line.endswith("…") for line in many)

@@ -14,7 +14,7 @@ def validated(path, *options, code):
     result = run("validate", path, *options, "--json")
     assert result.exit_code == code
     printed = json.loads(result.stdout, parse_constant=lambda word: 1 / 0)
-    assert printed["schema"] == "pandora-validation/1"
+    assert printed["schema"] == "pandora-validation/2"
     assert printed["fine"] == (code == 0)
     [table] = printed["tables"]
     return table
@@ -141,7 +141,7 @@ def test_forecasts_are_read_although_the_truths_cannot_be(tmp_path):
     document = json.loads(result.stdout)
     assert result.exit_code == 2
     assert [table["fine"] for table in document["tables"]] == [False, False]
-    assert [problem["paths"] for problem in document["together"]] == [[str(truth)]]
+    assert [problem["paths"] for problem in document["shared_problems"]] == [[str(truth)]]
     assert [problem["kind"] for problem in document["tables"][0]["problems"]] == ["sum"]
 
 
@@ -152,15 +152,15 @@ def test_rows_and_classes_are_compared_whatever_else_is_wrong_with_a_file(tmp_pa
     result = run("validate", whole, part, "--json")
     document = json.loads(result.stdout)
     assert {problem["kind"] for problem in document["tables"][1]["problems"]} == {"label", "sum"}
-    assert {problem["kind"] for problem in document["together"]} == {"ids", "classes"}
+    assert {problem["kind"] for problem in document["shared_problems"]} == {"ids", "classes"}
 
 
 def test_a_price_list_that_cannot_be_read_hides_no_other_problem(tmp_path):
     bad = with_rows(tmp_path, (7, "a", 0.9, 0.3, 0.2))
     result = run("validate", bad, "--costs", tmp_path / "missing.csv", "--json")
     document = json.loads(result.stdout)
-    assert [problem["kind"] for problem in document["together"]] == ["prices"]
-    assert "missing.csv" in document["together"][0]["message"]
+    assert [problem["kind"] for problem in document["shared_problems"]] == ["prices"]
+    assert "missing.csv" in document["shared_problems"][0]["message"]
     assert [problem["kind"] for problem in document["tables"][0]["problems"]] == ["sum"]
 
 

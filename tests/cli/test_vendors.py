@@ -68,7 +68,7 @@ def test_three_vendors_a_truth_and_a_price_workbook_in_one_command(vendors, tmp_
     assert [group["name"] for by in got["by"] for group in by["groups"]] == [
         group["name"] for by in expected["by"] for group in by["groups"]
     ]
-    assert [(done["what"], done["count"], done["model"]) for done in got["done"]] == CHANGES
+    assert [(remark["what"], remark["count"], remark["model"]) for remark in got["remarks"]] == CHANGES
     assert "Medica" in page.read_text(encoding="utf-8")
     page.unlink()
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
@@ -105,8 +105,8 @@ def test_a_class_for_the_rest_of_lists_is_no_class_of_anybody(vendors):
     told = (*TOLD[:-1], "more.csv")
     got = run_json("compare", "medica.csv", "triage.jsonl", "--truth", "cases.csv", *told, "--other", "rest")
     outside = int((np.argsort(forecasts["TriageAI"], axis=1)[:, 0] == truth).sum())
-    [done] = [each for each in got["done"] if each["what"] == "truths to other"]
-    assert 0 < done["count"] == outside
+    [remark] = [each for each in got["remarks"] if each["what"] == "truths to other"]
+    assert 0 < remark["count"] == outside
 
 
 def test_a_list_that_names_nothing_true_is_refused(tmp_path):
@@ -131,7 +131,7 @@ def test_the_truth_may_have_more_cases_and_lack_some(vendors):
     assert "--common-rows" in said
     got = run_json("compare", *told, "--common-rows")
     assert got["data"]["rows"] == 238
-    counts = {done["what"]: done["count"] for done in got["done"]}
+    counts = {remark["what"]: remark["count"] for remark in got["remarks"]}
     assert (counts["truths left out"], counts["rows left out"]) == (1, 2)
 
 

@@ -120,7 +120,17 @@ def result_of(command, tables, folder, way=(dict, "csv", ())):
     return run_json(command, *first, *second, *options)
 
 
-BY_ORDER = {"done", "sample", "source", "typical", "files", "written", "library", "class_weights", "largest_pairs"}
+BY_ORDER = {
+    "remarks",
+    "sample",
+    "source",
+    "typical",
+    "files",
+    "written",
+    "library",
+    "class_weights",
+    "largest_pairs",
+}
 
 
 def essence(value, classes=(), path=""):

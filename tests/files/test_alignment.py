@@ -80,10 +80,10 @@ def test_common_rows_are_kept_and_counted(tmp_path):
     parts = {"A": range(20), "B": [*range(15)][::-1], "C": range(2, 20)}
     tables = {name: taken(rows(20, 1), part) for name, part in parts.items()}
     batches = [whole(write(tmp_path / f"{name}.parquet", table)) for name, table in tables.items()]
-    kept, [done] = common_rows(batches, list(parts))
+    kept, [remark] = common_rows(batches, list(parts))
     assert [each.ids.tolist() for each in align(kept, list(parts))] == [[f"r{n}" for n in range(2, 15)]] * 3
-    assert (done.what, done.count) == ("rows left out", 7)
-    assert "A lost 7, B lost 2, C lost 5" in done.sentence
+    assert (remark.what, remark.count) == ("rows left out", 7)
+    assert "A lost 7, B lost 2, C lost 5" in remark.sentence
     assert common_rows(batches[:1] * 2, ["A", "B"])[1] == ()
 
 

@@ -129,12 +129,12 @@ def test_what_lists_do_not_name_goes_into_a_bucket_and_is_counted(tmp_path):
     assert batch.classes == ("something else", "flu", "cold")
     np.testing.assert_allclose(batch.values, [[0.2, 0.5, 0.3], [0.2, 0.5, 0.3], [0, 0.75, 0.25]], atol=1e-300)
     assert batch.truth.tolist() == [1, 0, 0]
-    [rest] = opened(path, dialect=Dialect(other="something else")).done
+    [rest] = opened(path, dialect=Dialect(other="something else")).remarks
     assert remark_of(rest) == ("rest of lists", 2, path)
-    [done] = batch.changes.done("a")
-    assert remark_of(done) == ("truths to other", 2, "a")
+    [remark] = batch.changes.remarks("a")
+    assert remark_of(remark) == ("truths to other", 2, "a")
     assert "'something else'" in rest.sentence
-    assert "'something else'" in done.sentence
+    assert "'something else'" in remark.sentence
 
 
 def test_lists_of_two_models_may_name_different_things(tmp_path):
@@ -172,8 +172,8 @@ def test_orders_without_probabilities_are_scored_by_the_order_alone(tmp_path):
     assert model["scores"]["tests"]["value"] == pytest.approx((2 + 1 + 3) / 3)
     assert set(model["scores"]) == {"expected_cost", "realised_cost", "tests", "accuracy", "macro_f1"}
     content = run_json("compare", path, lists(tmp_path, rows[:1] + rows[2:] + rows[1:2], "b"), *options)
-    assert [done["what"] for done in content["done"]] == ["order only"] * 2 + ["truths to other"] * 2
-    assert "alpha = inf" in content["done"][0]["sentence"]
+    assert [remark["what"] for remark in content["remarks"]] == ["order only"] * 2 + ["truths to other"] * 2
+    assert "alpha = inf" in content["remarks"][0]["sentence"]
     for command in ("score", "compare"):
         assert run(command, path, *options, "--prior", "fixed").exit_code == 0
         of_other_prior = run(command, path, *options, "--prior", "uniform")
@@ -238,8 +238,8 @@ def test_samples_of_a_language_model_are_recognised(tmp_path, as_text):
     assert batch.truth.tolist() == [1, 3, 0]
     assert batch.ids.tolist() == [0, 1, 2]
     assert batch.values[0].tolist() == [-3.5, -1.25, -8.0, -np.inf]
-    [done] = predictions.done
-    assert remark_of(done) == ("format", 3, path)
+    [remark] = predictions.remarks
+    assert remark_of(remark) == ("format", 3, path)
     losses = METRICS["log_loss"].of_rows(batch.forecast(), Uniform())
     assert np.isfinite(losses).all()  # -900 would underflow as a probability
     assert inspect_file(path, Layout())[0].fine
@@ -307,18 +307,18 @@ def compared(*files):
 
 def test_truths_that_differ_between_models_are_counted_and_give_no_verdict(tmp_path):
     long, short = alike(tmp_path, "long", LONG), alike(tmp_path, "short", SHORT)
-    [done] = [each for each in compared(long, short)["done"] if each["what"] == "truths to other"]
-    assert (done["count"], done["model"]) == (4, "short")
+    [remark] = [each for each in compared(long, short)["remarks"] if each["what"] == "truths to other"]
+    assert (remark["count"], remark["model"]) == (4, "short")
     assert run("compare", long, short, "--other", "rest").stdout.startswith("No verdict")
 
 
 def test_every_model_that_is_scored_by_order_alone_is_named(tmp_path):
     order = alike(tmp_path, "order", list(LONG))
     others = [alike(tmp_path, name, LONG) for name in ("one", "two")]
-    done = [each for each in compared(order, *others)["done"] if each["what"] == "order only"]
-    assert [each["count"] for each in done] == [2, len(TRUTHS)]
-    assert done[0]["sentence"].startswith("one and two")
-    assert len([each for each in compared(order)["done"] if each["what"] == "order only"]) == 1
+    remarks = [each for each in compared(order, *others)["remarks"] if each["what"] == "order only"]
+    assert [each["count"] for each in remarks] == [2, len(TRUTHS)]
+    assert remarks[0]["sentence"].startswith("one and two")
+    assert len([each for each in compared(order)["remarks"] if each["what"] == "order only"]) == 1
 
 
 def test_what_lists_leave_is_not_said_to_be_zero(tmp_path):
@@ -327,4 +327,4 @@ def test_what_lists_leave_is_not_said_to_be_zero(tmp_path):
     files = read_models_argument(paths, Layout())
     together = read_together(open_models(files, ["flu", "cold", "covid"]))
     np.testing.assert_allclose(together.batches[1].values, [[0.6, 0.2, 0.2], [0.2, 0.6, 0.2]])
-    assert not any(done.what == "classes taken as 0" for done in together.done)
+    assert not any(remark.what == "classes taken as 0" for remark in together.remarks)

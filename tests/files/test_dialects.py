@@ -33,7 +33,7 @@ def csv_text(separator=",", decimal=".", rows=ROWS):
 
 
 def said(path, **dialect):
-    return [done.sentence for done in opened(path, dialect=Dialect(**dialect)).done]
+    return [remark.sentence for remark in opened(path, dialect=Dialect(**dialect)).remarks]
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_how_text_is_written_is_recognised_and_said(tmp_path, separator, decimal
     assert batch.classes == ("Grippe", "Erkältung")
     np.testing.assert_array_equal(batch.values, [[0.25, 0.75], [0.125, 0.875]])
     assert batch.ids.tolist() == [1, 2]
-    assert [remark_of(done) for done in opened(path).done] == [("dialect", 1, path)] * (says is not None)
+    assert [remark_of(remark) for remark in opened(path).remarks] == [("dialect", 1, path)] * (says is not None)
     for word in ("semicolons", "tabs", "pipes", "decimal commas", "UTF-16", "UTF-32", "Latin-1"):
         assert (word in "".join(said(path))) == (word in (says or []))
     assert inspect_file(path, Layout())[0].fine
@@ -163,7 +163,7 @@ def test_sheets_are_chosen_by_name_or_number_and_said(tmp_path):
     for sheet in (None, "Predictions", 1, "1", "3", 3):
         values = whole(path, dialect=Dialect(sheet=sheet)).values
         np.testing.assert_allclose(values, np.array([columns[name] for name in CLASSES]).T, rtol=1e-15)
-    assert [remark_of(done) for done in opened(path).done] == [("sheet", 1, path)]
+    assert [remark_of(remark) for remark in opened(path).remarks] == [("sheet", 1, path)]
     assert "'Predictions'" in said(path)[0]
     assert "'3'" in said(path, sheet=3)[0]
     for sheet in ("Prices", 7):

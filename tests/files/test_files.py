@@ -114,7 +114,7 @@ def test_rows_are_rescaled_and_counted_where_that_is_asked_for(tmp_path):
     assert whole(path, truth=truth, normalise=True).changes.rescaled.rows == 2
     for row, count in ((1, [1]), (2, [])):
         assert [
-            done.count for done in read_row(path, row, Layout(classes=("a", "b"), normalise=True)).done
+            remark.count for remark in read_row(path, row, Layout(classes=("a", "b"), normalise=True)).remarks
         ] == count
 
 

@@ -31,7 +31,7 @@ def models(tmp_path, *tables, priced=None, **layout):
 def test_prices_prefixes_and_what_files_share_are_classes(tmp_path, tables, priced, layout):
     opened = models(tmp_path, *tables, priced=priced, **layout)
     assert [model.classes for model in opened] == [CLASSES] * len(tables)
-    ignored = [remark_of(done) for done in opened[0].done]
+    ignored = [remark_of(remark) for remark in opened[0].remarks]
     assert ignored == [("columns ignored", 2, "a")] * ("age" in tables[0])
 
 

@@ -120,7 +120,7 @@ def test_prices_are_read_as_people_write_them(tmp_path, texts, values, unit):
     prices = prices_of(listed_in(tmp_path, ["class,cost", *rows]), names)
     assert prices.costs.tolist() == values
     assert prices.currency == unit
-    assert prices.done == ()
+    assert prices.remarks == ()
 
 
 TWO_WAYS = [
@@ -206,13 +206,13 @@ def test_prices_of_classes_that_nobody_forecasts_are_counted(tmp_path):
     path = listed_in(tmp_path, ["class,cost", "cat,1", "cow,2", "dog,3"])
     prices = prices_of(path, ["dog", "cat"])
     assert prices.costs.tolist() == [3.0, 1.0]
-    [done] = prices.done
-    assert remark_of(done) == ("prices not used", 1, path)
-    assert "cow" in done.sentence
+    [remark] = prices.remarks
+    assert remark_of(remark) == ("prices not used", 1, path)
+    assert "cow" in remark.sentence
     many = ",".join(f"c{k}={k + 1}" for k in range(9))
-    [done] = prices_of(many, ["c0", "c1"]).done
-    assert remark_of(done) == ("prices not used", 7, many)
-    assert "c6 and 2" in done.sentence
+    [remark] = prices_of(many, ["c0", "c1"]).remarks
+    assert remark_of(remark) == ("prices not used", 7, many)
+    assert "c6 and 2" in remark.sentence
 
 
 def test_empirical_priors_are_read_from_tables(tmp_path):

@@ -75,14 +75,14 @@ def test_a_row_without_a_candidate_is_an_empty_list(tmp_path):
     (tmp_path / "a.csv").write_text("id,candidate,rank,hit\n1,x,1,1\n2,,,\n")
     read = ranked(tmp_path / "a.csv")
     assert costs_of(read) == {"1": 1.0, "2": 500.0}
-    assert [(change.what, change.count) for change in read.done] == [("empty lists", 1)]
+    assert [(change.what, change.count) for change in read.remarks] == [("empty lists", 1)]
 
 
 def test_candidates_named_twice_are_counted(tmp_path):
     (tmp_path / "a.csv").write_text("id,candidate,rank,hit\n1,x,1,0\n1,x,2,0\n1,y,3,1\n")
     read = ranked(tmp_path / "a.csv")
     assert costs_of(read) == {"1": 2.0}
-    assert [(change.what, change.count) for change in read.done] == [("candidates named twice", 1)]
+    assert [(change.what, change.count) for change in read.remarks] == [("candidates named twice", 1)]
 
 
 def test_prices_by_name_have_a_default(tmp_path):
@@ -129,7 +129,7 @@ def test_the_truth_in_a_file_of_its_own(tmp_path):
     assert costs_of(read, miss=7.0) == {"i1": 2.0, "i2": 7.0}
     assert read.truths == [["B.py", "c.py"], ["d.py"]]
     assert read.facts == {"repo": ["r", "s"]}
-    assert [change.what for change in read.done] == ["cases not listed", "empty lists"]
+    assert [change.what for change in read.remarks] == ["cases not listed", "empty lists"]
 
 
 def test_a_folder_with_a_file_per_case(tmp_path):
@@ -151,7 +151,7 @@ def test_lines_of_comments_are_skipped_and_counted(tmp_path, header):
         (tmp_path / "a.tsv").write_text("! LIRICAL\n! sample: x\n#id\trank\tdisease\thit\nc\t1\ty\t1\n")
     read = ranked(tmp_path / "a.tsv", candidate="disease")
     assert costs_of(read) == {"c": 1.0}
-    assert [(change.what, change.count) for change in read.done if change.what == "lines skipped"] == [
+    assert [(change.what, change.count) for change in read.remarks if change.what == "lines skipped"] == [
         ("lines skipped", 2)
     ]
 
@@ -171,7 +171,7 @@ def test_models_must_have_the_same_cases(tmp_path):
     assert (caught.value.argument, caught.value.value) == ("id", "1")
     read = ranked(tmp_path / "a.csv", tmp_path / "b.csv", common_rows=True)
     assert read.ids == ("2",)
-    assert [(change.what, change.count) for change in read.done] == [("rows left out", 1)]
+    assert [(change.what, change.count) for change in read.remarks] == [("rows left out", 1)]
 
 
 def test_files_that_disagree_about_the_truth_are_refused(tmp_path):
@@ -283,7 +283,7 @@ def test_files_of_a_folder_may_share_an_ending_that_the_truth_does_not_have(tmp_
     (tmp_path / "truth.csv").write_text("id,truth\nPMID_1_a,y\nPMID_2_a,z\n")
     read = ranked(folder, id="FILE", candidate="disease", truth=str(tmp_path / "truth.csv"))
     assert costs_of(read, "exomiser", miss=5.0) == {"PMID_1_a": 2.0, "PMID_2_a": 6.0}
-    assert [(change.what, change.count) for change in read.done] == [("endings of files", 2)]
+    assert [(change.what, change.count) for change in read.remarks] == [("endings of files", 2)]
     (tmp_path / "truth.csv").write_text("id,truth\nother_1,y\nother_2,z\n")
     with pytest.raises(InputError) as caught:
         ranked(folder, id="FILE", candidate="disease", truth=str(tmp_path / "truth.csv"))
@@ -299,7 +299,7 @@ def test_probabilities_may_be_percentages(tmp_path, numbers):
     read = ranked(tmp_path / "a.csv")
     whole = read.models["a"].values * 100
     np.testing.assert_allclose(whole, [float(text.rstrip("%")) for text in (first, second, third)])
-    assert "percentages" in [change.what for change in read.done]
+    assert "percentages" in [change.what for change in read.remarks]
     lines = [
         {"id": 1, "truth": "a", "forecast": {"a": 98, "b": 2}},
         {"id": 2, "truth": "b", "forecast": {"a": 100}},
@@ -327,11 +327,11 @@ def test_rank_0_is_none_where_other_cases_begin_with_1(tmp_path):
     read = ranked(tmp_path / "a.csv")
     assert costs_of(read, miss=9.0) == {"1": 1.0, "2": 10.0, "3": 9.0}
     assert read.truths == [["a"], ["c"], ["d"]]
-    assert [(change.what, change.count) for change in read.done] == [("rank 0", 2), ("empty lists", 1)]
+    assert [(change.what, change.count) for change in read.remarks] == [("rank 0", 2), ("empty lists", 1)]
     (tmp_path / "b.csv").write_text("id,candidate,rank,hit\n1,a,0,1\n1,b,1,0\n2,c,1,1\n2,b,0,0\n")
     read = ranked(tmp_path / "b.csv")
     assert costs_of(read, "b", miss=9.0) == {"1": 1.0, "2": 2.0}
-    assert read.done == ()
+    assert read.remarks == ()
 
 
 def test_a_long_file_with_rank_0_is_read_as_a_whole(tmp_path, monkeypatch):
@@ -361,7 +361,7 @@ def test_blank_names_in_lists_are_left_out_and_counted(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"id": 1, "ranking": ["", "x", "y ", " "], "truth": "x"}')
     read = ranked(tmp_path / "a.jsonl")
     assert costs_of(read, miss=9.0) == {"1": 1.0}
-    assert [(change.what, change.count) for change in read.done] == [("blank names", 2)]
+    assert [(change.what, change.count) for change in read.remarks] == [("blank names", 2)]
 
 
 def test_truths_have_the_ids_of_lists(tmp_path):

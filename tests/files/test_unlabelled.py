@@ -46,8 +46,8 @@ def printed(*arguments, code=0):
     return json.loads(result.stdout)
 
 
-def remark(document, what="unlabelled"):
-    return [done for done in document["done"] if done["what"] == what]
+def remarks_of(document, what="unlabelled"):
+    return [remark for remark in document["remarks"] if remark["what"] == what]
 
 
 def costs(document):
@@ -61,9 +61,9 @@ def test_unlabelled_cases_are_left_out_of_a_comparison_and_counted(tmp_path, ids
     (tmp_path / "kept").mkdir()
     kept = [without(path, tmp_path / "kept" / path.name) for path in (first, second)]
     document = printed("compare", first, second)
-    assert [done["count"] for done in remark(document)] == [len(BLANK)]
+    assert [remark["count"] for remark in remarks_of(document)] == [len(BLANK)]
     alone = printed("compare", *kept)
-    assert remark(alone) == []
+    assert remarks_of(alone) == []
     assert costs(document) == costs(alone)
     assert document["data"]["rows"] == N - len(BLANK)
 
@@ -72,7 +72,7 @@ def test_a_label_that_one_file_lacks_is_taken_from_another(tmp_path):
     first = model_file(tmp_path / "a.csv", 1, blank=(1, 2, 5))
     second = model_file(tmp_path / "b.csv", 2, blank=(2, 9))
     document = printed("compare", first, second)
-    assert [done["count"] for done in remark(document)] == [1]
+    assert [remark["count"] for remark in remarks_of(document)] == [1]
     assert document["data"]["rows"] == N - 1
     full = [model_file(tmp_path / f"{name}.csv", seed, blank=(2,)) for name, seed in (("c", 1), ("d", 2))]
     assert list(costs(document).values()) == list(costs(printed("compare", *full)).values())
@@ -82,7 +82,7 @@ def test_a_label_that_one_file_lacks_is_taken_from_another(tmp_path):
 def test_unlabelled_cases_are_left_out_of_a_score(tmp_path, options):
     first = model_file(tmp_path / "a.csv", 1)
     document = printed("score", first, *options)
-    assert [done["count"] for done in remark(document)] == [len(BLANK)]
+    assert [remark["count"] for remark in remarks_of(document)] == [len(BLANK)]
     (tmp_path / "kept").mkdir()
     alone = printed("score", without(first, tmp_path / "kept" / "a.csv"), *options)
     assert costs(document) == costs(alone)
@@ -113,8 +113,8 @@ def test_rows_that_a_file_lacks_are_told_apart_from_those_without_a_label(tmp_pa
         table += [(f"c{row}", *values) for row, values in enumerate(forecasts(seed).tolist()) if row in rows]
         paths.append(write_csv(tmp_path / f"{name}.csv", table))
     document = printed("compare", *paths, "--truth", truth, "--label", "dx", "--common-rows")
-    assert [done["count"] for done in remark(document, "rows left out")] == [5]
-    assert [done["count"] for done in remark(document)] == [3]  # row 3 is one of those five
+    assert [remark["count"] for remark in remarks_of(document, "rows left out")] == [5]
+    assert [remark["count"] for remark in remarks_of(document)] == [3]  # row 3 is one of those five
     assert document["data"]["rows"] == N - 5 - 3
 
 
@@ -149,4 +149,6 @@ def test_frames_may_lack_labels():
     frame = pd.DataFrame(forecasts(1), columns=list(CLASSES)).assign(id=ids)
     result = compare_frames(truth, {"net": frame}, id="id")
     assert result.data.rows == N - len(BLANK)
-    assert [(done.what, done.count) for done in result.done if done.what == "unlabelled"] == [("unlabelled", 4)]
+    assert [(remark.what, remark.count) for remark in result.remarks if remark.what == "unlabelled"] == [
+        ("unlabelled", 4)
+    ]

@@ -100,9 +100,9 @@ def cell_of(error):
     return error.row, error.column, error.value
 
 
-def remark_of(done):
+def remark_of(remark):
     """What a remark is about: what was done, how often, and to which file or model."""
-    return done.what, done.count, done.model
+    return remark.what, remark.count, remark.model
 
 
 def text_file(tmp_path, text, ending=".csv"):

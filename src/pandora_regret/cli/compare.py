@@ -208,7 +208,7 @@ def _compare_models(options: CompareOptions) -> comparing.Comparison:
             ),
             requests.Provenance(
                 files=tuple(map(os.path.basename, options.files)),
-                done=(*models.done, *costs.done, *unused_by_scenarios),
+                remarks=(*models.remarks, *costs.remarks, *unused_by_scenarios),
                 prior=options.prices.prior,
             ),
         )
@@ -246,7 +246,7 @@ def _read_scenarios(
 ) -> tuple[dict[str, dict[str, float]], tuple[inputs.Remark, ...]]:
     """The prices that each scenario changes, by its name, and what was not used of them."""
     changes: dict[str, dict[str, float]] = {}
-    done: tuple[inputs.Remark, ...] = ()
+    remarks: tuple[inputs.Remark, ...] = ()
     for scenario in typed:
         name, _, costs = (part.strip() for part in scenario.partition("="))
         if not (name and costs) or costs.replace(".", "", 1).isdigit():  # which is the price of a class
@@ -255,8 +255,8 @@ def _read_scenarios(
         if name in changes:
             raise inputs.InputError(f"--scenario gives {name!r} twice", fix="name each once")
         changes[name], unused = files.read_price_list(costs).changes(classes, unit)
-        done += unused
-    return changes, done
+        remarks += unused
+    return changes, remarks
 
 
 @dataclass(frozen=True)
@@ -367,7 +367,7 @@ def _score_models(options: ScoreFilesOptions) -> list[comparing.Comparison]:
         costs = prices.for_classes(opened[0].classes)
     provenance = Provenance(
         files=tuple(map(os.path.basename, options.files)),
-        done=(*all_remarks(opened), *costs.done),
+        remarks=(*all_remarks(opened), *costs.remarks),
         prior=options.prices.prior,
     )
     results = []

@@ -67,7 +67,7 @@ def print_comparison(comparison: Comparison, *, full: bool = False) -> None:
         echo()
     say(f"{written.cases}. Costs: {comparison.costs.in_words}.", dim=True)
     bullets(comparison.notes, mark="!")
-    print_remarks([change for change in comparison.done if change.what != CLASSES_TAKEN_AS_0])  # a note says it
+    print_remarks([change for change in comparison.remarks if change.what != CLASSES_TAKEN_AS_0])  # a note says it
 
 
 def screen(comparison: Comparison, width: int = WIDTH) -> list[str]:
@@ -206,8 +206,8 @@ class _Writer:
             lines += self.wrap(self.scenarios)
         if self.prices and not result.by:
             lines += self.wrap(self.prices[0], 3)
-        done = [change for change in result.done if change.what != CLASSES_TAKEN_AS_0]
-        n_absent = len(result.done) - len(done)
+        remarks = [change for change in result.remarks if change.what != CLASSES_TAKEN_AS_0]
+        n_absent = len(result.remarks) - len(remarks)
         for note in result.notes[:n_absent]:  # which explain what a model costs
             lines += self.wrap(f"! {note}")
         others = result.notes[n_absent:]
@@ -215,8 +215,8 @@ class _Writer:
             lines += self.wrap(f"! {len(others)} warnings (--full), the first: {others[0]}", 2)
         elif others:
             lines += self.wrap(f"! {others[0]}", 2)
-        if done:
-            cases_first = sorted(done, key=lambda change: change.what != UNLABELLED)
+        if remarks:
+            cases_first = sorted(remarks, key=lambda change: change.what != UNLABELLED)
             sentences = "; ".join(change.sentence for change in cases_first)
             lines += self.wrap(f"Done to the files: {sentences}.", most_done)
         counts = " ".join([f"{self.cases}; {self.level}.", *result.margin_sentence])

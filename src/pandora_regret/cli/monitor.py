@@ -1,13 +1,13 @@
 """`pandora monitor`: whether a model in production still costs what it promises.
 
-The JSON (schema "pandora-monitored/2")::
+The JSON (schema "pandora-monitored/3")::
 
     schema, library, sentences [...], summary {increments, dependent, timed, first, last {name, cases, paid,
     promised}, overpaid {value, low, high}, by_class [{name, paid, promised}], since, likely, evidence,
     alarm {noticed, above, stands}, note, saved,
     drift, waiting, held, late, late_share, needed_wait, at_best, unknown [{name, cases, first, is_acknowledged,
     is_known}], all_tests, miss, acknowledged [{note, noticed, above, classes, at}]},
-    taken {counted, waiting, skipped, unknown, differing}, done [{what, count, sentence}]
+    counts {counted, waiting, skipped, unknown, differing}, remarks [{what, count, sentence}]
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def monitor(options: MonitorOptions) -> int:
     for path in (options.state, options.html):
         check_output(path, force=True)
     with _one_at_a_time(os.path.dirname(os.path.realpath(options.state))):
-        watched, setup, counts, done = _update_monitor(options)
+        watched, setup, counts, remarks = _update_monitor(options)
         state = seal_state(watched.state() | {"command": setup.to_dict()})
         text = json.dumps(state, allow_nan=False, separators=(",", ":"))
         write_atomically(options.state, text.encode())
@@ -183,11 +183,11 @@ def monitor(options: MonitorOptions) -> int:
     summary = watched.summary()
     lines = sentences(summary, setup.unit, setup.challenger)
     if options.json:
-        results = {"sentences": lines, "summary": summary, "taken": counts._asdict(), "done": done}
-        print_json(results, "pandora-monitored/2")
+        results = {"sentences": lines, "summary": summary, "counts": counts._asdict(), "remarks": remarks}
+        print_json(results, "pandora-monitored/3")
     else:
         echo("\n".join(lines))
-        print_remarks(done)
+        print_remarks(remarks)
     alarmed = summary.alarmed or (options.drift_alarm and summary.drift is not None)
     return ALARM if alarmed else 0
 
@@ -219,10 +219,10 @@ def _update_monitor(
     if os.path.exists(options.state):
         monitor, setup = _restore_monitor(options, prices)
     late_before = 0 if monitor is None else monitor.queue.late
-    new, done = _read_files(options, setup, monitor, prices)
+    new, remarks = _read_files(options, setup, monitor, prices)
     if new is not None and monitor is None:
         monitor, setup, unused = _begin_monitor(options, setup, prices, new)
-        done += unused
+        remarks += unused
     if monitor is None:
         raise InputError(f"{options.state} does not exist yet: give files of forecasts first.")
     parts = [monitoring.UpdateCounts()]
@@ -234,13 +234,13 @@ def _update_monitor(
             try:
                 parts.append(_add_labels(options.labels, setup, monitor))
             except files.NoRowsError as no_rows:
-                done += _nothing_new(no_rows)
+                remarks += _nothing_new(no_rows)
     if options.close:
         monitor.close()
     if options.acknowledge is not None:
         monitor.acknowledge(options.acknowledge)
     counts = monitoring.UpdateCounts(*(sum(column) for column in zip(*parts, strict=True)))
-    return monitor, setup, counts, done + _left_out(counts, monitor.queue.late - late_before)
+    return monitor, setup, counts, remarks + _left_out(counts, monitor.queue.late - late_before)
 
 
 def _read_files(
@@ -255,7 +255,7 @@ def _read_files(
         if monitor is None:
             raise
         return None, _nothing_new(no_rows)
-    return new, new.done
+    return new, new.remarks
 
 
 def _add_classes(new: NewForecasts, prices: StatedPrices, monitor: monitoring.Monitor) -> None:
@@ -366,7 +366,7 @@ class NewForecasts:
     batches: list[files.Batch]  # classes that no file has a column for come last, with probability 0
     classes: tuple[str, ...]  # those that files have
     times: list[str] | None
-    done: tuple[Remark, ...]
+    remarks: tuple[Remark, ...]
 
     def add_to(self, monitor: monitoring.Monitor) -> monitoring.UpdateCounts:
         """Let a monitor take the forecasts in."""
@@ -412,7 +412,7 @@ def _read_forecasts(
         [read.batches[index].with_classes((*classes, *outside)) for index in order],
         classes,
         times,
-        tuple(done for done in read.done if not outside or done.what != "classes taken as 0"),
+        tuple(remark for remark in read.remarks if not outside or remark.what != "classes taken as 0"),
     )
 
 
@@ -490,7 +490,7 @@ def _begin_monitor(
     )
     challenger = new.names[1] if len(new.names) > 1 else None
     setup = replace(setup, unit=costs.currency, champion=new.names[0], challenger=challenger)
-    return monitor, setup, costs.done
+    return monitor, setup, costs.remarks
 
 
 def _champion_first(names: Sequence[str], state: str, setup: Setup) -> list[int]:

@@ -1,17 +1,17 @@
 """`pandora next`: what to test next, for one forecast: in a search, or in a work-up.
 
-The JSON of a search (schema "pandora-order/1")::
+The JSON of a search (schema "pandora-order/2")::
 
     schema, library, currency, source, search, expected_cost,
-    steps [{test, probability, cost, total_cost, done}], done [{what, count, sentence, model?}]
+    steps [{test, probability, cost, total_cost, done}], remarks [{what, count, sentence, model?}]
 
 With --miss what the forecast leaves is a step "elsewhere", and `looks` says how many tests come before it.
 
-The JSON of a work-up (schema "pandora-next/1")::
+The JSON of a work-up (schema "pandora-next/2")::
 
     schema, library, next, expected_cost, low, high, lower_bound, currency, found, method, cost_by_class,
     title, alternatives [{name, kind, cost, expected_cost, extra, outcomes [{name, chance, posterior}]}],
-    tree {name, kind, cost, chance, expected_cost, posterior, branches}, done [{what, count, sentence, model?}]
+    tree {name, kind, cost, chance, expected_cost, posterior, branches}, remarks [{what, count, sentence, model?}]
 """
 
 from __future__ import annotations
@@ -162,13 +162,13 @@ def _plan_workup(path: str, forecast: str | None, options: NextOptions) -> None:
     _write_page(plan, "--runbook", options.runbook, ".md")
     _write_page(plan, "--html", options.html, ".html")
     if options.json:
-        print_json(plan.to_dict() | {"done": case.done}, "pandora-next/1")
+        print_json(plan.to_dict() | {"remarks": case.remarks}, "pandora-next/2")
         return
     echo(plan.to_text())
     if not plan.is_optimal:
         longer = f"--seconds {LONGER * options.seconds:g}"
         echo(f"A longer search may find a better plan, or prove that there is none: {longer}.", dim=True)
-    print_remarks(case.done)
+    print_remarks(case.remarks)
 
 
 def _refuse(values: Mapping[str, object], beside: str) -> None:
@@ -230,10 +230,10 @@ def _plan_search(forecast: str, options: NextOptions) -> None:
         from pandora_regret.plots.single_case import draw_search_trace
 
         echo(f"Plot: {draw_search_trace(plan, options.tree, currency=_unit_of(costs))}", err=True)
-    done = (*case.done, *costs.done)
+    remarks = (*case.remarks, *costs.remarks)
     if not options.json:
         _print_search(plan, costs, options)
-        print_remarks(done)
+        print_remarks(remarks)
         return
     results = {
         "currency": costs.currency,
@@ -241,11 +241,11 @@ def _plan_search(forecast: str, options: NextOptions) -> None:
         "search": plan.method,
         "expected_cost": plan.expected_cost,
         "steps": plan.steps,
-        "done": done,
+        "remarks": remarks,
     }
     if options.miss is not None:
         results["looks"] = _looks_before_elsewhere(plan)
-    print_json(results, "pandora-order/1")
+    print_json(results, "pandora-order/2")
 
 
 def _read_sensitivity(text: str | None) -> float | dict[str, float]:
@@ -323,7 +323,7 @@ def _read_forecast(
         named = matched(classes, pairs)
         zero = [name for name in classes if name not in named]
         words = f"{listed(zero)} not named: taken as probability 0"
-        done = (Remark("classes taken as 0", len(zero), words),) if zero else ()
-        return files.OneRow(tuple(pairs), np.array(list(pairs.values())), "FORECAST", done=done)
+        remarks = (Remark("classes taken as 0", len(zero), words),) if zero else ()
+        return files.OneRow(tuple(pairs), np.array(list(pairs.values())), "FORECAST", remarks=remarks)
     problem = f"{forecast!r} is neither a file nor NAME=PROBABILITY,..."
     raise InputError(problem, place="FORECAST", value=forecast, fix="write one of them")

@@ -336,7 +336,7 @@ class StatedPrices:
             return ClassCosts(row_costs, self.unit, source)
         if self.price_list is not None:
             prices = self.price_list.for_classes(classes)
-            return ClassCosts(prices.costs, prices.currency, prices.source, prices.done)
+            return ClassCosts(prices.costs, prices.currency, prices.source, prices.remarks)
         if self.unit and self.workup is None:
             raise click.UsageError(
                 "--currency and --unit say what --costs, or the steps of --workup, are in: add them."
@@ -349,7 +349,7 @@ class StatedPrices:
         """What the tests of these classes cost: 1 each, where neither prices, a prior nor a work-up say."""
         stated = self.for_classes(classes, row_costs)
         if self.workup is not None:
-            return ClassCosts(currency=self.unit or self.workup.currency, done=stated.done)
+            return ClassCosts(currency=self.unit or self.workup.currency, remarks=stated.remarks)
         if stated.costs is not None:
             return stated
         if self.prior is not None and self.prior.n_classes is not None:  # which has costs of its own
@@ -366,7 +366,7 @@ class ClassCosts:
     costs: inputs.FloatArray | None = None  # (K,), or (N, K) of each row; None: nothing is said
     currency: str | None = None  # or another unit; "" where costs have none, None where nothing is said
     source: str | None = None  # where they come from
-    done: tuple[inputs.Remark, ...] = ()  # prices that were not used
+    remarks: tuple[inputs.Remark, ...] = ()  # prices that were not used
 
 
 @dataclass(frozen=True)

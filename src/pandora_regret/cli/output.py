@@ -88,20 +88,20 @@ class HasRemarks(Protocol):
     """A file or a model that says what was done to it."""
 
     @property
-    def done(self) -> tuple[Remark, ...]:
+    def remarks(self) -> tuple[Remark, ...]:
         """What was changed or left out."""
 
 
 def all_remarks(parts: Iterable[HasRemarks]) -> tuple[Remark, ...]:
     """What was done to several files or models, each thing once."""
-    return tuple(dict.fromkeys(change for part in parts for change in part.done))
+    return tuple(dict.fromkeys(change for part in parts for change in part.remarks))
 
 
-def print_remarks(done: Sequence[Remark]) -> None:
+def print_remarks(remarks: Sequence[Remark]) -> None:
     """What was changed or left out, one line each."""
-    if done:
+    if remarks:
         echo("Done to the files:", dim=True)
-        bullets(f"{change.sentence}." for change in done)
+        bullets(f"{change.sentence}." for change in remarks)
 
 
 def print_json(value: Mapping[str, object] | DataclassInstance, schema: str | None = None) -> None:

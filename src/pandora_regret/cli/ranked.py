@@ -80,7 +80,9 @@ def compare_ranked(
             worth=worth,
             options=options,
             provenance=Provenance(
-                files=tuple(map(os.path.basename, request.files)), done=ranked.done, prior=request.prices.prior
+                files=tuple(map(os.path.basename, request.files)),
+                remarks=ranked.remarks,
+                prior=request.prices.prior,
             ),
         )
 
@@ -100,7 +102,7 @@ def _weights(ranked: RankedModels, column: str) -> FloatArray:
 def validate_lists(request: RankedFiles, as_json: bool) -> int:
     """Print what files of ranked lists hold, or the first thing that is wrong with each; the exit code."""
     tables: list[dict[str, object]] = []
-    done: tuple[Remark, ...] = ()
+    remarks: tuple[Remark, ...] = ()
     for path in request.files:
         try:
             ranked = read_requested(replace(request, files=(path,)))
@@ -108,7 +110,7 @@ def validate_lists(request: RankedFiles, as_json: bool) -> int:
             problem = {"kind": error.argument or "file", "message": str(error), "count": 1}
             tables.append({"path": path, "name": None, "fine": False, "problems": [problem]})
             continue
-        done += ranked.done
+        remarks += ranked.remarks
         n_truths = np.array([len(names) for names in ranked.truths])
         for name, candidates in ranked.models.items():
             table: dict[str, object] = {
@@ -132,15 +134,15 @@ def validate_lists(request: RankedFiles, as_json: bool) -> int:
             shared_problems.append(message | {"paths": request.files})
     fine = fine and not shared_problems
     if as_json:
-        findings = {"fine": fine, "done": done, "together": shared_problems, "tables": tables}
-        print_json(findings, "pandora-validation/1")
+        findings = {"fine": fine, "remarks": remarks, "shared_problems": shared_problems, "tables": tables}
+        print_json(findings, "pandora-validation/2")
     else:
-        _print_tables(tables, shared_problems, done)
+        _print_tables(tables, shared_problems, remarks)
     return 0 if fine else 2
 
 
 def _print_tables(
-    tables: Sequence[dict[str, object]], shared_problems: Sequence[dict[str, object]], done: Sequence[Remark]
+    tables: Sequence[dict[str, object]], shared_problems: Sequence[dict[str, object]], remarks: Sequence[Remark]
 ) -> None:
     """Every file with what it holds, or what is wrong with it, for people."""
     for table in tables:
@@ -159,7 +161,7 @@ def _print_tables(
     if shared_problems:
         heading("Together", counted(len(shared_problems), "problem"), colour="red")
         bullets([str(problem["message"]) for problem in shared_problems], mark="!")
-    print_remarks(done)
+    print_remarks(remarks)
 
 
 def _problems_of(table: dict[str, object]) -> list[dict[str, object]]:

@@ -1,10 +1,10 @@
 """`pandora recalibrate`: what recalibrating a model saves, and its forecasts recalibrated.
 
-The JSON (schema "pandora-recalibration/1"; null stands for what cannot be told)::
+The JSON (schema "pandora-recalibration/2"; null stands for what cannot be told)::
 
     schema, library, files [...], rows, method, objective, level, unit, judged_on ("out of fold" or null),
     cost {value, low, high}, recalibrated {...}, saved {...}, worth_it (true, false or null),
-    sentences [...], map {...} (as in its file), written {forecasts, rows, map}, done [{what, count, sentence}]
+    sentences [...], map {...} (as in its file), written {forecasts, rows, map}, remarks [{what, count, sentence}]
 """
 
 from __future__ import annotations
@@ -117,20 +117,20 @@ def recalibrate(options: RecalibrateOptions) -> None:
     else:
         result = _fit(forecast, batch.groups, prices.prior, costs, options)
         map_ = result.map
-    done = (*opened.done, *batch.changes.done(opened.name), *costs.done)
+    remarks = (*opened.remarks, *batch.changes.remarks(opened.name), *costs.remarks)
     lines = [_verdict(result, len(batch)), *_what_it_does(map_)]
     written = None
     if new is not None and options.out is not None:
         written = _write(new, options.out, map_)
-        done += all_remarks(new.sources)
+        remarks += all_remarks(new.sources)
         lines.append(f"Wrote {written:,} cases to {options.out}.")
     if options.map_path is not None:
         map_.save(options.map_path)
         lines.append(f"The map: {options.map_path}; in Python, pandora_regret.calibrate.load_map reads it.")
-    done = tuple(dict.fromkeys(done))
+    remarks = tuple(dict.fromkeys(remarks))
     if not options.json:
         echo("\n".join(lines))
-        print_remarks(done)
+        print_remarks(remarks)
         return
     results = {
         "files": options.files,
@@ -147,7 +147,7 @@ def recalibrate(options: RecalibrateOptions) -> None:
         "map": map_,
         "written": {"forecasts": options.out, "map": options.map_path, "rows": written},
         "sentences": lines,
-        "done": done,
+        "remarks": remarks,
     }
     if result is not None:
         results["judged_on"] = "out of fold"
@@ -155,7 +155,7 @@ def recalibrate(options: RecalibrateOptions) -> None:
         results["recalibrated"] = result.recalibrated
         results["saved"] = result.saved
         results["worth_it"] = result.worth_it
-    print_json(results, "pandora-recalibration/1")
+    print_json(results, "pandora-recalibration/2")
 
 
 def _labelled(batch: files.Batch, model: files.Predictions) -> files.Batch:

@@ -1,9 +1,9 @@
 """`pandora validate`: what is wrong with a file of predictions or a work-up, if anything.
 
-The JSON (schema "pandora-validation/1")::
+The JSON (schema "pandora-validation/2")::
 
-    schema, library, fine, done [{what, count, sentence, model?}],
-    together [{kind, message, count, paths [...]}],
+    schema, library, fine, remarks [{what, count, sentence, model?}],
+    shared_problems [{kind, message, count, paths [...]}],
     tables [{path, name, fine, rows, classes {name: rows with this label}, unlabelled, models {name: rows},
              columns {label, id, weight, group, model, votes [...], forecasts [...], costs [...], unused [...]}
              or null,
@@ -11,9 +11,9 @@ The JSON (schema "pandora-validation/1")::
 
 Kinds of problems: file (it cannot be read, or its columns are not understood), columns, rows, label, missing,
 number (text where a number should be), negative, large, percent, sum, value (a weight, cost or logit out of
-range), id, weight. Kinds of problems of files that are fine by themselves (together): classes, ids, truth (the
-same case has different ones; or weight, group, cost_prefix, votes_prefix, by), prices. The JSON of a work-up file
-has the schema "pandora-workup/1". Tables of ranked lists have {path, name, fine, cases, candidates, missed,
+range), id, weight. Kinds of problems of files that are fine by themselves (shared_problems): classes, ids, truth
+(the same case has different ones; or weight, group, cost_prefix, votes_prefix, by), prices. The JSON of a work-up
+file has the schema "pandora-workup/1". Tables of ranked lists have {path, name, fine, cases, candidates, missed,
 several_truths, problems [{kind, message, count}]}.
 """
 
@@ -94,20 +94,20 @@ def validate(options: ValidateOptions) -> int:
         results, shared_problems = files.inspect_models(models, price_list, progress.advance)
     shared_problems = [*unread_prices.problems, *shared_problems]
     fine = all(result.fine for result in results) and not shared_problems
-    done = all_remarks(results) + _unused_prices(results, price_list)
+    remarks = all_remarks(results) + _unused_prices(results, price_list)
     if options.json:
         validation = {
             "fine": fine,
-            "done": done,
-            "together": _problems(shared_problems, "paths"),
+            "remarks": remarks,
+            "shared_problems": _problems(shared_problems, "paths"),
             "tables": [_table_as_dict(result) for result in results],
         }
-        print_json(validation, "pandora-validation/1")
+        print_json(validation, "pandora-validation/2")
     else:
         _print(results, shared_problems)
-        if done:
+        if remarks:
             echo()
-            print_remarks(done)
+            print_remarks(remarks)
     return 0 if fine else 2
 
 
@@ -126,7 +126,7 @@ def _unused_prices(results: Sequence[files.TableReport], prices: files.PriceList
         return ()
     understood = [result.columns for result in results if result.columns is not None]
     if len(understood) < len(results):
-        return prices.done
+        return prices.remarks
     classes = {name for columns in understood for name in columns.classes}
     return prices.match(classes)[1]
 

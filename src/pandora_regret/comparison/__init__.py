@@ -1,6 +1,6 @@
 """Several models on the same instances: scores with intervals, paired differences, ranks, and who pays for what.
 
-    result.py       what a comparison holds, frozen, and its JSON (schema "pandora-comparison/3"); the vocabulary
+    result.py       what a comparison holds, frozen, and its JSON (schema "pandora-comparison/4"); the vocabulary
     embedded.py     a few cases that travel with it, for a page's live prices
     sample.py       which cases there are, and which of them belong together
     charge.py       what models are charged for: the tests of a search, or a work-up; scenarios of other costs
@@ -37,7 +37,7 @@ by rising expected cost)::
     ranks {key: [...]}, disagreements, largest_pairs, scenarios,
     verdict {kind, leader, undecided, level, cases_needed, cases_for_gap, stake, margin, share, recalibrated,
              sentences},
-    headline, notes, files, done,
+    headline, notes, files, remarks,
     break_even [{test, stated, below {price, low, high, leader}, above}],
     lists {until, miss, at, candidates, several_truths, ranges [{low, high, leader, undecided, saves, saves_at}],
            crossings [{model, against, price, low, high}], prices, curves {model: [...]},

@@ -70,7 +70,7 @@ def compare(
     source
         Where the costs come from, in words.
     labels, sample_weight, logits, normalise
-        As in `pandora_regret`; what `normalise` did is counted in the result's `done`.
+        As in `pandora_regret`; what `normalise` did is counted in the result's `remarks`.
     groups
         What rows belong together, shape (N,), as a patient's images do. Errors are then summed within groups
         (the sandwich estimator), and the bootstrap draws whole groups.
@@ -244,7 +244,7 @@ def compare_frames(
     Returns
     -------
     Comparison
-        As of `compare`; its `done` says what was done to the frames.
+        As of `compare`; its `remarks` say what was done to the frames.
 
     See Also
     --------
@@ -286,7 +286,7 @@ def compare_frames(
     )
     forecasts = read_models(None, joined.forecasts())
     pricing = Pricing(prior, costs, currency, source, scenarios)
-    provenance = Provenance(done=joined.done)
+    provenance = Provenance(remarks=joined.remarks)
     return compared(read_request(forecasts, pricing, workup, columns, worth, options, provenance))
 
 

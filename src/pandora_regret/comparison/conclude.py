@@ -79,7 +79,7 @@ def conclude(numbers: Numbers) -> Comparison:
     results = Results(
         models, differences, numbers.ranks, numbers.data, unit, is_workup, tuple(pairs), numbers.lists
     )
-    absent = [remark.sentence for remark in numbers.provenance.done if remark.what == CLASSES_TAKEN_AS_0]
+    absent = [remark.sentence for remark in numbers.provenance.remarks if remark.what == CLASSES_TAKEN_AS_0]
     statements = put_into_words(judgement, results, flags, absent)
     metrics = tuple(MetricInfo(metric.key, metric.title, metric.better, metric.unit) for metric in numbers.metrics)
     return Comparison(
@@ -98,7 +98,7 @@ def conclude(numbers: Numbers) -> Comparison:
         headline=tuple(statements.headline),
         notes=statements.notes,
         files=numbers.provenance.files,
-        done=numbers.provenance.done,
+        remarks=numbers.provenance.remarks,
         workup=numbers.workup,
         break_even=numbers.break_even,
         by=breakdowns,

@@ -122,7 +122,7 @@ class Provenance:
     """Where forecasts come from, for the record."""
 
     files: Names = ()
-    done: tuple[Remark, ...] = ()  # what was changed or left out as they were read
+    remarks: tuple[Remark, ...] = ()  # what was changed or left out as they were read
     prior: str | None = None  # as it was typed
 
 
@@ -194,7 +194,7 @@ def read_request(
         divisions=read_by(columns.by, first.n_cases),
         smallest_group=read_count(options.smallest_group, "smallest_group", least=2),
         progress=options.progress,
-        provenance=provenance or Provenance(done=_rescalings(forecasts)),
+        provenance=provenance or Provenance(remarks=_rescalings(forecasts)),
         apart=_differing_truths(forecasts),
     )
 
@@ -216,7 +216,7 @@ def _differing_truths(forecasts: Mapping[str, Forecast]) -> Names:
 
 def _rescalings(forecasts: Mapping[str, Forecast]) -> tuple[Remark, ...]:
     """What `normalise` did to the rows of each model."""
-    return tuple(change for name, forecast in forecasts.items() for change in forecast.rescaled.done(name))
+    return tuple(change for name, forecast in forecasts.items() for change in forecast.rescaled.remarks(name))
 
 
 def _check_workup_alone(orders: list[str], pricing: Pricing, decomposes: bool) -> None:

@@ -24,7 +24,7 @@ from pandora_regret.text import (
     money,
 )
 
-SCHEMA = "pandora-comparison/3"
+SCHEMA = "pandora-comparison/4"
 TERMS = ("miscalibration", "discrimination", "uncertainty")  # of a decomposition
 MOST_MODELS = 20  # in a notebook
 VerdictKind: TypeAlias = Literal["deploy", "level", "undecided", "single"]
@@ -429,7 +429,7 @@ class Comparison(Displayable):
     headline: Names
     notes: Names = ()
     files: Names = ()  # that forecasts were read from
-    done: tuple[Remark, ...] = ()  # what was changed in the files or left out of them
+    remarks: tuple[Remark, ...] = ()  # what was changed in the files or left out of them
     workup: WorkupPart | None = field(default=None, metadata={"optional": True})  # None if by a search
     break_even: tuple[BreakEven, ...] = ()
     by: tuple[Breakdown, ...] = ()

@@ -5,7 +5,7 @@ Data flows one way, and a later step imports earlier ones only:
 1. **source**: `formats.open_source` looks at the first bytes and hands out a `Source`: a file whose columns
    have names and kinds. There is one module for each kind of file: `text` (with `recognise`: encoding,
    separator, decimal sign), `json_lines` (with `lists` and `samples`), `columnar`, `sheets`, `archives`. What
-   was decided is in `Source.done`.
+   was decided is in `Source.remarks`.
 2. **table**: `table.blocks_of` reads sources as a stream of `Block`: Arrow records with the numbers of their
    rows.
 3. **columns**: `columns.find_columns` says which column plays which part (`roles`): one function for each kind

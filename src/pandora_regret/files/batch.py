@@ -66,12 +66,12 @@ class Changes:
             self.unlabelled + more.unlabelled,
         )
 
-    def done(self, model: str) -> Remarks:
+    def remarks(self, model: str) -> Remarks:
         """What is to be said of what was done to the rows of a model."""
         counted_as = f"{counted(self.outside, 'truth')} of {model} outside their lists counted as {self.other!r}"
         outside = remark_on("truths to other", self.outside, counted_as, model)
         spelled = names_matched(sorted(self.spelled), "label", model)
-        return (*unlabelled_left_out(self.unlabelled), *outside, *spelled, *self.rescaled.done(model))
+        return (*unlabelled_left_out(self.unlabelled), *outside, *spelled, *self.rescaled.remarks(model))
 
 
 NO_CHANGES = Changes()

@@ -60,7 +60,7 @@ class Columns:
         return frozenset(filter(None, (*self.forecasts, *self.votes, *self.costs, self.weight)))
 
     @property
-    def wanted(self) -> list[str]:
+    def names(self) -> list[str]:
         """All columns that are read, each once."""
         names = dict.fromkeys(chain.from_iterable(self.of(role) for role in ROLES)) | dict.fromkeys(self.forecasts)
         return [name for name in names if name]
@@ -126,7 +126,7 @@ def find_columns(layout: Layout, source: Source, is_truth: bool = False) -> Colu
 
 def _check_flat(columns: Columns, source: Source) -> None:
     """Raise a FileError if a column that is read holds lists or structures."""
-    for name in columns.wanted:
+    for name in columns.names:
         if source.kinds.get(name) == "nested":
             fix = "write one number or text per row"
             raise FileError("holds lists or structures", source.path, fix, f": column {name!r}", column=name)

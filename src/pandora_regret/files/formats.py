@@ -76,7 +76,7 @@ def open_source(
     Returns
     -------
     Source
-        What its columns are called and hold, and, in `done`, what was recognised.
+        What its columns are called and hold, and, in `remarks`, what was recognised.
     """
     if isinstance(path, Source):
         return path

@@ -29,7 +29,7 @@ class TableReport(CollectedProblems):
     rows = 0
     unused: Sequence[str] = ()
     holds_lists = False  # whether its rows list options, so that columns of forecasts are named by us
-    done: Remarks = ()  # what was recognised in the file, or left out of it
+    remarks: Remarks = ()  # what was recognised in the file, or left out of it
 
     def __init__(self, path: str, name: str) -> None:
         super().__init__()
@@ -53,10 +53,10 @@ class TableReport(CollectedProblems):
 
     def add(self, table: Predictions) -> None:
         """Read a table as for a score."""
-        wanted = set(table.columns.wanted)
+        wanted = set(table.columns.names)
         self.columns = table.columns
         self.truth = table.truth
-        self.done = table.done
+        self.remarks = table.remarks
         source = table.sources[0]
         self.holds_lists = isinstance(source, SourceInMemory)
         if self.holds_lists:
@@ -71,7 +71,7 @@ class TableReport(CollectedProblems):
                 self.labels.update(batch.classes[k] for k in batch.truth[batch.truth >= 0].tolist())
             if not table.layout.unlabelled:
                 self.unlabelled += int(batch.without_label(table.truth).sum())
-            self.done += batch.changes.done(batch.model.name)
+            self.remarks += batch.changes.remarks(batch.model.name)
         self.unlabelled -= sum(problem.count for problem in self.problems if problem.kind == "label")
         if not self.problems:
             check_labelled(self.unlabelled, self.rows, self.path if self.truth is None else self.truth.path)

@@ -25,7 +25,7 @@ def open_json(
 ) -> Source:
     """JSON lines: a table, or rows with lists of their own, as the first line tells."""
     file, sample, _ = JsonLines.begun(path, head, dialect, location)
-    file = replace(file, done=dialect_recognised(path, file.encoding))
+    file = replace(file, remarks=dialect_recognised(path, file.encoding))
     rows = [values for _, values in file.objects(file.records(io.BytesIO(sample)))]
     names = list(dict.fromkeys(chain.from_iterable(rows)))
     if not names:

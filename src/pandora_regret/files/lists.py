@@ -83,7 +83,7 @@ def option_table(
     file: Source,
     rows: Mapping[str, ListRow],
     first: Sequence[str],
-    done: Remarks,
+    remarks: Remarks,
     logits: bool,
     order_only: bool = False,
     other: str | None = None,
@@ -98,7 +98,7 @@ def option_table(
         What is on its lines, by their places.
     first
         Options that come before the others.
-    done
+    remarks
         What was recognised besides.
     logits, order_only
         Whether the forecasts are logits; whether they say no more than an order.
@@ -120,7 +120,7 @@ def option_table(
     return SourceInMemory(
         file.path,
         kinds_of_schema(table.schema),
-        done=(*file.done, *done),
+        remarks=(*file.remarks, *remarks),
         layout={"proba_prefix": PREFIX, "classes": None, "label": TRUTH, "logits": logits},
         order_only=order_only,
         other=other,
@@ -165,12 +165,12 @@ def table_of_lists(
     key = field_of_lists(first) or FORECAST
     order_only = _named_values(first[key]) is None
     rows = rows_of_records(file.path, records, partial(_list_row, key=key, order_only=order_only))
-    done = _lists_recognised([row.options for row in rows.values()], file.path, order_only, other)
+    remarks = _lists_recognised([row.options for row in rows.values()], file.path, order_only, other)
     if other is not None:
         classes = (*classes, other)
         for row in rows.values():
             row.options[other] = _value_of_other(row.options, other, order_only)
-    return option_table(file, rows, classes, done, order_only, order_only, other)
+    return option_table(file, rows, classes, remarks, order_only, order_only, other)
 
 
 def _lists_recognised(

@@ -183,7 +183,7 @@ def _by_labels(model: Predictions) -> Predictions:
     unknown = [label for label, number in zip(labels, numbers, strict=True) if number < 0 and label is not None]
     class_of = {column: name for name, column in columns.column_of.items()}
     for label in unknown:
-        is_other_column = label in kinds and label not in columns.wanted
+        is_other_column = label in kinds and label not in columns.names
         if is_other_column and kinds[label] != "nested":
             class_of[label] = label
     unseen = [name for number, name in enumerate(model.classes) if number not in numbers]

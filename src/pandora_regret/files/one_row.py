@@ -31,7 +31,7 @@ class OneRow:
     forecast: NDArray[np.floating]  # (K,) probabilities or logits
     place: str  # file and line
     costs: FloatArray | None = None  # (K,) of this row alone
-    done: Remarks = ()  # what was recognised, changed or left out
+    remarks: Remarks = ()  # what was recognised, changed or left out
 
     def errors_with_its_place(self) -> AbstractContextManager[None]:
         """Within this, errors about the forecast say where it stands, and what was taken for it."""
@@ -87,7 +87,7 @@ def read_row(
         forecast[listed],
         place,
         costs=None if batch.costs is None else batch.costs[0, listed],
-        done=(*model.done, *batch.changes.done(place)),
+        remarks=(*model.remarks, *batch.changes.remarks(place)),
     )
 
 
@@ -120,7 +120,7 @@ def _rows_called(wanted: str, model: Predictions) -> list[Batch]:
     """The rows of this id; without ids, the one of this number."""
     batches = list[Batch]()
     column = model.columns.id
-    for block in model.blocks(model.columns.wanted, ROWS_AT_ONCE):
+    for block in model.blocks(model.columns.names, ROWS_AT_ONCE):
         names = read_ids(block, column, model.reading) if column else 1 + block.numbers
         for index in np.flatnonzero(names.astype(str) == wanted).tolist():
             batches.append(model.batch(block.row(index)))

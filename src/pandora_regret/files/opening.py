@@ -67,7 +67,7 @@ def open_models(
     """The predictions of models that go together.
 
     Their classes are known from the first of: the layouts, the names in a price list (`priced`), the columns that
-    all files share. Other columns of numbers are ignored then, which `Predictions.done` counts.
+    all files share. Other columns of numbers are ignored then, which `Predictions.remarks` counts.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def table_of(files: ModelFiles) -> Predictions:
     columns = find_columns(layout, source)
     for part in parts:
         columns_of_part = find_columns(layout, part)
-        lacking = set(columns.wanted) - set(columns_of_part.wanted)
+        lacking = set(columns.names) - set(columns_of_part.names)
         differ = sorted(set(columns.forecasts) ^ set(columns_of_part.forecasts) | lacking)
         if differ:
             raise FileError(f"and {source.path} differ in the columns {quoted(differ)}", part.path, PARTS)

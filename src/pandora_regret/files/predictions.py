@@ -102,14 +102,14 @@ class Predictions:
     @property
     def recognised(self) -> Remarks:
         """How the files are written, and names of columns that are spelled otherwise."""
-        done = chain.from_iterable(source.done for source in self.sources)
-        return (*done, *names_matched(self.columns.spelled, "name", self.path))
+        remarks = chain.from_iterable(source.remarks for source in self.sources)
+        return (*remarks, *names_matched(self.columns.spelled, "name", self.path))
 
     @property
-    def done(self) -> Remarks:
+    def remarks(self) -> Remarks:
         """What was recognised in the files, or left out of them, as far as their heads tell."""
         votes = self.columns.votes
-        wanted = set(self.columns.wanted)
+        wanted = set(self.columns.names)
         kinds = self.sources[0].kinds
         ignored = [name for name in kinds if kinds[name] == "number" and name not in wanted]
         name = self.name if self.only is None else self.path
@@ -156,7 +156,7 @@ class Predictions:
     def batches(self, rows: int | None = None) -> Iterator[Batch]:
         """The rows in order, at most so many at a time; some tens of megabytes of them unless said."""
         number = self.first_row
-        for _, block in own_rows([self], [*self.columns.wanted, self.watched or ""], rows):
+        for _, block in own_rows([self], [*self.columns.names, self.watched or ""], rows):
             yield self.batch(block, number)
             number += len(block)
 
@@ -269,8 +269,8 @@ def read_all_models(opened: Sequence[Predictions]) -> Iterator[Batch]:
         parts = {model.only: list[Batch]() for model in models}
         first = models[0]
         held = 0.0
-        first.check_held(WHOLE_BATCHES * FLOAT_BYTES * len(first.columns.wanted) * first.known_rows)
-        for model, block in own_rows(models, first.columns.wanted):
+        first.check_held(WHOLE_BATCHES * FLOAT_BYTES * len(first.columns.names) * first.known_rows)
+        for model, block in own_rows(models, first.columns.names):
             batch = model.batch(block)
             held += WHOLE_BATCHES * batch.nbytes + text_bytes(block.records)
             first.check_held(held)

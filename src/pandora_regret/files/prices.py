@@ -45,7 +45,7 @@ class Prices:
     costs: FloatArray  # (K,)
     currency: str  # or another unit; "" where there is none
     source: str  # where they come from
-    done: Remarks = ()  # prices that were not used
+    remarks: Remarks = ()  # prices that were not used
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class PriceList:
     unit: str  # "" where there is none
     source: str  # where they come from
     written_out: bool = False  # on the command line, rather than in a file
-    done: Remarks = ()
+    remarks: Remarks = ()
 
     @property
     def place(self) -> str:
@@ -66,7 +66,7 @@ class PriceList:
     def for_classes(self, classes: Sequence[str]) -> Prices:
         """The classes' prices, in their order; each must have one, and prices of others are counted."""
         names = [str(name) for name in classes]
-        costs, done, unused = self.match(names)
+        costs, remarks, unused = self.match(names)
         missing = [name for name in names if name not in costs]
         if missing:
             hint = f"; {did_you_mean(missing[0], unused)}" if unused else ""
@@ -74,28 +74,28 @@ class PriceList:
             fix = f"every class that is forecast needs one{hint}"
             raise InputError(problem, place=self.place, value=missing, fix=fix)
         in_order = np.array([costs[name] for name in names])
-        return Prices(check_costs(in_order, f"{self.place}: the cost", names), self.unit, self.source, done)
+        return Prices(check_costs(in_order, f"{self.place}: the cost", names), self.unit, self.source, remarks)
 
     def changes(self, classes: Sequence[str], unit: str) -> tuple[dict[str, float], Remarks]:
         """What a scenario changes of prices in this unit; in a file, other names are counted and left out."""
         if self.unit and self.unit != unit:
             problem = f"is in {self.unit} but prices are {f'in {unit}' if unit else 'without a unit'}"
             raise InputError(problem, place=self.place, fix="write both in one unit")
-        costs, done, unused = self.match(classes)
+        costs, remarks, unused = self.match(classes)
         if self.written_out and unused:
             fix = did_you_mean(unused[0], list(map(str, classes)))
             raise InputError(f"names {quoted(unused)}", place=self.place, value=unused, fix=fix)
-        return costs, done
+        return costs, remarks
 
     def match(self, classes: Iterable[str]) -> tuple[dict[str, float], Remarks, list[str]]:
         """Prices by class; what was done: names that are spelled otherwise, prices not used; and their names."""
         written = matched(map(str, classes), self.costs)
         used = set(written.values())
-        done = self.done + names_matched([(a, b) for b, a in written.items() if a != b], "price", self.place)
+        remarks = self.remarks + names_matched([(a, b) for b, a in written.items() if a != b], "price", self.place)
         unused = [name for name in self.costs if name not in used]
         sentence = f"price{'s' * (len(unused) > 1)} of {listed(unused, MOST_NAMED)} not used"
-        done += remark_on("prices not used", len(unused), sentence, self.source)
-        return {name: self.costs[price] for name, price in written.items()}, done, unused
+        remarks += remark_on("prices not used", len(unused), sentence, self.source)
+        return {name: self.costs[price] for name, price in written.items()}, remarks, unused
 
 
 def read_price_list(text: str, unit: str = "", sheet: str | None = None) -> PriceList:
@@ -211,7 +211,7 @@ def _read_price_table(
 
     prices = read_amounts(texts, path, place, decimal)
     usual_unit = "min" if folded(columns[1]) == "minutes" else ""
-    return replace(prices, unit=prices.unit or usual_unit, done=source.done + prices.done)
+    return replace(prices, unit=prices.unit or usual_unit, remarks=source.remarks + prices.remarks)
 
 
 def _price_texts(source: Source, columns: Sequence[str]) -> tuple[dict[str, str], str | None]:

@@ -162,7 +162,7 @@ class RankedRows:
     is_true: BoolArray | None  # (C,); None where nothing says
     truths: dict[str, Truth] | None  # by id, where the file says them by name
     facts: CaseFacts
-    done: tuple[Remark, ...] = ()
+    remarks: tuple[Remark, ...] = ()
     has_row_names: bool = False  # whether candidates are called by their rows, as no column names them
     searched: SearchedOrders | None = None  # instead of candidates, where they are too many to keep
     unlisted: Mapping[str, list[str]] = field(default_factory=dict)  # true names that cases do not list, by id
@@ -184,7 +184,7 @@ class RankedModels:
     truths: list[list[str]]  # the names that are true of each case, as far as anybody says them
     facts: CaseFacts
     paths: Names
-    done: tuple[Remark, ...]
+    remarks: tuple[Remark, ...]
 
     @property
     def ids(self) -> Names:
@@ -229,18 +229,18 @@ def read_ranked(
         _check_same_truths(models)
     elif layout.id == FILE_ID:
         models = [_called_as_in_truth(rows, truth) for rows in models]
-    ids, done = _common_cases(models, truth, layout.common_rows)
+    ids, remarks = _common_cases(models, truth, layout.common_rows)
     lists: dict[str, CaseLists] = {}
     for rows in models:
         candidates = _candidates_of(rows, truth, prices, layout).of_cases(ids)
-        done += rows.done + _doings(rows, candidates)
+        remarks += rows.remarks + _remarks_on_lists(rows, candidates)
         lists[rows.name] = candidates
     return RankedModels(
         models=lists,
         truths=_true_names_of(ids, models, lists, truth),
         facts={column: _fact(column, ids, models, truth) for column in layout.fact_columns},
         paths=tuple(dict.fromkeys(rows.path for rows in models)),
-        done=done,
+        remarks=remarks,
     )
 
 
@@ -270,12 +270,12 @@ def _called_as_in_truth(rows: RankedRows, truth: TruthFile) -> RankedRows:
             shortened = [name.removesuffix(ending) for name in rows.ids]
             if any(name in truth.names for name in shortened):
                 sentence = f"{ending!r} left off the names of {counted(len(shortened), 'file')} of {rows.name}"
-                done = remark_on("endings of files", len(shortened), sentence, rows.name)
-                return replace(rows, ids=shortened, done=rows.done + done)
+                remarks = remark_on("endings of files", len(shortened), sentence, rows.name)
+                return replace(rows, ids=shortened, remarks=rows.remarks + remarks)
     return rows
 
 
-def _doings(rows: RankedRows, candidates: CaseLists) -> tuple[Remark, ...]:
+def _remarks_on_lists(rows: RankedRows, candidates: CaseLists) -> tuple[Remark, ...]:
     """What was done to a model's lists: names that come twice, empty lists."""
     n_repeated = candidates.n_repeated
     n_empty = int((candidates.lengths == 0).sum())
@@ -331,10 +331,10 @@ def _of_records(path: str, name: str, records: Sequence[ListRecord], layout: Lis
     case = np.repeat(np.arange(len(records)), [len(record.names) for record in records])
     values = np.array([value for record in records for value in record.values], dtype=np.float64)
     n_blank = sum(record.n_blank for record in records)
-    done = remark_on("blank names", n_blank, f"{counted(n_blank, 'blank name')} of {path} left out", name)
+    remarks = remark_on("blank names", n_blank, f"{counted(n_blank, 'blank name')} of {path} left out", name)
     if kinds == {"probability"} and are_percentages(values, case):
         values = values / 100
-        done += _divided_by_100(path)
+        remarks += _divided_by_100(path)
     return RankedRows(
         path=path,
         name=name,
@@ -348,7 +348,7 @@ def _of_records(path: str, name: str, records: Sequence[ListRecord], layout: Lis
         is_true=None,
         truths=truths or None,
         facts=facts,
-        done=done,
+        remarks=remarks,
     )
 
 
@@ -473,27 +473,27 @@ def _table_of(source: Source, columns: _LongTableColumns) -> pa.Table:
 
 def _read_long_table(path: str, layout: ListLayout, name: str | None, by_name: bool) -> list[RankedRows]:
     """The rows of a table of one row per case and candidate."""
-    plain, done = without_comments(path)
+    plain, remarks = without_comments(path)
     source = replace(open_source(plain, None, layout.dialect), path=path)
     columns = _columns_of(source, layout)
-    done += source.done
+    remarks += source.remarks
     if (source.n_rows or 0) > MOST_KEPT and columns.can_be_streamed and not by_name:
-        streamed = _read_in_parts(source, columns, layout, name or stem_of(path), done)
+        streamed = _read_in_parts(source, columns, layout, name or stem_of(path), remarks)
         if streamed is not None:
             return [streamed]
     table = _table_of(source, columns)
     if columns.model is None:
-        return [_ranked_rows(table, columns, source, name or stem_of(path), done)]
+        return [_ranked_rows(table, columns, source, name or stem_of(path), remarks)]
     models, codes = coded(_chunk(table, columns.model))
     rows = []
     for number, model in enumerate(models):
         part = table.take(np.flatnonzero(codes == number))
-        rows.append(_ranked_rows(part, columns, source, str(model), done if number == 0 else ()))
+        rows.append(_ranked_rows(part, columns, source, str(model), remarks if number == 0 else ()))
     return rows
 
 
 def _read_in_parts(
-    source: Source, columns: _LongTableColumns, layout: ListLayout, name: str, done: tuple[Remark, ...]
+    source: Source, columns: _LongTableColumns, layout: ListLayout, name: str, remarks: tuple[Remark, ...]
 ) -> RankedRows | None:
     """The rows of a long file, of which each case is searched once all of its rows are read, and then let go.
 
@@ -510,7 +510,7 @@ def _read_in_parts(
         if not finished.isdisjoint(rows.ids):
             return False
         is_rank = columns.order is not None and columns.order[0] == "rank"
-        if is_rank and (rows.done or not rows.values.all()):
+        if is_rank and (rows.remarks or not rows.values.all()):
             return False
         finished.update(rows.ids)
         parts.append(SearchedOrders.of_table(_long_table_of(rows, None, None), layout.by_price))
@@ -540,7 +540,7 @@ def _read_in_parts(
         is_true=None,
         truths=None,
         facts=facts,
-        done=done,
+        remarks=remarks,
         searched=SearchedOrders.joined(parts),
     )
 
@@ -579,8 +579,10 @@ def _read_folder(path: str, layout: ListLayout, name: str) -> RankedRows:
         raise _no_files(path)
     table = pa.concat_tables(parts, promote_options="permissive").combine_chunks()
     case = np.repeat(np.arange(len(ids)), counts)
-    done = remark_on("lines skipped", n_skipped, f"{counted(n_skipped, 'comment line')} of {path} skipped", name)
-    return _ranked_rows(table, columns, replace(source, path=path), name, done, (ids, case))
+    remarks = remark_on(
+        "lines skipped", n_skipped, f"{counted(n_skipped, 'comment line')} of {path} skipped", name
+    )
+    return _ranked_rows(table, columns, replace(source, path=path), name, remarks, (ids, case))
 
 
 def _no_files(path: str) -> FileError:
@@ -597,7 +599,7 @@ def _ranked_rows(
     columns: _LongTableColumns,
     source: Source,
     name: str,
-    done: tuple[Remark, ...],
+    remarks: tuple[Remark, ...],
     cases: tuple[list[str], IntArray] | None = None,
 ) -> RankedRows:
     """The rows of one model, from a table with one row per candidate; `cases` where no column names them."""
@@ -616,7 +618,7 @@ def _ranked_rows(
                 _has_percent_signs(table, order[1], source.decimal) or are_percentages(values, case)
             ):
                 values = values / 100
-                done += _divided_by_100(source.path)
+                remarks += _divided_by_100(source.path)
         prices = None if columns.price is None else _prices(table, columns.price, codes)
         is_true = None
         if columns.hit is not None:
@@ -628,7 +630,7 @@ def _ranked_rows(
                 for row in unranked[is_true[unranked]].tolist():
                     unlisted.setdefault(ids[case[row]], []).append(names[codes[row]])
                 is_true[unranked] = False
-            done += _remark_on_rank_0(len(unranked), name)
+            remarks += _remark_on_rank_0(len(unranked), name)
             codes = codes.copy()
             codes[unranked] = -1
             values = -values
@@ -659,7 +661,7 @@ def _ranked_rows(
         is_true=is_true,
         truths=None,
         facts=facts,
-        done=done,
+        remarks=remarks,
         has_row_names=columns.candidate is None,
         unlisted=unlisted,
     )
@@ -918,12 +920,12 @@ def _common_cases(
     Where a file of truths says which cases there are, those that a model does not list are empty lists.
     """
     if truth is not None:
-        done: tuple[Remark, ...] = ()
+        remarks: tuple[Remark, ...] = ()
         for rows in models:
             lacking = len(truth.names) - len(set(rows.ids) & truth.names.keys())
             sentence = f"{counted(lacking, 'case')} of the truth that {rows.name} does not list counted as misses"
-            done += remark_on("cases not listed", lacking, sentence, rows.name)
-        return list(truth.names), done
+            remarks += remark_on("cases not listed", lacking, sentence, rows.name)
+        return list(truth.names), remarks
     everywhere = set(models[0].ids)
     anywhere = set(models[0].ids)
     for rows in models[1:]:

@@ -1,6 +1,6 @@
 """How a file is written, recognised from its beginning; and what is said of what was recognised.
 
-Each function that decides something returns it; who opens the file keeps the sentences in `Source.done`.
+Each function that decides something returns it; who opens the file keeps the sentences in `Source.remarks`.
 """
 
 from __future__ import annotations

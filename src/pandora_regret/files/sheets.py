@@ -46,9 +46,9 @@ def open_sheet(path: str, dialect: Dialect, limit: Limit) -> SourceInMemory:
     names = ["" if cell is None else str(cell) for cell in values[n_above]]
     check_column_names(names, path)
     table = arrow_table([dict(zip(names, row, strict=True)) for row in values[n_above + 1 :]], names)
-    done = _sheet_recognised(path, sheet, n_above)
+    remarks = _sheet_recognised(path, sheet, n_above)
     places = [f" row {number}" for number in rows]
-    return SourceInMemory(path, kinds_of(table), done=done, table=table, row_places=places[n_above + 1 :])
+    return SourceInMemory(path, kinds_of(table), remarks=remarks, table=table, row_places=places[n_above + 1 :])
 
 
 class _Sheet(NamedTuple):

@@ -34,7 +34,7 @@ class Source:
     kinds: Mapping[str, Kind] = field(compare=False, repr=False)  # the columns, in file order
     first: int = 0  # the number in the file of the first row, counted from 0
     n_rows: int | None = None  # None: all there are
-    done: Remarks = field(default=(), compare=False)  # what was recognised, where it is not plain
+    remarks: Remarks = field(default=(), compare=False)  # what was recognised, where it is not plain
     layout: Fields = field(default_factory=dict, compare=False)  # what the format settles of `Layout`
     names_classes: bool = True  # whether the columns of forecasts are called by the classes
     order_only: bool = False  # whether forecasts say in which order to look, not how likely anything is

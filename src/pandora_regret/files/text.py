@@ -180,7 +180,7 @@ class DelimitedFile(TextFile[list[str]]):
             header_lines=header_line + "".join(names).count("\n"),
             longest_line=max(map(len, sample.split(b"\n"))),
             n_rows=None if rows or not complete else 0,
-            done=dialect_recognised(path, file.encoding, separator if separator != usual else "", decimal),
+            remarks=dialect_recognised(path, file.encoding, separator if separator != usual else "", decimal),
         )
 
     def _first_rows(self, sample: bytes, complete: bool) -> tuple[int, list[str], list[list[str]]]:

@@ -27,7 +27,7 @@ class AlignedModels:
 
     names: list[str]
     batches: list[Batch]
-    done: Remarks  # what was done to the files
+    remarks: Remarks  # what was done to the files
 
     @property
     def ids(self) -> NameArray | None:
@@ -95,24 +95,24 @@ def read_together(
     for batch in read_all_models(opened):
         batches.append(batch)
         progress()
-    done = () if truth is None else _truths_left_out(truth, batches)
+    remarks = () if truth is None else _truths_left_out(truth, batches)
     if common:
         batches, left_out = common_rows(batches, names, truth)
-        done += left_out
+        remarks += left_out
     batches = align(batches, names)
     if any(model.layout.blank_labels for model in opened):
         batches, n_unlabelled = _labelled_in_any(batches, opened[0].path if truth is None else truth.path)
-        done += unlabelled_left_out(n_unlabelled)
+        remarks += unlabelled_left_out(n_unlabelled)
     orders = [name for name, model in zip(names, opened, strict=True) if model.order_only]
     with_probabilities = [name for name in names if name not in orders]
     if orders and with_probabilities:
         why = f"because {listed(orders)} {'has' if len(orders) == 1 else 'have'} no probabilities"
         sentence = f"{listed(with_probabilities)} scored by order alone, too, {why}"
-        done += remark_on("order only", len(with_probabilities), sentence)
-    done += tuple(dict.fromkeys(chain.from_iterable(model.done for model in opened)))
+        remarks += remark_on("order only", len(with_probabilities), sentence)
+    remarks += tuple(dict.fromkeys(chain.from_iterable(model.remarks for model in opened)))
     for name, model, batch in zip(names, opened, batches, strict=True):
-        done += (*batch.changes.done(name), *_zeros(name, model, batch))
-    return AlignedModels(names, batches, done)
+        remarks += (*batch.changes.remarks(name), *_zeros(name, model, batch))
+    return AlignedModels(names, batches, remarks)
 
 
 def _labelled_in_any(batches: Sequence[Batch], path: str) -> tuple[list[Batch], int]:

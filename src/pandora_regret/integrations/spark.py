@@ -123,6 +123,6 @@ def score_spark(
             {"partition": pa.array([number], pa.int32()), "tally": [pickle.dumps(score)]}
         )
 
-    rows = frame.select(*columns.wanted).mapInArrow(tally_partition, TALLIES)
+    rows = frame.select(*columns.names).mapInArrow(tally_partition, TALLIES)
     parts = ((number, pickle.loads(part)) for number, part in rows.collect())  # pickled by our own code, above
     return concluded(model, settings, parts)

@@ -101,7 +101,7 @@ def write_report(
     Parameters
     ----------
     comparison
-        What `compare` returns, or the dictionary of its `to_dict`, schema "pandora-comparison/3".
+        What `compare` returns, or the dictionary of its `to_dict`, schema "pandora-comparison/4".
     path
         The file to write; one that is there is replaced.
     title
@@ -187,7 +187,7 @@ def render_report(
         "verdict": shown.verdict,
         "notes": shown.notes,
         "files": shown.files,
-        "done": shown.done,
+        "remarks": shown.remarks,
         "sample": shown.sample,
         "lists": shown.lists,
         "not_sampled": _why_no_prices(shown) if cases else None,

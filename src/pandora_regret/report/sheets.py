@@ -115,8 +115,8 @@ def _always_printed(comparison: Comparison, byline: str) -> int:
     if comparison.lists is not None:
         heights.append(MISS_CHART)
     heights += [GROUPS + ROW * len(part.groups) + FLAG * len(part.all_flags) for part in comparison.by]
-    done = [remark.sentence for remark in comparison.done]
-    heights += [HEADING + LINE + LINE * _n_lines(notes) for notes in (done, comparison.notes) if notes]
+    remarks = [remark.sentence for remark in comparison.remarks]
+    heights += [HEADING + LINE + LINE * _n_lines(notes) for notes in (remarks, comparison.notes) if notes]
     return sum(heights) + GAP * len(heights)
 
 

@@ -49,7 +49,7 @@ def concluded(
     if not sums.weight:
         raise InputError(f"{predictions.path}: the weight of every row is 0: give at least one a positive weight.")
     known = provenance or Provenance()
-    provenance = replace(known, done=(*known.done, *sums.changes.done(predictions.name)))
+    provenance = replace(known, remarks=(*known.remarks, *sums.changes.remarks(predictions.name)))
     return conclude(_numbers(predictions, sums, provenance))
 
 

@@ -73,12 +73,12 @@ def test_what_was_rescaled_is_counted_in_a_comparison_and_the_input_is_left_alon
     result = compare(
         [*"abc"] * 13 + ["a"], {"off": frame, "exact": pd.DataFrame(P, columns=list("abc"))}, normalise=True
     )
-    [done] = result.done
-    assert (done.what, done.count, done.model) == ("rows rescaled", 40, "off")
+    [remark] = result.remarks
+    assert (remark.what, remark.count, remark.model) == ("rows rescaled", 40, "off")
     np.testing.assert_array_equal(frame, OFF)
 
 
 def test_logits_have_no_sum_to_be_made_one():
     with refused(argument="normalise"):
         pr.pandora_regret([0], [[1.0, 2.0]], logits=True, normalise=True)
-    assert compare([0], {"one": [[0.5, 0.5]]}).done == ()
+    assert compare([0], {"one": [[0.5, 0.5]]}).remarks == ()

@@ -28,9 +28,9 @@ EVERY_ROW = range(sys.maxsize)  # a row's number is its position
 class Remark:
     """One thing that was changed or left out: nothing unless asked for, and all of it counted.
 
-    Whatever is read carries a tuple `done` of these: a file's table (`Source.done`, such as the separator that was
-    recognised), all rows of a model (`Predictions.done`), a price list. Whoever puts parts together joins the
-    tuples, and the result (`Comparison.done`, the JSON of the commands under "done") has them all.
+    Whatever is read carries a tuple `remarks` of these: a file's table (`Source.remarks`, such as the separator
+    that was recognised), all rows of a model (`Predictions.remarks`), a price list. Whoever puts parts together
+    joins the tuples, and the result (`Comparison.remarks`, the JSON of the commands under "remarks") has them all.
     """
 
     what: str  # "rows left out", "rows rescaled", "columns ignored", "prices not used", "separator", ...
@@ -59,7 +59,7 @@ class RescaledRows:
     def __add__(self, other: RescaledRows) -> RescaledRows:
         return RescaledRows(self.rows + other.rows, min(self.low, other.low), max(self.high, other.high))
 
-    def done(self, model: str) -> tuple[Remark, ...]:
+    def remarks(self, model: str) -> tuple[Remark, ...]:
         """What was rescaled, in words; nothing where no row was."""
         sums = " to ".join(dict.fromkeys(f"{end:.4g}" for end in (self.low, self.high)))
         sentence = f"{counted(self.rows, 'row')} of {model} rescaled (sums {sums})"
