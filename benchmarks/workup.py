@@ -32,7 +32,7 @@ from pandora_regret.core.kernels import engine
 from pandora_regret.core.kernels.engine import in_threads
 from pandora_regret.workup import planner as planning
 from pandora_regret.workup.bounds import Outlook
-from pandora_regret.workup.planner import PRICES, Node, Planner
+from pandora_regret.workup.planner import PRICE_MULTIPLES, Node, Planner
 from pandora_regret.workup.policies import exact_policy
 
 ROWS = 10_000
@@ -222,7 +222,7 @@ def rule_costs(workup: pr.Workup, p: np.ndarray) -> dict[str, tuple[float, float
     planner = Planner(workup, p, {}, np.inf, limit=1)
     rollouts = planner.rollouts
     start = planner.beliefs(planner.root)
-    prices = [rollouts.by_price(planner.root.price * price) for price in PRICES]
+    prices = [rollouts.by_price(planner.root.price * price) for price in PRICE_MULTIPLES]
     battery = rollouts.battery(start) if planner.searches.can_search else []
     rules = {
         "information": [rollouts.by_information],

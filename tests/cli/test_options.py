@@ -70,9 +70,9 @@ def test_what_few_people_change_of_a_comparison_can_be_typed_too():
 
 
 def test_methods_of_recalibration_are_those_of_the_library():
-    from pandora_regret.calibrate.maps import METHODS
+    from pandora_regret.calibrate.maps import MAP_METHODS
 
-    assert tuple(METHODS) == compare.METHODS
+    assert tuple(MAP_METHODS) == compare.RECALIBRATION_METHODS
 
 
 def test_parts_take_their_fields_from_the_same_values():

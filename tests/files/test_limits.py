@@ -106,7 +106,7 @@ def test_a_parquet_file_is_refused_before_a_row_is_read(tmp_path, monkeypatch):
 
 def test_the_limit_goes_by_the_size_of_the_file(tmp_path, monkeypatch):
     path = write_rows(tmp_path / "rows.parquet")
-    monkeypatch.setattr(limits, "LEAST", 1000)
+    monkeypatch.setattr(limits, "LEAST_LIMIT", 1000)
     monkeypatch.setattr(limits, "TIMES_SIZE", 10)
     with pytest.raises(FileError) as error:
         read_within(path)

@@ -30,9 +30,9 @@ from sklearn.utils.validation import (
 
 from pandora_regret.calibrate.maps import (
     DEFAULT_PENALTIES,
-    METHODS,
+    EM_TOLERANCE,
+    MAP_METHODS,
     MOST_ROUNDS,
-    TOLERANCE,
     Map,
     Penalties,
     adjust_to_frequencies,
@@ -385,7 +385,7 @@ class PriorShift(ForecastReader):
     """
 
     target_prior: ByClass | None = None
-    tolerance: float = TOLERANCE
+    tolerance: float = EM_TOLERANCE
     max_rounds: int = MOST_ROUNDS
 
     def fit(self, X: Table, y: Labels, sample_weight: Weights = None) -> Self:
@@ -513,7 +513,7 @@ class CalibratedSearch(LikeliestClass, _RoutingNotSupportedMixin, MetaEstimatorM
 
     def _new_calibrator(self) -> Scaling:
         """The calibrator that the parameters describe, not fitted yet."""
-        method = read_choice(self.method, "method", METHODS)
+        method = read_choice(self.method, "method", MAP_METHODS)
         objective = read_objective(self.objective, method)
         logits = not hasattr(self.estimator_, "predict_proba")
         if method == "temperature":

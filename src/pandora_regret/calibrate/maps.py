@@ -26,9 +26,9 @@ from pandora_regret.core.priors import Prior
 from pandora_regret.core.scores import mean_or_rows
 
 MOST_ITERATIONS = 500
-AT_ONCE = 4096  # rows, so that temporaries stay in the cache
+ROWS_PER_PASS = 4096  # rows, so that temporaries stay in the cache
 MANY_CLASSES = 30  # beyond so many a matrix is slow to fit, and has little to gain
-TOLERANCE = 1e-8  # of EM
+EM_TOLERANCE = 1e-8
 MOST_ROUNDS = 1000
 LOG_OF_LEAST = float(np.log(LEAST_NORMAL))
 COLDEST = 1e-3  # temperatures; separable data would ask for 0, useless forecasts for infinity
@@ -42,7 +42,7 @@ HALF_A_ROW = 0.5  # what a class that never is the truth counts as, so that its 
 NOT_SHRINKING = 0.9  # a Newton step this long beside the one before creeps towards a minimum at infinity
 GRID = np.logspace(-3, 3, 49).tolist()  # eight steps per decade: a loss of odds cannot turn twice in less
 
-METHODS = {
+MAP_METHODS = {
     "temperature": "one factor",
     "vector": "one factor and one shift per class",
     "matrix": "every class may weigh in on every other",
@@ -164,7 +164,7 @@ def one_factor(inverse_temperature: float, n_classes: int) -> Map:
 def fitted_map(
     method: str, rows: Forecast, penalties: Penalties = DEFAULT_PENALTIES, prior: Prior | None = None
 ) -> Map:
-    """The map of least log loss, drawn to the best temperature; `method` is one of METHODS.
+    """The map of least log loss, drawn to the best temperature; `method` is one of MAP_METHODS.
 
     With a prior that temperature is the one of least search cost. By L-BFGS with closed-form gradients. Scores are
     measured from their class's mean, so that a shift is one of the average forecast, and the optimiser need not
@@ -249,8 +249,8 @@ def _log_loss(map_: Map, rows: Forecast) -> tuple[float, Map]:
     factors = np.zeros_like(map_.factors)
     shifts = np.zeros_like(map_.shifts)
     all_weights = rows.each_weight
-    for first in range(0, len(rows), AT_ONCE):
-        part = slice(first, first + AT_ONCE)
+    for first in range(0, len(rows), ROWS_PER_PASS):
+        part = slice(first, first + ROWS_PER_PASS)
         scores = rows.values.T[:, part]
         truth = rows.truth[part]
         weights = all_weights[part]
@@ -272,7 +272,7 @@ def find_frequencies(
     table: FloatArray,
     source: FloatArray,
     weights: FloatArray | None = None,
-    tolerance: float = TOLERANCE,
+    tolerance: float = EM_TOLERANCE,
     most_rounds: int = MOST_ROUNDS,
 ) -> tuple[FloatArray, int]:
     """The class frequencies, (K,), under which forecasts, (N, K), made at `source`, (K,), are most likely.

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pandora_regret._version import __version__
 from pandora_regret.calibrate.maps import (
-    METHODS,
+    MAP_METHODS,
     Map,
     draw_rows,
     find_frequencies,
@@ -66,8 +66,8 @@ SCHEMA = "pandora-map/1"
 SMALLEST_FREQUENCY = 1e-12  # a class that has gone keeps this much, so that its logarithm is a number
 ENOUGH_ROWS = 100_000  # to fit a map on
 ENOUGH_UNITS = 2_000  # to see how much savings vary: from 500 on, forecasts widen intervals by less than 2 %
-CHOICES = {"auto": "the one of least AIC, or none", **METHODS}
-DIGITS = 9  # to which forecasts are told apart when they are dealt into folds
+METHOD_CHOICES = {"auto": "the one of least AIC, or none", **MAP_METHODS}
+KEY_DIGITS = 9  # to which forecasts are told apart when they are dealt into folds
 SAME = 1e-12  # forecasts whose log-probabilities differ by no more are one forecast
 
 
@@ -257,7 +257,7 @@ def recalibrate(
     """
     forecast = read_forecast(y_true, y_proba, labels, sample_weight, logits, normalise)
     prior, forecast = priced(forecast, prior, costs)
-    method = read_choice(method, "method", METHODS)
+    method = read_choice(method, "method", MAP_METHODS)
     level = read_level(level)
     search_prior = prior if read_objective(objective, method) == "search" else None
     units = number_groups(groups, forecast.n_cases)
@@ -501,8 +501,8 @@ def _keys_of_cases(rows: Forecast) -> FloatArray:
     """A number for each case, (n_cases,), made of its forecast and truth, whatever the order of columns."""
     of_truth = rows.values[np.arange(len(rows)), rows.truth]
     mean_square = (rows.values.T**2).mean(axis=0)
-    share = np.round(frequencies_in(rows), DIGITS)[rows.truth]  # the last digits depend on the weights' unit
-    return np.round(rows.per_case(of_truth + math.pi * mean_square + math.e * share), DIGITS)
+    share = np.round(frequencies_in(rows), KEY_DIGITS)[rows.truth]  # the last digits depend on the weights' unit
+    return np.round(rows.per_case(of_truth + math.pi * mean_square + math.e * share), KEY_DIGITS)
 
 
 def cross_fit(
@@ -655,7 +655,7 @@ def decompose(
     """
     forecast = read_forecast(y_true, y_proba, labels, sample_weight, logits, normalise)
     prior, forecast = priced(forecast, prior, costs)
-    method = read_choice(method, "method", CHOICES)
+    method = read_choice(method, "method", METHOD_CHOICES)
     level = read_level(level)
     units = number_groups(groups, forecast.n_cases)
     weights = weights_of(forecast)

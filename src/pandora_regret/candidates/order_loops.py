@@ -6,11 +6,11 @@ is higher, and a share of what is equal.
 
 from pandora_regret.core.kernels.numba_cache import AS_WRITTEN, njit
 
-FIRST = 0  # the block of the first true candidate
-LAST = 1  # of the last one listed
+FIRST_TRUE = 0  # the block of the first true candidate
+LAST_TRUE = 1  # of the last one listed
 
-LISTED = 0  # counts of each case: candidates,
-TRUE = 1  # and how many of them are true
+N_LISTED = 0  # counts of each case: candidates,
+N_TRUE = 1  # and how many of them are true
 
 WHOLE = 0  # sums of prices of each case: of all candidates,
 ALL_TRUE = 1  # of the true ones,
@@ -48,15 +48,19 @@ def search_rows(case, codes, values, prices, is_true, last_case, counts, sums, n
             return False
         if not _count(start, end, case, codes, prices, is_true, last_case, counts, sums):
             return False
-        if counts[here, TRUE] > 0:
+        if counts[here, N_TRUE] > 0:
             best = -float("inf")
             worst = float("inf")
             for row in range(start, end):
                 if is_true[row] and codes[row] >= 0:
                     best = max(best, values[row])
                     worst = min(worst, values[row])
-            _look(start, end, best, codes, values, prices, is_true, n_at[FIRST, here], cost_at[FIRST, here])
-            _look(start, end, worst, codes, values, prices, is_true, n_at[LAST, here], cost_at[LAST, here])
+            _look(
+                start, end, best, codes, values, prices, is_true, n_at[FIRST_TRUE, here], cost_at[FIRST_TRUE, here]
+            )
+            _look(
+                start, end, worst, codes, values, prices, is_true, n_at[LAST_TRUE, here], cost_at[LAST_TRUE, here]
+            )
         start = end
     return True
 
@@ -72,13 +76,13 @@ def _count(start, end, case, codes, prices, is_true, last_case, counts, sums):
         if last_case[codes[row]] == here:
             return False
         last_case[codes[row]] = here
-        counts[here, LISTED] += 1
+        counts[here, N_LISTED] += 1
         sums[here, WHOLE] += prices[row]
         if is_true[row]:
-            counts[here, TRUE] += 1
+            counts[here, N_TRUE] += 1
             sums[here, ALL_TRUE] += prices[row]
             cheapest = min(cheapest, prices[row])
-    if counts[here, TRUE] > 0:
+    if counts[here, N_TRUE] > 0:
         sums[here, CHEAPEST] = cheapest
     return True
 

@@ -28,8 +28,8 @@ Truth: TypeAlias = str | Collection[str]
 Column: TypeAlias = NDArray[np.generic]  # of a frame, of any type
 ListOfCase: TypeAlias = Sequence[str] | Mapping[str, float]
 
-OTHER = "other"  # in prices: all names that they do not have
-TRUE = frozenset({"1", "1.0", "true", "yes", "y", "t"})
+OTHER_NAMES = "other"  # in prices: all names that they do not have
+TRUE_WORDS = frozenset({"1", "1.0", "true", "yes", "y", "t"})
 FALSE = frozenset({"0", "0.0", "false", "no", "n", "f"})
 
 
@@ -251,10 +251,10 @@ def prices_of(names: Sequence[Hashable], prices: Mapping[str, float] | None) -> 
     by_folded = {folded(name): float(price) for name, price in prices.items()}
     found = np.empty(len(names))
     for number, name in enumerate(names):
-        price = prices.get(str(name), by_folded.get(folded(name), prices.get(OTHER)))
+        price = prices.get(str(name), by_folded.get(folded(name), prices.get(OTHER_NAMES)))
         if price is None:
             problem = f"have no price of {name!r}"
-            fix = f"add it, or a price of all that have none: {OTHER}=1"
+            fix = f"add it, or a price of all that have none: {OTHER_NAMES}=1"
             raise InputError(problem, argument="prices", column=name, place="prices", fix=fix)
         found[number] = price
     bad = np.flatnonzero(~in_range(found))
@@ -277,7 +277,7 @@ def read_hits(values: Column, codes: IntArray) -> BoolArray:
         word = str(value).strip().lower()
         if codes[row] < 0 or word in FALSE:
             continue
-        if word not in TRUE:
+        if word not in TRUE_WORDS:
             fix = "write 1 or 0, true or false"
             raise InputError(argument="hit", row=row, value=value, fix=fix)
         hits[row] = True

@@ -22,7 +22,7 @@ UNTIL = {"first": "the search ends with the first true candidate", "all": "it go
 
 POSSIBLE = 0  # levels of an order: all of one come before the next
 IMPOSSIBLE = 1  # probability 0
-LAST = 2  # elsewhere, where the list leaves nothing or is an order
+COMES_LAST = 2  # elsewhere, where the list leaves nothing or is an order
 N_LEVELS = 3
 DIGIT = 16  # bits: whole numbers so small are sorted in one pass
 
@@ -168,7 +168,7 @@ def route_of_probabilities(
     n_cases
         How many cases there are, those with empty lists included.
     """
-    levels = np.concatenate([np.where(probabilities > 0, POSSIBLE, IMPOSSIBLE), np.full(n_cases, LAST)])
+    levels = np.concatenate([np.where(probabilities > 0, POSSIBLE, IMPOSSIBLE), np.full(n_cases, COMES_LAST)])
     merits = np.concatenate([quotients(probabilities, prices), np.zeros(n_cases)])
     return _route(case, levels, merits, is_true, n_cases, relative_tie=TIE)
 
@@ -183,7 +183,7 @@ def route_of_scores(case: IntArray, scores: FloatArray, is_true: BoolArray, n_ca
     scores
         Of each candidate, (C,); the highest comes first.
     """
-    levels = np.concatenate([np.full(len(case), POSSIBLE), np.full(n_cases, LAST)])
+    levels = np.concatenate([np.full(len(case), POSSIBLE), np.full(n_cases, COMES_LAST)])
     merits = np.concatenate([scores, np.zeros(n_cases)])
     return _route(case, levels, merits, is_true, n_cases, relative_tie=0.0)
 

@@ -216,18 +216,18 @@ def _searched_unsorted(table: LongTable, by_price: bool) -> SearchedOrders | Non
     rows = (table.case, table.codes, values, table.prices, table.is_true)
     if not loops.search_rows(*rows, last_case, counts, sums, n_at, cost_at):
         return None
-    lengths = counts[:, loops.LISTED]
+    lengths = counts[:, loops.N_LISTED]
     whole_costs = sums[:, loops.WHOLE]
     price_sums, price_counts, is_priced = _prices_by_name(table)
     return SearchedOrders(
         ids=table.ids,
         lengths=lengths,
-        n_true=counts[:, loops.TRUE],
+        n_true=counts[:, loops.N_TRUE],
         whole_costs=whole_costs,
         spent=_looked_at(cost_at, n_at, whole_costs),
         looked=_looked_at(n_at, n_at, lengths),
         least={"first": sums[:, loops.CHEAPEST], "all": sums[:, loops.ALL_TRUE]},
-        ranked=_places(n_at[loops.FIRST], lengths),
+        ranked=_places(n_at[loops.FIRST_TRUE], lengths),
         named_true=_named_true(table),
         price_sums=price_sums,
         price_counts=price_counts,

@@ -44,7 +44,7 @@ from pandora_regret.core import inputs
 from pandora_regret.files.roles import BY
 from pandora_regret.text import Content
 
-METHODS = ("temperature", "vector", "matrix")  # of recalibration, whose own module takes long to import
+RECALIBRATION_METHODS = ("temperature", "vector", "matrix")  # whose own module takes long to import
 NOT_AT_ALL = "none"
 
 
@@ -102,7 +102,7 @@ class CompareOptions:
     ),
     Option("--decompose", "Split costs into miscalibration, discrimination, uncertainty.", RARE),
     Option(
-        f"--recalibrate [{'|'.join(METHODS)}|{NOT_AT_ALL}]",
+        f"--recalibrate [{'|'.join(RECALIBRATION_METHODS)}|{NOT_AT_ALL}]",
         "How models are recalibrated, to see what that would save.",
         RARE,
     ),
@@ -222,7 +222,7 @@ def _compared_lists(options: CompareOptions) -> comparing.Comparison:
     unfit = {
         "scenario": bool(options.scenario),
         "decompose": options.decompose,
-        "recalibrate": options.recalibrate != METHODS[0],
+        "recalibrate": options.recalibrate != RECALIBRATION_METHODS[0],
     }
     for name, is_given in unfit.items():
         if is_given:

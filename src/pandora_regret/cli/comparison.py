@@ -32,7 +32,7 @@ from pandora_regret.text import (
     wrapped,
 )
 
-WIDTH = 80
+WIDEST_SCREEN = 80
 MOST_LINES = 25  # but a verdict is never cut
 MOST_LINES_DONE = 3  # about what was done to the files
 MOST_MODELS = 5  # in the table of the screen
@@ -52,7 +52,7 @@ ScreenSection: TypeAlias = tuple[
 def print_comparison(comparison: Comparison, *, full: bool = False) -> None:
     """Print a comparison on standard output: on one screen, or every table of it."""
     if not full:
-        for number, line in enumerate(screen(comparison, min(WIDTH, width()))):
+        for number, line in enumerate(screen(comparison, min(WIDEST_SCREEN, width()))):
             echo(line, bold=number == 0)
         return
     for number, sentence in enumerate(comparison.headline):
@@ -70,7 +70,7 @@ def print_comparison(comparison: Comparison, *, full: bool = False) -> None:
     print_remarks([change for change in comparison.remarks if change.what != CLASSES_TAKEN_AS_0])  # a note says it
 
 
-def screen(comparison: Comparison, width: int = WIDTH) -> list[str]:
+def screen(comparison: Comparison, width: int = WIDEST_SCREEN) -> list[str]:
     """The lines of the short form: the whole verdict, and below it as much as there is room for."""
     written = _Writer(comparison, width)
     lines = written.verdict()
@@ -93,7 +93,7 @@ def fitted(name: str, width: int) -> str:
 class _Writer:
     """A comparison, and how it is written: the lines of the screen, and the sections of the full form."""
 
-    def __init__(self, comparison: Comparison, width: int = WIDTH) -> None:
+    def __init__(self, comparison: Comparison, width: int = WIDEST_SCREEN) -> None:
         self.result = comparison
         self.width = width
         self.unit = comparison.costs.currency

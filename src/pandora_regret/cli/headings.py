@@ -17,7 +17,7 @@ INTERVALS = "Intervals"
 OUTPUT = "Output"
 RARE = "Rarely needed"
 SECTIONS = (MAIN, LISTS, FILES, PRICES, INTERVALS, OUTPUT, RARE)
-FIRST = ("costs", "truth", "id", "label", "by", "html")  # of the main options, where a command has them
+FIRST_OPTIONS = ("costs", "truth", "id", "label", "by", "html")  # of the main options, where a command has them
 BESIDE_TRUTH = ("by", "group", "weight")  # what columns in a file of true classes may be for
 HELP_PAGES = {FILES: "files", LISTS: "lists"}  # sections whose options are only named, as they have a page
 MOST_NAMED = 4  # of these options
@@ -61,7 +61,8 @@ class Command(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The options of each section; those about the layout of files are only named."""
         shown = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
-        shown.sort(key=lambda option: FIRST.index(option.name) if option.name in FIRST else len(FIRST))
+        places = {name: place for place, name in enumerate(FIRST_OPTIONS)}
+        shown.sort(key=lambda option: places.get(option.name, len(places)))
         for section in SECTIONS:
             options = [option for option in shown if getattr(option, "section", MAIN) == section]
             if not options:

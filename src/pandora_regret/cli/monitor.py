@@ -46,7 +46,7 @@ from pandora_regret.text import counted, listed
 
 ALARM = 3
 NOT_HERE = ("weight", "group", "votes_prefix", "cost_prefix", "truth")  # each case counts once, at the same prices
-COLUMNS = {str(option.name): option for option in LAYOUT if option.name not in NOT_HERE}
+COLUMN_OPTIONS = {str(option.name): option for option in LAYOUT if option.name not in NOT_HERE}
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Setup:
             "challenger": self.challenger,
             "time": self.time,
             "dependent": self.dependent,
-            "layout": {name: value for name, value in asdict(self.rows).items() if name in COLUMNS},
+            "layout": {name: value for name, value in asdict(self.rows).items() if name in COLUMN_OPTIONS},
         }
 
     @classmethod
@@ -105,7 +105,7 @@ class Setup:
         layout = dict(stored["layout"])
         changes: Fields = {}
         for name, value in asdict(typed).items():
-            if name in COLUMNS:
+            if name in COLUMN_OPTIONS:
                 changes[name] = value or layout.get(name)
         return cls(
             stored["unit"],
@@ -144,7 +144,7 @@ class Setup:
     Option("--html FILE", "Write a page with the whole history; it is replaced."),
     *SEARCH,
     WORKUP,
-    *COLUMNS.values(),
+    *COLUMN_OPTIONS.values(),
     JSON,
 )
 def monitor(options: MonitorOptions) -> int:
@@ -473,7 +473,7 @@ def _begin_monitor(
     options: MonitorOptions, setup: Setup, prices: StatedPrices, new: NewForecasts
 ) -> tuple[monitoring.Monitor, Setup, tuple[Remark, ...]]:
     """A new monitor of the models in these files, its setup, and prices that were not used."""
-    from pandora_regret.monitor.monitor import LEVEL
+    from pandora_regret.monitor.monitor import USUAL_LEVEL
 
     classes = new.batches[0].classes
     costs = prices.for_classes_or_ones(classes)
@@ -482,7 +482,7 @@ def _begin_monitor(
         costs=costs.costs,
         workup=prices.workup,
         labels=classes,
-        level=LEVEL if options.level is None else options.level,
+        level=USUAL_LEVEL if options.level is None else options.level,
         two_sided=bool(options.two_sided),
         wait=options.wait,
         miss=options.miss or 0.0,

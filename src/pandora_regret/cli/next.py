@@ -27,7 +27,7 @@ import numpy as np
 from pandora_regret import files, workup
 from pandora_regret.cli.headings import OUTPUT, Option, path_argument
 from pandora_regret.cli.options import (
-    COSTS,
+    COST_OPTIONS,
     FORCE,
     JSON,
     LAYOUT_OF_ROWS,
@@ -74,7 +74,7 @@ class NextOptions:
 @command(
     NextOptions,
     path_argument("workup_and_forecast", nargs=-1, required=True, metavar="[WORKUP] FORECAST"),
-    *COSTS,
+    *COST_OPTIONS,
     Option("--row N", "If FORECAST is a file: which row, from 1."),
     Option("--case ID", "If FORECAST is a file: the row with this id."),
     Option("--found STEP=OUTCOME,...", "In a work-up: what steps made so far have shown.", multiple=True),

@@ -125,7 +125,7 @@ MISS = (
     Option("--until [first|all]", "Which true candidate ends a search.", LISTS),
 )
 COMMON_ROWS = Option("--common-rows", "Use the rows that all files have.")
-COSTS = (
+COST_OPTIONS = (
     Option(
         "--costs COSTS",
         "What tests cost: NAME=VALUE,..., or a file (pandora help prices).  [default: all the same]",
@@ -133,9 +133,12 @@ COSTS = (
     Option("--currency CODE", "Such as USD.  [default: as costs are written]", PRICES),
     Option("--unit NAME", "Where it is not money: minutes.", PRICES),
 )
-SEARCH = (*COSTS, Option("--prior PRIOR", "How costs vary (pandora help prices).  [default: uniform]", PRICES))
+SEARCH = (
+    *COST_OPTIONS,
+    Option("--prior PRIOR", "How costs vary (pandora help prices).  [default: uniform]", PRICES),
+)
 WORKUP = Option("--workup FILE", "A work-up file: what it costs, instead of a search.")
-LEVEL = Option(
+LEVEL_OPTION = Option(
     "--level SHARE",
     "Of the intervals.",
     INTERVALS,
@@ -144,7 +147,7 @@ LEVEL = Option(
 )
 RESAMPLING = (
     Option("--bootstrap N", "Intervals by N replicates.", INTERVALS, least=0, default=0),
-    LEVEL,
+    LEVEL_OPTION,
     Option("--seed N", "Of the bootstrap.", RARE, least=0, default=0),
 )
 WORK = (

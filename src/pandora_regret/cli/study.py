@@ -12,7 +12,7 @@ from pandora_regret.cli.output import bars, echo
 
 STUDY_FILE = path_argument("study_file")
 FOLDER = path_argument("folder")
-METRICS = (
+METRIC_OPTIONS = (
     Option("--metric KEY", "A metric's key (pandora help metrics); may be repeated.", multiple=True),
     Option("--all", "All metrics instead of those of the paper's table."),
 )
@@ -108,7 +108,7 @@ class TableOptions:
     FOLDER,
     Option("--what [tau|gap|extra_cost|extra_cost_gap]", "What the table holds."),
     Option("--format [text|markdown|latex|csv]", "Of the table."),
-    *METRICS,
+    *METRIC_OPTIONS,
     Option("--intervals/--no-intervals", "Shown in CSV unless told not to.", default=None),
 )
 def table(options: TableOptions) -> None:
@@ -138,7 +138,7 @@ class FigureOptions:
     force: bool
 
 
-@command(FigureOptions, FOLDER, path_argument("file"), *METRICS, FORCE)
+@command(FigureOptions, FOLDER, path_argument("file"), *METRIC_OPTIONS, FORCE)
 def figure(options: FigureOptions) -> None:
     """Draw the intervals of the gaps to Pandora's Regret into FILE: SVG, PDF or PNG."""
     from pandora_regret.plots.paper import draw_tau_gaps

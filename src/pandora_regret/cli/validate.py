@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pandora_regret import files, workup
 from pandora_regret.cli.options import (
     COMMON_ROWS,
-    COSTS,
+    COST_OPTIONS,
     FILE_ARGUMENTS,
     JSON,
     LAYOUT_OF_ROWS,
@@ -56,7 +56,7 @@ class ValidateOptions:
     json: bool
 
 
-@command(ValidateOptions, FILE_ARGUMENTS, COMMON_ROWS, *RANKED, *LAYOUT_OF_ROWS, *COSTS, JSON)
+@command(ValidateOptions, FILE_ARGUMENTS, COMMON_ROWS, *RANKED, *LAYOUT_OF_ROWS, *COST_OPTIONS, JSON)
 def validate(options: ValidateOptions) -> int:
     r"""What is wrong with a file, if anything: all of it, not just the first thing.
 

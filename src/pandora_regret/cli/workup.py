@@ -14,11 +14,11 @@ from pandora_regret import files
 from pandora_regret import workup as workups
 from pandora_regret.cli.headings import Group, Option, path_argument
 from pandora_regret.cli.options import (
-    COSTS,
+    COST_OPTIONS,
     FORCE,
     JSON,
     LAYOUT,
-    LEVEL,
+    LEVEL_OPTION,
     PriceOptions,
     RowOptions,
     check_output,
@@ -63,7 +63,7 @@ class LearnOptions:
 @command(
     LearnOptions,
     *RECORDS,
-    *COSTS,
+    *COST_OPTIONS,
     OUT,
     Option("--wrong LOSS", "What naming a wrong class loses.  [default: ten times all tests]", type=float),
     Option("--bins N", "Ranges that numbers are cut into, at quantiles.", least=2, default=5),
@@ -131,7 +131,7 @@ class ReplayOptions:
     *RECORDS,
     Option("--at-most-wrong SHARE", "Find the stop loss at which at most this share of names is wrong: 5%."),
     OUT,
-    LEVEL,
+    LEVEL_OPTION,
     JSON,
     FORCE,
 )

@@ -16,10 +16,10 @@ import numpy as np
 from pandora_regret.calibrate.maps import probabilities_of
 from pandora_regret.core.inputs import FloatArray, IntArray
 
-DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-LETTERS = np.frombuffer(DIGITS.encode(), np.uint8)
+BASE64_DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+BASE64_CODES = np.frombuffer(BASE64_DIGITS.encode(), np.uint8)
 DIGIT_OF = np.zeros(256, np.intp)  # by the letter's number
-DIGIT_OF[LETTERS] = np.arange(64)
+DIGIT_OF[BASE64_CODES] = np.arange(64)
 BEND = 4.0  # of the scale
 EVEN = 2047  # the code of even odds, which half the codes lie below
 CELLS = 1024  # of a table of shares
@@ -99,12 +99,12 @@ def from_scale(place: FloatArray) -> FloatArray:
 
 def _is_code(text: str, n: int) -> bool:
     """Whether a text holds so many codes of two digits each."""
-    return len(text) == 2 * n and set(text) <= set(DIGITS)
+    return len(text) == 2 * n and set(text) <= set(BASE64_DIGITS)
 
 
 def as_text(codes: IntArray) -> str:
     """Codes below 4096, (n,), as two digits of base 64 each."""
-    return LETTERS[np.stack([codes // 64, codes % 64], axis=-1)].tobytes().decode()
+    return BASE64_CODES[np.stack([codes // 64, codes % 64], axis=-1)].tobytes().decode()
 
 
 def _codes(text: str) -> IntArray:

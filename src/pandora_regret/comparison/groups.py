@@ -15,8 +15,8 @@ from pandora_regret.core.inputs import FloatArray, InputError, IntArray, Names, 
 FEW_VALUES = 12  # a column of no more different numbers is taken as categories
 USUAL_BINS = 5
 MOST_GROUPS = 50  # of a column; what is beyond is pooled, the smallest first
-MISSING = "missing"
-OTHER = "other"
+MISSING_GROUP = "missing"
+OTHER_GROUP = "other"
 SHORT_DIGITS = 6  # of the ends of a bin
 EXACT_DIGITS = 17
 
@@ -45,7 +45,7 @@ def group(division: Division, sample: Sample, smallest: int) -> Grouping:
     kept_labels = [label for label, keep in zip(labels, is_kept, strict=True) if keep]
     number_of = np.where(is_kept, np.cumsum(is_kept) - 1, is_kept.sum())
     if is_pooled.any():
-        lacks_value = np.array([MISSING in label for label in labels])
+        lacks_value = np.array([MISSING_GROUP in label for label in labels])
         lacking = int(sizes[is_pooled & lacks_value].sum())
         kept_labels.append(_pooled_label(lacking, int(sizes[is_pooled].sum()), kept_labels))
     return Grouping(kept_labels, number_of[codes], int(is_pooled.sum()))
@@ -71,11 +71,11 @@ def _clusters_per_group(codes: IntArray, n_groups: int, sample: Sample) -> IntAr
 
 def _pooled_label(lacking: int, size: int, taken: Sequence[Names]) -> Names:
     """What the pooled group of `size` cases is called, of which some lack a value."""
-    label = OTHER
+    label = OTHER_GROUP
     if lacking == size:
-        label = MISSING
+        label = MISSING_GROUP
     elif lacking:
-        label = f"{OTHER}, {lacking} missing"
+        label = f"{OTHER_GROUP}, {lacking} missing"
     return (f"{label} (pooled)",) if (label,) in taken else (label,)
 
 
@@ -90,7 +90,7 @@ def _divide(cut: Cut, values: Sequence[object]) -> tuple[IntArray, list[str]]:
     group_of, names = _groups_of_texts(cut, times)
     groups = np.array([group_of.get(text, len(names)) for text in texts], dtype=np.intp)
     if len(names) <= groups.max():
-        names = [*names, MISSING]
+        names = [*names, MISSING_GROUP]
     return groups, names
 
 

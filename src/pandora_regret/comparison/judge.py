@@ -23,7 +23,7 @@ MOST_CASES = 10**12  # beyond it nobody would count
 FEW_CLUSTERS = 30
 
 # A verdict's kind, by the first of these that another model's standing to the cheapest is; of one model: "single".
-KINDS: dict[Standing, VerdictKind] = {
+KIND_OF_STANDING: dict[Standing, VerdictKind] = {
     "open": "undecided",
     "more": "deploy",
     "level": "level",
@@ -77,13 +77,13 @@ def judge(contest: Contest) -> Judgement:
         return Judgement(contest, "undecided", {"open": tuple(contest.gaps), "more": (), "level": ()}, None, None)
     if contest.ranges:
         return _judge_ranges(contest)
-    by_standing: dict[Standing, Names] = dict.fromkeys(KINDS, ())
+    by_standing: dict[Standing, Names] = dict.fromkeys(KIND_OF_STANDING, ())
     for name, gap in contest.gaps.items():
         by_standing[standing_of(gap, contest)] += (name,)
     kind: VerdictKind = "single"
-    for standing in KINDS:
+    for standing in KIND_OF_STANDING:
         if by_standing[standing]:
-            kind = KINDS[standing]
+            kind = KIND_OF_STANDING[standing]
             break  # the first that any model has decides
     needed = None
     for_gap = None

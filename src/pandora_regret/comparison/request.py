@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pandora_regret import workup as workups
-from pandora_regret.calibrate.maps import METHODS
+from pandora_regret.calibrate.maps import MAP_METHODS
 from pandora_regret.candidates.search import Until
 from pandora_regret.candidates.searched import CaseLists
 from pandora_regret.comparison.breakdowns import SMALLEST_GROUP, Division, read_by
@@ -176,7 +176,7 @@ def read_request(
     orders = [name for name, forecast in forecasts.items() if forecast.order_only]
     sample = read_sample(first, columns.ids, columns.groups)
     can_learn = not orders and len(sample.keys) > 1  # nothing can be learnt from orders, or from one row or group
-    method = None if options.recalibrate is None else read_choice(options.recalibrate, "recalibrate", METHODS)
+    method = None if options.recalibrate is None else read_choice(options.recalibrate, "recalibrate", MAP_METHODS)
     decomposes = options.decompose and can_learn
     if workup is None:
         charge = charge_for_search(first.labels, first.n_cases, pricing, by_order=bool(orders))

@@ -68,7 +68,7 @@ from pandora_regret.text import (
 )
 
 PAIRS_NAMED = 3  # per model
-SMALLEST = float(np.finfo(np.float64).smallest_subnormal)  # what is more than nothing
+LEAST_POSITIVE = float(np.finfo(np.float64).smallest_subnormal)  # what is more than nothing
 UNNOTICED = 1e-4  # of the cost: a saving that no reader would notice
 MOST_DOUBTS = 4  # spelt out
 NOT_SETTLED = "not settled"
@@ -332,7 +332,7 @@ def largest_pairs(
     costs = np.ravel(pairs)
     named = min(PAIRS_NAMED, len(costs))
     least = np.partition(costs, -named)[-named]
-    places = np.flatnonzero(costs >= max(least, SMALLEST))
+    places = np.flatnonzero(costs >= max(least, LEAST_POSITIVE))
     whole = money(cost, currency)
     largest: list[LargestPair] = []
     for place in places[np.argsort(-costs[places], kind="stable")][:named].tolist():

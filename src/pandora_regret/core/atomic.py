@@ -14,7 +14,7 @@ from pandora_regret.core.inputs import InputError
 
 Place: TypeAlias = str | os.PathLike[str]  # of a file or a folder
 
-SUFFIX = ".part"
+TEMPORARY_SUFFIX = ".part"
 LEFT_BEHIND_SECONDS = 86400.0  # nobody still writes a file that has not changed for so long
 
 
@@ -40,7 +40,7 @@ def write_atomically(path: Place, content: bytes | Callable[[BinaryIO], object])
     if replaced and not target.is_file():
         raise InputError(f"{target} is not a regular file: name one, or a new one.")
     _remove_left_behind(target)
-    temporary = target.with_name(f".{target.name}.{token_hex(8)}{SUFFIX}")
+    temporary = target.with_name(f".{target.name}.{token_hex(8)}{TEMPORARY_SUFFIX}")
     try:
         with temporary.open("xb") as file:  # as readable to others as any new file; mkstemp's are not
             if replaced:
@@ -65,7 +65,7 @@ def write_atomically(path: Place, content: bytes | Callable[[BinaryIO], object])
 
 def _remove_left_behind(target: Path) -> None:
     """Temporary files of this target whose writers were killed."""
-    for path in target.parent.glob(f".{escape(target.name)}.{'[0-9a-f]' * 16}{SUFFIX}"):
+    for path in target.parent.glob(f".{escape(target.name)}.{'[0-9a-f]' * 16}{TEMPORARY_SUFFIX}"):
         with suppress(OSError):  # another writer was faster
             if time.time() - path.stat().st_mtime > LEFT_BEHIND_SECONDS:
                 path.unlink()

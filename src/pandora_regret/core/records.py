@@ -43,8 +43,8 @@ class Readable(Protocol):
         """All that it holds."""
 
 
-LARGEST = 1e100  # of a number that anybody measured; larger ones could not be summed or drawn
-KINDS: dict[object, str] = {
+LARGEST_NUMBER = 1e100  # of a number that anybody measured; larger ones could not be summed or drawn
+TYPE_NAMES: dict[object, str] = {
     float: "a number",
     int: "a whole number",
     str: "text",
@@ -218,9 +218,9 @@ def _quoted(value: object) -> str:
 
 def _check_numbers(value: object, place: str) -> None:
     """That all numbers of a description are finite, and not absurdly large."""
-    if isinstance(value, int | float) and not abs(value) <= LARGEST:  # NaN compares false
+    if isinstance(value, int | float) and not abs(value) <= LARGEST_NUMBER:  # NaN compares false
         problem = f"is {value}" if isinstance(value, float) else "is too large"  # to be written down
-        fail(place, problem, f"it must be a number (at most {LARGEST:g})", value)
+        fail(place, problem, f"it must be a number (at most {LARGEST_NUMBER:g})", value)
     if isinstance(value, dict):
         for key, part in value.items():
             _check_numbers(part, path(place, key))
@@ -314,9 +314,9 @@ def _wanted(kind: object, value: object) -> str:
         if get_origin(option) is Literal:
             kinds.append(f"one of {', '.join(map(repr, get_args(option)))}")
         elif is_dataclass(option):
-            kinds.append(KINDS[dict])
+            kinds.append(TYPE_NAMES[dict])
         elif option is not NoneType:
-            kinds.append(KINDS.get(get_origin(option) or option, str(option)))
+            kinds.append(TYPE_NAMES.get(get_origin(option) or option, str(option)))
     limit = next(filter(None, (_broken_limit(meta, value) for meta in _limits(kind))), "")
     return " or ".join(dict.fromkeys(kinds)) + limit
 

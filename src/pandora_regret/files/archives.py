@@ -23,7 +23,7 @@ from pandora_regret.files.source import SourceInMemory
 FORECASTS = "y_proba"
 CLASSES = "classes"
 USUAL_NAMES = frozenset(chain.from_iterable(role.usual for role in ROLES))
-PLAIN = "USbiuf"  # kinds of arrays that are text or numbers
+PLAIN_KINDS = "USbiuf"  # kinds of arrays that are text or numbers
 BAD_ZIP = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, RuntimeError, ValueError)
 BAD_ARCHIVE = (*BAD_ZIP, SyntaxError, TokenError, MemoryError, KeyError, OverflowError)  # headers are literals
 COPIES = 2  # of an archive's arrays while they are brought into order
@@ -75,7 +75,7 @@ def _columns_of_rows(
     """The arrays that have one value for each row; one of a usual name must have."""
     columns: dict[str, NDArray[np.generic]] = {}
     for key, array in arrays.items():
-        if array.shape == (n_rows,) and (key in USUAL_NAMES or array.dtype.kind in PLAIN):
+        if array.shape == (n_rows,) and (key in USUAL_NAMES or array.dtype.kind in PLAIN_KINDS):
             columns[key] = _native(array, path, key)
         elif key in USUAL_NAMES:
             problem = f"has shape {array.shape} but there are {n_rows} forecasts"
@@ -99,7 +99,7 @@ def _native(array: NDArray[np.generic], path: str, key: str) -> NDArray[np.gener
     try:
         if kind in "US":
             return (np.char.decode(array.astype(np.bytes_), "utf-8") if kind == "S" else array).astype(object)
-        if kind in PLAIN:
+        if kind in PLAIN_KINDS:
             dtype = np.float64 if array.dtype.itemsize > 8 else array.dtype.newbyteorder("=")
             return array.astype(dtype, copy=False)
     except (UnicodeError, ValueError, SystemError):  # SystemError: beyond the last character of Unicode

@@ -20,7 +20,7 @@ TextArray: TypeAlias = NDArray[np.object_]  # str, or None where there is nothin
 RecordsT = TypeVar("RecordsT", pa.RecordBatch, pa.Table)
 
 FEW_ROWS = 1 << 13
-KINDS: dict[Kind, str] = {  # by how Arrow writes their types
+ARROW_TYPES_OF_KIND: dict[Kind, str] = {  # by how Arrow writes their types
     "number": "u?int|halffloat|float|double|decimal",
     "nested": "(large_|fixed_size_)?list|struct|map|.*union",
     "text": "(large_)?(string|binary)",
@@ -64,7 +64,9 @@ def _kind_of(arrow_type: pa.DataType) -> Kind:
     """What a column of this type holds."""
     if types.is_dictionary(arrow_type):
         return _kind_of(arrow_type.value_type)
-    return next((kind for kind, pattern in KINDS.items() if re.match(pattern, str(arrow_type))), "other")
+    return next(
+        (kind for kind, pattern in ARROW_TYPES_OF_KIND.items() if re.match(pattern, str(arrow_type))), "other"
+    )
 
 
 def number_in(text: str | None, decimal: str) -> float | None:

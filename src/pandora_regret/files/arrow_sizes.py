@@ -17,7 +17,7 @@ MAGIC_BYTES = 8  # before the first message of a file that has a table of conten
 DICTIONARY_BATCH = 2  # kinds of messages
 RECORD_BATCH = 3
 KIND = 1  # numbers of fields: of a message
-HEADER = 2
+MESSAGE_HEADER = 2
 BATCH_OF_DICTIONARY = 1  # of a dictionary batch
 BUFFERS = 2  # of a record batch
 COMPRESSION = 3
@@ -45,7 +45,7 @@ def batch_sizes(path: str, is_stream: bool) -> Iterator[int]:
 def buffer_sizes(description: bytes, body: pa.Buffer) -> Iterator[int]:
     """The size of each buffer in a message's body once it is unpacked."""
     message = FlatTable.root(description)
-    batch = message.table(HEADER)
+    batch = message.table(MESSAGE_HEADER)
     if message.byte(KIND) == DICTIONARY_BATCH and batch is not None:
         batch = batch.table(BATCH_OF_DICTIONARY)
     elif message.byte(KIND) != RECORD_BATCH:

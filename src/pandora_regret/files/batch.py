@@ -40,7 +40,7 @@ WHOLE_NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]{0,17}))")
 PADDED = re.compile(r"(-?0*[0-9]{1,18})(?:\.0+)?")  # a whole number with zeros that say nothing
 MOST_UNLABELLED = 0.5  # of the cases
 OBJECT_BYTES = 60  # of a short text
-FILE = 1 << 44  # more rows than any file has
+PLACES_PER_FILE = 1 << 44  # more rows than any file has
 
 NameArray: TypeAlias = NDArray[np.object_ | np.integer]  # (n,) texts or whole numbers, None where there is none
 Forecasts: TypeAlias = "NDArray[np.floating] | Sequence[NDArray[np.floating]]"  # K of (n,), of one float type
@@ -104,7 +104,7 @@ class Batch:
     truth: IntArray  # (n,) column numbers; the class of most votes where there are votes
     columns: Forecasts  # K arrays (n,), all float16, float32 or float64, numbers equally far apart
     first_row: int  # the number of the first row among those of the model
-    places: IntArray  # (n,) the number of a row's file times `FILE`, and its number there, both counted from 0
+    places: IntArray  # (n,) the number of a row's file times `PLACES_PER_FILE`, plus its number there; both from 0
     ids: NameArray | None = None  # (n,)
     weights: FloatArray | None = None  # (n,)
     groups: NameArray | None = None  # (n,)
@@ -153,7 +153,7 @@ class Batch:
 
     def origin(self, index: int) -> tuple[Source, int]:
         """The file in which a row stands, and its number there, counted from 0."""
-        file, row = divmod(int(self.places[index]), FILE)
+        file, row = divmod(int(self.places[index]), PLACES_PER_FILE)
         return self.model.sources[file], row
 
     def place(self, index: int) -> str:
@@ -293,7 +293,7 @@ class Batch:
 
     def _tell(self, kind: str, rows: IntArray, complaint: Complaint) -> None:
         """Tell of a problem that some rows have, file by file."""
-        files, numbers = np.divmod(self.places[rows], FILE)
+        files, numbers = np.divmod(self.places[rows], PLACES_PER_FILE)
         for file in dict.fromkeys(files.tolist()):
             of_file = numbers[files == file].tolist()
             self.model.problems.in_rows(kind, self.model.sources[file], of_file, complaint)

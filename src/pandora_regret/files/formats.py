@@ -50,7 +50,7 @@ FORMATS = (
     "npz",
 )
 ENDING = re.compile(rf"\.({'|'.join(FORMATS)})(\.(gz|bz2|zst|lz4))?$", re.IGNORECASE)
-JSON = re.compile(rb"(\xef\xbb\xbf)?\s*\{")
+BEGINNING_OF_JSON = re.compile(rb"(\xef\xbb\xbf)?\s*\{")
 PARQUET = re.compile(rb"PAR1")
 ARROW = re.compile(rb"ARROW1|\xff\xff\xff\xff")
 WORKBOOK = re.compile(rb"PK\x03\x04.*(xl/work|\[Content_Types\])", re.DOTALL)
@@ -118,7 +118,7 @@ def _of_text(
 ) -> Source:
     """The table in a text file: lines of JSON if its name or first character says so, else separated values."""
     lower_name = name.lower()
-    if ".jsonl" in lower_name or ".ndjson" in lower_name or JSON.match(head):
+    if ".jsonl" in lower_name or ".ndjson" in lower_name or BEGINNING_OF_JSON.match(head):
         return open_json(name, head, dialect, classes, location, limit)
     usual_separator = "\t" if ".tsv" in lower_name else ","
     return DelimitedFile.open(name, head, dialect, usual_separator, location)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pandora_regret.core.inputs import InputError
 from pandora_regret.files.file_errors import FileError
 
-LEAST = 2_000_000_000  # bytes that every file may unfold to
+LEAST_LIMIT = 2_000_000_000  # bytes that every file may unfold to
 TIMES_SIZE = 100  # of the file: it may unfold to so many times as much
-UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+BYTES_IN_UNIT = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 WRITTEN = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?B?)", re.IGNORECASE)
 
 
@@ -27,7 +27,7 @@ def read_bytes(text: str | int) -> int:
     if match is None or float(match[1]) <= 0:
         raise InputError(argument="max_memory", value=text, fix="write such as 16GB or 500MB")
     unit = match[2].upper()
-    return int(float(match[1]) * UNITS[unit if unit.endswith("B") or not unit else f"{unit}B"])
+    return int(float(match[1]) * BYTES_IN_UNIT[unit if unit.endswith("B") or not unit else f"{unit}B"])
 
 
 def size_in_words(size: float) -> str:
@@ -39,7 +39,7 @@ def size_in_words(size: float) -> str:
     ('37 MB', '8 GB', '512 bytes')
     """
     for unit in ("TB", "GB", "MB", "kB"):
-        amount = size / UNITS[unit.upper()]
+        amount = size / BYTES_IN_UNIT[unit.upper()]
         if amount >= 1:
             return f"{amount:.0f} {unit}" if amount >= 10 else f"{amount:.2g} {unit}"
     return f"{size:.0f} bytes"
@@ -47,8 +47,8 @@ def size_in_words(size: float) -> str:
 
 def suggested(held: float) -> str:
     """An amount of memory, as people write it, that is somewhat more than so many bytes."""
-    unit = "MB" if held < UNITS["GB"] else "GB"
-    return f"{math.ceil(1.25 * held / UNITS[unit])}{unit}"
+    unit = "MB" if held < BYTES_IN_UNIT["GB"] else "GB"
+    return f"{math.ceil(1.25 * held / BYTES_IN_UNIT[unit])}{unit}"
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Limit:
         """How many bytes may be held of the file at once."""
         if self.max_memory is not None:
             return self.max_memory
-        return max(LEAST, TIMES_SIZE * self.file_bytes)
+        return max(LEAST_LIMIT, TIMES_SIZE * self.file_bytes)
 
     def check(self, held: float) -> None:
         """Raise a FileError if so many bytes are more than may be held."""

@@ -29,7 +29,7 @@ TRUTH = "truth"
 SCORED = frozenset({"label", "score"})
 PREFIX = f"{FORECAST}:"
 TRUTHS = (TRUTH, *LABEL.usual)  # what the field of the true option may be called
-STEP = 10_000.0  # between the logits of neighbours in an order: more than any two prices differ, in logarithms
+LOGIT_STEP = 10_000.0  # between neighbours in an order: more than any two prices differ, in logarithms
 
 ListRecords: TypeAlias = Mapping[str, Fields]  # values by name, by the place of a row, such as " line 3"
 
@@ -189,7 +189,7 @@ def _lists_recognised(
 def _value_of_other(options: Mapping[str, float], other: str, order_only: bool) -> float:
     """The forecast of the class of everything else: it comes last, or has the probability that is left."""
     if order_only:
-        return options.get(other, -STEP * len(options))
+        return options.get(other, -LOGIT_STEP * len(options))
     return max(0.0, 1 - math.fsum(options.values())) + options.get(other, 0.0)
 
 
@@ -217,7 +217,7 @@ def _values_by_option(forecast: dict[object, object] | list[object], order_only:
             problem = "holds probabilities where other lines hold an order"
         raise InputError(problem, fix="write the same on every line")
     if pairs is None:
-        pairs = [(name, -STEP * rank) for rank, name in enumerate(forecast)]
+        pairs = [(name, -LOGIT_STEP * rank) for rank, name in enumerate(forecast)]
     options = dict[str, float]()
     for name, value in pairs:
         if not isinstance(name, (str, int)) or str(name) in options:

@@ -24,7 +24,7 @@ from pandora_regret.files.rows import read_group_column
 from pandora_regret.files.source import AnyPath
 from pandora_regret.files.table import blocks_of
 
-PARTS = "parts need the same; if these are two models: use compare"
+SAME_COLUMNS = "parts need the same; if these are two models: use compare"
 
 
 def open_predictions(path: AnyPath | Sequence[AnyPath], layout: Layout | None = None) -> list[Predictions]:
@@ -168,7 +168,7 @@ def table_of(files: ModelFiles) -> Predictions:
         lacking = set(columns.names) - set(columns_of_part.names)
         differ = sorted(set(columns.forecasts) ^ set(columns_of_part.forecasts) | lacking)
         if differ:
-            raise FileError(f"and {source.path} differ in the columns {quoted(differ)}", part.path, PARTS)
+            raise FileError(f"and {source.path} differ in the columns {quoted(differ)}", part.path, SAME_COLUMNS)
     of_format = replace(layout, logits=any(layout.of_format(part).logits for part in sources))
     name = files.name or stem_of(source.path)
     return Predictions(name, sources, columns, of_format, is_named=files.name is not None)

@@ -11,7 +11,7 @@ import numpy as np
 
 from pandora_regret.core.inputs import Names, remark_on
 from pandora_regret.files.arrow_columns import coded, text_bytes
-from pandora_regret.files.batch import FILE, Batch, Changes, ModelFacts, concatenated
+from pandora_regret.files.batch import PLACES_PER_FILE, Batch, Changes, ModelFacts, concatenated
 from pandora_regret.files.columns import Columns
 from pandora_regret.files.file_errors import NoRowsError
 from pandora_regret.files.layout import Layout
@@ -181,7 +181,7 @@ class Predictions:
             truth,
             forecasts,
             first_row,
-            places=block.numbers + FILE * self.sources.index(source),
+            places=block.numbers + PLACES_PER_FILE * self.sources.index(source),
             ids=facts.ids,
             weights=facts.weights,
             groups=facts.groups,

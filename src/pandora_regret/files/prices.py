@@ -20,7 +20,7 @@ from pandora_regret.core.inputs import (
     remark_on,
 )
 from pandora_regret.core.priors import Prior
-from pandora_regret.core.priors.names import FILE, PRIORS, spelled_priors
+from pandora_regret.core.priors.names import COSTS_FILE, PRIORS, spelled_priors
 from pandora_regret.files.dialect import Dialect
 from pandora_regret.files.file_errors import FileError
 from pandora_regret.files.recognise import MOST_NAMED, Remarks, names_matched
@@ -30,9 +30,9 @@ from pandora_regret.optional import import_optional
 from pandora_regret.text import SYMBOLS, listed, typed, unit_named
 
 SEPARATED = "commas separate entries, so write such as flu=$1250.00,cold=$95, or use a file"
-NAMES = ("class", "name", "test", "label")  # what the columns of a price list are usually called
-COSTS = ("cost", "price", "fee", "minutes")
-UNITS = ("currency", "unit")
+NAME_COLUMNS = ("class", "name", "test", "label")  # what the columns of a price list are usually called
+COST_COLUMNS = ("cost", "price", "fee", "minutes")
+UNIT_COLUMNS = ("currency", "unit")
 PRICE = re.compile(r"([^\d.,+-]*)([+-]?[.,]?\d(?:[\d.,'’\s]*\d)?)([eE][+-]?\d+)?([^\d]*)")
 WHOLE_PART = re.compile(r"[+-]?(?:\d*|[1-9]\d{0,2}([.,' ])(?:\d{2,3}\1)*\d{3})")  # two: lakhs are written 1,25,000
 MULTIPLES = frozenset(["k", "m", "mio", "mn", "bn", "tsd", "thousand", "million"])
@@ -182,7 +182,7 @@ def read_prior_argument(text: str) -> Prior:
     make, parameter = PRIORS.get(name, (None, None))
     if make is None or (parameter is None) != (text == name) or text.endswith(":"):
         raise InputError(argument="prior", value=text, fix=f"write {spelled_priors()}, such as gamma:2")
-    if parameter == FILE:
+    if parameter == COSTS_FILE:
         return make(*_read_observed_costs(rest))
     numbers = [] if parameter is None else [read_written_number(rest, f"prior {text!r}: the parameter")]
     return make(*numbers)
@@ -198,10 +198,10 @@ def _read_price_table(
     source = open_source(path, dialect=Dialect(decimal=".", sheet=sheet))  # `read_amounts` tells what commas mean
     written = path if sheet is None else f"{path}#{sheet}"
     columns = [
-        _named_column(source, NAMES, name_column, written),
-        _named_column(source, COSTS, cost_column, written),
+        _named_column(source, NAME_COLUMNS, name_column, written),
+        _named_column(source, COST_COLUMNS, cost_column, written),
     ]
-    columns += [name for name in matched(UNITS, source.kinds).values() if name not in columns][:1]
+    columns += [name for name in matched(UNIT_COLUMNS, source.kinds).values() if name not in columns][:1]
     texts, decimal = _price_texts(source, columns)
     names_in_order = list(texts)  # one in each row
 

@@ -69,7 +69,7 @@ Format: TypeAlias = Literal["trec"]
 CaseFacts: TypeAlias = dict[str, list[str | None]]  # texts of N cases, by column
 
 FILE_ID = "FILE"  # instead of a column of ids: each file of a folder is a case
-USUAL: Mapping[str, Names] = {  # names of columns by which they are recognised, where nobody names them
+USUAL_COLUMNS: Mapping[str, Names] = {  # names of columns by which they are recognised, where nobody names them
     "id": ID_KEYS,
     "candidate": ("candidate",),
     "score": ("score",),
@@ -432,7 +432,7 @@ def _columns_of(source: Source, layout: ListLayout, needs_id: bool = True) -> _L
                 fix = did_you_mean(stated, list(source.kinds))
                 raise FileError(f"has no column {stated!r}", source.path, fix, argument=role, value=stated)
             return found
-        return next(iter(matched(USUAL.get(role, ()), source.kinds).values()), None)
+        return next(iter(matched(USUAL_COLUMNS.get(role, ()), source.kinds).values()), None)
 
     stated_orders = {"score": layout.score, "probability": layout.probability, "rank": layout.rank}
     if any(stated_orders.values()):
@@ -457,7 +457,9 @@ def _columns_of(source: Source, layout: ListLayout, needs_id: bool = True) -> _L
     for role, column in {"id": columns.id if needs_id else "", "candidate": columns.candidate}.items():
         if column is None and not (role == "candidate" and columns.hit is not None):
             fix = f"say which column that is (--{role}): {quoted(source.kinds)}"
-            raise FileError(f"has no column called {' or '.join(USUAL[role])}", source.path, fix, argument=role)
+            raise FileError(
+                f"has no column called {' or '.join(USUAL_COLUMNS[role])}", source.path, fix, argument=role
+            )
     return columns
 
 
@@ -821,8 +823,8 @@ class _TruthColumns:
 
 def _truth_columns(source: Source, layout: ListLayout) -> _TruthColumns:
     """Which column of a file of truths is what."""
-    id_names = USUAL["id"] if layout.id is None or layout.id == FILE_ID else (layout.id,)
-    truth_names = (*TRUTH_KEYS, *(USUAL["candidate"] if layout.candidate is None else (layout.candidate,)))
+    id_names = USUAL_COLUMNS["id"] if layout.id is None or layout.id == FILE_ID else (layout.id,)
+    truth_names = (*TRUTH_KEYS, *(USUAL_COLUMNS["candidate"] if layout.candidate is None else (layout.candidate,)))
     found: dict[str, str] = {}
     for what, called in {"ids": id_names, "true names": truth_names}.items():
         columns = list(matched(called, source.kinds).values())

@@ -26,8 +26,8 @@ from pandora_regret.optional import import_optional
 
 NativeFrame = TypeVar("NativeFrame")  # of any library that narwhals knows
 
-SMALLEST = 1e-300  # two probabilities below it are compared as if both were 0
-METRICS = ("pandora_regret", "expected_search_cost", "log_loss")
+LEAST_PROBABILITY = 1e-300  # two probabilities below it are compared as if both were 0
+FRAME_METRICS = ("pandora_regret", "expected_search_cost", "log_loss")
 
 
 class _Truth(NamedTuple):
@@ -114,7 +114,7 @@ def with_scores(
     label: str,
     alpha: float = 1.0,
     costs: ByClass | None = None,
-    metrics: Iterable[str] = METRICS,
+    metrics: Iterable[str] = FRAME_METRICS,
 ) -> NativeFrame:
     """The frame with a column per metric; null where a row cannot be scored.
 
@@ -133,8 +133,8 @@ def with_scores(
         A frame of the same library.
     """
     names = _names_in(metrics)
-    if not names or not {*names} <= {*METRICS}:
-        raise InputError(argument="metrics", value=names, fix=f"name some of {', '.join(METRICS)}")
+    if not names or not {*names} <= {*FRAME_METRICS}:
+        raise InputError(argument="metrics", value=names, fix=f"name some of {', '.join(FRAME_METRICS)}")
     scores = _Scores(classes, label, alpha, costs, "expected_search_cost" in names)
     rows = _as_narwhals(frame)
     columns = set(rows.collect_schema().names())
@@ -161,7 +161,7 @@ def score_frame(
     label: str,
     alpha: float = 1.0,
     costs: ByClass | None = None,
-    metrics: Iterable[str] = METRICS,
+    metrics: Iterable[str] = FRAME_METRICS,
     by: str | Sequence[str] = (),
 ) -> NativeFrame:
     """Mean and standard error of every metric, per group, computed inside the engine; lazy where the frame is.
@@ -214,7 +214,7 @@ def duckdb_sql(
     by: str | Sequence[str] = (),
     alpha: float = 1.0,
     costs: ByClass | None = None,
-    metrics: Iterable[str] = METRICS,
+    metrics: Iterable[str] = FRAME_METRICS,
 ) -> str:
     """The SQL that DuckDB makes of `score_frame`, to be pasted into a warehouse; `table` is the table's name.
 
@@ -301,7 +301,7 @@ class _Scores:
             cost=at_truth(nw.lit(cost) for cost in self.costs),
             inverse_cost=at_truth(nw.lit(1 / cost) for cost in self.costs),
         )
-        inverse = nw.when(probability > SMALLEST).then(1.0 / probability).otherwise(probability * 0.0)
+        inverse = nw.when(probability > LEAST_PROBABILITY).then(1.0 / probability).otherwise(probability * 0.0)
         [inverse] = settle(inverse=inverse)
         return _Truth(probability, inverse, cost, inverse_cost)
 

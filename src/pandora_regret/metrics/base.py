@@ -28,8 +28,8 @@ from pandora_regret.core.kernels.reference import probabilities
 from pandora_regret.core.priors import Prior, Uniform
 from pandora_regret.inference.intervals import CountsFunction
 
-BETTER = {"lower": "the smaller, the better the model", "higher": "the larger, the better the model"}
-UNITS = {
+METRIC_DIRECTIONS = {"lower": "the smaller, the better the model", "higher": "the larger, the better the model"}
+METRIC_UNITS = {
     "score": "a number without a unit",
     "share": "a fraction, shown in percent",
     "money": "an amount in the currency of the costs",
@@ -117,8 +117,8 @@ class Metric:
     shown_in: tuple[str, ...] = ("study",)
 
     def __post_init__(self) -> None:
-        read_choice(self.better, "better", BETTER)
-        read_choice(self.unit, "unit", UNITS)
+        read_choice(self.better, "better", METRIC_DIRECTIONS)
+        read_choice(self.unit, "unit", METRIC_UNITS)
         for place in self.shown_in:
             read_choice(place, "shown_in", PLACES)
         forms = [self.rows, self.of_forecast, self.counts, self.values]

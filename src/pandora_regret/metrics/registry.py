@@ -46,9 +46,9 @@ if TYPE_CHECKING:
     from pandora_regret.workup import Workup
 
 BASELINE = "pandora_regret"  # what every other metric is compared with
-ALPHAS = (0.0, 0.3, 3.0, np.inf)
-FLOOR = float(np.finfo(np.float64).eps)  # below which scikit-learn's log loss lets no probability fall
-BINS = 15  # of the calibration error
+STUDIED_ALPHAS = (0.0, 0.3, 3.0, np.inf)
+LOG_LOSS_FLOOR = float(np.finfo(np.float64).eps)  # below which scikit-learn's log loss lets no probability fall
+CONFIDENCE_BINS = 15  # of the calibration error
 NO_SKILL = 0.5  # where only one class is left, and there is nothing to tell apart
 
 
@@ -192,8 +192,8 @@ def top_label_errors(truth: IntArray, proba: FloatArray) -> FloatArray:
     """Right or not minus confidence, in the column of the confidence's bin: [0, 1/15), ..., [14/15, 1]."""
     confidence = proba.max(axis=1)
     predicted = proba.argmax(axis=1)
-    bins = np.minimum((confidence * BINS).astype(np.intp), BINS - 1)
-    return np.asarray(np.eye(BINS)[bins] * ((predicted == truth) - confidence)[:, None])
+    bins = np.minimum((confidence * CONFIDENCE_BINS).astype(np.intp), CONFIDENCE_BINS - 1)
+    return np.asarray(np.eye(CONFIDENCE_BINS)[bins] * ((predicted == truth) - confidence)[:, None])
 
 
 def calibration_error(means: FloatArray) -> FloatArray:
@@ -279,14 +279,14 @@ METRICS: dict[str, Metric] = {
             "tests", "Number of tests", "lower", of_forecast=number_of_tests, unit="tests",
             bounds=(1.0, np.inf), wording="the number of tests", by_order=True, shown_in=COMPARISON,
         ),
-        *map(_beta, ALPHAS),
+        *map(_beta, STUDIED_ALPHAS),
         _cost("cost_weighted", "Cost-weighted regret", "lower", of_forecast=expected_cost),
         _lower_is_better("pairwise_brier", "Pairwise Brier", "lower", of_forecast=pairwise_brier),
         _lower_is_better(
             "log_loss", "Log loss", "lower", of_forecast=log_loss,
             wording="log loss", shown_in=EVERYWHERE,
         ),
-        _clipped(FLOOR, "clipped_log_loss", "Log loss, clipped"),
+        _clipped(LOG_LOSS_FLOOR, "clipped_log_loss", "Log loss, clipped"),
         _lower_is_better(
             "brier", "Brier score", "lower", brier,
             wording="the Brier score", shown_in=EVERYWHERE,

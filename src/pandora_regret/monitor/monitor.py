@@ -35,10 +35,10 @@ from pandora_regret.monitor.streams import MOST_CLASSES, Bets, History, costs_an
 from pandora_regret.monitor.summary import MonitorSummary, Period, summarise_monitor
 from pandora_regret.workup import Workup
 
-LABELS = 255  # labels of counted cases are told apart up to so many classes
+LABELS_TOLD_APART = 255  # labels of counted cases are told apart up to so many classes
 UNKNOWN_LABEL = 255  # of cases whose class no column has
-LEVEL = 0.05  # probability of a false alarm, ever
-AT_ONCE = 256  # updates of cases without ids or times, which are worked off together, or when somebody looks
+USUAL_LEVEL = 0.05  # probability of a false alarm, ever
+UPDATES_AT_ONCE = 256  # of cases without ids or times, which are worked off together, or when somebody looks
 
 
 class UpdateCounts(NamedTuple):
@@ -103,7 +103,7 @@ class Monitor:
         *,
         prior: Prior | None = None,
         costs: ByClass | None = None,
-        level: float = LEVEL,
+        level: float = USUAL_LEVEL,
         two_sided: bool = False,
         wait: int | None = None,
         dependent: bool = False,
@@ -208,7 +208,7 @@ class Monitor:
         is_plain = keys is None and times is None and not (truth >= OUTSIDE).any()
         if is_plain and not (self.compares or self._is_in_run or self.queue.cases):
             self._put_off.append(replace(forecast, values=forecast.values.copy(), truth=truth.copy()))
-            if len(self._put_off) == AT_ONCE or n >= AT_ONCE:
+            if len(self._put_off) == UPDATES_AT_ONCE or n >= UPDATES_AT_ONCE:
                 self._work_off()
             return UpdateCounts(n)
         return self._take_in(self._cases(tables, truth, keys, times))
@@ -641,7 +641,7 @@ def _read_miss(miss: float) -> float:
 
 def _label_byte(label: int) -> int:
     """What is kept of a label, in one byte."""
-    return UNKNOWN_LABEL if label >= OUTSIDE else label % LABELS
+    return UNKNOWN_LABEL if label >= OUTSIDE else label % LABELS_TOLD_APART
 
 
 def _check_constancy(argument: str, was_given: bool, is_given: bool) -> None:

@@ -22,7 +22,7 @@ import numpy as np
 
 from pandora_regret.core.inputs import FloatArray, IntArray
 
-FILES = 3  # how many later files a case waits for its label, unless something else is asked for
+FILES_WAITED = 3  # how many later files a case waits for its label, unless something else is asked for
 KEPT = 0.99  # of labels, by the wait that is suggested
 OUTSIDE = 2**30  # the truth of a case whose class no column of its forecast has
 
@@ -225,7 +225,7 @@ class Queue:
         """Whether a case has no label, and is not given up yet."""
         if case.truth >= 0:
             return False
-        return case.files < FILES if wait is None else case.came + wait > self.count
+        return case.files < FILES_WAITED if wait is None else case.came + wait > self.count
 
     def _give_up(self, part: Sequence[WaitingCase]) -> None:
         """Wait no more for the labels of those among these cases that have none."""

@@ -108,7 +108,7 @@ def places(ranks: Sequence[float]) -> list[int]:
     return [int(place) for place in 1 + np.argsort(order)]
 
 
-ALPHAS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, np.inf)
+ALPHAS_ALONG_AXIS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, np.inf)
 TICKS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, np.inf)
 
 
@@ -147,14 +147,14 @@ def plot_alpha_curve(
     axes = axes_of(ax)
 
     def curve(table: Table) -> list[float]:
-        return [pandora_regret(y_true, table, alpha=alpha) for alpha in ALPHAS]
+        return [pandora_regret(y_true, table, alpha=alpha) for alpha in ALPHAS_ALONG_AXIS]
 
     scores = np.array([curve(table) for table in models.values()])
     scores[np.isinf(scores)] = np.nan
     if relative:
         scores = scores / np.fmin.reduce(scores, axis=0)
     with np.errstate(divide="ignore"):
-        across = 1 / (1 + 1 / np.array(ALPHAS))
+        across = 1 / (1 + 1 / np.array(ALPHAS_ALONG_AXIS))
         ticks = 1 / (1 + 1 / np.array(TICKS))
     style = {"markersize": 3, "linewidth": 1.2, "clip_on": False}
     lines = [axes.plot(across, row, **model_line(n, **style))[0] for n, row in enumerate(scores)]
@@ -322,7 +322,7 @@ def model_of(comparison: Comparison, name: str | None) -> ModelResult:
 
 
 LEAST_SHOWN = 1e-3  # of a score on a logarithmic scale, which has no place for 0: lower ones are shown here
-BINS = 30
+COST_BINS = 30
 HIGHEST = 0.85  # of a ridge; the next one begins at 1
 LONGEST_ROW = 18  # the name of a row
 
@@ -396,7 +396,7 @@ def plot_score_histograms(
     forecast, scores, highest, title = _score_forecasts(
         y_true, y_proba, alpha, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
     )
-    edges = np.geomspace(LEAST_SHOWN, highest, BINS + 1)
+    edges = np.geomspace(LEAST_SHOWN, highest, COST_BINS + 1)
     for k in range(forecast.n_classes):
         is_truth = forecast.truth == k
         _draw_ridge(axes, k, scores[is_truth], forecast.each_weight[is_truth], edges)

@@ -75,8 +75,8 @@ RULES = {
     "top1": "tests the class of largest p / c, and no other",
     "sequential": "tests by falling p / c until it finds the truth",
 }
-COSTS = (0.25, 0.2, 0.35)  # of the paper's figure as it is drawn here
-FORECAST = (0.35, 0.5, 0.15)
+EXAMPLE_COSTS = (0.25, 0.2, 0.35)  # of the paper's figure as it is drawn here
+EXAMPLE_FORECAST = (0.35, 0.5, 0.15)
 ROUNDING = 1e-9  # what is nearer to 0 differs from it by rounding
 
 Tested: TypeAlias = tuple[int, ...]  # classes, in the order of the tests, where there is one
@@ -147,9 +147,9 @@ def read_ruled_forecast(
     return Case(rule, read_costs(costs, table.labels), number), table.values[0].astype(np.float64), names
 
 
-TITLES = ("A  Simultaneous", "B  Pairwise", "C  Top-1", "D  Sequential")
-OTHER: Style = {"linestyle": "", "marker": "o", "markersize": 5}
-TRUTH: Style = {"linestyle": "", "marker": "*", "markersize": 8}
+PANEL_TITLES = ("A  Simultaneous", "B  Pairwise", "C  Top-1", "D  Sequential")
+OTHER_MARK: Style = {"linestyle": "", "marker": "o", "markersize": 5}
+TRUTH_MARK: Style = {"linestyle": "", "marker": "*", "markersize": 8}
 ALL_THREE = "0.75"
 GREY_BEYOND = "0.93"
 STRIPES = "/////"
@@ -158,8 +158,8 @@ STRIPES = "/////"
 def plot_decision_simplex(
     rule: str = "sequential",
     *,
-    forecast: ArrayLike = FORECAST,
-    costs: ArrayLike = COSTS,
+    forecast: ArrayLike = EXAMPLE_FORECAST,
+    costs: ArrayLike = EXAMPLE_COSTS,
     truth: object = None,
     labels: ArrayLike | None = None,
     ax: Axes | None = None,
@@ -217,8 +217,8 @@ def plot_decision_simplex(
 def plot_decision_plane(
     rule: str = "sequential",
     *,
-    forecast: ArrayLike = FORECAST,
-    costs: ArrayLike = COSTS,
+    forecast: ArrayLike = EXAMPLE_FORECAST,
+    costs: ArrayLike = EXAMPLE_COSTS,
     truth: object = None,
     labels: ArrayLike | None = None,
     ax: Axes | None = None,
@@ -261,7 +261,7 @@ def plot_decision_plane(
         _draw_turning_search(axes, last_ray)
     for k in range(3):
         colour = COLOURS[k] if k in case.compared else QUIET
-        marker = TRUTH if k == case.truth else OTHER
+        marker = TRUTH_MARK if k == case.truth else OTHER_MARK
         face = colour if k in tested else "white"
         point = (chances[k], case.costs[k])
         axes.plot(*point, clip_on=False, zorder=3, **marker | {"color": colour, "markerfacecolor": face})
@@ -298,7 +298,7 @@ def draw_decision_regions(figure: Figure, narrow: bool) -> None:
     room: Style = {"width_ratios" if narrow else "height_ratios": [1.15, 1, 1.15]}
     panels = figure.subplots(*((4, 3) if narrow else (3, 4)), squeeze=False, **room)
     rows = panels if narrow else panels.T
-    for rule, title, (simplex, plane, surface) in zip(RULES, TITLES, rows, strict=True):
+    for rule, title, (simplex, plane, surface) in zip(RULES, PANEL_TITLES, rows, strict=True):
         plot_decision_simplex(rule, ax=simplex).set_title(title, loc="left", fontweight="bold", pad=14)
         plot_decision_plane(rule, ax=plane)
         plot_decision_surface(rule, labels=("1", "2", "3"), ax=surface)
@@ -308,9 +308,9 @@ def draw_decision_regions(figure: Figure, narrow: bool) -> None:
             plane.set_ylabel("")
             plane.tick_params(labelleft=False)
     marks: Style = {
-        "tested": Line2D([], [], color="0.3", **OTHER),
-        "not tested": Line2D([], [], color="0.3", markerfacecolor="white", **OTHER),
-        "truth": Line2D([], [], color="0.3", **TRUTH),
+        "tested": Line2D([], [], color="0.3", **OTHER_MARK),
+        "not tested": Line2D([], [], color="0.3", markerfacecolor="white", **OTHER_MARK),
+        "truth": Line2D([], [], color="0.3", **TRUTH_MARK),
         "two tested": Patch(facecolor="white", edgecolor="0.5", hatch=STRIPES, linewidth=0),
         "all three tested": Patch(facecolor=ALL_THREE),
     }
@@ -318,7 +318,7 @@ def draw_decision_regions(figure: Figure, narrow: bool) -> None:
     figure.legend(marks.values(), marks, loc="outside lower center", ncols=columns, frameon=False)
 
 
-ALPHAS = (0.0, 0.3, 1.0, 3.0, np.inf)
+DRAWN_ALPHAS = (0.0, 0.3, 1.0, 3.0, np.inf)
 # The same for all alphas, so that shades compare; finer where forecasts are good, which would look alike
 LEVELS = np.array([0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0])
 STEPS = 100
@@ -455,8 +455,8 @@ def _explain(panels: Sequence[Axes], location: str = "right", aspect: float = 20
 def draw_beta_simplex(figure: Figure, narrow: bool) -> None:
     """The family from alpha = 0 to inf: in two rows in a column, in one on a page."""
     panels = list(figure.subplots(*((2, 3) if narrow else (1, 5))).flat)
-    for alpha, panel in zip(ALPHAS, panels, strict=False):
+    for alpha, panel in zip(DRAWN_ALPHAS, panels, strict=False):
         plot_beta_simplex(alpha, colorbar=False, ax=panel)
-    for panel in panels[len(ALPHAS) :]:
+    for panel in panels[len(DRAWN_ALPHAS) :]:
         panel.set_axis_off()
     _explain(panels, location="bottom" if narrow else "right", aspect=40 if narrow else 15)

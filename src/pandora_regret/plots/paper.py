@@ -15,11 +15,11 @@ from pandora_regret.core.atomic import Place
 from pandora_regret.core.inputs import FloatArray, read_alpha, read_choice
 from pandora_regret.core.priors.beta import beta_loss, beta_loss_slope
 from pandora_regret.metrics import BASELINE, METRICS
-from pandora_regret.plots.decision_regions import ALPHAS, draw_beta_simplex, draw_decision_regions
+from pandora_regret.plots.decision_regions import DRAWN_ALPHAS, draw_beta_simplex, draw_decision_regions
 from pandora_regret.plots.style import (
     COLOURS,
     DASHES,
-    KINDS,
+    FIGURE_FORMATS,
     MARKERS,
     Style,
     axes_of,
@@ -38,7 +38,7 @@ FURTHEST = 20.0  # odds that are shown, for and against the truth
 MEANINGS = {0.0: ": 1 − ln r, then 1/r", 1.0: ": Pandora’s Regret", np.inf: ": ranks alone"}
 
 
-def plot_pair_loss(alphas: Sequence[float] = ALPHAS, *, ax: Axes | None = None) -> Axes:
+def plot_pair_loss(alphas: Sequence[float] = DRAWN_ALPHAS, *, ax: Axes | None = None) -> Axes:
     """The pair loss L_alpha(r) at odds ``r = p_i / p_j`` of the truth i against a distractor j.
 
     Parameters
@@ -75,10 +75,10 @@ def plot_pair_loss(alphas: Sequence[float] = ALPHAS, *, ax: Axes | None = None) 
     return open_frame(axes)
 
 
-WIDEST = 4.0  # gap of logits that is shown, to both sides
+WIDEST_GAP = 4.0  # gap of logits that is shown, to both sides
 
 
-def plot_gradient_profile(alphas: Sequence[float] = ALPHAS[:-1], *, ax: Axes | None = None) -> Axes:
+def plot_gradient_profile(alphas: Sequence[float] = DRAWN_ALPHAS[:-1], *, ax: Axes | None = None) -> Axes:
     """The gradient of the pair loss in the distractor's logit, against the gap of logits ``z_i - z_j``.
 
     It is largest, alpha + 1, where truth and distractor tie, and decays at rate alpha where the truth is behind
@@ -104,14 +104,14 @@ def plot_gradient_profile(alphas: Sequence[float] = ALPHAS[:-1], *, ax: Axes | N
     2.0
     """
     axes = axes_of(ax)
-    gaps = np.linspace(-WIDEST, WIDEST, 401)  # 0 is among them
+    gaps = np.linspace(-WIDEST_GAP, WIDEST_GAP, 401)  # 0 is among them
     lines = []
     for number, alpha in enumerate(map(read_alpha, alphas)):
         if alpha == np.inf:
             lines.append(axes.axvline(0, **curve(number, alpha)))
         else:
             lines += axes.plot(gaps, -beta_loss_slope(gaps, alpha), **curve(number, alpha))
-    axes.set(xlim=(-WIDEST, WIDEST), ylim=(0, None))
+    axes.set(xlim=(-WIDEST_GAP, WIDEST_GAP), ylim=(0, None))
     axes.set(xlabel="truth ahead by, δ = $z_i - z_j$", ylabel=r"gradient $\partial L_α / \partial z_j$")
     name_lines(axes, lines, [alpha_name(alpha) for alpha in alphas], loc="upper left")
     return open_frame(axes)
@@ -123,7 +123,7 @@ def curve(number: int, alpha: float) -> Style:
 
 
 MOST_ACROSS = 4  # panels side by side, and names in a row of the legend
-TEXT = {"font.size": 11, "axes.titlesize": 11, "axes.labelsize": 11, "svg.fonttype": "none"}  # text stays text
+TEXT_STYLE = {"font.size": 11, "axes.titlesize": 11, "axes.labelsize": 11, "svg.fonttype": "none"}  # stays text
 
 
 def plot_tau_gaps(grid: Grid, condition: str, ax: Axes | None = None) -> Axes:
@@ -208,7 +208,7 @@ def draw_tau_gaps(grid: Grid, path: Place) -> Path:
     across = min(len(conditions), MOST_ACROSS)
     down = ceil(len(conditions) / across)
     rows, _ = _rows_and_lines(grid, conditions[0])
-    with sheet(path, 1.8 + 2.3 * across, 1.5 + down * (0.9 + 0.3 * len(rows)), TEXT) as figure:
+    with sheet(path, 1.8 + 2.3 * across, 1.5 + down * (0.9 + 0.3 * len(rows)), TEXT_STYLE) as figure:
         panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()
         for condition, panel in zip(conditions, panels, strict=False):
             plot_tau_gaps(grid, condition, panel).set(xlabel="", title=fill(condition, 20))
@@ -296,7 +296,7 @@ def draw_paper_figures(
     ['decision_regions.svg', 'beta_simplex.svg', 'pair_loss.svg', 'gradient_profile.svg']
     """
     inches = WIDTHS[read_choice(width, "width", {name: f"{size:g} in" for name, size in WIDTHS.items()})]
-    read_choice(kind, "kind", {ending[1:]: meaning for ending, meaning in KINDS.items()})
+    read_choice(kind, "kind", {ending[1:]: meaning for ending, meaning in FIGURE_FORMATS.items()})
     gaps = None if study is None else study_grid(read_results(study), "gap")
     Path(folder).mkdir(parents=True, exist_ok=True)
     paths = []

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Style: TypeAlias = Fields  # keywords of matplotlib
 
-KINDS = {".svg": "vector graphics for the web", ".pdf": "vector graphics for print", ".png": "pixels"}
+FIGURE_FORMATS = {".svg": "vector graphics for the web", ".pdf": "vector graphics for print", ".png": "pixels"}
 
 
 def save_figure(figure: Figure, path: Place) -> Path:
@@ -37,7 +37,7 @@ def save_figure(figure: Figure, path: Place) -> Path:
     Path
         The file that was written.
     """
-    kind = read_choice(Path(path).suffix.lower(), f"the ending of {str(path)!r}", KINDS)
+    kind = read_choice(Path(path).suffix.lower(), f"the ending of {str(path)!r}", FIGURE_FORMATS)
     undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}[kind]
     with import_optional("matplotlib", extra="report").rc_context({"svg.hashsalt": "pandora"}):
         return write_atomically(

@@ -20,7 +20,7 @@ from pandora_regret.plots.style import COLOURS, QUIET
 TemplateData = Mapping[str, Any]
 
 ROUNDING = 1e-9  # values that differ by less, relatively, differ by rounding
-SMALLEST = 1e-280  # values below it are drawn as zero
+LEAST_DRAWN = 1e-280  # values below it are drawn as zero
 MOST_TICKS = 6
 MOST_STRIP_TICKS = 3  # of a column as narrow as a cell
 MOST_COLUMNS = 4  # models side by side
@@ -55,7 +55,7 @@ class Axis:
         least = min(shown)
         most = max(shown)
         largest = max(abs(least), abs(most))
-        if largest < SMALLEST:  # whose parts no floating-point number could tell apart
+        if largest < LEAST_DRAWN:  # whose parts no floating-point number could tell apart
             least = 0.0
             most = 0.0
             largest = 2.0

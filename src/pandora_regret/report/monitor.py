@@ -20,9 +20,9 @@ from pandora_regret.text import Formats
 STYLES = ("page.css", "first.css", "tables.css", "monitor.css", "print.css")
 TITLE = "Promised against paid"
 MOST_NAMES = 8  # of periods below a chart
-FEW_CASES = 0.25  # of the median number of cases of a period: with fewer it says little, and may not be complete
+SMALL_PERIOD = 0.25  # of the median number of cases: with fewer it says little, and may not be complete
 MOST_DOTS = 60  # more of them hide the curve
-LEAST_EVIDENCE = -3.0  # as a power of ten: less is next to none
+LEAST_POWER_OF_TEN = -3.0  # of evidence: less is next to none
 MOST_EVIDENCE = 6.0  # more is beyond doubt
 EVIDENCE, VALUE, LOW, HIGH, SAVED_VALUE, SAVED_LOW, SAVED_HIGH = range(7)  # entries of a point's `after`
 READABLE = 10.0  # an interval is drawn from where it is at most so many times as wide as in the end
@@ -134,7 +134,7 @@ def _charts(
     paid = [cost for cost, _ in costs]
     promised = [promise for _, promise in costs]
     unit = f",{formats.suffix}" if formats.suffix else ""
-    few = FEW_CASES * median(point.cases for point in points)
+    few = SMALL_PERIOD * median(point.cases for point in points)
     bills = _chart(points, paid, formats.tick, other=promised, few=few)
     yield {"title": f"Cost per case{unit}", "note": "paid", **bills}
     note = "mean and interval so far; after an alarm, since it seems to have begun"
@@ -144,7 +144,7 @@ def _charts(
         title = f"Saved by {challenger or 'the challenger'}, per case{unit}"
         note = "mean and interval so far"
         yield {"title": title, "note": note, **_chart_of_claims(points, formats, SAVED_VALUE)}
-    values = [min(max(point.after[EVIDENCE], LEAST_EVIDENCE), MOST_EVIDENCE) for point in points]
+    values = [min(max(point.after[EVIDENCE], LEAST_POWER_OF_TEN), MOST_EVIDENCE) for point in points]
     chart = _chart(points, values, _power, level=-log10(level))
     chart["ticks"] = [tick for tick in chart["ticks"] if tick.is_integer()]
     yield {"title": "Evidence that it costs more", "note": f"alarm at {1 / level:g}; cut at a million", **chart}

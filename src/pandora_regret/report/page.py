@@ -21,7 +21,7 @@ from pandora_regret.comparison import Comparison
 from pandora_regret.comparison.doubts import UNSEEN
 from pandora_regret.comparison.embed import MOST_ERROR
 from pandora_regret.comparison.embedded import Reason
-from pandora_regret.comparison.judge import FEW_CLUSTERS, KINDS
+from pandora_regret.comparison.judge import FEW_CLUSTERS, KIND_OF_STANDING
 from pandora_regret.comparison.result import Breakdown, BreakEven
 from pandora_regret.comparison.words import (
     MOST_NAMES,
@@ -166,7 +166,7 @@ def render_report(
     views = _views(shown)
     rules = {
         "sentences": VERDICT,
-        "kinds": list(KINDS.items()),
+        "kinds": list(KIND_OF_STANDING.items()),
         "unseen": UNSEEN,
         "few": FEW_CLUSTERS,
         "most_names": MOST_NAMES,

@@ -45,7 +45,7 @@ from pandora_regret.workup import Workup, workup_cost
 ClassNames: TypeAlias = tuple[str, ...] | tuple[int, ...]  # names, or numbers where there are none
 PerClass: TypeAlias = float | Sequence[float] | Mapping[str, float]  # one for all classes, or one for each
 
-CHOICES: dict[str, dict[str, str]] = {
+FIELD_CHOICES: dict[str, dict[str, str]] = {
     "temperature": {
         "all": "of all classes",
         "distractors": "of all but the true class, whose probability is kept",
@@ -157,7 +157,7 @@ class Condition:
         }
         for name, choice in chosen.items():
             if choice is not None:
-                read_choice(choice, name, CHOICES[name])
+                read_choice(choice, name, FIELD_CHOICES[name])
         if self.sigma != 0:
             read_positive(self.sigma, "sigma")
         read_number(self.floor, "floor", lambda least: 0 <= least < 0.5, "it must be 0 or more, and below 0.5")

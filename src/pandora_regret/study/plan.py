@@ -7,7 +7,7 @@ from typing import NamedTuple
 from pandora_regret.study.study_file import Study
 from pandora_regret.study.zoo import DataSet, Zoo
 from pandora_regret.study.zoos.existing import FilesZoo
-from pandora_regret.study.zoos.image_zoos import LISTED, TimmZoo, count_parameters, listed_encoders, official
+from pandora_regret.study.zoos.image_zoos import LISTED_TIMM, TimmZoo, count_parameters, listed_encoders, official
 from pandora_regret.text import counted
 from pandora_regret.text.table import DisplayTable
 
@@ -41,7 +41,9 @@ MEDMNIST = {  # the paper's two: needs no package
 }
 # images per second: one H200, the mean of 36 of timm's encoders, building included (benchmarks/zoo.py)
 PACE = 4_038
-HEADER = ("Data", "Models", "Learned from", "Predicted", "Classes", "Hours", "Weights", "Images", "Predictions")
+PLAN_HEADER = (
+    "Data", "Models", "Learned from", "Predicted", "Classes", "Hours", "Weights", "Images", "Predictions",
+)  # fmt: skip
 OF_ENCODERS = ("Learned from", "Hours", "Weights", "Images")
 SMALL_BYTES = 10_000_000  # bytes, which are said in megabytes
 MOST_REASONS = 3  # why models cannot be read
@@ -63,8 +65,8 @@ def study_plan(study: Study) -> DisplayTable:
     sizes = [_zoo_size(data.zoo) for data in study.data]
     rows = [_plan_row(data.name, size) for data, size in zip(study.data, sizes, strict=True)]
     has_encoders = any(isinstance(data.zoo, TimmZoo) for data in study.data)
-    shown = [number for number, title in enumerate(HEADER) if has_encoders or title not in OF_ENCODERS]
-    header = [HEADER[number] for number in shown]
+    shown = [number for number, title in enumerate(PLAN_HEADER) if has_encoders or title not in OF_ENCODERS]
+    header = [PLAN_HEADER[number] for number in shown]
     rows = [[row[number] for number in shown] for row in rows]
     conditions = counted(len(study.conditions), "condition")
     replicates = counted(study.replicates, "replicate")
@@ -82,7 +84,7 @@ def study_plan(study: Study) -> DisplayTable:
             "encoders (float32, once) and images as bytes before compression. This plan downloaded nothing.",
             f"Hours: every encoder looks at every image once, {PACE:,} images per second on one NVIDIA H200, as "
             "benchmarks/zoo.py measured, downloads and probes not counted. The paper took about a day of a GPU.",
-            f"Encoders of the hub are those that timm {LISTED} has, whichever version is installed.",
+            f"Encoders of the hub are those that timm {LISTED_TIMM} has, whichever version is installed.",
         ]
     return DisplayTable(header, rows, below=below)
 
@@ -99,7 +101,7 @@ def _plan_of_files(data: DataSet, zoo: FilesZoo) -> Iterator[str]:
 
 
 def _plan_row(name: str, size: ZooSize) -> list[str]:
-    """The cells of one data set, in the order of `HEADER`."""
+    """The cells of one data set, in the order of `PLAN_HEADER`."""
     return [
         name,
         f"{size.models:,}",

@@ -181,7 +181,7 @@ UNSTABLE = "other instances rank these models by cost too differently: how well 
 TABLE_BYTES = 1 << 29  # of one condition's costs: of all models and draws, and as many replicates as fit
 
 BATCH_ELEMENTS = 1 << 20  # forecasts, or bills, of as many models as fit are computed at once
-DIGITS = 40  # binary: values that agree in so many are ties, however their sums were rounded
+DIGITS_COMPARED = 40  # binary: values that agree in so many are ties, however their sums were rounded
 
 
 MetricLike: TypeAlias = Metric | str | Mapping[str, object]  # a metric, its key, or a table that describes one
@@ -543,7 +543,7 @@ def _rounded(values: FloatArray) -> FloatArray:
     """
     for part in values:
         mantissa, exponent = np.frexp(part)
-        np.ldexp(np.rint(np.ldexp(mantissa, DIGITS)), exponent - DIGITS, out=part)
+        np.ldexp(np.rint(np.ldexp(mantissa, DIGITS_COMPARED)), exponent - DIGITS_COMPARED, out=part)
     return values
 
 

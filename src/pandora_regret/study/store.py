@@ -37,8 +37,8 @@ Plain: TypeAlias = dict[str, Any]  # values that JSON holds
 Arrays: TypeAlias = dict[str, NDArray[Any]]  # by name, of any type
 
 SCHEMA = "pandora-predictions/1"
-LABELS = "labels.safetensors"
-KINDS = {False: "probabilities", True: "logits"}  # the arrays' names in the files
+LABELS_FILE = "labels.safetensors"
+KIND_OF_VALUES = {False: "probabilities", True: "logits"}  # the arrays' names in the files
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Store:
             arrays: Arrays = {"truth": labels}
             if target.groups is not None:
                 arrays["groups"] = target.groups
-            write_arrays(folder / LABELS, arrays, {"classes": names, "about": about or {}})
+            write_arrays(folder / LABELS_FILE, arrays, {"classes": names, "about": about or {}})
         store = cls.open(folder)
         store.check_same(target)
         return store
@@ -129,16 +129,16 @@ class Store:
         """A store that exists."""
         folder = Path(folder)
         try:
-            arrays, header = read_arrays(folder / LABELS)
+            arrays, header = read_arrays(folder / LABELS_FILE)
         except FileNotFoundError:
-            raise InputError(f"{folder} is no prediction store: it has no {LABELS}.") from None
+            raise InputError(f"{folder} is no prediction store: it has no {LABELS_FILE}.") from None
         target = Target(arrays["truth"], tuple(header["classes"]), arrays.get("groups"))
         return cls(folder, target, header["about"])
 
     @staticmethod
     def exists(folder: Place) -> bool:
         """Whether there is a store."""
-        return (Path(folder) / LABELS).is_file()
+        return (Path(folder) / LABELS_FILE).is_file()
 
     def check_same(self, target: Target) -> None:
         """Raise an InputError that says where they differ, unless labels, classes and groups are those stored."""
@@ -168,7 +168,7 @@ class Store:
 
     def _outcomes(self) -> dict[str, str | None]:
         """Why each model that is done has no predictions; None where it has some."""
-        files = [path for path in self.folder.glob("*.safetensors") if path.name != LABELS]
+        files = [path for path in self.folder.glob("*.safetensors") if path.name != LABELS_FILE]
         headers = [read_arrays(path, header_only=True)[1] for path in files]
         return dict(sorted((header["model"], header["failure"]) for header in headers))
 
@@ -204,7 +204,7 @@ class Store:
             stored = exact.astype(np.float32)
         read_probabilities(stored, logits=logits, name=title).check()  # in the precision in which it will be read
         header = {"model": name, "failure": None, "classes": self.classes, "metadata": metadata or {}}
-        write_arrays(path, {KINDS[logits]: stored}, header)
+        write_arrays(path, {KIND_OF_VALUES[logits]: stored}, header)
 
     def record_failure(self, name: str, reason: str) -> None:
         """Keep why a model has no predictions, so that it is neither forgotten nor tried again."""
@@ -230,7 +230,7 @@ class Store:
             problem = f"predicts {len(values)} cases of {', '.join(names)}, which are not those of the store"
             raise InputError(f"{self._file(name)} {problem}: delete it, and resume.")
         columns = [names.index(name) for name in self.classes]
-        return Prediction(values[:, columns], kind == KINDS[True], header["metadata"])
+        return Prediction(values[:, columns], kind == KIND_OF_VALUES[True], header["metadata"])
 
     def probabilities(self, names: Iterable[str]) -> FloatArray:
         """Probabilities of some models, (M, N, K), in float64.

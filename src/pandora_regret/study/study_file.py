@@ -20,8 +20,8 @@ from pandora_regret.study.store import Plain
 from pandora_regret.study.zoo import DataSet, Zoo, check_folder_name
 from pandora_regret.study.zoos import ZOO_CLASSES
 
-PATHS = ("folder", "paths", "truth")  # options of a zoo that name files
-NAMES = ("data", "images", "weights", "workup")  # options that name a file, or something that is known by name
+PATH_OPTIONS = ("folder", "paths", "truth")  # options of a zoo that name files
+NAMED_OPTIONS = ("data", "images", "weights", "workup")  # which name a file, or something known by name
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ def _placed(value: object, base: Path, key: str = "") -> object:
         return {name: _placed(part, base, name) for name, part in value.items()}
     if isinstance(value, list):
         return [_placed(part, base, key) for part in value]
-    if key not in PATHS + NAMES or not isinstance(value, str) or not value:
+    if key not in PATH_OPTIONS + NAMED_OPTIONS or not isinstance(value, str) or not value:
         return value
-    is_path = key in PATHS or len(Path(value).parts) > 1 or (base / value).exists()
+    is_path = key in PATH_OPTIONS or len(Path(value).parts) > 1 or (base / value).exists()
     return str((base / value).resolve()) if is_path else value

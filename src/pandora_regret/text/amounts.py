@@ -15,7 +15,7 @@ SPELLINGS = {
     "USD": "$ us$ dollar dollars", "EUR": "€ euro euros", "GBP": "£ pound pounds", "min": "mins minute minutes",
     "h": "hr hrs hour hours",
 }  # fmt: skip
-UNITS = {symbol.casefold(): code for code, symbol in SYMBOLS.items()} | {
+UNIT_OF_SPELLING = {symbol.casefold(): code for code, symbol in SYMBOLS.items()} | {
     spelling: unit for unit, spellings in SPELLINGS.items() for spelling in spellings.split()
 }
 LARGE = ((1e12, " trillion"), (1e9, " billion"), (1e6, " million"))
@@ -253,7 +253,7 @@ def unit_named(text: str) -> str:
     ('USD', 'USD', 'min', 'CHF', 'points')
     """
     name = text.strip().rstrip(".")
-    return name.upper() if name.upper() in SYMBOLS else UNITS.get(name.casefold(), name)
+    return name.upper() if name.upper() in SYMBOLS else UNIT_OF_SPELLING.get(name.casefold(), name)
 
 
 def _scale_of(size: float) -> tuple[float, str]:

@@ -22,8 +22,8 @@ from pandora_regret.core.inputs import FloatArray, IntArray
 from pandora_regret.workup.data import WorkupData
 from pandora_regret.workup.states import UNUSED, State, StateSpace
 
-PRICES = np.array([0.7, 1.0, 1.4])  # of a nat, tried in each state, times the best one of the state before
-FIRST_PRICES = np.geomspace(0.02, 50, 15)  # tried in the first state, times the least price of information
+PRICE_STEPS = np.array([0.7, 1.0, 1.4])  # of a nat, tried in each state, times the best one of the state before
+FIRST_TRIED = np.geomspace(0.02, 50, 15)  # tried in the first state, times the least price of information
 ROUNDING = 1e-12
 
 
@@ -132,10 +132,10 @@ class Bounds:
         told_by_step = divergences[steps]
         costs = self.step_costs[steps]
         if price:
-            prices = price * PRICES
+            prices = price * PRICE_STEPS
         else:
             mean_told = told_by_step @ outlook.w / outlook.masses[0]
-            prices = FIRST_PRICES * np.min(costs / np.maximum(mean_told, ROUNDING))
+            prices = FIRST_TRIED * np.min(costs / np.maximum(mean_told, ROUNDING))
         prices = np.maximum(prices, ROUNDING)
         gains = np.array(  # (prices, K)
             [np.maximum(trial * told_by_step, costs[:, None]).sum(axis=0) - costs.sum() for trial in prices]

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.core.inputs import FloatArray, IntArray
-from pandora_regret.core.kernels.horn import BETTER
+from pandora_regret.core.kernels.horn import CLEARLY_LESS
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.states import Findings, State, StateSpace
 
@@ -175,7 +175,7 @@ def sweep(
         totals = np.array([option.expected for option in options])
         spent = np.array([option.paid for option in options])
         least = totals.min(axis=0)
-        first_good = (totals * BETTER <= least).argmax(axis=0)
+        first_good = (totals * CLEARLY_LESS <= least).argmax(axis=0)
         first_good = np.where(is_possible, first_good, first_good[-1])
         value[state] = np.where(is_possible, least, 0.0)
         choice[state] = numbers[first_good]

@@ -19,7 +19,7 @@ from pandora_regret.text import listed, typed
 from pandora_regret.workup.data import WorkupStep
 from pandora_regret.workup.description import Workup
 
-BINS = 5
+USUAL_NUMBER_OF_BINS = 5
 FEWEST_NUMBERED = 20  # cases: with fewer, nothing tells a number of the case from a measurement
 DISTINCT = 0.95  # of the values of a column that numbers cases
 MOST_VALUES = 8  # of a column whose values are outcomes as they are
@@ -34,7 +34,7 @@ def learn_workup(
     costs: Mapping[str, float] | None = None,
     *,
     wrong: float | None = None,
-    bins: int = BINS,
+    bins: int = USUAL_NUMBER_OF_BINS,
     cuts: Mapping[str, Sequence[float]] | None = None,
     combine: Sequence[Sequence[str]] = (),
     unit: str | None = None,

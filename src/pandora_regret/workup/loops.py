@@ -11,7 +11,7 @@ Rows of lanes are addressed by two indices throughout: a view of a row would be 
 
 import numpy as np
 
-from pandora_regret.core.kernels.horn import BETTER
+from pandora_regret.core.kernels.horn import CLEARLY_LESS
 from pandora_regret.core.kernels.numba_cache import FAST, njit
 
 EVEN_LANE = 31  # the last lane
@@ -146,14 +146,14 @@ def _option(p, lane, state, value, graph, edge_costs):
             total, but_largest, named = _weigh(p, lane, graph.likelihood[state] * graph.losses[stop])
             names_class = graph.names_class[stop]
             lost = but_largest if names_class else total
-            if lost * BETTER <= value[state, lane]:
+            if lost * CLEARLY_LESS <= value[state, lane]:
                 return -1 - stop, named if names_class else -1
     option = graph.edges[state]
     while option < graph.edges[state + 1] - 1:
         total = edge_costs[option] * mass
         for child in graph.children[option]:
             total += value[child, lane]
-        if total * BETTER <= value[state, lane]:
+        if total * CLEARLY_LESS <= value[state, lane]:
             break
         option += 1
     return option, -1

@@ -22,7 +22,7 @@ from pandora_regret.core.inputs import FloatArray, IntArray
 from pandora_regret.workup.states import UNUSED, State, StateSpace, bits_of
 
 MOST_NUMBERS = 2_500_000  # of pairs times states: with more, nothing is said
-WEIGHT = 0.6  # power of a class's weight in the shares that it takes over
+WEIGHT_POWER = 0.6  # power of a class's weight in the shares that it takes over
 ROUNDING = 1e-9
 
 
@@ -35,7 +35,7 @@ class Payments:
     @classmethod
     def divided(cls, weights: FloatArray, importance: FloatArray) -> Payments:
         """Shares in proportion to a power of the other class's weight, and to how important a pair is, (K, K)."""
-        parts = weights[None, :] ** WEIGHT * importance * (1 - np.eye(len(weights)))
+        parts = weights[None, :] ** WEIGHT_POWER * importance * (1 - np.eye(len(weights)))
         sums = parts.sum(axis=1, keepdims=True)
         alike = (1 - np.eye(len(weights))) / (len(weights) - 1)
         return cls(np.where(sums > 0, parts / np.where(sums > 0, sums, 1.0), alike))

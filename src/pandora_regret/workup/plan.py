@@ -42,7 +42,7 @@ from pandora_regret.workup.words import (
     workup_in_words,
 )
 
-METHODS = {"auto": "whichever suits", "graph": "every state", "planner": "within bounds, in the time given"}
+PLAN_METHODS = {"auto": "whichever suits", "graph": "every state", "planner": "within bounds, in the time given"}
 MOST_STEPS = 10  # in a notebook
 QUICK = 5_000  # states of a graph that is compiled at once
 
@@ -284,7 +284,7 @@ def plan_workup(
     """
     check_workup(workup)
     read_number(seconds, "seconds", lambda number: number > 0, "it must be positive")
-    read_choice(method, "method", METHODS)
+    read_choice(method, "method", PLAN_METHODS)
     p = read_belief(y_proba, workup, labels, logits, normalise)
     findings = match_findings(workup, found or {})
     solver = choose_solver(method, workup, p, findings, seconds, limit)

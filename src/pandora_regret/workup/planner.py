@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.core.inputs import FloatArray, IntArray
-from pandora_regret.core.kernels.horn import BETTER
+from pandora_regret.core.kernels.horn import CLEARLY_LESS
 from pandora_regret.workup.bounds import Bounds, Outlook
 from pandora_regret.workup.pairs import pair_bound
 from pandora_regret.workup.rollouts import ENDS, Beliefs, Level, Rollouts, Rule, WrittenPlan
@@ -26,7 +26,7 @@ from pandora_regret.workup.searches import Search, Searches
 from pandora_regret.workup.solver import Solver
 from pandora_regret.workup.states import State, bits_of
 
-PRICES = (1.0, 6.0, 12.0, 24.0)  # of a nat, at which rules plan, times the price that bounds best
+PRICE_MULTIPLES = (1.0, 6.0, 12.0, 24.0)  # of a nat, at which rules plan, times the price that bounds best
 COARSE_CHANCE = 0.02  # states less likely than this are not planned for at first
 FINE_CHANCE = 1e-4  # with states as likely as this, a rule is nearly written out
 TRIED_CHANCE = 1e-3  # with these, other first steps are tried
@@ -36,7 +36,7 @@ SMALL_FORECASTS = 1_000  # rows times classes: with no more, all rules are nearl
 FINER = 0.5  # times as likely are those that are planned for next, where rules are followed state by state
 PROOF = 0.1  # of the states that are opened: the share that is opened by the proof before there are finer plans
 CLOSED = 1e-12  # so near, bounds have met
-MOST_KEPT = 6e7  # numbers that may be kept, about seven per row and state
+MOST_NUMBERS_KEPT = 6e7  # numbers that may be kept, about seven per row and state
 PROVED = 1e-9  # bounds that are nearer to the cost have met
 BELIEFS_PER_STATE = 16  # about as much work: a belief in a batch, and a state that is opened by itself
 MOST_TRIED = 16  # steps that are tried first in a state
@@ -57,7 +57,7 @@ class Node:
         self.low = 0.0
         self.high = self.stop  # the cost of the best plan so far
         self.option = -1 - int(lost.argmin())  # of that plan: an action, or a way to end from -1 down
-        if searched < self.stop * BETTER:
+        if searched < self.stop * CLEARLY_LESS:
             self.high = searched
             self.option = -1 - len(lost)  # the search by definitive tests
         self.outlook: Outlook | None = None  # once the state is opened
@@ -99,7 +99,7 @@ class Planner(Solver):
         self.nodes: dict[State, Node] = {}
         self.n_opened = 0
         self.round = 0
-        self.most = min(self.limit or inf, MOST_KEPT / (7 * len(self.bounds.rows)))
+        self.most = min(self.limit or inf, MOST_NUMBERS_KEPT / (7 * len(self.bounds.rows)))
         self.root = self.reach(self.start, self.p * self.likelihood)
         self.prove(self.root)
         self.run()
@@ -180,7 +180,7 @@ class Planner(Solver):
 
     def run_state_by_state(self) -> None:
         """As `run`, by one rule at several prices that is followed from state to state."""
-        prices = [self.root.price * price for price in PRICES]
+        prices = [self.root.price * price for price in PRICE_MULTIPLES]
         costs = [self.plan_by_rule(price, COARSE_CHANCE) for price in prices]
         price = prices[int(np.argmin(costs))]
         likely = COARSE_CHANCE
@@ -299,7 +299,7 @@ class Planner(Solver):
 
     def adopt(self, node: Node, written: WrittenPlan) -> None:
         """Plan as it was written out elsewhere, where that costs less than the best plan so far."""
-        if written.action == ENDS or written.value >= node.high * BETTER:
+        if written.action == ENDS or written.value >= node.high * CLEARLY_LESS:
             return
         node.high = written.value
         node.option = written.action
@@ -319,7 +319,7 @@ class Planner(Solver):
                 child.low = max(child.low, float(node.leaves[row]))
             low += child.low
             high += child.high
-        if high < node.high * BETTER:
+        if high < node.high * CLEARLY_LESS:
             node.high = high
             node.option = action
         node.least[action] = max(node.least[action], low)
@@ -330,7 +330,7 @@ class Planner(Solver):
     def rules(self) -> list[Rule]:
         """The rules of thumb that are tried, the cheap ones first."""
         rules = self.rollouts
-        prices = [self.root.price * price for price in PRICES]
+        prices = [self.root.price * price for price in PRICE_MULTIPLES]
         chosen = [rules.by_information, rules.by_value, *map(rules.by_price, prices), rules.by_ending]
         battery = rules.battery(self.beliefs(self.root)) if self.searches.can_search else []
         return [*chosen, rules.by_list(battery)] if battery else chosen

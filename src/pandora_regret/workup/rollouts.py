@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.core.inputs import FloatArray, IntArray
-from pandora_regret.core.kernels.horn import BETTER
+from pandora_regret.core.kernels.horn import CLEARLY_LESS
 from pandora_regret.workup.bounds import Bounds, n_log_n
 from pandora_regret.workup.searches import Searches
 from pandora_regret.workup.states import UNUSED, OutcomeArray
@@ -30,7 +30,7 @@ from pandora_regret.workup.states import UNUSED, OutcomeArray
 ENDS = -1  # no step: the cheapest ending
 PRODUCT = 1 << 18  # multiplications in a product of matrices: with more, libraries start threads of their own
 NEGLIGIBLE = 1e-12  # so little of a belief's weight, or of its entropy, is nothing
-SEARCHES = 400  # that are priced together
+SEARCHES_AT_ONCE = 400  # that are priced together
 MOST_IN_PAIRS = 10  # steps that are tried two at a time
 MOST_LEAVES = 2_000  # of a fixed set of steps, all made
 
@@ -169,7 +169,7 @@ class Rollouts:
 
     def _searched(self, w: FloatArray, outcomes: OutcomeArray) -> FloatArray:
         """What the best search costs from each belief, (N,)."""
-        batches = [slice(begin, begin + SEARCHES) for begin in range(0, len(w), SEARCHES)]
+        batches = [slice(begin, begin + SEARCHES_AT_ONCE) for begin in range(0, len(w), SEARCHES_AT_ONCE)]
         costs = [self.searches.costs_from(w[batch], outcomes[batch]) for batch in batches]
         return np.concatenate([np.empty(0), *costs])
 
@@ -275,7 +275,7 @@ class Rollouts:
         goes_on = level.actions != ENDS
         paid = np.bincount(after.branches.parents, after.values, len(level.values))
         paid += np.where(goes_on, self.costs[level.actions], 0.0) * beliefs.w.sum(axis=1)
-        is_worth_it = goes_on & (level.is_forced | (paid < level.endings * BETTER))
+        is_worth_it = goes_on & (level.is_forced | (paid < level.endings * CLEARLY_LESS))
         level.values = np.where(is_worth_it, paid, level.values)
         level.actions = np.where(is_worth_it, level.actions, ENDS)
 
@@ -289,7 +289,7 @@ class Rollouts:
         totals += self._summed(self._endings_after(beliefs, self.diagnostics))
         totals[~(usable & self.is_diagnostic)] = np.inf
         actions = totals.argmin(axis=1)
-        pays = np.take_along_axis(totals, actions[:, None], axis=1)[:, 0] < now * BETTER
+        pays = np.take_along_axis(totals, actions[:, None], axis=1)[:, 0] < now * CLEARLY_LESS
         open_ones = np.flatnonzero(~pays)
         if len(open_ones) and len(self.diagnostics) > 1:
             by_pair = self._first_of_pair(beliefs.at(open_ones), now[open_ones], costs[open_ones])
@@ -385,7 +385,7 @@ class Rollouts:
                     continue  # made, or not to be made yet
                 after = self.branches(leaves, np.full(len(leaves.w), step)).beliefs
                 cost = spent + self.costs[step] * mass + float(self.endings(after).sum())
-                if cost < least * BETTER:
+                if cost < least * CLEARLY_LESS:
                     least = cost
                     best = (step, after)
             if best is None:
@@ -473,7 +473,7 @@ class Rollouts:
         """The first step of the pair after which the cheapest ending costs least; ENDS where no pair pays."""
         masses = beliefs.w.sum(axis=1)
         actions = np.full(len(masses), ENDS)
-        least = now * BETTER
+        least = now * CLEARLY_LESS
         steps = self._most_telling(beliefs)
         for step, other in combinations(steps, 2):
             is_open = (beliefs.outcomes[:, step] == UNUSED) & (beliefs.outcomes[:, other] == UNUSED)

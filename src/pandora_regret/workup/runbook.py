@@ -24,7 +24,7 @@ from pandora_regret.workup.words import (
 RARE_ON_PAGE = 1e-5  # and on the page to click through
 MOST_SHOWN = 8  # classes at each point of the page
 MARKED = set("\\`*_{}[]<>#!|~$&")  # what Markdown may take for a mark
-PLAIN = set(" ().,-/:%+'")  # beside letters and digits, what Mermaid takes as it is within quotation marks
+PLAIN_LETTERS = set(" ().,-/:%+'")  # beside letters and digits, what Mermaid takes as it is within quotation marks
 MOST_SECTIONS = 30  # where there are more, less likely branches have none
 FEWEST_DIGITS = 5  # of probabilities on the page
 
@@ -46,7 +46,8 @@ def markdown(text: str) -> str:
 def mermaid(text: str) -> str:
     """A text as a label of Mermaid between quotation marks, whatever it holds."""
     return "".join(
-        letter if letter.isalnum() or letter in PLAIN else f"#{ord(letter)};" for letter in " ".join(text.split())
+        letter if letter.isalnum() or letter in PLAIN_LETTERS else f"#{ord(letter)};"
+        for letter in " ".join(text.split())
     )
 
 

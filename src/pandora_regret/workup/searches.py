@@ -22,7 +22,7 @@ from pandora_regret.workup.data import FREE, Pair
 from pandora_regret.workup.states import UNUSED, OutcomeArray, StateSpace
 from pandora_regret.workup.structure import chained_parents, is_definitive
 
-NEVER = 1e200  # what has been spent when a class is found that no test can find
+NEVER_FOUND = 1e200  # what has been spent when a class is found that no test can find
 MOST_ORDERS = 24  # of shared steps that a test needs together, which are tried
 
 
@@ -206,9 +206,9 @@ class Searches:
         n_rows = len(w)
         order = horn_order(masses, costs, forest)
         total = np.cumsum(np.take_along_axis(costs, order, axis=1), axis=1)
-        finished = np.full((n_rows, len(self.steps) + 1), NEVER)  # the last place stands for no test
+        finished = np.full((n_rows, len(self.steps) + 1), NEVER_FOUND)  # the last place stands for no test
         np.put_along_axis(finished, order, total, axis=1)
-        finished[:, :-1][~available] = NEVER
+        finished[:, :-1][~available] = NEVER_FOUND
         spent = finished[:, self.tests_of_class[0]]
         for tests in self.tests_of_class[1:]:
             spent = np.minimum(spent, finished[:, tests])
@@ -222,7 +222,7 @@ class Searches:
         totals = np.hstack([lost[:, :1], going_on + lost[:, 1:]])
         n_found = totals.argmin(axis=1)
         least = np.take_along_axis(totals, n_found[:, None], axis=1)[:, 0]
-        least = np.where(least < NEVER * 1e-50 * w.sum(axis=1), least, np.inf)
+        least = np.where(least < NEVER_FOUND * 1e-50 * w.sum(axis=1), least, np.inf)
         return BestSearches(least, order, spent, n_found, classes)
 
     def _lost_after(self, w: FloatArray, classes: IntArray) -> FloatArray:

@@ -14,7 +14,7 @@ from pandora_regret.workup.plan import plan_workup
 from pandora_regret.workup.policies import GraphPolicy, exact_policy
 from pandora_regret.workup.scores import workup_cost, workup_entropy
 
-METHODS = {
+METHODS_IN_WORDS = {
     "search": "a search with definitive tests: closed form for every prior of costs",
     "hierarchy": "a hierarchy of searches: closed form for every prior of costs",
     "forest": "definitive tests that may share steps or be given up: Horn's algorithm",
@@ -50,7 +50,7 @@ class Summary:
             f"{len(self.steps)} steps:",
             *(f"  {line}" for line in self.steps),
             stops,
-            f"Exact method: {METHODS[self.method]}{states}.",
+            f"Exact method: {METHODS_IN_WORDS[self.method]}{states}.",
             self._expected(),
         ]
         if self.title:

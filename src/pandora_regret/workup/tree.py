@@ -13,7 +13,7 @@ from pandora_regret.core.records import from_plain
 from pandora_regret.text import DisplayTable
 
 SCHEMA = "pandora-protocol/1"
-COLUMNS = [
+CSV_COLUMNS = [
     "number",
     "after",
     "outcome",
@@ -71,7 +71,7 @@ class PlanNode:
         """As a table: one row per step or ending, with the row and the outcome that lead there."""
         rows = list[TreeRow]()
         self._add_rows(rows, None, "")
-        return DisplayTable(COLUMNS, rows).to_csv()
+        return DisplayTable(CSV_COLUMNS, rows).to_csv()
 
     def _add_rows(self, rows: list[TreeRow], after: int | None, outcome: str) -> None:
         """Add a row for this node, and those of all that follows; after which row it stands, and which outcome."""

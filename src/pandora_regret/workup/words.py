@@ -35,7 +35,7 @@ MOST_LIKELIEST = 5  # classes that are named before the next step
 MOST_IN_LINE = 6  # steps of a search that are named
 MOST_ALTERNATIVES = 2
 MOST_DIGITS_MORE = 2  # of amounts whose differences are small
-FEW_CASES = 10
+FEW_TIMES_MADE = 10
 MOST_FEW = 5  # tests that were made in few cases of a class, which are named
 
 
@@ -276,10 +276,10 @@ def learned_in_words(workup: Workup) -> Iterator[str]:
         f"{test.name} for {name} ({count(made)})"
         for test in records.tests
         for name, made in zip(records.causes, test.made, strict=True)
-        if made < FEW_CASES
+        if made < FEW_TIMES_MADE
     ]
     if few:
-        yield f"Fewer than {FEW_CASES} cases: {listed(few, MOST_FEW)}."
+        yield f"Fewer than {FEW_TIMES_MADE} cases: {listed(few, MOST_FEW)}."
 
 
 def _selective_use(test: UseOfTest, records: RecordCounts) -> str:

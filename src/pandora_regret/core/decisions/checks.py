@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 MetricFunction: TypeAlias = Callable[[IntArray, FloatArray], float | np.floating]  # of y_true and y_proba
 
-PARTS = 1000  # forecasts are multiples of 1/PARTS
-MOST_CLASSES = 10  # with more, forecasts without ties become rare among multiples of 1/PARTS
+N_PARTS = 1000  # forecasts are multiples of 1/N_PARTS
+MOST_CLASSES = 10  # with more, forecasts without ties become rare among multiples of 1/N_PARTS
 CLEARLY_MORE = 1.01  # searches whose costs differ by less are not held against a metric
 CLEARLY_OTHER = 0.05  # a rival forecast differs from the truth by at least this much somewhere
 OTHER_PRIORS: dict[str, Prior] = {  # as files spell them: alignment is counted by each
@@ -135,8 +135,8 @@ def _same(a: FloatArray | float, b: FloatArray | float) -> NDArray[np.bool_]:
 
 
 def _whole_parts(rows: FloatArray) -> FloatArray:
-    """Positive whole numbers that sum to PARTS in every row, near PARTS times the given probabilities."""
-    edges = np.rint(np.cumsum(rows, axis=1) * (PARTS - rows.shape[1]))
+    """Positive whole numbers that sum to N_PARTS in every row, near N_PARTS times the given probabilities."""
+    edges = np.rint(np.cumsum(rows, axis=1) * (N_PARTS - rows.shape[1]))
     return np.asarray(1 + np.diff(edges, axis=1, prepend=0))
 
 
@@ -185,7 +185,7 @@ class _ViolationSearch:
         return np.vstack([draw(np.full(self.k, self.rng.choice([0.3, 1.0, 3.0]))) for _ in range(n)])
 
     def untied_parts(self) -> FloatArray:
-        """A forecast in parts of 1/PARTS, no two of them equal: how a metric breaks ties is not at issue."""
+        """A forecast in parts of 1/N_PARTS, no two of them equal: how a metric breaks ties is not at issue."""
         while True:
             parts = _whole_parts(self.random_rows(1))
             if len(np.unique(parts)) == self.k:
@@ -193,7 +193,7 @@ class _ViolationSearch:
 
     def alignment(self, prior: Prior) -> tuple[Verdict, tuple[Alignment, ...]]:
         """Whether the metric prefers the forecaster whose search costs less; and how often, by other costs too."""
-        tables = [_whole_parts(self.random_rows(self.k)) / PARTS for _ in range(self.trials)]
+        tables = [_whole_parts(self.random_rows(self.k)) / N_PARTS for _ in range(self.trials)]
         y = np.arange(self.k)
         losses = np.array([-self.sign * self.score(y, table) for table in tables])
         tied = _same(losses[:, None], losses)
@@ -231,23 +231,23 @@ class _ViolationSearch:
         return Verdict("propriety", self.trials, better), Verdict("strict propriety", self.trials, violation)
 
     def rivalries(self) -> Iterator[tuple[IntArray, FloatArray, FloatArray]]:
-        """Three groups of PARTS instances, each with its label frequencies, forecast honestly and not: endless.
+        """Three groups of N_PARTS instances, each with its label frequencies, forecast honestly and not: endless.
 
         One would not do: macro-F1 is honest about a single group, but lies about one for the sake of another.
         """
         while True:
             counts = np.vstack([self.untied_parts() for _ in range(3)])
             y = np.repeat(np.tile(np.arange(self.k), 3), counts.ravel().astype(np.intp))
-            truth = counts / PARTS
+            truth = counts / N_PARTS
             noise = self.random_rows(len(truth))
             everybody = truth.mean(axis=0)
             one_group_off = np.vstack([noise[:1], truth[1:]])
             shifted = 0.8 * truth + 0.2 * noise
             base_rates = np.broadcast_to(everybody, truth.shape)
             for odd in (noise, one_group_off, shifted, truth**2, np.sqrt(truth), truth / everybody, base_rates):
-                rival = _whole_parts(odd / odd.sum(axis=1, keepdims=True)) / PARTS
+                rival = _whole_parts(odd / odd.sum(axis=1, keepdims=True)) / N_PARTS
                 if np.abs(rival - truth).max() >= CLEARLY_OTHER:
-                    yield y, np.repeat(truth, PARTS, axis=0), np.repeat(rival, PARTS, axis=0)
+                    yield y, np.repeat(truth, N_PARTS, axis=0), np.repeat(rival, N_PARTS, axis=0)
 
     def order_sensitivity(self) -> Verdict:
         """Whether a truth that falls behind scores worse, and worse than if nothing but its rivals had changed."""
@@ -286,7 +286,7 @@ class _ViolationSearch:
             if _falls(kept[order]) and _falls(demoted[order_if_demoted]):
                 tables = np.repeat(_whole_parts(self.random_rows(self.k))[None], 3, axis=0)
                 tables[:, truth] = parts, demoted, kept
-                yield place, *(tables / PARTS)
+                yield place, *(tables / N_PARTS)
 
 
 def _falls(parts: FloatArray) -> bool:

@@ -78,7 +78,7 @@ SEARCHES = {
     "restarts": "the same pass again until the truth is found",
     "adaptive": "repeats where they are worth most",
 }
-TIE = 1e-10  # two tests whose indices agree to this are equally good: rounding must not make both the first
+INDEX_TIE = 1e-10  # two tests whose indices agree to this are equally good: rounding must not make both the first
 FAR_BEHIND = -1e9  # indices of impossible classes: repeats of a possible one never come so far
 LARGEST_TAIL = 1e-13  # what is left of a series when summing stops, as a share of what a test costs
 MOST_DRAWN = 1e18  # beyond as many tests of a class, false alarms no longer stray from their mean
@@ -506,7 +506,7 @@ class Race:
     """How every class stands against the truth of its row when a search begins."""
 
     search: SearchName
-    lead: FloatArray  # (n, K) logarithm of the class's index over the truth's, TIE further from 0: none is a tie
+    lead: FloatArray  # (n, K) logarithm of the class's index over the truth's, and INDEX_TIE further from 0
     truth: IntArray  # (n,)
     tests: Tests
 
@@ -516,7 +516,7 @@ class Race:
         lead = -rank_odds(indexed(search, block, tests))
         has_lower_number = np.arange(block.n_classes) < block.truth[:, None]
         is_before = (lead > 0) | ((lead == 0) & has_lower_number)
-        return cls(search, lead + np.where(is_before, TIE, -TIE), block.truth, tests)
+        return cls(search, lead + np.where(is_before, INDEX_TIE, -INDEX_TIE), block.truth, tests)
 
     @property
     def sensitivity(self) -> FloatArray:
@@ -617,7 +617,7 @@ def _adaptive_order(block: Forecast, first: IntArray, tests: Tests, steps: int) 
     for step in range(steps):
         with np.errstate(invalid="ignore"):  # 0 * inf of a perfect test that was not made
             faded = np.where(n_made > 0, index - n_made * fading, index)
-        is_best = faded >= faded.max(axis=1, keepdims=True) - TIE
+        is_best = faded >= faded.max(axis=1, keepdims=True) - INDEX_TIE
         places[:, step] = np.argmax(is_best, axis=1)
         n_made[rows, places[:, step]] += 1
     return np.take_along_axis(first, places, axis=1)

@@ -13,7 +13,7 @@ Names: TypeAlias = tuple[str, ...]  # of classes, columns or models, in their or
 Fields: TypeAlias = dict[str, Any]  # values by name, of any kinds: whoever reads one knows which
 
 BETWEEN = r"[\s_\-\u2010-\u2013]+"  # spaces, underscores and hyphens, which are dropped unless between two digits
-SEPARATORS = re.compile(rf"(?<=[^\W\d_]){BETWEEN}(?=[^\W_])|(?<=\d){BETWEEN}(?=[^\W\d_])")
+IGNORED_BETWEEN = re.compile(rf"(?<=[^\W\d_]){BETWEEN}(?=[^\W_])|(?<=\d){BETWEEN}(?=[^\W\d_])")
 MOST_NAMED = 40  # of names in a message
 
 
@@ -29,7 +29,7 @@ def folded(name: object) -> str:
     plain = str(name)
     if not plain.isascii():
         plain = "".join(letter for letter in normalize("NFKD", plain) if not combining(letter))
-    return SEPARATORS.sub("", plain.casefold().strip())
+    return IGNORED_BETWEEN.sub("", plain.casefold().strip())
 
 
 def matched(names: Iterable[str], among: Iterable[str]) -> dict[str, str]:

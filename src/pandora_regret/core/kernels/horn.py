@@ -10,10 +10,10 @@ ListOrArray: TypeAlias = Any  # a list, with which Python is faster, or an array
 
 POSSIBLE_LEAD = 1e200  # so much likelier is what is possible than what is not
 LEAST_POSSIBLE = 1e10  # less than this is the mass of what is not
-TIE = 1 + 1e-13  # blocks of steps that rounding cannot tell apart are equally good
+BLOCK_TIE = 1 + 1e-13  # blocks of steps that rounding cannot tell apart are equally good
 WAITING = -1  # a block that has joined another has the number of that one instead
 EMITTED = -2
-BETTER = 1 - 1e-13  # what costs less than this times the best so far is better by more than rounding
+CLEARLY_LESS = 1 - 1e-13  # what costs less than this times the best so far is better by more than rounding
 
 
 def forest_costs(
@@ -41,12 +41,12 @@ def forest_costs(
             left += masses[order[place]]
             go_on = costs[order[place]] * left + value
             value = left * loss
-            if go_on < value * BETTER:
+            if go_on < value * CLEARLY_LESS:
                 value = go_on
             else:
                 made = place
             rest = value if left < LEAST_POSSIBLE else rest
-        if value < least * BETTER or (value * BETTER <= least and rest < least_rest * BETTER):
+        if value < least * CLEARLY_LESS or (value * CLEARLY_LESS <= least and rest < least_rest * CLEARLY_LESS):
             least = value
             least_rest = rest
             spent = 0.0
@@ -78,7 +78,9 @@ def _order(masses: ListOrArray, parents: ListOrArray, costs: ListOrArray, scratc
     for _ in range(n):
         best = -1
         for step in range(n):
-            if joined[step] == WAITING and (best < 0 or mass[step] * cost[best] > mass[best] * cost[step] * TIE):
+            if joined[step] != WAITING:
+                continue
+            if best < 0 or mass[step] * cost[best] > mass[best] * cost[step] * BLOCK_TIE:
                 best = step
         into = parents[best]
         while into >= 0 and joined[into] >= 0:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Class: TypeAlias = int | np.integer | IntArray  # a class number, or an array of them that broadcasts with the odds
 
-STEP = 1e-5  # of ln r, for derivatives
+LOG_ODDS_STEP = 1e-5  # of ln r, for derivatives
 LARGEST_EXCESS = 1e300  # beyond it a quotient may have overflowed
 UNITS_OF_A_TIE = 4.5  # rounding of probabilities, costs and quotients explains 3; no whole number is on the edge
 TIE, TIE_IN_SINGLE = (UNITS_OF_A_TIE * float(np.finfo(dtype).eps) for dtype in (np.float64, np.float32))
@@ -85,9 +85,9 @@ class Prior(ABC):
     def pair_slope(self, odds: ArrayLike, i: Class = 0, j: Class = 1) -> FloatArray:
         """The derivative of L in ``ln r``, at odds r, by central differences."""
         log_odds = _log_of(odds)
-        above = self.share(log_odds + STEP, i, j)
-        below = self.share(log_odds - STEP, i, j)
-        return np.asarray(self.mean_of(j) * (above - below) / (2 * STEP))
+        above = self.share(log_odds + LOG_ODDS_STEP, i, j)
+        below = self.share(log_odds - LOG_ODDS_STEP, i, j)
+        return np.asarray(self.mean_of(j) * (above - below) / (2 * LOG_ODDS_STEP))
 
     def sample(self, n_draws: int, n_classes: int, rng: Generator) -> FloatArray:
         """Unit costs, shape (n_draws, n_classes), kept above zero where a draw underflows."""

@@ -15,19 +15,19 @@ from pandora_regret.core.priors.empirical import Empirical
 from pandora_regret.core.priors.positive import Exponential, Gamma, LogNormal
 from pandora_regret.text import typed
 
-FILE = "FILE"  # the parameter of a prior that is made from a table of observed costs and its classes
+COSTS_FILE = "FILE"  # the parameter of a prior that is made from a table of observed costs and its classes
 
 
 PRIORS: dict[str, tuple[Callable[..., Prior], str | None]] = {
     # what makes it, of nothing, of one number, or of observed costs (M, K) and the classes (K,);
-    # and the prior's attribute that the number is, in capitals, or FILE
+    # and the prior's attribute that the number is, in capitals, or COSTS_FILE
     "uniform": (Uniform, None),
     "exponential": (Exponential, None),
     "fixed": (Fixed, None),
     "beta": (Beta, "ALPHA"),
     "gamma": (Gamma, "SHAPE"),
     "lognormal": (LogNormal, "SIGMA"),
-    "empirical": (Empirical, FILE),
+    "empirical": (Empirical, COSTS_FILE),
 }
 
 
@@ -57,7 +57,7 @@ def spelled_prior(prior: Prior) -> str:
         if parameter is None and repr(make()) == repr(prior):
             return name
         number = _number_of(prior)
-        if number is not None and parameter not in (None, FILE) and repr(make(number)) == repr(prior):
+        if number is not None and parameter not in (None, COSTS_FILE) and repr(make(number)) == repr(prior):
             return f"{name}:{typed(number)}"
     return repr(prior)
 

@@ -12,7 +12,7 @@ from pandora_regret.core.priors.positive import Exponential, Gamma, LogNormal
 from pandora_regret.core.priors.tabulated import FromScipy
 
 SEED = 1  # of the scrambling; a constant, since draws must not depend on the forecasts
-SMALLEST = 1e-12  # of a uniform number, and of a unit cost
+LEAST_DRAW = 1e-12  # of a uniform number, and of a unit cost
 
 
 def shared_draws(prior: Prior, draws: int, n_classes: int) -> FloatArray:
@@ -41,7 +41,7 @@ def shared_draws(prior: Prior, draws: int, n_classes: int) -> FloatArray:
             unit_costs = prior.dist.ppf(own)
         case _:
             unit_costs = prior.sample(draws, n_classes, np.random.default_rng(SEED))
-    return np.maximum(unit_costs, SMALLEST)
+    return np.maximum(unit_costs, LEAST_DRAW)
 
 
 @lru_cache(8)
@@ -51,4 +51,4 @@ def uniform_points(draws: int, dimensions: int) -> FloatArray:
 
     sequence = qmc.Sobol(dimensions, scramble=True, rng=np.random.default_rng(SEED))
     points = sequence.random_base2((draws - 1).bit_length())[:draws]
-    return np.clip(points, SMALLEST, 1 - SMALLEST)
+    return np.clip(points, LEAST_DRAW, 1 - LEAST_DRAW)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 CELL_TOLERANCE = 1e-8  # of the last terms of a cell's polynomial, relative to all that lies beyond it
 WORST_ERROR = 8e-9  # of the whole, which is known; beyond it the promised 1e-8 cannot be kept
 LEAST_BEYOND = 1e-44  # probability, or share of the mean cost: where less lies beyond a cell, its digits are moot
-FLOOR = 1e-34  # share below which the table follows a power law
+LEAST_TABULATED = 1e-34  # share below which the table follows a power law
 LARGEST_LOG = 690.0  # e^-690 to e^690 fit a float64
 FARTHEST = 600.0  # how far out the table reaches
 SMALLEST_CELL = 1e-9  # where a density jumps or is infinite, relative to the width of the bulk
@@ -136,7 +136,7 @@ class FromScipy(Prior):
         curve = PPoly(_coefficients(values[0], np.diff(cuts)), cuts).antiderivative()
         if not abs(curve(cuts[-1]) - 1) < WORST_ERROR:
             raise ArithmeticError
-        first = cuts[np.searchsorted(curve(cuts), FLOOR)]
+        first = cuts[np.searchsorted(curve(cuts), LEAST_TABULATED)]
         return Curve(curve, float(first), float(curve(first, 1) / curve(first)))
 
     def _slopes(self, cost_cuts: FloatArray, places: FloatArray) -> FloatArray:

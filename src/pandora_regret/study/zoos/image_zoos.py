@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     Tensors = dict[str, Tensor]
 
 IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))  # mean and standard deviation of its channels
-SUFFIX = ".safetensors"
-LISTED = "1.0.30"  # the version of timm whose encoders of 224 x 224 are in timm_encoders.json
+WEIGHTS_SUFFIX = ".safetensors"
+LISTED_TIMM = "1.0.30"  # the version of timm whose encoders of 224 x 224 are in timm_encoders.json
 ON_GPU = (512, 4)  # images of 224 x 224, and networks, at once
 ON_CPU = (8, 1)
 Pixels: TypeAlias = NDArray[np.uint8]  # (N, H, W, C), C = 1 or 3
@@ -76,7 +76,7 @@ def count_parameters(name: str) -> int:
 
 @cache
 def listed_encoders() -> dict[str, int]:
-    """The parameters of every encoder that timm `LISTED` has pretrained on images of 3 x 224 x 224.
+    """The parameters of every encoder that timm `LISTED_TIMM` has pretrained on images of 3 x 224 x 224.
 
     They come with this package, whichever timm is installed, or none: counting a thousand networks takes a minute
     or more, and a study has the same models everywhere. An encoder that the installed timm lacks fails alone.
@@ -106,7 +106,8 @@ def available(
     local = weights not in ("hub", "random")
     wanted = tuple(patterns)
     if local and not Path(weights).is_dir():
-        raise InputError(f'weights is {weights!r}: it must be "hub", "random" or a folder of {SUFFIX} files.')
+        fix = f'it must be "hub", "random" or a folder of {WEIGHTS_SUFFIX} files'
+        raise InputError(f"weights is {weights!r}: {fix}.")
     if made_for_224 and not local:
         counts = listed_encoders()
     else:
@@ -123,7 +124,7 @@ def available(
 
 def _encoders_in(folder: str) -> list[str]:
     """The names of the encoders whose weights lie in a folder, sorted."""
-    return [path.name.removesuffix(SUFFIX) for path in sorted(Path(folder).glob(f"*{SUFFIX}"))]
+    return [path.name.removesuffix(WEIGHTS_SUFFIX) for path in sorted(Path(folder).glob(f"*{WEIGHTS_SUFFIX}"))]
 
 
 def build(name: str, weights: str, resolution: int, seed: int = 42, **options: Any) -> Any:
@@ -139,7 +140,7 @@ def build(name: str, weights: str, resolution: int, seed: int = 42, **options: A
     if weights == "random":
         library("torch").manual_seed(seed)
     elif weights != "hub":  # custom_load would expect the format that was published first
-        file = str(Path(weights, f"{name}{SUFFIX}"))
+        file = str(Path(weights, f"{name}{WEIGHTS_SUFFIX}"))
         options["pretrained_cfg_overlay"] = {"file": file, "custom_load": False}
     architecture = name if weights == "hub" else registered(name)
     pretrained = weights != "random"

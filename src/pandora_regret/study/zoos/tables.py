@@ -41,8 +41,8 @@ from pandora_regret.study.zoo import Outcome, matches
 from pandora_regret.text import typed
 
 BUNDLED = ("digits", "wine", "iris", "breast_cancer")  # data sets that scikit-learn brings
-TEXT = (".csv", ".tsv", ".data", ".txt", ".arff")
-MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "NULL", "null", "None")
+TEXT_SUFFIXES = (".csv", ".tsv", ".data", ".txt", ".arff")
+MISSING_CELLS = ("", "?", "NA", "N/A", "NaN", "nan", "NULL", "null", "None")
 NUMERIC = ("NUMERIC", "REAL", "INTEGER")  # kinds of an ARFF file's attributes
 NUMBERS = ("int", "uint", "half", "float", "double", "decimal", "null")  # how Arrow's types of numbers begin
 library = partial(import_optional, extra="zoo")
@@ -173,7 +173,7 @@ def _read_file(path: Path) -> TableColumns:
     if not path.is_file():
         fix = f"correct the path, or name a bundled data set ({', '.join(BUNDLED)})"
         raise InputError(f"data is {str(path)!r}, which is no file: {fix}.")
-    if path.suffix.lower() in TEXT:
+    if path.suffix.lower() in TEXT_SUFFIXES:
         return _read_text(path)
     table = read_table(path)
     columns: TableColumns = {}
@@ -240,7 +240,7 @@ def _read_arff(text: str, path: Path) -> TableColumns:
 
 def _as_numbers(cells: Sequence[str], decimal: str) -> FeatureColumn:
     """Numbers where all cells are numbers with this decimal sign, or missing; else names."""
-    names = np.array([None if cell in MISSING else cell for cell in cells], object)
+    names = np.array([None if cell in MISSING_CELLS else cell for cell in cells], object)
     try:
         return np.array([np.nan if name is None else float(name.replace(decimal, ".")) for name in names])
     except ValueError:
