@@ -148,6 +148,12 @@ def monitor_price_later() -> str:
     return f"{min(ratios):.1f} to {max(ratios):.1f} times"
 
 
+def monitor_speed() -> str:
+    """Updates per second, one by one and in batches."""
+    speed = _stored("monitor")["speed"]
+    return f"{speed['single']:,.0f}; {speed['batched'] / 1e6:.2f} million"
+
+
 # Three flu seasons
 
 
@@ -234,7 +240,7 @@ def workups_prices() -> str:
 
 def workups_unsettled() -> str:
     """Of the panels' gaps, those whose interval reaches zero."""
-    rivals = ("Log loss, clipped", "Accuracy", "Macro-F1, all classes")
+    rivals = ("Log loss, clipped", "Brier score", "Accuracy", "Macro-F1, all classes")
     gaps = [(data, m, c) for m in rivals for (kind, data), c in _workups("gap")[m].items() if kind == "Panel"]
     unsettled = [(data, metric) for data, metric, cell in gaps if cell.high >= 0]
     names = [f"{metric} on {data}MNIST".replace("DermM", "DermaM") for data, metric in unsettled]
@@ -249,6 +255,27 @@ def workups_below() -> str:
     return " and ".join(f"{gap:.2f}" for gap in gaps)
 
 
+def workups_picks() -> str:
+    """How far picks of proper scores are apart, and what the panel's pick costs where searches are paid."""
+    extra = _workups("extra_cost")
+    proper = [extra[title] for title in ("Pandora's Regret", "Log loss, clipped", "Brier score")]
+    spreads = []
+    for row in proper[0]:
+        values = [cells[row].value for cells in proper]
+        spreads.append(max(values) - min(values))
+    by_panel = _workups("extra_cost_gap")["Work-up cost (panel)"]
+    searched = {data: cell for (condition, data), cell in by_panel.items() if condition == "Clinical"}
+    costs = []
+    for data, cell in searched.items():
+        name = f"{data}MNIST".replace("DermM", "DermaM")
+        interval = f"[{cell.low:.2f}, {cell.high:.2f}]".replace("-", "−")
+        costs.append(f"\\${cell.value:.2f} more on {name} {interval}")
+    settled = sum(cell.low > 0 for cell in searched.values())
+    spread = f"by at most \\${max(spreads):.2f} per case"
+    dearer = f"{' and '.join(costs)}: {settled} of {len(costs)} beyond doubt"
+    return f"{spread}. A pick by the panel's bill costs, where single searches are paid, {dearer}"
+
+
 TABLES = {
     work.__name__: work
     for work in (coverage, monitor, monitor_delays, workup_myopic, workup_dermatology, workup_thyroid)
@@ -257,7 +284,7 @@ FIGURES = {
     work.__name__: work
     for work in (
         objectives_scope, objectives_more, objectives_worst, monitor_streams, monitor_price,
-        monitor_price_later, monitor_by_arrival, flusight_alarms, workups_fall, workups_prices,
-        workups_unsettled, workups_below,
+        monitor_price_later, monitor_by_arrival, monitor_speed, flusight_alarms, workups_fall,
+        workups_prices, workups_picks, workups_unsettled, workups_below,
     )
 }  # fmt: skip

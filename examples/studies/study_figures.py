@@ -276,6 +276,28 @@ def lead_over_log_loss() -> str:
     return f"from {means[0]:.2f} to {means[1]:.2f} on average over {len(rows)} rows"
 
 
+def log_loss_where_tests_miss() -> str:
+    """By how much log loss leads where tests miss and some of it is infinite: as it is, and clipped."""
+    infinite = [zoo for zoo in ZOOS if descriptions()[zoo]["models_with_infinite_log_loss"]]
+    rows = [row for row in ranked_rows() if row.zoo in infinite and row.condition == "imperfect_tests"]
+    spans = []
+    for key in ("log_loss", "clipped_log_loss"):
+        leads = [row.tau(key) - row.tau("pandora_regret") for row in rows]
+        spans.append(f"{min(leads):.2f} to {max(leads):.2f}")
+    return f"by {spans[0]} as it is, by {spans[1]} clipped"
+
+
+def rank_metrics() -> str:
+    """In how many rows metrics of ranks alone agree better, or worse, beyond doubt than Pandora's Regret."""
+    rows = ranked_rows()
+    phrases = []
+    for key, name in (("top_2", "top-2"), ("top_3", "top-3"), ("mrr", "MRR"), ("auroc", "AUROC")):
+        better = sum(row.gap(key)[0] > 0 for row in rows)
+        worse = sum(row.gap(key)[1] < 0 for row in rows)
+        phrases.append(f"{name} in {better} and {worse}")
+    return f"{_listed(phrases)} of {len(rows)}"
+
+
 def lead_over_macro_f1() -> str:
     """The mean lead over macro-F1, of classes that are true or named and of all, where options are never true."""
     rows = [row for row in ranked_rows() if row.zoo in LANGUAGE and row.condition != "imperfect_tests"]
