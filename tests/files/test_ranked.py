@@ -12,7 +12,7 @@ import pytest
 from pandora_regret import InputError
 from pandora_regret.files import FileError, Layout, read_models_argument
 from pandora_regret.files.ranked import ListLayout, read_ranked, read_rows
-from pandora_regret.files.ranked_formats import is_lists, names_own_lists, read_list_records
+from pandora_regret.files.ranked_formats import is_lists, names_own_lists, read_list_records, read_qrels
 
 LONG = """bug,method,score,lines,is_bug,site
 b2,f,0.5,10,1,east
@@ -130,6 +130,12 @@ def test_the_truth_in_a_file_of_its_own(tmp_path):
     assert read.truths == [["B.py", "c.py"], ["d.py"]]
     assert read.facts == {"repo": ["r", "s"]}
     assert [change.what for change in read.remarks] == ["cases not listed", "empty lists"]
+    (tmp_path / "truth.csv").write_text("id,truth\ni1,B.py\ni1,c.py\ni2,d.py\n")  # not called as in the lists
+    read = ranked(tmp_path / "a.jsonl", id="instance_id", truth=str(tmp_path / "truth.csv"))
+    assert costs_of(read, miss=7.0) == {"i1": 2.0, "i2": 7.0}
+    (tmp_path / "truth.csv").write_text("id,instance_id,truth\n1,i1,b.py\n2,i2,d.py\n")
+    read = ranked(tmp_path / "a.jsonl", id="instance_id", truth=str(tmp_path / "truth.csv"))
+    assert read.ids == ("i1", "i2")
 
 
 def test_a_folder_with_a_file_per_case(tmp_path):
@@ -158,9 +164,21 @@ def test_lines_of_comments_are_skipped_and_counted(tmp_path, header):
 
 def test_trec_runs_with_qrels(tmp_path):
     (tmp_path / "run.txt").write_text("q1 Q0 d1 1 9.5 me\nq1 Q0 d2 2 9.5 me\nq2 Q0 d3 1 1 me\n")
-    (tmp_path / "qrels.txt").write_text("q1 0 d2 1\nq1 0 d1 0\nq2 0 d9 2\nq3 0 d1 1\n")
+    (tmp_path / "qrels.txt").write_text("q1 0 d2 1\nq1 0 d1 -2\nq2 0 d9 2\nq2 0 d3 0.0\nq3 0 d1 1\n")
     read = ranked(tmp_path / "run.txt", format="trec", truth=str(tmp_path / "qrels.txt"))
     assert costs_of(read, "run.txt", miss=4.0) == {"q1": 1.5, "q2": 5.0, "q3": 4.0}
+
+
+@pytest.mark.parametrize("text", ["high", "nan"])
+def test_relevance_and_scores_of_trec_are_numbers(tmp_path, text):
+    (tmp_path / "run.txt").write_text("q1 Q0 d1 1 9.5 me\n")
+    (tmp_path / "qrels.txt").write_text(f"q1 0 d1 {text}\n")
+    with pytest.raises(FileError) as caught:
+        read_qrels(str(tmp_path / "qrels.txt"))
+    assert caught.value.path == str(tmp_path / "qrels.txt")
+    (tmp_path / "run.txt").write_text(f"q1 Q0 d1 1 {text} me\n")
+    with pytest.raises(FileError):
+        ranked(tmp_path / "run.txt", format="trec", truth=str(tmp_path / "qrels.txt"))
 
 
 def test_models_must_have_the_same_cases(tmp_path):

@@ -823,7 +823,9 @@ class _TruthColumns:
 
 def _truth_columns(source: Source, layout: ListLayout) -> _TruthColumns:
     """Which column of a file of truths is what."""
-    id_names = USUAL_COLUMNS["id"] if layout.id is None or layout.id == FILE_ID else (layout.id,)
+    id_names = USUAL_COLUMNS["id"]
+    if layout.id is not None and layout.id != FILE_ID:
+        id_names = (layout.id, *USUAL_COLUMNS["id"])
     truth_names = (*TRUTH_KEYS, *(USUAL_COLUMNS["candidate"] if layout.candidate is None else (layout.candidate,)))
     found: dict[str, str] = {}
     for what, called in {"ids": id_names, "true names": truth_names}.items():

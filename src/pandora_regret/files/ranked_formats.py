@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import gzip
 import json
+import math
 import os
 import re
 import shutil
@@ -261,15 +262,15 @@ def read_trec(path: str) -> list[ListRecord]:
         topic, _, document, _, score, _ = values
         names, scores = by_topic.setdefault(topic, ([], []))
         names.append(document)
-        try:
-            scores.append(float(score))
-        except ValueError:
-            raise FileError(f"has the score {score!r}", path, "write a number", f" line {number}") from None
+        scores.append(_trec_number(score, "score", path, number))
     return [ListRecord(topic, names, scores, "score") for topic, (names, scores) in by_topic.items()]
 
 
 def read_qrels(path: str) -> dict[str, Truth]:
-    """The documents that are relevant to each topic: topic, iteration, document and relevance on each line."""
+    """The documents that are relevant to each topic: topic, iteration, document and relevance on each line.
+
+    A document is relevant from 1 on; 0 and less, such as -2 for spam, is not.
+    """
     truths: dict[str, list[str]] = {}
     for number, line in _lines(path):
         values = _trec_values(path, number, line, 4)
@@ -277,9 +278,20 @@ def read_qrels(path: str) -> dict[str, Truth]:
             continue
         topic, _, document, relevance = values
         documents = truths.setdefault(topic, [])
-        if relevance not in ("0", "-1"):
+        if _trec_number(relevance, "relevance", path, number) > 0:
             documents.append(document)
     return dict(truths)
+
+
+def _trec_number(text: str, what: str, path: str, line: int) -> float:
+    """A number on a line."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if math.isnan(number):
+        raise FileError(f"has the {what} {text!r}", path, "write a number", f" line {line}")
+    return number
 
 
 def _trec_values(path: str, number: int, line: str, expected: int) -> list[str] | None:
