@@ -186,3 +186,16 @@ def test_the_yardstick_says_of_how_many_cases_no_truth_is_named():
     assert "(2 cases have no named truth)" in result.headline[-1]
     named = compare_lists({"a": lists}, miss=10.0, truths=[["a"], ["a"], ["z"], ["y"]])
     assert named.lists.constant.unnamed == 0
+
+
+def test_sentences_of_lists_speak_of_looks_and_say_at_which_price_of_a_miss():
+    lists = short_and_long()
+    at_any_price = compare_lists(lists)
+    (choice,) = at_any_price.disagreements
+    assert "the number of looks" in choice
+    assert choice.endswith(f"where a miss costs {at_any_price.lists.at:g} looks.")
+    (choice,) = compare_lists(lists, miss=20.0).disagreements
+    assert "where a miss costs" not in choice
+    score = compare_lists({"short": lists["short"]}, miss=20.0)
+    paid = f"Someone who knew the truth would pay {score.best.unavoidable:.3g} looks per case."
+    assert paid in score.headline

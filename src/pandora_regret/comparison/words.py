@@ -131,6 +131,13 @@ class Results:
         return [model.name for model in self.models]
 
     @property
+    def at_a_miss(self) -> str:
+        """At which price of a miss costs are reported, where lists miss truths and nobody said what that costs."""
+        if self.lists is None or not self.lists.ranges_to_judge:
+            return ""
+        return f" where a miss costs {money(self.lists.at, self.unit)}"
+
+    @property
     def gaps(self) -> dict[str, Difference]:
         """How the best model differs from each other one."""
         return gaps_to(self.best.name, self.differences)
@@ -358,9 +365,9 @@ def against_others(results: Results) -> tuple[list[str], list[str]]:
         saved = money_between(gap.savings_per_1000, more.low, more.high, results.unit)
         if name in choosers:
             chosen_by = f", which {listed(choosers[name])} would choose"
-            choices.append(f"Against {name}{chosen_by}, {best} saves {saved} per 1,000 cases.")
+            choices.append(f"Against {name}{chosen_by}, {best} saves {saved} per 1,000 cases{results.at_a_miss}.")
         else:
-            runner_up.append(f"Against {name}, {best} saves {saved} per 1,000 cases.")
+            runner_up.append(f"Against {name}, {best} saves {saved} per 1,000 cases{results.at_a_miss}.")
     if results.gaps and list(choosers) == [best]:
         runner_up.append(f"Every other metric would choose {best} too.")
     return runner_up, choices
@@ -368,12 +375,13 @@ def against_others(results: Results) -> tuple[list[str], list[str]]:
 
 def _choosers(results: Results) -> dict[str, list[str]]:
     """The metrics, in words, that put a model first, by its name: of several, they choose the cheapest."""
+    described = REPORTED if results.lists is None else LIST_METRICS
     choosers: dict[str, list[str]] = {}
     for key, ranks in results.ranks.items():
         is_defined = any(model.scores[key].value is not None for model in results.models)
-        if REPORTED[key].ranks_as is None and is_defined:
+        if described[key].ranks_as is None and is_defined:
             chosen = results.models[int(np.argmin(ranks))]
-            choosers.setdefault(chosen.name, []).append(REPORTED[key].in_sentence)
+            choosers.setdefault(chosen.name, []).append(described[key].in_sentence)
     return choosers
 
 
@@ -381,8 +389,8 @@ def where_money_goes(results: Results) -> str:
     """What nobody could save of the cheapest model's cost, and which wrong tests take the most of the rest."""
     best = results.best
     unavoidable = money(best.unavoidable, results.unit)
-    if results.is_workup:
-        return f"Someone who knew the truth would pay {unavoidable} per case."
+    if results.is_workup or results.lists is not None:
+        return f"Someone who knew the truth would pay {unavoidable} per case{results.at_a_miss}."
     sentence = f"Of every {money(best.cost, results.unit)}, testing the truth itself takes {unavoidable}"
     named = [
         f"{ruling_out(pair.truth, pair.tested)} ({money(pair.cost, results.unit)})"
