@@ -46,7 +46,7 @@ def search_rows(case, codes, values, prices, is_true, last_case, counts, sums, n
             end += 1
         if end < len(case) and case[end] < here:
             return False
-        if not _count(start, end, case, codes, prices, is_true, last_case, counts, sums):
+        if not _count_candidates(start, end, case, codes, prices, is_true, last_case, counts, sums):
             return False
         if counts[here, N_TRUE] > 0:
             best = -float("inf")
@@ -66,7 +66,7 @@ def search_rows(case, codes, values, prices, is_true, last_case, counts, sums, n
 
 
 @njit(**AS_WRITTEN)
-def _count(start, end, case, codes, prices, is_true, last_case, counts, sums):
+def _count_candidates(start, end, case, codes, prices, is_true, last_case, counts, sums):
     """Count the candidates of a case, and sum their prices; False where it names one twice."""
     here = case[start]
     cheapest = float("inf")

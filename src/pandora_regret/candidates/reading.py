@@ -152,7 +152,7 @@ def read_frame(
         return np.asarray(table[name].to_numpy())
 
     case, ids = numbered(text_of(column("id", columns.id), "id"))
-    codes, names = _names_of(column("candidate", columns.candidate))
+    codes, names = _numbered_names(column("candidate", columns.candidate))
     values, has_probabilities = _values_of(columns, column, codes)
     if columns.price is not None and prices is not None:
         problem = f"is {columns.price!r}, and prices are given too"
@@ -192,7 +192,7 @@ def text_of(values: Column, argument: str) -> list[str]:
     return texts
 
 
-def _names_of(values: Column) -> tuple[IntArray, list[Hashable]]:
+def _numbered_names(values: Column) -> tuple[IntArray, list[Hashable]]:
     """Numbers of candidates' names, -1 where a row has none, and the names."""
     listed = values.tolist()
     is_empty = np.array([is_missing(value) or value == "" for value in listed], dtype=bool)

@@ -227,7 +227,7 @@ def _searched_unsorted(table: LongTable, by_price: bool) -> SearchedOrders | Non
         spent=_looked_at(cost_at, n_at, whole_costs),
         looked=_looked_at(n_at, n_at, lengths),
         least={"first": sums[:, loops.CHEAPEST], "all": sums[:, loops.ALL_TRUE]},
-        ranked=_places(n_at[loops.FIRST_TRUE], lengths),
+        ranked=_places_of_truths(n_at[loops.FIRST_TRUE], lengths),
         named_true=_named_true(table),
         price_sums=price_sums,
         price_counts=price_counts,
@@ -260,7 +260,7 @@ def _looked_at(amounts: FloatArray, n_at: FloatArray, whole: FloatArray | IntArr
     return looked
 
 
-def _places(n_at: FloatArray, lengths: IntArray) -> Places:
+def _places_of_truths(n_at: FloatArray, lengths: IntArray) -> Places:
     """The places of first true candidates, from how many come before them and tie with them, (N, 3)."""
     before, tied_false, tied_true = n_at.astype(np.intp).T
     is_missed = tied_true == 0

@@ -191,7 +191,7 @@ def _model_findings(
                 rank=1 + sum(other.cost.value < model.cost.value * (1 - ROUNDING) for other in figures),
                 probability_best=chance,
                 calibration=bins,
-                by_class=_by_class(measurement, sample, background),
+                by_class=_results_by_class(measurement, sample, background),
                 pairs=measurement.pairs,
                 scenarios=measurement.scenarios,
                 decomposition=measurement.decomposition,
@@ -244,7 +244,7 @@ def _saved(model: ModelFigures, recalibrated: Figure, background: Background) ->
     return without_rounding(replace(saved, low=low, high=high), max(model.cost.value, recalibrated.value))
 
 
-def _by_class(measurement: Measurement, sample: Sample, background: Background) -> tuple[ClassResult, ...]:
+def _results_by_class(measurement: Measurement, sample: Sample, background: Background) -> tuple[ClassResult, ...]:
     """Means over the rows of each class; None where there are no such rows, or no such metric."""
     regret = _means_by_class(measurement, "pandora_regret", sample, background)
     expected = _means_by_class(measurement, COST, sample, background)

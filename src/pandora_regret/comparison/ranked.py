@@ -132,7 +132,7 @@ def compare_lists(
     request = Request(
         forecasts={},
         sample=sample,
-        charge=_charge(models, lists.prior, currency, source),
+        charge=_charge_of_lists(models, lists.prior, currency, source),
         interval=read_interval(options.level, options.bootstrap, options.seed),
         worth=read_worth(worth),
         recalibration=None,
@@ -170,7 +170,7 @@ def _read_lists(
     return ListRequest(ordered, price, until, prior)
 
 
-def _charge(
+def _charge_of_lists(
     models: Mapping[str, CaseLists], prior: Prior | None, currency: str | None, source: str | None
 ) -> Charge:
     """The charge of a search along lists: what it counts, and in which unit."""

@@ -605,12 +605,12 @@ def flag_of_all(flag: FlagOfAll, breakdown: BreakdownFindings, unit: str | None)
             )
         case Reversal(model, leader, share, cheaper_in, dearer_in):
             on_most = f"{model} is cheaper than {leader} on {100 * share:.0f} % of cases"
-            most = f"{_names_of(cheaper_in)}: {_costs_of(cheaper_in, unit, ' per case')}"
-            others = f"{_names_of(dearer_in)} ({_costs_of(dearer_in, unit)})"
+            most = f"{_group_names(cheaper_in)}: {_costs_of(cheaper_in, unit, ' per case')}"
+            others = f"{_group_names(dearer_in)} ({_costs_of(dearer_in, unit)})"
             return f"{on_most} ({most}); {leader} is ahead overall because of {others}."
 
 
-def _names_of(groups: GroupsTogether) -> str:
+def _group_names(groups: GroupsTogether) -> str:
     """What some groups are called."""
     return listed([name_of_group(label) for label in groups.labels], MOST_GROUPS_NAMED)
 

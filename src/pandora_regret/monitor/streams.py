@@ -44,9 +44,10 @@ def possible_costs(forecast: Forecast, prior: Prior, workup: Workup | None = Non
 def costs_and_promises(
     forecast: Forecast, prior: Prior, workup: Workup | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """The same, and what each class was promised, (n, K): its probability times what is paid if it is the truth.
+    """The possible costs of forecasts, (n, K + 1), and what each class was promised, (n, K).
 
-    These add up to the promise of a row. Of more than fifty classes they are not kept, (n, 0).
+    A class is promised its probability times what is paid if it is the truth: the promises of a row add up to its
+    own. Of more than fifty classes they are not kept, (n, 0).
     """
     n_kept = forecast.n_classes if forecast.n_classes <= MOST_CLASSES else 0
     parts = [np.empty((0, forecast.n_classes + 1))]
@@ -75,7 +76,7 @@ def overpaid(rows: FloatArray, truth: IntArray) -> FloatArray:
     return beyond
 
 
-def _by_class(part: Cases) -> FloatArray:
+def _paid_and_promised(part: Cases) -> FloatArray:
     """What cases paid for each class, and were promised, (2 K, n): both for the first class, then the next."""
     n_kept = part.promised.shape[1]
     paid = np.zeros_like(part.promised)
@@ -264,7 +265,7 @@ class Bets:
             names = None if names is None else names[:1]
         scale, ends_period = self._scale(columns[PROMISES], names)
         was_quiet = self.overpaid.noticed < 0
-        by_class = _by_class(part)
+        by_class = _paid_and_promised(part)
         if self.dependent:
             by_class = by_class.mean(axis=1, keepdims=True)
         sums = columns[[0, PROMISES, SAVINGS] if self.saved is not None else [0, PROMISES]]

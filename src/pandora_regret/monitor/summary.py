@@ -138,7 +138,7 @@ def summarise_monitor(
         first=history.points[0].first if bets.n else None,
         last=replace(newest) if newest.cases else None,
         overpaid=_estimate(claim) if bets.n else None,
-        by_class=_by_class(bets, labels, claim.began or 0) if bets.n else (),
+        by_class=_costs_by_class(bets, labels, claim.began or 0) if bets.n else (),
         since=history.name_of(claim.began) if claim.began else None,
         likely=None if begin is None else history.name_of(begin),
         until=None if end is None else history.name_of(end),
@@ -162,7 +162,7 @@ def summarise_monitor(
     )
 
 
-def _by_class(bets: Bets, labels: Sequence[object], since: int) -> tuple[ClassCost, ...]:
+def _costs_by_class(bets: Bets, labels: Sequence[object], since: int) -> tuple[ClassCost, ...]:
     """What each class cost and was promised from an increment on; first those that cost most beyond it."""
     costs = [
         ClassCost(str(label), paid, promised)
@@ -236,7 +236,7 @@ def _unknown_classes(summary: MonitorSummary, unit: str | None) -> tuple[list[st
     newest = summary.last or Period()
     for known in summary.unknown:
         if known.alarms:
-            alarms.append(f"ALARM: {_unknown_class(known, newest)}. {_charge(summary, unit)}")
+            alarms.append(f"ALARM: {_unknown_class(known, newest)}. {_charge_of_unknown(summary, unit)}")
         elif not known.is_known:
             notes.append(f"{_unknown_class(known, newest)}.")
     return alarms, notes
@@ -256,7 +256,7 @@ def _unknown_class(known: UnknownClass, newest: Period) -> str:
     return f"{cases} of {place} {were} of a class that the model does not know: {known.name}{in_all}"
 
 
-def _charge(summary: MonitorSummary, unit: str | None) -> str:
+def _charge_of_unknown(summary: MonitorSummary, unit: str | None) -> str:
     """What each case of a class that the model does not know is charged."""
     tests = money(summary.all_tests, unit)
     if summary.miss == 0:

@@ -406,7 +406,7 @@ def score_columns(
                 for r in range(stop - first):
                     table[m, first + r] = by_metric[m][r]
         if counts is not None:
-            _count(truth_here, predicted_here, rows.weight, counts)
+            _count_predictions(truth_here, predicted_here, rows.weight, counts)
 
 
 @njit(**STEP)
@@ -553,7 +553,7 @@ def _finish(truth, predicted, prior, truths, rows, metrics):
 
 
 @njit(**STEP)
-def _count(truth, predicted, weight, counts):
+def _count_predictions(truth, predicted, weight, counts):
     """Who is taken for whom, by weight and by its square."""
     for r in range(len(truth)):
         i = truth[r]

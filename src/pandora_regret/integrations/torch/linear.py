@@ -26,7 +26,7 @@ from pandora_regret.integrations.torch.loss import (
 from pandora_regret.integrations.torch.tensors import (
     Reduction,
     TensorLike,
-    check_classes,
+    check_targets,
     costs_on,
     read_class_costs,
     read_reduction,
@@ -163,10 +163,10 @@ def linear_pandora_loss(
         raise InputError(argument="alpha", value=alpha, fix=fix)
     flat = target.reshape(-1).long()
     if flat.is_cpu:
-        check_classes(flat, len(weight), ignore_index)
+        check_targets(flat, len(weight), ignore_index)
     kept = flat != ignore_index
-    truth = flat.where(kept, 0)  # what the loss of each row is multiplied by
-    scales = kept.double()
+    truth = flat.where(kept, 0)
+    scales = kept.double()  # what the loss of each row is multiplied by
     if sample_weight is not None:
         refuse_gradient(sample_weight, "sample_weight")
         check_shape(sample_weight, "sample_weight", "pass one per target", tuple(target.shape))

@@ -31,7 +31,7 @@ from pandora_regret.integrations.torch.graphs import (
 from pandora_regret.integrations.torch.tensors import (
     Reduction,
     TensorLike,
-    check_classes,
+    check_targets,
     costs_on,
     read_class_costs,
     read_reduction,
@@ -177,7 +177,7 @@ def _by_torch(logits: Tensor, target: Tensor, rule: LossRule, weights: Tensor | 
     dtype = precision_of(logits)
     hard = target.ndim == 1
     if logits.is_cpu and hard:
-        check_classes(target, k, rule.ignore_index)
+        check_targets(target, k, rule.ignore_index)
     costs = costs_on(rule.costs, k, logits.device, dtype)
     share = 1 / (3 * (k - 1))
     losses = torch.empty(n, dtype=dtype, device=logits.device)

@@ -27,7 +27,7 @@ from pandora_regret.core.priors import Beta
 from pandora_regret.core.priors.names import read_prices
 from pandora_regret.integrations.torch.tensors import (
     TensorLike,
-    check_classes,
+    check_targets,
     costs_on,
     read_class_costs,
     read_tensors,
@@ -216,6 +216,6 @@ def _check_values(values: Tensor, truth: Tensor, weights: Tensor, logits: bool) 
     good &= (truth >= 0) & (truth < values.shape[1]) & (weights >= 0) & weights.isfinite()
     if good.all():
         return
-    check_classes(truth, values.shape[1])
+    check_targets(truth, values.shape[1])
     check_rows(values.double().cpu().numpy(), "preds", tolerance, logits)
     read_weights(weights.cpu().numpy(), len(weights))

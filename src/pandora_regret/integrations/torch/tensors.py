@@ -73,7 +73,7 @@ def row_blocks(values: Tensor, copies: int = 1) -> Iterator[slice]:
     return (slice(start, start + step) for start in range(0, len(values), step))
 
 
-def check_classes(target: Tensor, n_classes: int, ignore_index: int | None = None) -> None:
+def check_targets(target: Tensor, n_classes: int, ignore_index: int | None = None) -> None:
     """Every target a class, or an error that names the first that is not."""
     bad = (target < 0) | (target >= n_classes)
     bad = bad if ignore_index is None else bad & (target != ignore_index)
