@@ -3,10 +3,12 @@
 In both, what a forecast pays for wrong classes cancels, and only the probability of the truth is left.
 """
 
-from collections.abc import Callable
+from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from pandora_regret.core.inputs import (
     FloatArray,
@@ -104,9 +106,10 @@ def fixed_order_regrets(
     """
     cheap = read_positive(cheap, "cheap")
     dear = read_positive(dear, "dear")
-    hazard, survival, choose = _fixed_order_search(y_true, y_proba, order, labels)
-    acting = (cheap - dear) * hazard + dear * _minus_log(survival)
-    return choose(acting, cheap * _minus_log(hazard) - (cheap - dear) * survival)
+    search = FixedOrderSearch.of(y_true, y_proba, order, labels)
+    acting = (cheap - dear) * search.hazard + dear * _minus_log(search.survival)
+    passing = cheap * _minus_log(search.hazard) - (cheap - dear) * search.survival
+    return search.paid(before_truth=acting, at_truth=passing)
 
 
 def fixed_order_residuals(
@@ -144,10 +147,11 @@ def fixed_order_residuals(
     """
     cheap = read_positive(cheap, "cheap")
     dear = read_positive(dear, "dear")
-    hazard, survival, choose = _fixed_order_search(y_true, y_proba, order, labels)
+    search = FixedOrderSearch.of(y_true, y_proba, order, labels)
     if cheap == dear:
-        return np.zeros_like(hazard)  # also where the logarithm is infinite
-    return (cheap - dear) * choose(hazard, _minus_log(hazard) - survival)
+        return np.zeros_like(search.hazard)  # also where the logarithm is infinite
+    passing = _minus_log(search.hazard) - search.survival
+    return (cheap - dear) * search.paid(before_truth=search.hazard, at_truth=passing)
 
 
 def fixed_order_costs(
@@ -178,9 +182,10 @@ def fixed_order_costs(
     array([1.609])
     """
     baseline = fixed_order_baseline(epsilon)
-    hazard, survival, choose = _fixed_order_search(y_true, y_proba, order, labels)
-    finding = baseline + _minus_log(np.minimum(hazard, 1 - epsilon))
-    return choose(_minus_log(np.maximum(survival, epsilon)), finding)
+    search = FixedOrderSearch.of(y_true, y_proba, order, labels)
+    acting = _minus_log(np.maximum(search.survival, epsilon))
+    finding = baseline + _minus_log(np.minimum(search.hazard, 1 - epsilon))
+    return search.paid(before_truth=acting, at_truth=finding)
 
 
 def fixed_order_baseline(epsilon: float) -> float:
@@ -206,28 +211,33 @@ def fixed_order_baseline(epsilon: float) -> float:
     return float(np.log1p(-epsilon) - np.log(epsilon))
 
 
-def _fixed_order_search(
-    y_true: Labels, y_proba: Table, order: ArrayLike, labels: ArrayLike | None
-) -> tuple[FloatArray, FloatArray, Callable[..., FloatArray]]:
-    """A search in a fixed order, step by step, (N, K): hazards h_t, ``1 - h_t``, and what chooses among values.
+@dataclass(frozen=True)
+class FixedOrderSearch:
+    """Searches that test the classes in a fixed order, step by step, (N, K) each."""
 
-    A hazard is the share of the remaining probability that the class tested has. The function takes one value
-    before the truth, another at it, and nothing after it.
-    """
-    forecast = read_labelled(y_true, y_proba, labels)
-    steps = _read_order(order, forecast)
-    p = np.take_along_axis(forecast.values.astype(np.float64), steps, axis=1)
-    left = np.cumsum(p[:, ::-1], axis=1)[:, ::-1]  # S_{t-1}
-    after = np.pad(left[:, 1:], ((0, 0), (0, 1)))  # S_t: 1 - h_t from sums rather than by subtraction
-    exhausted = left == 0  # all that is left is held to be impossible: nothing is acted on
-    denominator = np.where(exhausted, 1.0, left)
-    at_truth = steps == forecast.truth[:, None]
-    before_truth = np.cumsum(at_truth, axis=1) == 0
+    hazard: (
+        FloatArray  # h_t, the share of the probability of all classes not yet tested that this step's class has
+    )
+    survival: FloatArray  # 1 - h_t
+    is_truth: NDArray[np.bool_]  # whether the step tests the truth
 
-    def choose(before: FloatArray, at: FloatArray) -> FloatArray:
-        return np.where(before_truth, before, np.where(at_truth, at, 0.0))
+    @classmethod
+    def of(cls, y_true: Labels, y_proba: Table, order: ArrayLike, labels: ArrayLike | None) -> FixedOrderSearch:
+        """The searches of some rows, in one order or in one for each row."""
+        forecast = read_labelled(y_true, y_proba, labels)
+        steps = _read_order(order, forecast)
+        p = np.take_along_axis(forecast.values.astype(np.float64), steps, axis=1)
+        left = np.cumsum(p[:, ::-1], axis=1)[:, ::-1]  # the probability of the classes not tested before a step
+        left_after = np.pad(left[:, 1:], ((0, 0), (0, 1)))
+        is_exhausted = left == 0  # all that is left is held to be impossible: nothing is acted on
+        denominator = np.where(is_exhausted, 1.0, left)
+        survival = np.where(is_exhausted, 1.0, left_after / denominator)  # from sums, not by subtraction from 1
+        return cls(p / denominator, survival, steps == forecast.truth[:, None])
 
-    return p / denominator, np.where(exhausted, 1.0, after / denominator), choose
+    def paid(self, *, before_truth: FloatArray, at_truth: FloatArray) -> FloatArray:
+        """What each step pays, (N, K): one amount before the truth, another at it, and nothing after it."""
+        is_before = np.cumsum(self.is_truth, axis=1) == 0
+        return np.where(is_before, before_truth, np.where(self.is_truth, at_truth, 0.0))
 
 
 def _read_order(order: ArrayLike, forecast: Forecast) -> IntArray:

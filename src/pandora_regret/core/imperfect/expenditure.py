@@ -354,27 +354,40 @@ def _mean_bills(race: Race) -> FloatArray:
 
 
 def predicted_bills(block: Forecast, tests: Tests, search: SearchName) -> FloatArray:
-    """The mean over every class that might be the truth; impossible ones do not count, however expensive.
-
-    A pass pays for all that come before the truth, and after a miss for the rest of it, or for more of the same.
-    """
+    """The mean bill over every class that might be the truth, (n,); impossible ones do not count."""
     p = probabilities(block)
-    total = np.zeros(len(block))
     if search != "adaptive":
         order = search_order(indexed(search, block, tests))
-        single = search == "single_pass"
-        costs = tests.fruitless_cost[order]
-        s = tests.sensitivity[order]
-        before = np.cumsum(costs, axis=1) - costs
-        again = costs.sum(axis=1, keepdims=True) - before * single
-        paid = before + (1 - s) * again / (1 if single else s) + (s if single else 1) * tests.finding_cost[order]
-        return np.asarray((np.take_along_axis(p, order, axis=1) * paid).sum(axis=1))
+        bills = _bills_of_passes(search, order, tests)
+        return np.asarray((np.take_along_axis(p, order, axis=1) * bills).sum(axis=1))
+    total = np.zeros(len(block))
     for i in range(block.n_classes):
         rows = np.flatnonzero(p[:, i] > 0)
         if len(rows):
             race = Race.of(search, if_true(block.rows(rows), i), tests)
             total[rows] += p[rows, i] * _mean_bills(race)
     return total
+
+
+def _bills_of_passes(search: SearchName, order: IntArray, tests: Tests) -> FloatArray:
+    r"""The mean bill of each row if the t-th class of its order, (n, K), is the truth, in column t.
+
+    A test in vain costs :math:`d = c + f C`, the one that finds the truth e, and all tests before that
+    of the truth :math:`D_t = \sum_{u < t} d_u`:
+
+    - a single pass pays :math:`D_t + s e + (1 - s) \sum_{u \ge t} d_u`: after a miss, the truth's own test and the
+      rest of the pass were in vain;
+    - restarts pay :math:`D_t + e + (1 / s - 1) \sum_u d_u`: a whole pass more for each miss, of which there are
+      :math:`1 / s - 1` on average.
+    """
+    in_vain = tests.fruitless_cost[order]
+    finding = tests.finding_cost[order]
+    s = tests.sensitivity[order]
+    before = np.cumsum(in_vain, axis=1) - in_vain
+    whole_pass = in_vain.sum(axis=1, keepdims=True)
+    if search == "single_pass":
+        return np.asarray(before + (1 - s) * (whole_pass - before) + s * finding)
+    return np.asarray(before + (1 - s) * whole_pass / s + finding)
 
 
 def _drawn_bills(race: Race, n_draws: int, rng: Generator) -> FloatArray:
