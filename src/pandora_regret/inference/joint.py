@@ -176,10 +176,14 @@ def chances_of_least(figures: Sequence[Figure], seed: int) -> tuple[FloatArray, 
 
 @dataclass(frozen=True)
 class Contrast(Figure):
-    """The mean of some rows less that of all others, whose degrees of freedom are Welch's."""
+    """The mean of some rows less that of all others, whose degrees of freedom are Welch's.
+
+    Its error and effective number are stored: they do not follow from its influences as those of a `Figure` do,
+    whose properties these fields take the place of.
+    """
 
     error: float = math.nan
-    effective: float = math.nan
+    effective: float = math.nan  # one more than the degrees of freedom
 
 
 def contrast(here: Figure, rest: Figure) -> Contrast:

@@ -166,13 +166,18 @@ class EProcess(Restorable):
         return Claim(int(start), mean, float(low), float(high))
 
     def _likeliest(self, bets: FloatArray) -> int:
-        """The likeliest of the windows in which there is evidence enough; the first, if there is none."""
-        capital = self._evidence()
+        """The likeliest of the windows in which there is evidence enough; the first, if there is none.
+
+        How likely a window is: the wealth that its own bets made of 1, on the side that has the evidence.
+        """
+        evidence = self._evidence()  # (windows, 2)
+        is_enough = evidence.max(axis=1) >= 1 / self.level
         wealth = np.exp(np.minimum(bets[:-1, :, loops.WEALTH], loops.MOST_LOG))
-        side = capital.argmax(axis=1)
-        odds = (STAKES * wealth).sum(axis=2)[np.arange(WINDOWS - 1), side]
-        odds[1:] /= max(int(self.clock[loops.STARTS]), 1)
-        return int((odds * (capital.max(axis=1) >= 1 / self.level)).argmax())
+        wealth_of_sides = (STAKES * wealth).sum(axis=2)
+        odds = wealth_of_sides[np.arange(WINDOWS - 1), evidence.argmax(axis=1)]
+        n_starts = max(int(self.clock[loops.STARTS]), 1)
+        odds[1:] /= n_starts  # together they are as likely beforehand as the first
+        return int(np.where(is_enough, odds, 0.0).argmax())
 
     def _folded(self) -> tuple[FloatArray, FloatArray]:
         """Bets and windows with the present block in all of these."""

@@ -18,6 +18,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pandora_regret.core.decisions.label_metrics import place_of_truth
 from pandora_regret.core.inputs import (
@@ -219,16 +220,28 @@ def macro_auroc(truth: IntArray, proba: FloatArray, weights: FloatArray) -> Floa
 
         in_threads(add, len(areas), order.size * len(areas))
     else:
-        for k, (instances, values) in enumerate(zip(order, scores, strict=True)):
-            positive = weights[:, instances] * (truth[instances] == k)
-            negative = weights[:, instances] - positive
-            below = np.insert(np.cumsum(negative, axis=1), 0, 0.0, axis=1)
-            ends = [np.searchsorted(values, values, side) for side in ("left", "right")]  # of equal scores
-            right = (positive * below[:, ends].mean(axis=1)).sum(axis=1)
-            pairs = positive.sum(axis=1) * negative.sum(axis=1)
+        for k in range(len(order)):
+            is_k = truth[order[k]] == k
+            right, pairs = _ordered_pairs(scores[k], is_k, weights[:, order[k]])
             areas += np.divide(right, pairs, out=np.zeros_like(right), where=pairs > 0)
             defined += pairs > 0
     return np.asarray(np.divide(areas, defined, out=np.full(len(weights), NO_SKILL), where=defined > 0))
+
+
+def _ordered_pairs(
+    scores: FloatArray, is_of_class: NDArray[np.bool_], weights: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Pairs of an instance of a class and one of another: in how many the former scores higher, and how many.
+
+    Both (R,), from sorted scores, (N,), and the instances' weights, (R, N). A tie is half a pair.
+    """
+    own = weights * is_of_class
+    others = weights - own
+    others_up_to = np.insert(np.cumsum(others, axis=1), 0, 0.0, axis=1)  # (R, N + 1): among the first n instances
+    first_equal = np.searchsorted(scores, scores, "left")
+    after_equal = np.searchsorted(scores, scores, "right")
+    others_below = (others_up_to[:, first_equal] + others_up_to[:, after_equal]) / 2
+    return (own * others_below).sum(axis=1), own.sum(axis=1) * others.sum(axis=1)
 
 
 _lower_is_better = partial(Metric, bounds=(0.0, np.inf))
