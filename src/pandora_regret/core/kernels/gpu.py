@@ -135,11 +135,12 @@ def _launch(
     losses = torch.empty(size, dtype=torch.float32, device=device)
     grad = torch.empty((n_rows, n_classes), dtype=logits.dtype, device=device) if want_grad else None
     stream = current_stream(device)
-    partial, turns = _workspace(device, stream) if stored == TOTAL else (losses, losses)
+    unused = losses  # a loop takes a pointer also for what it does not look at
+    partial, turns = _workspace(device, stream) if stored == TOTAL else (unused, unused)
     inputs = (
-        logits, target.contiguous(), losses if costs is None else costs, losses if weights is None else weights
+        logits, target.contiguous(), unused if costs is None else costs, unused if weights is None else weights
     )  # fmt: skip
-    outputs = (losses, partial, turns, losses if grad is None else grad)
+    outputs = (losses, partial, turns, unused if grad is None else grad)
     finite_alpha = float(alpha) if alpha < math.inf else 0.0  # at inf the slope is 0, and 0 times inf would be NaN
     weight_stride = weights.stride(0) if weights is not None and weights.ndim else 0
     numbers = (n_rows, class_units, stride_units, finite_alpha, weight_stride, ignore_index)

@@ -100,11 +100,13 @@ class FromScipy(Prior):
 
     def share(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
         """From the table, at -ln r; below it along a power law, up to the end of the support."""
-        curve, first, rate = self._table
+        table = self._table
         place = -np.asarray(log_odds, dtype=np.float64)
-        last = curve.x[-1]
-        share = np.minimum(curve(np.clip(place, first, last)), 1) * np.exp(rate * np.minimum(place - first, 0))
-        return np.where(place >= last, 1.0, np.where(place <= -self._reach, 0.0, share))
+        last = table.polynomial.x[-1]
+        within = np.minimum(table.polynomial(np.clip(place, table.first, last)), 1)
+        below = np.exp(table.rate * np.minimum(place - table.first, 0))  # 1 from the first place on
+        share = np.where(place <= -self._reach, 0.0, within * below)
+        return np.where(place >= last, 1.0, share)
 
     def draw(self, n_draws: int, n_classes: int, rng: Generator) -> FloatArray:
         """The distribution's own ``rvs``."""
@@ -125,14 +127,16 @@ class FromScipy(Prior):
         """The integral of the share's slope, as a polynomial in each of some cells along -ln r."""
         from scipy.interpolate import PPoly
 
-        left, centre, right = np.clip(np.log(self.dist.ppf([0.16, 0.5, 0.84])), -LARGEST_LOG, LARGEST_LOG)
-        width = min((right - left) / 2, 20.0)  # of the bulk of ln u
-        mesh = width * np.sinh(np.linspace(-7, 7, 33))
-        ends = np.clip(self._ends, -LARGEST_LOG, LARGEST_LOG)
-        cost_cuts, _ = _cells(self._densities, np.clip([*ends, *centre + mesh], *ends), width)
+        bulk = np.log(self.dist.ppf([0.16, 0.5, 0.84]))  # a standard deviation to both sides, if it were normal
+        left, centre, right = np.clip(bulk, -LARGEST_LOG, LARGEST_LOG)
+        width = min((right - left) / 2, 20.0)
+        mesh = width * np.sinh(np.linspace(-7, 7, 33))  # about 0: fine there, and coarse far out
+        least, most = np.clip(self._ends, -LARGEST_LOG, LARGEST_LOG)
+        cost_mesh = np.clip([least, *(centre + mesh), most], least, most)
+        cost_cuts, _ = _cells(self._densities, cost_mesh, width)
         reach = min(self._reach, FARTHEST)
-        slopes = partial(self._slopes, cost_cuts)
-        cuts, values = _cells(slopes, np.clip([-reach, *mesh, reach], -reach, reach), width, from_left=True)
+        share_mesh = np.clip([-reach, *mesh, reach], -reach, reach)
+        cuts, values = _cells(partial(self._slopes, cost_cuts), share_mesh, width, from_left=True)
         curve = PPoly(_coefficients(values[0], np.diff(cuts)), cuts).antiderivative()
         if not abs(curve(cuts[-1]) - 1) < WORST_ERROR:
             raise ArithmeticError
@@ -145,15 +149,17 @@ class FromScipy(Prior):
         `cost_cuts` are those of the axis of ln u, (n + 1,); they serve as they are, and moved by each place.
         """
         v, weights, _ = _rule()
-        dense = v**2 * (3 - 2 * v)  # many points near ends, where densities may be infinite
-        pace = 6 * v * (1 - v)
-        place = places[:, None]
-        edges = np.sort(np.hstack([cost_cuts + 0 * place, cost_cuts + place]), axis=1)
+        points = v**2 * (3 - 2 * v)  # of a cell from 0 to 1, many near its ends, where densities may be infinite
+        weights_of_points = weights * (6 * v * (1 - v))  # by the derivative of the points in v
+        fixed_cuts = np.broadcast_to(cost_cuts, (len(places), len(cost_cuts)))
+        moved_cuts = cost_cuts + places[:, None]
+        edges = np.sort(np.hstack([fixed_cuts, moved_cuts]), axis=1)
         size = np.diff(edges)
-        t = edges[:, :-1, None] + size[:, :, None] * dense
+        t = edges[:, :-1, None] + size[:, :, None] * points  # (POINTS of the table, cells, points of a cell)
         cost = self._densities(t)[1]
-        rival = self._densities(t - place[:, :, None])[0]
-        return np.asarray((cost * rival @ (weights * pace) * size).sum(axis=1)[None])
+        rival = self._densities(t - places[:, None, None])[0]
+        integrals = (cost * rival) @ weights_of_points * size
+        return np.asarray(integrals.sum(axis=1)[None])
 
     def _densities(self, t: FloatArray) -> FloatArray:
         """The density of t = ln u, and that weighted by cost, (2, ...); what scipy cannot state is zero."""
