@@ -516,11 +516,11 @@ def cross_fit(
 
 @dataclass(frozen=True)
 class FoldMaps:
-    """Maps for each row that rows of other folds fitted; some of these two are None."""
+    """A map for each row that rows of other folds fitted: as a number for each row, or as a map for each fold."""
 
     fold: IntArray  # (n_cases,)
-    inverse_temperatures: FloatArray | None  # (N,) of each row, where maps are no more than that
-    maps: Mapping[int, Map] | None  # else, by the fold
+    inverse_temperatures: FloatArray | None  # (N,) where maps are no more than that; else None
+    maps: Mapping[int, Map] | None  # by the fold, where there are no inverse temperatures; else None
 
     def apply(self, rows: Forecast) -> Forecast:
         """The forecasts that maps were fitted on, as log-probabilities, by the map of each row's case."""
@@ -670,17 +670,17 @@ def decompose(
     in_hindsight = costs_by([(np.ones(len(rows), bool), hindsight)])
 
     def term(values: FloatArray) -> Estimate:
+        """The mean of values of cases, (n_cases,), with its interval."""
         return Figure.of_mean(values, weights, units).estimate(level)
 
+    saved = term(costs_before - by_others.recalibrated)
+    saved_in_hindsight = term(costs_before - in_hindsight.recalibrated)
+    known = term(by_others.baseline - by_others.recalibrated)
+    known_in_hindsight = term(in_hindsight.baseline - in_hindsight.recalibrated)
     return Decomposition(
         score=term(costs_before),
-        miscalibration=_up_to(
-            term(costs_before - by_others.recalibrated), term(costs_before - in_hindsight.recalibrated)
-        ),
-        discrimination=_up_to(
-            term(by_others.baseline - by_others.recalibrated),
-            term(in_hindsight.baseline - in_hindsight.recalibrated),
-        ),
+        miscalibration=_up_to(saved, saved_in_hindsight),
+        discrimination=_up_to(known, known_in_hindsight),
         uncertainty=term(by_others.baseline),
         unit=currency,
         level=level,

@@ -143,13 +143,9 @@ def with_scores(
     if taken := [name for name in (*HELPERS, *names) if name in columns]:
         raise InputError(f"has a column {taken[0]!r} already", argument="frame", column=taken[0], fix="rename it")
 
-    def as_columns(**columns: Expr) -> list[Expr]:
-        nonlocal rows  # which get them
-        rows = rows.with_columns(**{f"{HELPER}{name}": value for name, value in columns.items()})
-        return [nw.col(f"{HELPER}{name}") for name in columns]
-
-    truth = scores.truth(as_columns)
-    scored = rows.with_columns(scores.score(name, truth).alias(name) for name in names)
+    helpers = _HelperColumns(rows)
+    truth = scores.truth(settle=helpers.add)
+    scored = helpers.rows.with_columns(scores.score(name, truth).alias(name) for name in names)
     result: NativeFrame = scored.drop(*HELPERS).to_native()
     return result
 
@@ -257,6 +253,18 @@ class _ColumnMaker(Protocol):
 
     def __call__(self, **columns: Expr) -> Iterable[Expr]:
         """An expression for each."""
+
+
+class _HelperColumns:
+    """Rows that get columns while the scores are put together, and with them."""
+
+    def __init__(self, rows: Frame) -> None:
+        self.rows = rows
+
+    def add(self, **columns: Expr) -> Iterable[Expr]:
+        """Add columns to the rows; expressions that refer to these, in order."""
+        self.rows = self.rows.with_columns(**{f"{HELPER}{name}": value for name, value in columns.items()})
+        return [nw.col(f"{HELPER}{name}") for name in columns]
 
 
 def _as_they_are(**columns: Expr) -> Iterable[Expr]:

@@ -7,7 +7,7 @@ be impossible, and a search for it tests every other class first.
 import functools
 import warnings
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar, cast
+from typing import Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -194,9 +194,5 @@ def _every_class(options: Fields, seen: list[object]) -> list[object]:
     prior = options.get("prior")
     if isinstance(prior, Prior) and prior.labels is not None:
         return list(prior.labels)
-    return sorted({*seen}, key=_place)
-
-
-def _place(label: object) -> Any:
-    """What labels are sorted by: themselves."""
-    return label
+    distinct = cast("set[str]", set(seen))  # or numbers; those of one kind can be sorted
+    return [*sorted(distinct)]

@@ -47,7 +47,7 @@ def is_missing(value: object) -> bool:
 
 
 def _is_label(value: object) -> bool:
-    """Something, and no list."""
+    """Whether a value can stand for a class: it is not missing, and no list or the like."""
     return not is_missing(value) and type(value).__hash__ is not None
 
 
