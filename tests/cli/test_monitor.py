@@ -423,6 +423,9 @@ def test_an_acknowledged_alarm_exits_with_0(tmp_path, state):
     page = tmp_path / "page.html"
     result = watch(state, "--acknowledge", "retraining <soon>", "--html", page)
     assert result.exit_code == 0
-    assert "retraining &lt;soon&gt;" in page.read_text(encoding="utf-8")
+    html = page.read_text(encoding="utf-8")
+    assert "retraining &lt;soon&gt;" in html
+    assert "3 cases, pandora-regret" in html  # of the whole history, as in its charts
+    assert "not drawn" in html  # cases of a class that has no column
     assert watch(state).exit_code == 0
     assert refused("monitor", "--state", state, "--acknowledge", "again")

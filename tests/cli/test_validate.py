@@ -167,3 +167,14 @@ def test_a_price_list_that_cannot_be_read_hides_no_other_problem(tmp_path):
 def test_labels_of_no_class_are_not_counted_as_blank(tmp_path):
     path = write_csv(tmp_path / "bad.csv", [HEADER, *GOOD, (7, "", 0.5, 0.3, 0.2), (8, "d", 0.5, 0.3, 0.2)])
     assert validated(path, "--classes", "a,b,c", code=2)["unlabelled"] == 1
+
+
+def test_lists_without_truths_are_not_said_to_have_a_column_of_them(tmp_path):
+    path = tmp_path / "lists.jsonl"
+    row = {"id": 1, "forecast": {"a": 0.5, "b": 0.5}}
+    path.write_text(f"{json.dumps(row)}\n", encoding="utf-8")
+    output = run("validate", path).output
+    assert "1 of 1 cases" in output
+    assert "labels " not in output
+    path.write_text(json.dumps(row | {"truth": "a"}), encoding="utf-8")
+    assert "labels " in run("validate", path).output

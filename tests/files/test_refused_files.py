@@ -20,7 +20,7 @@ from pandora_regret.files.opening import read_truth_file
         ("y_true,a,\na,0.5,0.5\n", ["column 3", "no name"]),
         ("y_true,a,b\n", ["no rows"]),
         ("y_true a b\na 0.5 0.5\n", ["single column", "--separator"]),
-        ("truth,a,b\na,0.5,0.5\n", ["no label column", "y_true", "--label"]),
+        ("truth,a,b\na,0.5,0.5\n", ["no label column", "y_true", "--label", "--truth"]),
         ("y_true,a,b\na,0.5,0.5\nb,0.5,0.5\nc,0.5,0.5\n", ["line 4", "'c'", "choose from a, b"]),
         ("y_true,a\na,1\n", ["1 forecast column "]),
         ("id,y_true,a,b\n1,a,0.5,0.5\n1,b,0.5,0.5\n", ["line 3", "id 1", "line 2"]),

@@ -60,3 +60,8 @@ def test_costs_have_a_unit_in_the_title_or_on_the_axis(unit, title):
     chart = bills(points_of(CASES, PAID), unit)
     assert chart["title"] == title
     assert all(("€" in chart["tick"](tick)) == (unit == "EUR") for tick in chart["ticks"])
+
+
+def test_values_stand_beside_the_curve_on_a_phone_not_on_it():
+    plot = bills(points_of(CASES, PAID))["plot"]
+    assert plot.width - plot.right >= 8 + len("1,000,000") * 18 * 0.6  # the gap, and letters of 18 units

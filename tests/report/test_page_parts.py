@@ -1,10 +1,12 @@
 """Parts of the page that are there only where they say something, and lines that end where a reader expects it."""
 
 import re
+from dataclasses import replace
 
 from report_pages import Page, compared
 
 from pandora_regret import Candidates, compare_lists
+from pandora_regret.core.inputs import CLASSES_TAKEN_AS_0, Remark
 from pandora_regret.report import render_report
 from pandora_regret.report.page import unbroken
 
@@ -107,3 +109,12 @@ def test_without_prices_the_unit_stands_above_the_bars_and_not_in_every_cell():
     assert "Cost per case, in typical test prices" in page
     assert not re.findall(r'class="written">[^<]*[a-z]', page)
     assert "typical test prices<" not in render_report(compared(costs=[1, 2, 3, 4])).partition('id="bars"')[0]
+
+
+def test_what_a_note_explains_is_not_said_again_under_what_was_done_to_the_files():
+    lacking = "net has no flu: taken as probability 0, the truth of 3 cases"
+    remarks = (Remark(CLASSES_TAKEN_AS_0, 3, lacking, "net"), Remark("rows", 1, "left out 1 case", None))
+    comparison = replace(compared(), notes=(f"{lacking}.",), remarks=remarks)
+    without_data = re.sub(r"<script.*?</script>", "", render_report(comparison), flags=re.DOTALL)
+    assert without_data.count("taken as probability 0") == 1
+    assert "left out 1 case" in without_data

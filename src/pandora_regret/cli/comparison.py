@@ -13,7 +13,7 @@ from pandora_regret.comparison.words import (
     recalibrating,
     scenario_sentence,
 )
-from pandora_regret.core.inputs import CLASSES_TAKEN_AS_0, UNLABELLED
+from pandora_regret.core.inputs import UNLABELLED
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.text import (
     UNDEFINED,
@@ -67,7 +67,7 @@ def print_comparison(comparison: Comparison, *, full: bool = False) -> None:
         echo()
     say(f"{written.cases}. Costs: {comparison.costs.in_words}.", dim=True)
     bullets(comparison.notes, mark="!")
-    print_remarks([change for change in comparison.remarks if change.what != CLASSES_TAKEN_AS_0])  # a note says it
+    print_remarks(comparison.other_remarks)
 
 
 def screen(comparison: Comparison, width: int = WIDEST_SCREEN) -> list[str]:
@@ -206,7 +206,7 @@ class _Writer:
             lines += self.wrap(self.scenarios)
         if self.prices and not result.by:
             lines += self.wrap(self.prices[0], 3)
-        remarks = [change for change in result.remarks if change.what != CLASSES_TAKEN_AS_0]
+        remarks = result.other_remarks
         n_absent = len(result.remarks) - len(remarks)
         for note in result.notes[:n_absent]:  # which explain what a model costs
             lines += self.wrap(f"! {note}")

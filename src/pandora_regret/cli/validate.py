@@ -199,6 +199,8 @@ def _print_understood(result: files.TableReport) -> None:
     counts = {LABEL: {name: result.labels[name] for name in result.columns.classes}, MODEL: result.models}
     lines = [("rows", count(result.rows))]
     for role in ROLES:
+        if role is LABEL and result.holds_lists and not result.labels:
+            continue  # the column was named by us, and no row says its truth
         names = listed(result.columns.of(role), MOST_NAMES)
         values = listed([f"{name} {count(n)}" for name, n in counts.get(role, {}).items()], MOST_NAMES)
         where = f"column {names!r}" if names else "the truth's file"

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, NamedTuple, TypeAlias, cast
 from msgspec import Meta
 
 from pandora_regret.comparison.embedded import EmbeddedSample, Reason
-from pandora_regret.core.inputs import Fields, InputError, Names, Remark
+from pandora_regret.core.inputs import CLASSES_TAKEN_AS_0, Fields, InputError, Names, Remark
 from pandora_regret.core.records import from_plain, to_plain
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.text import (
@@ -447,6 +447,11 @@ class Comparison(Displayable):
     def gaps(self) -> dict[str, Difference]:
         """How the best model differs from each other one."""
         return gaps_to(self.best.name, self.differences)
+
+    @property
+    def other_remarks(self) -> tuple[Remark, ...]:
+        """What was done to the files, but for what a note says already because it explains what a model costs."""
+        return tuple(remark for remark in self.remarks if remark.what != CLASSES_TAKEN_AS_0)
 
     @property
     def kind_of_cost(self) -> str:

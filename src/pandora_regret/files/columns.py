@@ -13,6 +13,7 @@ from pandora_regret.files.roles import BY, COSTS, GROUP, ID, LABEL, MODEL, ROLES
 from pandora_regret.files.source import Source
 from pandora_regret.text import counted, listed
 
+OTHER_FILE = "or which file does (truth, --truth)"
 DESCRIBE = "or describe each in a models.toml where files call these differently"
 
 
@@ -187,7 +188,10 @@ def _single_column(role: Role, file: _File, is_needed: bool = False) -> str | No
     if is_needed:
         problem = f"has no {role.name} column ({', '.join(role.usual)}) among {quoted(file.source.kinds)}"
         values = "true classes" if role is LABEL else role.title
-        fix = f"say which one holds the {values} ({role.option}, --{role.option}), {DESCRIBE}"
+        fixes = [f"say which one holds the {values} ({role.option}, --{role.option})", DESCRIBE]
+        if role is LABEL and not file.is_truth:
+            fixes.insert(1, OTHER_FILE)
+        fix = ", ".join(fixes)
         raise FileError(problem, file.source.path, fix, argument=role.option)
     return None
 

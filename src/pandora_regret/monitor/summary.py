@@ -280,6 +280,8 @@ def _saving_sentence(saved: Estimate, unit: str | None, challenger: str) -> str:
 
 def _headline(summary: MonitorSummary, unit: str | None) -> str:
     """Whether there is an alarm, and what is paid beyond the promise, since when."""
+    if summary.overpaid is None and summary.acknowledged:
+        return "No alarm: nothing has been counted since the last one was acknowledged."
     if summary.overpaid is None:
         return "No alarm: nothing is known yet about what was paid."
     first = _since_first(summary)

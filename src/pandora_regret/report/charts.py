@@ -163,12 +163,13 @@ class Plot:
     height: int
     left: int = 68
     below: int = 46
-    margin: int = 14
+    margin: int = 14  # above
+    beside: int = 14  # to the right
 
     @property
     def right(self) -> int:
         """Where the frame ends, from the left."""
-        return self.width - self.margin
+        return self.width - self.beside
 
     @property
     def bottom(self) -> int:

@@ -15,7 +15,7 @@ from pandora_regret.monitor.streams import OVERPAID, PROMISED, History, Point
 from pandora_regret.monitor.summary import sentences, since_words
 from pandora_regret.report.charts import Axis, Plot
 from pandora_regret.report.page import render_page, write_page
-from pandora_regret.text import Formats
+from pandora_regret.text import Formats, counted
 
 STYLES = ("page.css", "first.css", "tables.css", "monitor.css", "print.css")
 TITLE = "Promised against paid"
@@ -69,6 +69,7 @@ def write_monitor_page(
     formats = Formats(costs, unit)
     first, *lines = sentences(summary, unit, challenger)
     headline, end, more = first.partition(". ")
+    increments = sum(point.increments for point in points)
     page = render_page(
         "monitor.html.j2",
         STYLES,
@@ -76,6 +77,7 @@ def write_monitor_page(
         headline=headline + end.strip(),
         lines=[more, *lines] if more else lines,
         summary=summary,
+        increments=counted(increments, "period" if summary.dependent else "case"),
         level=level,
         two_sided=monitor.two_sided,
         charts=list(_charts(points, formats, level, monitor.compares, challenger)),
@@ -182,7 +184,7 @@ def _chart(
     drawn = [values[number] for number in joined]
     drawn += [other[number] for number in joined if other]
     up = Axis.around([*drawn, *low, *high, level])
-    plot = Plot(Axis.around([0, len(values) - 1], padding=0.015), up, 960, 256, left=96, below=50)
+    plot = Plot(Axis.around([0, len(values) - 1], padding=0.015), up, 960, 256, left=96, below=50, beside=110)
     there = list(enumerate(high))
     back = list(enumerate(low))[::-1]
     area = [*there, *back]

@@ -187,7 +187,7 @@ def render_report(
         "verdict": shown.verdict,
         "notes": shown.notes,
         "files": shown.files,
-        "remarks": shown.remarks,
+        "remarks": shown.other_remarks,
         "sample": shown.sample,
         "lists": shown.lists,
         "not_sampled": _why_no_prices(shown) if cases else None,

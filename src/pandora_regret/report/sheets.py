@@ -25,7 +25,7 @@ BYLINE = 15
 HEADLINE = 24
 LEGEND = 50  # with the space around it
 LINE_OF_LEGEND = 20
-BAR = 38
+BAR = 42
 FIRST_BARS = 8  # more are shown on request
 HEADING = 28
 PRICES = 33  # two of them, side by side
@@ -115,7 +115,7 @@ def _always_printed(comparison: Comparison, byline: str) -> int:
     if comparison.lists is not None:
         heights.append(MISS_CHART)
     heights += [GROUPS + ROW * len(part.groups) + FLAG * len(part.all_flags) for part in comparison.by]
-    remarks = [remark.sentence for remark in comparison.remarks]
+    remarks = [remark.sentence for remark in comparison.other_remarks]
     heights += [HEADING + LINE + LINE * _n_lines(notes) for notes in (remarks, comparison.notes) if notes]
     return sum(heights) + GAP * len(heights)
 
