@@ -308,7 +308,7 @@ def check_labelled(n_unlabelled: int, n: int, path: str) -> None:
     """An error if most of n cases have no true class."""
     if n_unlabelled > MOST_UNLABELLED * n:
         problem = f"has no true class for {n_unlabelled:,} of {n:,} cases"
-        fix = "say which column (--label) or file (--truth) holds them, or wait until at least half of them are known"
+        fix = "say which column (--label) or file (--truth) holds them, or wait until at least half are known"
         raise FileError(problem, path, fix, argument="label", value=n_unlabelled)
 
 
