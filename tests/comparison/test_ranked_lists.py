@@ -162,6 +162,13 @@ def test_who_the_usual_numbers_would_pick_is_said_at_a_price_too():
     assert not [text for text in compare_lists(models, miss=0.1).verdict.sentences if "Top-1" in text]
 
 
+def test_the_usual_numbers_have_one_name_in_every_sentence():
+    (sentence,) = compare_lists(short_and_long(), miss=20.0).disagreements
+    assert "Top-1 and MRR would choose" in sentence
+    assert "looks" in sentence
+    assert "tests" not in sentence
+
+
 def test_a_leader_that_is_not_settled_is_not_always_the_cheapest():
     """Top-1 and MRR would pick short, which is the cheapest up to a price, and then perhaps."""
     models = {name: lists.of_cases([str(case) for case in range(6)]) for name, lists in short_and_long().items()}

@@ -382,6 +382,16 @@ def test_blank_names_in_lists_are_left_out_and_counted(tmp_path):
     assert [(change.what, change.count) for change in read.remarks] == [("blank names", 2)]
 
 
+def test_a_file_of_truths_may_call_its_ids_as_usual(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"issue": "i1", "found_files": ["a.py", "b.py"]}')
+    (tmp_path / "truth.csv").write_text("id,truth\ni1,b.py\n")
+    read = ranked(tmp_path / "a.jsonl", id="issue", truth=str(tmp_path / "truth.csv"))
+    assert costs_of(read, miss=7.0) == {"i1": 2.0}
+    (tmp_path / "truth.csv").write_text("id,issue,truth\n17,i1,a.py\n")  # the name that was said comes first
+    read = ranked(tmp_path / "a.jsonl", id="issue", truth=str(tmp_path / "truth.csv"))
+    assert costs_of(read, miss=7.0) == {"i1": 1.0}
+
+
 def test_truths_have_the_ids_of_lists(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"instance_id": "i1", "found_files": ["a.py", "b.py"]}')
     (tmp_path / "truth.jsonl").write_text('{"instance_id": "i1", "truth": ["b.py", "c.py"]}')

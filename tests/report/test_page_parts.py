@@ -118,3 +118,9 @@ def test_what_a_note_explains_is_not_said_again_under_what_was_done_to_the_files
     without_data = re.sub(r"<script.*?</script>", "", render_report(comparison), flags=re.DOTALL)
     assert without_data.count("taken as probability 0") == 1
     assert "left out 1 case" in without_data
+
+
+def test_money_is_named_only_where_somebody_priced_the_tests():
+    priced = compared(costs=[1.0, 2.0, 3.0, 4.0], currency="EUR")
+    assert "the money goes to" in render_report(priced)
+    assert "the money goes to" not in render_report(compared())

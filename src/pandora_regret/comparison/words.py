@@ -272,7 +272,8 @@ class _Speaker:
                 cases = f"{_rounded_up(judgement.cases_needed):,}"
                 if judgement.cases_for_gap:
                     fewer = f"{_rounded_up(judgement.cases_for_gap):,}"
-                    seen = money(nearest.value or 0.0, self.unit)
+                    value = nearest.value or 0.0
+                    seen, _, _ = money_between(value, nearest.low, nearest.high, self.unit).partition(" (")
                     sentences.append(
                         self.say("needed_for_both", fewer=fewer, seen=seen, cases=cases, margin=margin)
                     )

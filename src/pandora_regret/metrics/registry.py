@@ -342,8 +342,8 @@ LIST_METRICS: dict[str, Metric] = {  # what is reported of ranked lists, beside 
             wording="the number of looks", shown_in=(),
         ),
         _share("found", "Found", "higher", _only_of_lists, wording="how often the truth is found", shown_in=()),
-        _share("top_1", "Top-1", "higher", _only_of_lists, wording="top-1", shown_in=()),
-        replace(METRICS["top_3"], title="Top-3", wording="top-3"),
+        _share("top_1", "Top-1", "higher", _only_of_lists, wording="Top-1", shown_in=()),
+        replace(METRICS["top_3"], title="Top-3", wording="Top-3"),
         replace(METRICS["mrr"], title="MRR", wording="MRR", bounds=(0.0, 1.0)),
         _share("exam", "EXAM", "lower", _only_of_lists, wording="EXAM", shown_in=()),
     )
