@@ -76,6 +76,8 @@ def test_data_that_changed_meanwhile_are_not_mixed_with_what_is_stored(study_fil
     [
         ("c = 70", "d = 70", "'made up' do not match"),
         ('"random_temperature"', '{name = "x", prevalence = {a = 1}}', "prevalence do not match"),
+        ('"random_temperature"', '{name = "x", workup = "none.toml"}', "none.toml' cannot be read"),
+        ('"random_temperature"', '{name = "x", workup = "octmnist"}', "the work-up is about 'CNV'"),
     ],
 )
 def test_costs_and_conditions_are_checked_before_anything_is_predicted(study_file, tmp_path, old, new, words):

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from pandora_regret._version import __version__
 from pandora_regret.core.atomic import Place, write_atomically
 from pandora_regret.core.inputs import InputError
@@ -66,9 +68,11 @@ def _check(study: Study, data: DataSet, folder: Path) -> None:
     costs = data.costs_of(target.classes)
     for stated in study.conditions:
         condition = stated.of_data(data.name)
-        condition.cost_draws(costs, target.classes, study.seed)
+        draws = condition.cost_draws(costs, target.classes, study.seed)
         condition.typical_costs(costs, target.classes)
         condition.weights(target.truth, target.classes)
+        even = np.full((1, len(target.classes)), 1 / len(target.classes))
+        condition.bills(target.truth[:1], even, draws, target.classes)  # reads a work-up, too
 
 
 def reopen(folder: Place, *, trust: bool = False) -> Study:
