@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +16,6 @@ from pandora_regret import workup as workups
 from pandora_regret.calibrate import recalibration
 from pandora_regret.calibrate.maps import log_probabilities
 from pandora_regret.calibrate.recalibration import FoldMaps, PredictedSavings
-from pandora_regret.candidates.searched import CaseLists
 from pandora_regret.comparison.request import ListRequest, Request
 from pandora_regret.comparison.result import STATED
 from pandora_regret.core.inputs import FloatArray, Forecast, IntArray
@@ -27,6 +27,9 @@ from pandora_regret.core.tally import Means, Sum
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import Limits
 from pandora_regret.metrics import METRICS, rows_of_metrics
+
+if TYPE_CHECKING:
+    from pandora_regret.candidates.searched import CaseLists
 
 FOLDS = 10
 COST = "expected_cost"  # the key of the metric that every model has

@@ -6,14 +6,13 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pandora_regret import workup as workups
 from pandora_regret.calibrate.maps import MAP_METHODS
-from pandora_regret.candidates.search import Until
-from pandora_regret.candidates.searched import CaseLists
 from pandora_regret.comparison.breakdowns import SMALLEST_GROUP, Division, read_by
 from pandora_regret.comparison.charge import Charge, Pricing, charge_for_search, charge_for_workup
 from pandora_regret.comparison.result import IntervalMethod
@@ -35,6 +34,10 @@ from pandora_regret.core.inputs import (
     read_number,
 )
 from pandora_regret.core.priors import Prior
+
+if TYPE_CHECKING:  # forecasts of classes need not wait for what reads lists
+    from pandora_regret.candidates.search import Until
+    from pandora_regret.candidates.searched import CaseLists
 
 
 @dataclass(frozen=True)
