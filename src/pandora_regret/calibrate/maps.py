@@ -17,8 +17,8 @@ from pandora_regret.core.inputs import (
     Forecast,
     InputError,
     IntArray,
+    block_slices,
     read_choice,
-    row_slices,
 )
 from pandora_regret.core.kernels.engine import search_costs
 from pandora_regret.core.kernels.reference import probabilities
@@ -370,16 +370,17 @@ def _part(rows: Forecast) -> Forecast:
 def derivatives(rows: Forecast, inverse_temperature: float) -> FloatArray:
     """The first two derivatives in 1 / T of each row's log loss, (2, N): cumulants under the forecast."""
     both = np.empty((2, len(rows)))
-    for part in row_slices(*rows.values.shape):
+    for part in block_slices(*rows.values.shape):
         scores = rows.values.T[:, part]
         truth = rows.truth[part]
         gaps = scores - scores.max(axis=0)
         odds = np.exp(inverse_temperature * gaps)
         total = odds.sum(axis=0)
-        weighted = odds * gaps
+        weighted = np.multiply(odds, gaps, out=odds)  # a table of its own would take as long as the sums
         mean = weighted.sum(axis=0) / total
         both[0, part] = mean - gaps[truth, np.arange(len(truth))]
-        both[1, part] = (weighted * gaps).sum(axis=0) / total - mean * mean
+        weighted *= gaps
+        both[1, part] = weighted.sum(axis=0) / total - mean * mean
     return rows.each_weight * both
 
 

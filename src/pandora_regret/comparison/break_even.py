@@ -10,6 +10,7 @@ under a prior it is sought between prices that are tried.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -105,7 +106,6 @@ class PriceCurve:
         self.shares = shares
         self.mean_rest = (shares * self.rest).sum()
         self.mean_own = (shares * self.own).sum()
-        self.sums = self._sums()
 
     def _moving(self, factor: float) -> FloatArray:
         """What each row spends on the test itself, or on others before it, (N,)."""
@@ -118,7 +118,8 @@ class PriceCurve:
         """The cost of every row, (N,), where the test costs so many times what was stated."""
         return self.rest + self._moving(factor)
 
-    def _sums(self) -> list[PowerSums]:
+    @cached_property
+    def sums(self) -> list[PowerSums]:
         """The sums of entries that rise and that fall with the price; none where shares are not powers of r."""
         powers = _powers_of_share(self.prior)
         if powers is None:
@@ -144,6 +145,10 @@ class PriceCurve:
             price = factors if part.sign > 0 else 1.0
             total = total + price * part.spent(log_factors)
         return np.asarray(total)
+
+    def least_mean(self, factors: FloatArray) -> FloatArray:
+        """What the means of `costs` at some factors cannot fall below, (F,): without what searches waste."""
+        return np.asarray(self.mean_rest + factors * self.mean_own)
 
     def changes(self) -> FloatArray:
         """The factors at which the order of some row's tests changes at known prices, (E,)."""
@@ -192,15 +197,19 @@ def _times_power(times: float, power: float, odds: FloatArray, amounts: FloatArr
 def first_crossings(leader: PriceCurve, others: Sequence[PriceCurve], upwards: bool) -> list[float | None]:
     """For each other model the first factor, from 1, beyond which it is cheaper than the leader."""
     rounding = float(ROUNDING * leader.mean(np.ones(1))[0] * max(1.0, len(leader.rows) / 500))
+    is_known = leader.prior == Fixed()
     tried = _spaced_factors(len(leader.shares), upwards)
+    if is_known:
+        tried = _factors_beside_changes([leader], upwards)
     of_leader = leader.mean(tried)
-    crossings = []
+    crossings: list[float | None] = []
     for other in others:
-        if leader.prior == Fixed():
-            tried = _factors_beside_changes(leader, other, upwards)
-            of_leader = leader.mean(tried)
-        ahead = np.flatnonzero(of_leader - other.mean(tried) > rounding)
-        crossings.append(_crossing_in(leader, other, tried, int(ahead[0])) if len(ahead) else None)
+        if (of_leader - other.least_mean(tried) <= rounding).all():  # most models, where there are many
+            crossings.append(None)
+            continue
+        factors = _factors_beside_changes([leader, other], upwards) if is_known else tried
+        ahead = np.flatnonzero(leader.mean(factors) - other.mean(factors) > rounding)
+        crossings.append(_crossing_in(leader, other, factors, int(ahead[0])) if len(ahead) else None)
     return crossings
 
 
@@ -214,10 +223,10 @@ def _crossing_in(leader: PriceCurve, other: PriceCurve, tried: FloatArray, place
     return _root(gap, float(tried[max(place - 1, 0)]), float(tried[place]))
 
 
-def _factors_beside_changes(leader: PriceCurve, other: PriceCurve, upwards: bool) -> FloatArray:
+def _factors_beside_changes(curves: Sequence[PriceCurve], upwards: bool) -> FloatArray:
     """At known prices: the factors to both sides of each at which some order changes, (F,), from 1 on."""
     furthest = FURTHEST_PRICE if upwards else 1 / FURTHEST_PRICE
-    changes = np.concatenate([leader.changes(), other.changes()])
+    changes = np.concatenate([curve.changes() for curve in curves])
     near = np.multiply.outer([1 - ROUNDING, 1 + ROUNDING], changes).ravel()
     within_reach = np.clip([1.0, furthest, *near], min(1.0, furthest), max(1.0, furthest))
     rising = np.unique(within_reach)

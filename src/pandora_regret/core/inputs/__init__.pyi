@@ -56,6 +56,7 @@ from pandora_regret.core.inputs.tables import TOLERANCE as TOLERANCE
 from pandora_regret.core.inputs.tables import UNLABELLED as UNLABELLED
 from pandora_regret.core.inputs.tables import Remark as Remark
 from pandora_regret.core.inputs.tables import RescaledRows as RescaledRows
+from pandora_regret.core.inputs.tables import block_slices as block_slices
 from pandora_regret.core.inputs.tables import by_name as by_name
 from pandora_regret.core.inputs.tables import check_rows as check_rows
 from pandora_regret.core.inputs.tables import match_names as match_names
