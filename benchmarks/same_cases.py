@@ -480,7 +480,16 @@ def data(votes=False):
 def priors():
     import scipy.stats
 
-    from pandora_regret import Beta, Empirical, Exponential, Fixed, FromScipy, Gamma, LogNormal, Uniform
+    from pandora_regret.core.priors import (
+        Beta,
+        Empirical,
+        Exponential,
+        Fixed,
+        FromScipy,
+        Gamma,
+        LogNormal,
+        Uniform,
+    )
 
     return {
         "uniform": Uniform(),
@@ -559,11 +568,10 @@ def call_search_of_votes():
 
 
 def call_imperfect():
-    import pandora_regret as pr
 
     imperfect = core_module("imperfect")
     truth, p, _ = data()
-    tests = pr.Tests(
+    tests = imperfect.Tests(
         cost=list(PRICES.values()),
         sensitivity=[0.8, 0.9, 0.99, 0.5],
         false_positive_rate=0.1,

@@ -17,6 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import pandora_regret as pr
 from pandora_regret.inference.joint import Figure
+from pandora_regret.workup import replay_workup
 
 WRONG = 1000.0  # dollars
 SECONDS = 10.0  # for the plan
@@ -113,7 +114,7 @@ def thyroid(folder: Path) -> list[dict[str, Any]]:
     for rule, cuts in (("learned, five quantiles", {}), ("learned, cuts of small trees", stump_cuts(train))):
         workup = pr.learn_workup(train, "class", fees, wrong=WRONG, cuts=cuts, unit="USD")
         quantiles = quantiles or workup
-        result = pr.replay_workup(workup, test, "class", seconds=SECONDS)
+        result = replay_workup(workup, test, "class", seconds=SECONDS)
         print(result.to_text(), flush=True)
         rows.append(row(rule, result.paid, result.spent, result.wrong / result.named, result.promised))
     rules = {

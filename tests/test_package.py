@@ -59,6 +59,13 @@ def test_scoring_arrays_loads_no_frame_library():
     }
 
 
+def test_the_names_at_the_top_are_few_enough_to_know():
+    """What people use; all else is in the module that it belongs to."""
+    assert 30 <= len(package.__all__) < 40
+    assert {"compare", "Monitor", "recalibrate", "Workup", "plan_workup", "score_stream"} <= set(package.__all__)
+    assert "keeps_strict_propriety" not in package.__all__
+
+
 def test_every_public_name_resolves():
     for name in package.__all__:
         assert getattr(package, name) is not None, name

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refused
 
-from pandora_regret import InputError, Tests, search_order
+from pandora_regret import InputError, search_order
+from pandora_regret.core.imperfect import Tests
 from pandora_regret.workup import plan_search
 
 FEES = st.lists(st.floats(0.5, 500.0), min_size=2, max_size=5)

@@ -11,12 +11,13 @@ from asked import compare_with
 from cli_files import run_json, write_csv
 
 import pandora_regret
-from pandora_regret import Candidates, ComparisonOptions, Tests, Workup, compare_frames, compare_lists
+from pandora_regret import Candidates, ComparisonOptions, Workup, compare_lists
 from pandora_regret.calibrate import decompose, load_map, recalibrate
+from pandora_regret.comparison import compare_frames
 from pandora_regret.comparison.request import read_models
 from pandora_regret.core import array_api, entropy, scores, search
 from pandora_regret.core.decisions import label_metrics
-from pandora_regret.core.imperfect import expenditure
+from pandora_regret.core.imperfect import Tests, expenditure
 from pandora_regret.metrics import default_metrics
 from pandora_regret.workup import scores as workup_scores
 

@@ -4,18 +4,15 @@ from pandora_regret.candidates import Candidates as Candidates
 from pandora_regret.comparison import Comparison as Comparison
 from pandora_regret.comparison import ComparisonOptions as ComparisonOptions
 from pandora_regret.comparison import compare as compare
-from pandora_regret.comparison import compare_frames as compare_frames
 from pandora_regret.comparison import compare_lists as compare_lists
 from pandora_regret.core.costs import load_costs as load_costs
 from pandora_regret.core.entropy import search_divergence as search_divergence
 from pandora_regret.core.entropy import search_entropy as search_entropy
 from pandora_regret.core.inputs import InputError as InputError
-from pandora_regret.core.inputs.tests import Tests as Tests
 from pandora_regret.core.priors import Beta as Beta
 from pandora_regret.core.priors import Empirical as Empirical
 from pandora_regret.core.priors import Exponential as Exponential
 from pandora_regret.core.priors import Fixed as Fixed
-from pandora_regret.core.priors import FromScipy as FromScipy
 from pandora_regret.core.priors import Gamma as Gamma
 from pandora_regret.core.priors import LogNormal as LogNormal
 from pandora_regret.core.priors import Prior as Prior
@@ -35,6 +32,5 @@ from pandora_regret.workup import Workup as Workup
 from pandora_regret.workup import learn_workup as learn_workup
 from pandora_regret.workup import plan_search as plan_search
 from pandora_regret.workup import plan_workup as plan_workup
-from pandora_regret.workup import replay_workup as replay_workup
 from pandora_regret.workup import workup_cost as workup_cost
 from pandora_regret.workup import workup_regret as workup_regret

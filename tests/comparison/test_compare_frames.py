@@ -6,7 +6,8 @@ import polars as pl
 import pytest
 from simulated_models import simulated
 
-from pandora_regret import ComparisonOptions, compare, compare_frames
+from pandora_regret import ComparisonOptions, compare
+from pandora_regret.comparison import compare_frames
 from pandora_regret.core.inputs import InputTypeError
 
 ROWS = 120

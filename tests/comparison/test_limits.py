@@ -14,7 +14,7 @@ from pandora_regret.comparison.grouping import (
     BreakdownFindings,
     DearerHere,
     GroupFindings,
-    GroupsTogether,
+    GroupSet,
     Reversal,
 )
 from pandora_regret.comparison.judge import Contest, Evidence, judge, standing_of
@@ -155,8 +155,8 @@ def test_cases_not_classes_are_in_clusters(groups, shown):
 @pytest.mark.parametrize(("n_groups", "shown"), [(4, "A, B, C and D"), (5, "A, B, C and 2 others")])
 def test_a_finding_names_four_groups(n_groups, shown):
     cheaper_in = tuple((letter,) for letter in "ABCDE"[:n_groups])
-    cheaper = GroupsTogether(cheaper_in, 3.0, 4.0)
-    flag = Reversal("b", "a", share=0.7, cheaper_in=cheaper, dearer_in=GroupsTogether((("X",),), 9.0, 4.0))
+    cheaper = GroupSet(cheaper_in, 3.0, 4.0)
+    flag = Reversal("b", "a", share=0.7, cheaper_in=cheaper, dearer_in=GroupSet((("X",),), 9.0, 4.0))
     column = BreakdownFindings(("site",), groups=(), pooled=0, flags=())
     assert f"({shown}: $3 per case against $4)" in flag_of_all(flag, column, "USD")
 

@@ -190,7 +190,6 @@ def test_the_yardstick_says_of_how_many_cases_no_truth_is_named():
     lists = Candidates.from_lists([["a"], ["a"], ["b"], ["c"]], ["a", "a", "z", "y"])
     result = compare_lists({"a": lists}, miss=10.0)
     assert result.lists.constant.unnamed == 2
-    assert "(2 cases have no named truth)" in result.headline[-1]
     named = compare_lists({"a": lists}, miss=10.0, truths=[["a"], ["a"], ["z"], ["y"]])
     assert named.lists.constant.unnamed == 0
 

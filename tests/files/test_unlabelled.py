@@ -142,7 +142,7 @@ def test_a_file_without_a_column_of_labels_is_still_refused(tmp_path):
 def test_frames_may_lack_labels():
     import pandas as pd
 
-    from pandora_regret import compare_frames
+    from pandora_regret.comparison import compare_frames
 
     ids = [f"c{row}" for row in range(N)]
     truth = pd.DataFrame({"id": ids, "label": [label or None for label in labels()]})

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pandora_regret import Beta, Empirical, Exponential, Fixed, FromScipy, Gamma, LogNormal, Uniform
+from pandora_regret.core.priors import Beta, Empirical, Exponential, Fixed, FromScipy, Gamma, LogNormal, Uniform
 
 COSTS = np.array([1.0, 3.0, 0.5, 2.0])  # of the tests of four classes
 STRICT = {

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from pandora_regret import Gamma, InputError, Tests, search_cost
-from pandora_regret.core.imperfect import expected_expenditure
+from pandora_regret import Gamma, InputError, search_cost
+from pandora_regret.core.imperfect import Tests, expected_expenditure
 from pandora_regret.core.inputs import InputTypeError
 from pandora_regret.core.kernels import engine
 from pandora_regret.study import agreement

@@ -15,7 +15,7 @@ from pandora_regret.core.search import Simulation
 from pandora_regret.files import open_predictions
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.monitor import MonitorSummary, UpdateCounts
-from pandora_regret.workup import Plan, Replay
+from pandora_regret.workup import Plan, Replay, replay_workup
 
 Floats = NDArray[np.float64]
 
@@ -128,7 +128,7 @@ def workups() -> None:
     assert_type(pr.workup_cost(["pump"], [[0.5, 0.5]], workup), float)
     assert_type(pr.workup_cost(["pump"], [[0.5, 0.5]], workup, per_instance=True), Floats)
     assert_type(pr.workup_regret(["pump"], [[0.5, 0.5]], workup), float)
-    assert_type(pr.replay_workup(workup, past, "fault"), Replay)
+    assert_type(replay_workup(workup, past, "fault"), Replay)
 
 
 def errors() -> None:

@@ -28,12 +28,11 @@ from pandora_regret import (
     Gamma,
     InputError,
     LogNormal,
-    Tests,
     Uniform,
     beta_score,
     expected_search_cost,
 )
-from pandora_regret.core.imperfect import expected_expenditure
+from pandora_regret.core.imperfect import Tests, expected_expenditure
 from pandora_regret.workup import Workup, plan_workup, summarise, workup_cost, workup_entropy, workup_regret
 from pandora_regret.workup.graph import compile_graph
 from pandora_regret.workup.policies import GraphPolicy, exact_policy

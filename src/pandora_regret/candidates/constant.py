@@ -12,7 +12,7 @@ from pandora_regret.candidates.searched import CaseLists
 from pandora_regret.core.inputs import IntArray
 from pandora_regret.inference.keyed import keys_of
 
-N_PARTS = 10
+N_FOLDS = 10
 
 
 def constant_list(candidates: CaseLists, truths: list[list[str]], length: int) -> Candidates:
@@ -41,7 +41,7 @@ def constant_list(candidates: CaseLists, truths: list[list[str]], length: int) -
     part_of = parts_of(candidates.ids)
     counts = Counter(name for names in truths for name in set(names))
     list_of_part = []
-    for part in range(N_PARTS):
+    for part in range(N_FOLDS):
         own = Counter(name for case in np.flatnonzero(part_of == part) for name in set(truths[case]))
         others = {name: times - own[name] for name, times in counts.items() if times > own[name]}
         list_of_part.append(sorted(others, key=lambda name: (-others[name], name))[:length])
@@ -54,5 +54,5 @@ def parts_of(ids: Sequence[str]) -> IntArray:
     """The part of each case, (N,), from 0 to 9, whatever the order of cases; sizes of parts differ by one."""
     by_key = np.argsort(keys_of(list(ids)), kind="stable")
     parts = np.empty(len(ids), dtype=np.intp)
-    parts[by_key] = np.arange(len(ids)) % N_PARTS
+    parts[by_key] = np.arange(len(ids)) % N_FOLDS
     return parts

@@ -76,7 +76,7 @@ class AllDearerHere:
 
 
 @dataclass(frozen=True)
-class GroupsTogether:
+class GroupSet:
     """What a case costs in some groups together, by a model and by the leader."""
 
     labels: tuple[Names, ...]
@@ -91,8 +91,8 @@ class Reversal:
     model: str
     leader: str
     share: float  # of all weight
-    cheaper_in: GroupsTogether
-    dearer_in: GroupsTogether
+    cheaper_in: GroupSet
+    dearer_in: GroupSet
 
 
 @dataclass(frozen=True)
@@ -405,13 +405,13 @@ class _GroupTable:
                 reversals.append(Reversal(in_groups[0].name, leader, share, cheaper_in, dearer_in))
         return reversals
 
-    def _together(self, in_groups: Sequence[_CostsInGroup], is_named: NDArray[np.bool_]) -> GroupsTogether:
+    def _together(self, in_groups: Sequence[_CostsInGroup], is_named: NDArray[np.bool_]) -> GroupSet:
         """Some of the groups, (groups,), as one: a model in all groups, and the leader."""
         numbers = np.flatnonzero(is_named).tolist()
         weights = self.weights[numbers]
         costs = [in_groups[number].cost.value for number in numbers]
         costs_of_leader = [in_groups[number].leader.value for number in numbers]
-        return GroupsTogether(
+        return GroupSet(
             labels=tuple(self.labels[number] for number in numbers),
             cost=float(np.average(costs, weights=weights)),
             cost_of_leader=float(np.average(costs_of_leader, weights=weights)),

@@ -28,7 +28,7 @@ from pandora_regret.comparison.grouping import (
     FlagOfAll,
     FlagOfGroup,
     GroupFindings,
-    GroupsTogether,
+    GroupSet,
     Reversal,
 )
 from pandora_regret.comparison.judge import FEW_CLUSTERS, Judgement
@@ -611,12 +611,12 @@ def flag_of_all(flag: FlagOfAll, breakdown: BreakdownFindings, unit: str | None)
             return f"{on_most} ({most}); {leader} is ahead overall because of {others}."
 
 
-def _group_names(groups: GroupsTogether) -> str:
+def _group_names(groups: GroupSet) -> str:
     """What some groups are called."""
     return listed([name_of_group(label) for label in groups.labels], MOST_GROUPS_NAMED)
 
 
-def _costs_of(groups: GroupsTogether, unit: str | None, per: str = "") -> str:
+def _costs_of(groups: GroupSet, unit: str | None, per: str = "") -> str:
     """What a case costs in some groups by a model, and by the leader."""
     return f"{money(groups.cost, unit)}{per} against {money(groups.cost_of_leader, unit)}"
 

@@ -26,7 +26,7 @@ def numbers_of(labels: Collection[str | None], names: Sequence[str], by_place: b
     >>> numbers_of(["1", "1.0", "0"], ("1", "2")).tolist()
     [0, 0, -1]
     """
-    places = _class_numbers(tuple(names), by_place)
+    places = _numbers_of_classes(tuple(names), by_place)
     spelled = {label: label if label in places else _plain_label(label) for label in labels if label}
     unknown = [label for label, text in spelled.items() if text not in places]
     if unknown:
@@ -35,7 +35,7 @@ def numbers_of(labels: Collection[str | None], names: Sequence[str], by_place: b
 
 
 @lru_cache(4)  # asked for by every batch
-def _class_numbers(names: Names, by_place: bool) -> dict[str, int]:
+def _numbers_of_classes(names: Names, by_place: bool) -> dict[str, int]:
     """The number of each class by what may be said of it: its number, the number that it is, its name."""
     places: dict[str, int] = {}
     if by_place and not any_number(names):

@@ -12,7 +12,6 @@ from pandora_regret import (
     Empirical,
     Exponential,
     Fixed,
-    FromScipy,
     InputError,
     LogNormal,
     Uniform,
@@ -28,6 +27,7 @@ from pandora_regret.core.imperfect import (
     predicted_expenditure,
     treatment_payoff,
 )
+from pandora_regret.core.priors import FromScipy
 
 SEARCHES = ["single_pass", "restarts", "adaptive"]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pandora_regret as pr
-from pandora_regret.core.imperfect import expected_expenditure, imperfect_order
+from pandora_regret.core.imperfect import Tests, expected_expenditure, imperfect_order
 from pandora_regret.core.scores import search_tally
 
 Y = np.array([0, 1, 2, 3, 0, 1])
@@ -12,7 +12,7 @@ P = np.array(
     [[0.5, 0, 0.5, 0], [0.5, 0, 0.25, 0.25], [0, 0, 0, 1.0], [0.5, 0.5, 0, 0], [0, 0.5, 0.5, 0], [0, 1.0, 0, 0]]
 )
 COSTS = np.array([3.0, 1.0, 2.0, 5.0])
-TESTS = pr.Tests(cost=COSTS, sensitivity=0.8)
+TESTS = Tests(cost=COSTS, sensitivity=0.8)
 
 
 def negative(table):
