@@ -26,37 +26,49 @@ def forest_costs(
 ) -> None:
     """What has been spent when each step of one forecast is done or given up, into `finished`, (M + 1,).
 
-    Masses of steps, and last the mass that nothing finds. Of the forests, (orders, M), the cheapest counts. With R
-    the mass that is still open, ``V_s = min(R_s loss, cost_s R_s + V_{s+1})``: a best prefix ends with a block.
+    Masses of steps, and last the mass that nothing finds. Of the forests, (orders, M), the cheapest counts: with R
+    the mass that is still open before a step, ``V_s = min(R_s loss, cost_s R_s + V_{s+1})``, from the last step to
+    the first; where giving up is as cheap as going on, all that follows is given up. Of forests that cost the
+    same, that one counts in which the steps that are held to be impossible, which come last, cost least.
     """
     least = np.inf
-    least_rest = np.inf
+    least_of_impossible = np.inf
     for number in range(len(parents)):
         order = _order(masses, parents[number], costs, scratch)
-        left = masses[len(costs)]
-        made = len(order)
-        value = left * loss
-        rest = value if left < LEAST_POSSIBLE else 0.0  # the impossible part
+        still_open = masses[len(costs)]
+        n_made = len(order)
+        value = still_open * loss
+        value_of_impossible = value if still_open < LEAST_POSSIBLE else 0.0
         for place in range(len(order) - 1, -1, -1):
-            left += masses[order[place]]
-            go_on = costs[order[place]] * left + value
-            value = left * loss
-            if go_on < value * CLEARLY_LESS:
-                value = go_on
+            still_open += masses[order[place]]
+            going_on = costs[order[place]] * still_open + value
+            value = still_open * loss
+            if going_on < value * CLEARLY_LESS:
+                value = going_on
             else:
-                made = place
-            rest = value if left < LEAST_POSSIBLE else rest
-        if value < least * CLEARLY_LESS or (value * CLEARLY_LESS <= least and rest < least_rest * CLEARLY_LESS):
+                n_made = place
+            if still_open < LEAST_POSSIBLE:
+                value_of_impossible = value
+        is_less = value < least * CLEARLY_LESS
+        is_level = value * CLEARLY_LESS <= least
+        if is_less or (is_level and value_of_impossible < least_of_impossible * CLEARLY_LESS):
             least = value
-            least_rest = rest
-            spent = 0.0
-            finished[:] = -1.0
-            for step in order[:made]:
-                spent += costs[step]
-                finished[step] = spent
-            for step in range(len(finished)):
-                if finished[step] < 0:
-                    finished[step] = spent + loss
+            least_of_impossible = value_of_impossible
+            _fill_finished(order, n_made, costs, loss, finished)
+
+
+def _fill_finished(
+    order: ListOrArray, n_made: int, costs: ListOrArray, loss: float, finished: ListOrArray
+) -> None:
+    """What has been spent when each step is done, or when those after the first `n_made` are given up."""
+    spent = 0.0
+    finished[:] = -1.0
+    for step in order[:n_made]:
+        spent += costs[step]
+        finished[step] = spent
+    for step in range(len(finished)):
+        if finished[step] < 0:
+            finished[step] = spent + loss
 
 
 def _order(masses: ListOrArray, parents: ListOrArray, costs: ListOrArray, scratch: ListOrArray) -> ListOrArray:
@@ -118,6 +130,6 @@ def compiled_forest() -> Callable[..., None]:
 
     from pandora_regret.core.kernels.numba_cache import FAST, njit
 
-    for part in (_order, forest_costs):
+    for part in (_order, _fill_finished, forest_costs):
         register_jitable(part)
     return njit(**FAST)(_rows)
