@@ -12,8 +12,8 @@ from pandora_regret import ComparisonOptions, compare, expected_search_cost
 from pandora_regret.comparison.charge import Pricing
 from pandora_regret.comparison.figures import figures_on
 from pandora_regret.comparison.measure import CostPrediction, measure
+from pandora_regret.comparison.parts import IntervalMethod
 from pandora_regret.comparison.request import CaseColumns, read_models, read_request
-from pandora_regret.comparison.result import IntervalMethod
 from pandora_regret.comparison.sample import read_sample
 from pandora_regret.inference.joint import Figure
 from pandora_regret.metrics import METRICS, comparison_metrics

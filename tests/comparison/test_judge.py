@@ -15,8 +15,8 @@ from pandora_regret.comparison.judge import (
     more_cases,
     standing_of,
 )
+from pandora_regret.comparison.parts import PricesOfMiss
 from pandora_regret.comparison.request import Margin
-from pandora_regret.comparison.result import PricesOfMiss
 
 ENOUGH = Evidence(cases=1000, clusters=None, level=0.95)
 MARGIN = Margin(1.0)

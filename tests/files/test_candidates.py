@@ -20,10 +20,10 @@ from pandora_regret.files import (
     align,
     open_models,
     open_predictions,
+    read_aligned_models,
     read_all,
     read_all_models,
     read_models_argument,
-    read_together,
 )
 from pandora_regret.files.dialect import Dialect
 from pandora_regret.metrics import METRICS
@@ -325,6 +325,6 @@ def test_what_lists_leave_is_not_said_to_be_zero(tmp_path):
     (tmp_path / "a.csv").write_text("id,label,flu,cold,covid\n1,flu,0.5,0.3,0.2\n2,cold,0.2,0.5,0.3\n")
     paths = str(tmp_path / "a.csv"), lists(tmp_path, [row("flu", 1, flu=0.6), row("cold", 2, cold=0.6)], "b")
     files = read_models_argument(paths, Layout())
-    together = read_together(open_models(files, ["flu", "cold", "covid"]))
+    together = read_aligned_models(open_models(files, ["flu", "cold", "covid"]))
     np.testing.assert_allclose(together.batches[1].values, [[0.6, 0.2, 0.2], [0.2, 0.6, 0.2]])
     assert not any(remark.what == "classes taken as 0" for remark in together.remarks)

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from report_pages import Page, compared, forecasts
 
 from pandora_regret import Comparison, ComparisonOptions, InputError, compare, pair_costs
+from pandora_regret.comparison.parts import BreakEven, Crossing, RecalibratedModel
 from pandora_regret.comparison.request import read_models
-from pandora_regret.comparison.result import BreakEven, Crossing, RecalibratedModel
 from pandora_regret.core.inputs import InputTypeError
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.report import render_report, write_report

@@ -182,7 +182,7 @@ def _compare_models(options: CompareOptions) -> comparing.Comparison:
     with bars() as progress:
         opened = files.open_models(files.read_models_argument(options.files, layout), prices.class_names)
         progress.start("reading", total=len(opened))
-        models = files.read_together(opened, bool(options.rows.common_rows), progress.advance)
+        models = files.read_aligned_models(opened, bool(options.rows.common_rows), progress.advance)
         progress.start("comparing", total=len(opened) + 1)  # which takes its time when all are measured, too
         classes = models.batches[0].classes
         costs = prices.for_classes(classes, models.costs)

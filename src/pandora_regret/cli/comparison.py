@@ -6,9 +6,11 @@ from itertools import groupby
 from typing import TypeAlias
 
 from pandora_regret.cli.output import bullets, echo, heading, print_remarks, say, width
-from pandora_regret.comparison.result import TERMS, Breakdown, Comparison, ModelResult, Subgroup, price_heading
+from pandora_regret.comparison.parts import Breakdown, ModelResult, Subgroup
+from pandora_regret.comparison.result import TERMS, Comparison, price_heading
 from pandora_regret.comparison.words import (
     constant_sentence,
+    costs_in_words,
     price_sentences,
     recalibrating,
     scenario_sentence,
@@ -65,7 +67,7 @@ def print_comparison(comparison: Comparison, *, full: bool = False) -> None:
             echo(table.to_text(width(), BEST))
         bullets(sentences)
         echo()
-    say(f"{written.cases}. Costs: {comparison.costs.in_words}.", dim=True)
+    say(f"{written.cases}. Costs: {costs_in_words(comparison.costs)}.", dim=True)
     bullets(comparison.notes, mark="!")
     print_remarks(comparison.other_remarks)
 
@@ -107,7 +109,9 @@ class _Writer:
         if lists is not None and lists.miss is None:
             self.at_a_miss = f"; costs where a miss costs {money(lists.at, self.unit)}"
         self.prices = price_sentences(comparison.break_even, comparison.verdict.leader, self.unit)
-        self.scenarios = scenario_sentence(comparison)
+        self.scenarios = scenario_sentence(
+            comparison.models, comparison.scenarios, comparison.verdict.margin, comparison.costs.currency
+        )
 
     def cell(self, estimate: Estimate | None, unit: str = "money", best: bool = False) -> DisplayCell:
         """A value, and its interval, rounded by the interval's width."""

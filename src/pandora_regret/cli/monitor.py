@@ -393,7 +393,7 @@ def _read_forecasts(
         classes = None
     else:
         opened, classes = _open_with_new_classes(options.files, layout, monitor, prices)
-    read = files.read_together(opened)
+    read = files.read_aligned_models(opened)
     order = _champion_first(read.names, options.state, setup)
     _check_alike(opened, order)
     champion = read.batches[order[0]]

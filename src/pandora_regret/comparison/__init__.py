@@ -1,6 +1,6 @@
 """Several models on the same instances: scores with intervals, paired differences, ranks, and who pays for what.
 
-    result.py       what a comparison holds, frozen, and its JSON (schema "pandora-comparison/4"); the vocabulary
+    parts.py        what a comparison is made of, frozen: models, differences, groups, prices, the verdict
     embedded.py     a few cases that travel with it, for a page's live prices
     sample.py       which cases there are, and which of them belong together
     charge.py       what models are charged for: the tests of a search, or a work-up; scenarios of other costs
@@ -18,8 +18,10 @@
     embed.py        -> the cases that travel
     judge.py        -> the verdict without words: kind, leader, level, open, how many more cases
     words.py        -> the verdict, and all else that a comparison says, in sentences
+    result.py       the comparison that holds all this; its table, and its JSON (schema "pandora-comparison/4")
     conclude.py     numbers, of rows or of sums, into a Comparison: judged, put into words, built once
     build.py        compare, which calls these in this order
+    planning.py     cases_needed: how many more cases to gather, asked of a comparison
     ranked.py       compare_lists: ranked lists through the same steps, and the price of a miss
 
 Every step is a function from a frozen value to the next.

@@ -3,7 +3,7 @@
 import numpy as np
 
 from pandora_regret.comparison.measure import CostPrediction
-from pandora_regret.comparison.result import Bin
+from pandora_regret.comparison.parts import Bin
 from pandora_regret.comparison.sample import Sample
 from pandora_regret.core.inputs import FloatArray, IntArray
 from pandora_regret.inference.intervals import ROUNDING, hull, interval_by_forecast

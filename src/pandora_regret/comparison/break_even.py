@@ -16,8 +16,8 @@ import numpy as np
 
 from pandora_regret.comparison.estimate import Basis, Contender
 from pandora_regret.comparison.measure import recalibrate_again
+from pandora_regret.comparison.parts import FURTHEST_PRICE, STATED, BreakEven, Crossing
 from pandora_regret.comparison.request import Request
-from pandora_regret.comparison.result import FURTHEST_PRICE, STATED, BreakEven, Crossing
 from pandora_regret.comparison.sample import Sample
 from pandora_regret.core.inputs import FloatArray, Forecast
 from pandora_regret.core.kernels.reference import costs_of, log_ratio, tie_widths

@@ -14,6 +14,7 @@ from pandora_regret.comparison.estimate import Estimates, estimate
 from pandora_regret.comparison.grouping import BreakdownFindings, break_down
 from pandora_regret.comparison.judge import Contest, Evidence
 from pandora_regret.comparison.measure import measure
+from pandora_regret.comparison.parts import BreakEven, ListsPart, Scenario
 from pandora_regret.comparison.request import (
     CaseColumns,
     ComparisonOptions,
@@ -23,7 +24,7 @@ from pandora_regret.comparison.request import (
     read_models,
     read_request,
 )
-from pandora_regret.comparison.result import BreakEven, Comparison, ListsPart, Scenario
+from pandora_regret.comparison.result import Comparison
 from pandora_regret.comparison.typical_case import typical_case
 from pandora_regret.core.inputs import ByClass, Forecast, Frame, InputTypeError, Labels, Table, is_frame
 from pandora_regret.core.priors import Prior
@@ -260,7 +261,7 @@ def compare_frames(
     (2, 'net')
     """
     import_optional("pyarrow", extra="cli")
-    from pandora_regret.files import Layout, ModelFiles, open_models, read_together
+    from pandora_regret.files import Layout, ModelFiles, open_models, read_aligned_models
     from pandora_regret.files.formats import source_of
 
     _check_frames(truth, models, id)
@@ -278,7 +279,7 @@ def compare_frames(
         blank_labels=True,
     )
     files = [ModelFiles((source_of(frame, str(name)),), layout, str(name)) for name, frame in models.items()]
-    joined = read_together(open_models(files))
+    joined = read_aligned_models(open_models(files))
     columns = CaseColumns(
         ids=joined.ids,
         groups=joined.groups,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pandora_regret import workup as workups
-from pandora_regret.comparison.result import ALIKE, KNOWN_COSTS, STATED, UNTITLED, Costs
+from pandora_regret.comparison.parts import ALIKE, KNOWN_COSTS, STATED, UNTITLED, Costs
 from pandora_regret.core.inputs import (
     ByClass,
     FloatArray,

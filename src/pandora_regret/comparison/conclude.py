@@ -8,11 +8,9 @@ from pandora_regret.comparison.embedded import EmbeddedSample, NoSample
 from pandora_regret.comparison.estimate import ModelFindings, PairFindings
 from pandora_regret.comparison.grouping import BreakdownFindings, GroupFindings, GroupModelFindings
 from pandora_regret.comparison.judge import Contest, Judgement, judge
-from pandora_regret.comparison.request import Provenance
-from pandora_regret.comparison.result import (
+from pandora_regret.comparison.parts import (
     Breakdown,
     BreakEven,
-    Comparison,
     Costs,
     Data,
     Decision,
@@ -28,6 +26,8 @@ from pandora_regret.comparison.result import (
     Subgroup,
     WorkupPart,
 )
+from pandora_regret.comparison.request import Provenance
+from pandora_regret.comparison.result import Comparison
 from pandora_regret.comparison.words import (
     Results,
     flag_of_all,

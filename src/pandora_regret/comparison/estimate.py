@@ -12,8 +12,8 @@ from pandora_regret.comparison.bins import calibration_bins
 from pandora_regret.comparison.doubts import Background, Finding, Impossible, NoPrediction
 from pandora_regret.comparison.figures import PREDICTED, RECALIBRATED, ModelFigures, figures_of
 from pandora_regret.comparison.measure import COST, Measurement
+from pandora_regret.comparison.parts import Bin, ClassResult, Data
 from pandora_regret.comparison.request import Margin, Request
-from pandora_regret.comparison.result import Bin, ClassResult, Data
 from pandora_regret.comparison.sample import Sample
 from pandora_regret.core.inputs import FloatArray
 from pandora_regret.inference.estimate import Estimate

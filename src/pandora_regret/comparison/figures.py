@@ -9,8 +9,8 @@ from itertools import repeat
 import numpy as np
 
 from pandora_regret.comparison.measure import COST, Measurement
+from pandora_regret.comparison.parts import IntervalMethod
 from pandora_regret.comparison.request import Request
-from pandora_regret.comparison.result import IntervalMethod
 from pandora_regret.comparison.sample import Sample
 from pandora_regret.core.inputs import FloatArray, IntArray
 from pandora_regret.inference.joint import Figure, within

@@ -16,8 +16,8 @@ from pandora_regret import workup as workups
 from pandora_regret.calibrate import recalibration
 from pandora_regret.calibrate.maps import log_probabilities
 from pandora_regret.calibrate.recalibration import FoldMaps, PredictedSavings
+from pandora_regret.comparison.parts import STATED
 from pandora_regret.comparison.request import ListRequest, Request
-from pandora_regret.comparison.result import STATED
 from pandora_regret.core.inputs import FloatArray, Forecast, IntArray
 from pandora_regret.core.kernels.engine import Rows, costs_for_every_truth, search_costs, wasted_pairs
 from pandora_regret.core.kernels.reference import probabilities, unavoidable_costs

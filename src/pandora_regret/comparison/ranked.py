@@ -20,6 +20,14 @@ from pandora_regret.candidates.searched import CaseLists, SearchedOrders
 from pandora_regret.comparison.breakdowns import read_by
 from pandora_regret.comparison.build import compared
 from pandora_regret.comparison.charge import Charge, Pricing
+from pandora_regret.comparison.parts import (
+    KNOWN_COSTS,
+    ConstantList,
+    Costs,
+    ListsPart,
+    MissCrossing,
+    PricesOfMiss,
+)
 from pandora_regret.comparison.request import (
     ComparisonOptions,
     ListRequest,
@@ -28,15 +36,7 @@ from pandora_regret.comparison.request import (
     read_interval,
     read_worth,
 )
-from pandora_regret.comparison.result import (
-    KNOWN_COSTS,
-    Comparison,
-    ConstantList,
-    Costs,
-    ListsPart,
-    MissCrossing,
-    PricesOfMiss,
-)
+from pandora_regret.comparison.result import Comparison
 from pandora_regret.comparison.sample import Sample, read_cases
 from pandora_regret.core.inputs import (
     FloatArray,

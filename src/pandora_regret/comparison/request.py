@@ -15,7 +15,7 @@ from pandora_regret import workup as workups
 from pandora_regret.calibrate.maps import MAP_METHODS
 from pandora_regret.comparison.breakdowns import SMALLEST_GROUP, Division, read_by
 from pandora_regret.comparison.charge import Charge, Pricing, charge_for_search, charge_for_workup
-from pandora_regret.comparison.result import IntervalMethod
+from pandora_regret.comparison.parts import IntervalMethod
 from pandora_regret.comparison.sample import Sample, read_sample
 from pandora_regret.core.inputs import (
     Forecast,

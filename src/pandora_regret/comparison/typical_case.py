@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pandora_regret.comparison.result import StepSpending, WorkupPart
+from pandora_regret.comparison.parts import StepSpending, WorkupPart
 from pandora_regret.core.inputs import FloatArray, InputError
 from pandora_regret.workup import Workup, plan_workup
 from pandora_regret.workup.tree import PlanNode

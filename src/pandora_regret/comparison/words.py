@@ -1,6 +1,7 @@
 """What a comparison says, in sentences: the verdict, doubts, savings, what stands out in groups, and prices.
 
-All English of the room but for names of columns and the table that is printed (`result.py`) is here.
+All English of the room is here, but for the headings of the table that `result.py` lays out. Numbers come from the
+steps before; none of them knows of this module.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,21 +33,22 @@ from pandora_regret.comparison.grouping import (
     Reversal,
 )
 from pandora_regret.comparison.judge import FEW_CLUSTERS, Judgement
-from pandora_regret.comparison.result import (
+from pandora_regret.comparison.parts import (
     ALIKE,
+    KNOWN_COSTS,
     STATED,
     BreakEven,
-    Comparison,
+    Costs,
     Crossing,
     Data,
+    Decision,
     Difference,
     LargestPair,
     ListsPart,
     ModelResult,
     PricesOfMiss,
+    Scenario,
     gaps_to,
-    kind_of_cost,
-    margin_in_words,
 )
 from pandora_regret.core.inputs import FloatArray, Names
 from pandora_regret.inference.estimate import Estimate, Interval
@@ -464,19 +466,21 @@ def price_between(crossing: Crossing, stated: float, unit: str | None) -> str:
     return price
 
 
-def scenario_sentence(result: Comparison) -> str | None:
+def scenario_sentence(
+    models: Sequence[ModelResult], scenarios: Sequence[Scenario], margin: float, unit: str | None
+) -> str | None:
     """Under which other prices that the user named another model is cheaper than the first by the margin."""
-    first = result.best
+    first = models[0]
     names: list[str] = []
     changed: list[str] = []
-    for number, scenario in enumerate(result.scenarios):
+    for number, scenario in enumerate(scenarios):
         if scenario.name in (STATED, ALIKE):
             continue
         names.append(scenario.name)
-        cheapest = min(result.models, key=lambda model: model.scenarios[number])
-        if first.scenarios[number] - cheapest.scenarios[number] > result.verdict.margin:
-            cost = money(cheapest.scenarios[number], result.costs.currency)
-            cost_of_first = money(first.scenarios[number], result.costs.currency)
+        cheapest = min(models, key=lambda model: model.scenarios[number])
+        if first.scenarios[number] - cheapest.scenarios[number] > margin:
+            cost = money(cheapest.scenarios[number], unit)
+            cost_of_first = money(first.scenarios[number], unit)
             choice = f"Under {scenario.name}, {cheapest.name} is the best choice"
             changed.append(f"{choice}: {cost} per case against {cost_of_first}.")
     if not names:
@@ -527,6 +531,60 @@ def notes(results: Results, level: Sequence[str]) -> Names:
 def no_verdict(apart: Sequence[str]) -> str:
     """That nothing can be said of who leads, as some models were scored against another truth."""
     return f"No verdict: the truth is not the same for {listed(apart, MOST_NAMES - 1)} as for the other models."
+
+
+def margin_in_words(margin: float, share: float | None, unit: str | None) -> str:
+    """The difference that is worth acting on.
+
+    Examples
+    --------
+    >>> margin_in_words(2.3, 0.01, "USD"), margin_in_words(2.5, None, "min")
+    ('$2.30 (1 % of the cost)', '2.5 min')
+    """
+    amount = money(margin, unit)
+    return amount if share is None else f"{amount} ({100 * share:g} % of the cost)"
+
+
+def margin_sentence(decision: Decision, unit: str | None) -> str:
+    """From how much on a difference counts."""
+    return f"A difference counts from {margin_in_words(decision.margin, decision.share, unit)}."
+
+
+def standing_in_words(decision: Decision, name: str) -> str:
+    """How a model stands to the leader, where that is not that it costs more."""
+    if name in decision.level:
+        return "level"
+    return NOT_SETTLED if name in decision.undecided else ""
+
+
+def kind_of_cost(is_workup: bool) -> str:
+    """What costs are of."""
+    return "work-up" if is_workup else "search"
+
+
+def costs_in_words(costs: Costs) -> str:
+    """Where costs come from, and how they vary.
+
+    Examples
+    --------
+    >>> costs_in_words(Costs("USD", "uniform", (20.0, 5.0), "prices.csv"))
+    'prices.csv; prior uniform'
+    """
+    varying = "known" if costs.prior == KNOWN_COSTS else f"prior {costs.prior}"
+    return f"{costs.source or 'all tests cost the same'}; {varying}"
+
+
+def cases_in_words(data: Data, lists: ListsPart | None) -> str:
+    """How many cases there are, in how many clusters, and how many classes or candidates."""
+    cases = counted(data.rows, "case")
+    if data.clusters is not None:
+        cases += f" in {counted(data.clusters, 'cluster')}"
+    if lists is None:
+        return f"{cases}, {len(data.classes)} classes"
+    words = f"{cases}, {counted(lists.candidates, 'candidate')}"
+    if lists.several_truths:
+        words += f", {counted(lists.several_truths, 'case')} with several truths"
+    return words
 
 
 # Doubts

@@ -14,7 +14,7 @@ Data flows one way, and a later step imports earlier ones only:
    wrong is told to `Problems`, which raises the first problem or collects all. A `Batch` is some rows as such
    arrays.
 5. **models**: `Predictions` is one model's table, read batch by batch; `models` gives several the same classes
-   in one spelling, `alignment` the same cases. `opening`, `together`, `one_row` and `inspecting` are what
+   in one spelling, `alignment` the same cases. `opening`, `aligned_models`, `one_row` and `inspecting` are what
    callers use.
 
 Beside these: what callers say (`layout`, `dialect`, `models_file`, `written`), `prices`, `ranked` lists, and
@@ -23,5 +23,5 @@ Beside these: what callers say (`layout`, `dialect`, `models_file`, `written`), 
 
 from pandora_regret.lazy import lazy_exports
 
-READERS = ("formats", "inspecting", "one_row", "opening", "predictions", "together")
+READERS = ("aligned_models", "formats", "inspecting", "one_row", "opening", "predictions")
 __all__, __getattr__, __dir__ = lazy_exports(__name__, dict.fromkeys(READERS, ("pyarrow", "cli")))

@@ -1,3 +1,4 @@
+from pandora_regret.files.aligned_models import read_aligned_models as read_aligned_models
 from pandora_regret.files.alignment import align as align
 from pandora_regret.files.alignment import common_rows as common_rows
 from pandora_regret.files.batch import Batch as Batch
@@ -24,4 +25,3 @@ from pandora_regret.files.prices import read_price_list as read_price_list
 from pandora_regret.files.prices import read_prior_argument as read_prior_argument
 from pandora_regret.files.problems import CollectedProblems as CollectedProblems
 from pandora_regret.files.problems import Problem as Problem
-from pandora_regret.files.together import read_together as read_together

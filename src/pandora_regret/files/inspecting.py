@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import chain
 
+from pandora_regret.files.aligned_models import unique_names
 from pandora_regret.files.alignment import align, check_classes, common_rows
 from pandora_regret.files.batch import Batch, check_labelled
 from pandora_regret.files.columns import Columns
@@ -17,7 +18,6 @@ from pandora_regret.files.prices import PriceList
 from pandora_regret.files.problems import CollectedProblems, Problem
 from pandora_regret.files.recognise import Remarks
 from pandora_regret.files.source import SourceInMemory
-from pandora_regret.files.together import unique_names
 
 WRONG_ROWS = ("file", "columns", "rows", "id")  # problems of files that cannot be held against others
 

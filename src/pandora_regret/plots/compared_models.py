@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.collections import PathCollection
 
     from pandora_regret.comparison import Comparison
-    from pandora_regret.comparison.result import ModelResult
+    from pandora_regret.comparison.parts import ModelResult
 
 LONGEST_NAME = 16
 MOST_NAMED = 25  # models whose names have a line each

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pandora_regret.comparison.result import Breakdown, ListsPart, MetricInfo, MissCrossing, ModelResult
+from pandora_regret.comparison.parts import Breakdown, ListsPart, MetricInfo, MissCrossing, ModelResult
 from pandora_regret.plots.compared_models import places
 from pandora_regret.plots.style import COLOURS, QUIET
 

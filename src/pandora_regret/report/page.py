@@ -22,7 +22,7 @@ from pandora_regret.comparison.doubts import UNSEEN
 from pandora_regret.comparison.embed import MOST_ERROR
 from pandora_regret.comparison.embedded import Reason
 from pandora_regret.comparison.judge import FEW_CLUSTERS, KIND_OF_STANDING
-from pandora_regret.comparison.result import Breakdown, BreakEven
+from pandora_regret.comparison.parts import Breakdown, BreakEven
 from pandora_regret.comparison.words import (
     MOST_NAMES,
     NOT_SETTLED,

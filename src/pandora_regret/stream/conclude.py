@@ -13,8 +13,9 @@ from pandora_regret.comparison.conclude import Numbers, conclude
 from pandora_regret.comparison.doubts import Background, Finding, Impossible
 from pandora_regret.comparison.estimate import ModelFindings
 from pandora_regret.comparison.judge import Contest, Evidence
+from pandora_regret.comparison.parts import Data
 from pandora_regret.comparison.request import DEFAULT_WORTH, Provenance
-from pandora_regret.comparison.result import Comparison, Data
+from pandora_regret.comparison.result import Comparison
 from pandora_regret.core.inputs import FloatArray, InputError
 from pandora_regret.files.batch import check_labelled
 from pandora_regret.inference.intervals import ROUNDING, effective_of_sums, suitable_interval

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pandora_regret.comparison.charge import Charge, Pricing, charge_for_search, charge_for_workup
-from pandora_regret.comparison.result import Costs, IntervalMethod
+from pandora_regret.comparison.parts import Costs, IntervalMethod
 from pandora_regret.core.inputs import Forecast, InputError, IntArray, read_probabilities
 from pandora_regret.core.kernels.engine import worth_compiling
 from pandora_regret.core.priors import Beta

@@ -70,7 +70,7 @@ def _first_stated(arrays: Sequence[ArrayT | None]) -> ArrayT | None:
     return next((array for array in arrays if array is not None), None)
 
 
-def read_together(
+def read_aligned_models(
     opened: Sequence[Predictions], common: bool = False, progress: Callable[[], object] = lambda: None
 ) -> AlignedModels:
     """All rows of models on the same rows and classes, and what was done to get there.
