@@ -83,3 +83,22 @@ def test_parts_take_their_fields_from_the_same_values():
     )
     with pytest.raises(FrozenInstanceError):
         options.json = False
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "param"),
+    [
+        (compare.compare, ["a.csv"], "miss"),
+        (monitor.monitor, ["a.csv", "--state", "s.json"], "miss"),
+        (next.next, ["a=0.5,b=0.2"], "miss"),
+        (workup.learn, ["a.csv", "--label", "fault", "--out", "w.toml"], "wrong"),
+    ],
+)
+def test_an_amount_that_can_be_read_in_two_ways_is_refused_with_both(command, options, param):
+    for typed, readings in (("1,250", {"1250", "1.25"}), ("1.125", {"1125", "1.125", "1.1250"})):
+        with pytest.raises(click.BadParameter) as caught:
+            command.make_context("pandora", [*options, f"--{param}", typed])
+        assert caught.value.param.name == param
+        assert readings <= {word.strip(":.") for word in caught.value.message.split()}
+    context = command.make_context("pandora", [*options, f"--{param}", "1.1250"])
+    assert context.params[param] == 1.125

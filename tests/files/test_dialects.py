@@ -113,6 +113,19 @@ def test_numbers_that_can_be_read_in_two_ways_are_refused_unless_another_settles
         assert read.weights.tolist() == [1.25, float(settling.replace(",", "."))]
 
 
+def test_points_between_semicolons_can_be_read_in_two_ways_too(tmp_path):
+    text = "y_true;a;b;weight\na;1;0;1.250\nb;0;1;2.500\n"
+    error = refusal(text_file(tmp_path, text))
+    assert (error.argument, error.value) == ("decimal", "1.250")
+    said_so = whole(text_file(tmp_path, text), dialect=Dialect(decimal="point"))
+    assert said_so.weights.tolist() == [1.25, 2.5]
+    for settling in ("0.750", "12.50", "1.2505", ".5"):
+        read = whole(text_file(tmp_path, text.replace("2.500", settling)))
+        assert read.weights.tolist() == [1.25, float(settling)]
+    with_commas = whole(text_file(tmp_path, text.replace(";", ",")))
+    assert with_commas.weights.tolist() == [1.25, 2.5]  # commas stand between values, not before decimals
+
+
 def test_a_number_of_two_readings_among_others_with_points_is_refused_with_both(tmp_path):
     text = 'y_true,a,b,weight\na,0.75,0.25,"1,125"\nb,0.25,0.75,"2,500"\n'
     error = refusal(text_file(tmp_path, text))

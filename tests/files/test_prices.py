@@ -225,3 +225,16 @@ def test_empirical_priors_are_read_from_tables(tmp_path):
         assert isinstance(prior, Empirical)
         assert list(prior.labels) == ["dog", "cat"]
         np.testing.assert_array_equal(prior.samples, samples)
+
+
+@pytest.mark.parametrize(
+    ("amount", "ways"), [("1,250", ["1250", "1.25"]), ("1.250", ["1250", "1.25"]), ("1.125", ["1125", "1.1250"])]
+)
+def test_observed_costs_of_two_readings_are_refused_with_how_to_write_each(tmp_path, amount, ways):
+    path = listed_in(tmp_path, ["dog;cat", f"{amount};2{amount[1:]}"])
+    with pytest.raises(InputError) as caught:
+        read_prior_argument(f"empirical:{path}")
+    assert caught.value.value == amount
+    assert [word for word in caught.value.fix.split() if word[0].isdigit()] == ways  # no option can say it
+    path = listed_in(tmp_path, ["dog;cat", f"{amount}0;2{amount[1:]}"])
+    assert read_prior_argument(f"empirical:{path}").samples[0, 0] == float(amount.replace(",", "."))

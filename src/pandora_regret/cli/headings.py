@@ -23,6 +23,24 @@ HELP_PAGES = {FILES: "files", LISTS: "lists"}  # sections whose options are only
 MOST_NAMED = 4  # of these options
 
 
+class Amount(click.FloatRange):
+    """An amount of money or of time, at least 0; one that can be read in two ways, such as 1,250, is refused."""
+
+    name = "amount"
+
+    def __init__(self, is_positive: bool = False) -> None:
+        super().__init__(min=0, min_open=is_positive)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number that was typed; a usage error if it is none, or may be two."""
+        from pandora_regret.core.inputs import two_readings
+
+        readings = two_readings(value.strip()) if isinstance(value, str) else None
+        if readings is not None:
+            self.fail(f"{value!r} {readings.in_words.removeprefix('which ')}: {readings.fix}.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 class Option(click.Option):
     """An option as the help shows it, "--costs COSTS", under a heading; one that takes no value is a flag.
 

@@ -18,12 +18,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 
-import click
 import numpy as np
 
 from pandora_regret import files
 from pandora_regret import monitor as monitoring
-from pandora_regret.cli.headings import Option, path_argument
+from pandora_regret.cli.headings import Amount, Option, path_argument
 from pandora_regret.cli.options import (
     JSON,
     LAYOUT,
@@ -138,7 +137,7 @@ class Setup:
     Option(
         "--miss PRICE",
         "What a case costs whose class no model knows, beyond all tests in vain.  [default: 0]",
-        type=click.FloatRange(0),
+        type=Amount(),
     ),
     Option("--acknowledge NOTE", "End an ALARM that you have looked into, and keep what you say of it."),
     Option("--html FILE", "Write a page with the whole history; it is replaced."),

@@ -25,7 +25,7 @@ import click
 import numpy as np
 
 from pandora_regret import files, workup
-from pandora_regret.cli.headings import OUTPUT, Option, path_argument
+from pandora_regret.cli.headings import OUTPUT, Amount, Option, path_argument
 from pandora_regret.cli.options import (
     COST_OPTIONS,
     FORCE,
@@ -86,7 +86,7 @@ class NextOptions:
     Option(
         "--miss PRICE",
         "What it costs to find what FORECAST does not name: it has the probability that is left.",
-        type=click.FloatRange(0, min_open=True),
+        type=Amount(is_positive=True),
     ),
     Option("--steps N", "How many tests to plan and list."),
     Option(

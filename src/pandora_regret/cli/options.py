@@ -28,6 +28,7 @@ from pandora_regret.cli.headings import (
     OUTPUT,
     PRICES,
     RARE,
+    Amount,
     Command,
     Option,
     path_argument,
@@ -120,7 +121,7 @@ MISS = (
         "--miss PRICE",
         "What it costs to find what a list does not have.  [default: ranges of prices]",
         LISTS,
-        type=click.FloatRange(0),
+        type=Amount(),
     ),
     Option("--until [first|all]", "Which true candidate ends a search.", LISTS),
 )

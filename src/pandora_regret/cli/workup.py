@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from pandora_regret import files
 from pandora_regret import workup as workups
-from pandora_regret.cli.headings import Group, Option, path_argument
+from pandora_regret.cli.headings import Amount, Group, Option, path_argument
 from pandora_regret.cli.options import (
     COST_OPTIONS,
     FORCE,
@@ -65,7 +65,7 @@ class LearnOptions:
     *RECORDS,
     *COST_OPTIONS,
     OUT,
-    Option("--wrong LOSS", "What naming a wrong class loses.  [default: ten times all tests]", type=float),
+    Option("--wrong LOSS", "What naming a wrong class loses.  [default: ten times all tests]", type=Amount()),
     Option("--bins N", "Ranges that numbers are cut into, at quantiles.", least=2, default=5),
     Option("--cuts COLUMN=NUMBER,...", "Where to cut a column instead; may be repeated.", multiple=True),
     Option("--combine CAUSE,CAUSE", "Causes that may be at work at once; may be repeated.", multiple=True),

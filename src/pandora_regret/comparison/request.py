@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -25,6 +24,7 @@ from pandora_regret.core.inputs import (
     Names,
     Remark,
     Table,
+    check_one_reading,
     check_row_order,
     is_frame,
     read_choice,
@@ -62,7 +62,6 @@ class Worth:
         return Margin(self.amount or 0.0)
 
 
-TWO_READINGS = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")  # a comma or point of thousands, or of decimals
 DEFAULT_WORTH = Worth(amount=None, share=0.01)
 
 
@@ -244,10 +243,18 @@ def _check_workup_alone(orders: list[str], pricing: Pricing, decomposes: bool) -
 
 def read_worth(worth: float | str) -> Worth:
     """An amount in the unit of costs, or a share of the lowest cost such as "1%", checked."""
-    text = str(worth).strip()
-    if isinstance(worth, str) and TWO_READINGS.fullmatch(text):
-        raise _worth_of_two_readings(text)
-    number = text.removesuffix("%").strip().replace(",", ".") if isinstance(worth, str) else worth
+    if not isinstance(worth, str):
+        return Worth(amount=_least_difference(worth, worth), share=None)
+    text = worth.strip()
+    if text.endswith("%"):
+        percent = text.removesuffix("%").strip().replace(",", ".")
+        return Worth(amount=None, share=_least_difference(percent, worth) / 100)
+    check_one_reading(text, "worth")
+    return Worth(amount=_least_difference(text.replace(",", "."), worth), share=None)
+
+
+def _least_difference(number: float | str, worth: float | str) -> float:
+    """A number that is worth acting on, checked; `worth` is how it was handed in."""
     try:
         amount = read_number(float(number), "worth")
     except (TypeError, ValueError):
@@ -255,20 +262,7 @@ def read_worth(worth: float | str) -> Worth:
     if not 0 <= amount < math.inf:
         fix = "write an amount in the unit of costs, such as 2.5, or a share of the lowest cost, such as 1%"
         raise InputError(argument="worth", value=worth, fix=fix)
-    if text.endswith("%"):
-        return Worth(amount=None, share=amount / 100)
-    return Worth(amount=amount, share=None)
-
-
-def _worth_of_two_readings(text: str) -> InputError:
-    """The error for an amount such as 1,250, which may be a thousand and more, or one and a quarter."""
-    large = re.sub("[.,]", "", text)
-    small = f"{float(text.replace(',', '.')):g}"
-    small_in_one_way = small
-    if TWO_READINGS.fullmatch(small):  # 1.125 may be thousands, 1.1250 may not
-        small_in_one_way += "0"
-    problem = f"is {text!r}, which can be read as {large} or as {small}"
-    return InputError(problem, argument="worth", value=text, fix=f"write {large} or {small_in_one_way}")
+    return amount
 
 
 def read_interval(level: float, bootstrap: int, seed: int) -> IntervalMethod:

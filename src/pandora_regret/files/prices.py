@@ -12,12 +12,14 @@ import numpy as np
 from pandora_regret.core.inputs import (
     FloatArray,
     InputError,
+    TwoReadings,
     check_costs,
     did_you_mean,
     folded,
     matched,
     quoted,
     remark_on,
+    two_readings,
 )
 from pandora_regret.core.priors import Prior
 from pandora_regret.core.priors.names import COSTS_FILE, PRIORS, spelled_priors
@@ -27,7 +29,7 @@ from pandora_regret.files.recognise import MOST_NAMED, Remarks, names_matched
 from pandora_regret.files.source import ROWS_AT_ONCE, Source
 from pandora_regret.files.written import named_twice, read_texts, read_written_number
 from pandora_regret.optional import import_optional
-from pandora_regret.text import SYMBOLS, listed, typed, unit_named
+from pandora_regret.text import SYMBOLS, listed, unit_named
 
 SEPARATED = "commas separate entries, so write such as flu=$1250.00,cold=$95, or use a file"
 NAME_COLUMNS = ("class", "name", "test", "label")  # what the columns of a price list are usually called
@@ -289,7 +291,13 @@ def _read_observed_costs(path: str) -> tuple[FloatArray, list[str]]:
     from pandora_regret.files.formats import open_source
     from pandora_regret.files.predictions import Predictions
 
-    source = open_source(path)
+    try:
+        source = open_source(path)
+    except FileError as error:
+        readings = two_readings(str(error.value))
+        if error.argument != "decimal" or readings is None:
+            raise
+        raise error.replace(fix=readings.fix) from None  # how this file is written cannot be said
     columns = tuple(name for name, kind in source.kinds.items() if kind == "number")
     if len(columns) < 2:
         raise FileError(f"has {len(columns)} columns of numbers", path, "write one column of costs for each class")
@@ -410,20 +418,10 @@ def _decimal_mark(prices: Mapping[str, _Price]) -> str:
         return ","
     if not not_with_comma:
         for name, price in prices.items():
-            readings = sorted(set(price.readings.values()), reverse=True)
-            if len(readings) > 1:
-                raise _of_two_readings(name, price.text, *readings)
+            amounts = sorted(set(price.readings.values()), reverse=True)
+            if len(amounts) > 1:
+                readings = TwoReadings(*amounts)
+                problem = f"is {price.text!r}, {readings.in_words}"
+                fix = f"{readings.fix}; another amount with decimals (12.50 or 12,50) tells, too"
+                raise InputError(problem, column=name, fix=fix)
     return "."
-
-
-def _of_two_readings(name: str, text: str, large: float, small: float) -> InputError:
-    """The error for an amount that can be read in two ways, neither of which another amount rules out."""
-    small_in_one_way = typed(small)
-    if len(small_in_one_way.partition(".")[2]) == 3:  # 1.125 may be thousands, 1.1250 may not
-        small_in_one_way += "0"
-    return InputError(
-        f"is {text!r}, which can be read as {typed(large)} or as {typed(small)}",
-        column=name,
-        fix=f"write {typed(large)} or {small_in_one_way}; "
-        "another amount with decimals (12.50 or 12,50) tells, too",
-    )

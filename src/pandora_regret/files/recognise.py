@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Literal, TypeAlias
 
-from pandora_regret.core.inputs import Remark, remark_on
+from pandora_regret.core.inputs import Remark, remark_on, two_readings
 from pandora_regret.files.dialect import SEPARATORS, UTF_8, Dialect
 from pandora_regret.files.file_errors import FileError
 from pandora_regret.text import listed
@@ -35,7 +35,6 @@ CELLS_LOOKED_AT = 1 << 13  # to recognise kinds of columns
 UTF_8_LETTER = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 ONLY_WINDOWS = re.compile(rb"[\x80-\x9f]")  # letters and signs in Windows-1252, controls in Latin-1
 WITH_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?\s*%?")
-AS_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")  # whose mark may stand before thousands or decimals
 WITH_POINT = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?\s*%?")
 MOST_NAMED = 5  # of what was done to a file
 
@@ -120,37 +119,38 @@ def _values(text: str, separator: str) -> list[list[str]]:
 
 
 def _recognise_decimal(rows: list[list[str]], separator: str, dialect: Dialect, path: str) -> str:
-    """The decimal sign of the values below a header."""
+    """The decimal sign of the values below a header.
+
+    Where all numbers with a sign can be read in two ways, as 1,250 can, that is an error; a point between values
+    that are separated by commas stands before decimals.
+    """
     if dialect.decimal_mark is not None:
         return dialect.decimal_mark
     values = [value.strip() for value in chain.from_iterable(rows[1:])]
     with_comma = [value for value in values if WITH_COMMA.fullmatch(value)]
-    with_point = next(filter(WITH_POINT.fullmatch, values), None)
-    if not with_comma or (with_point is not None and separator == ","):
+    with_point = [value for value in values if WITH_POINT.fullmatch(value)]
+    if with_point and separator == ",":
         return "."
-    if with_point is not None:  # commas between values would settle it
-        problem = f"has numbers such as {with_comma[0]} and {with_point}"
+    if with_comma and with_point:  # commas between values would settle it
+        problem = f"has numbers such as {with_comma[0]} and {with_point[0]}"
         raise FileError(problem, path, "say which is meant (--decimal comma or point)", argument="decimal")
-    if all(map(AS_THOUSANDS.fullmatch, with_comma)):
-        number = with_comma[0]
-        problem = f"has numbers such as {number}{readings_in_words(number)}"
-        fix = f"say which is meant (--decimal comma or point), or write {number.replace(',', '')}"
-        raise FileError(problem, path, fix, argument="decimal", value=number)
-    return ","
+    if with_comma:
+        _check_one_reading(with_comma, path)
+        return ","
+    if with_point and separator == ";":  # as where commas are usual before decimals
+        _check_one_reading(with_point, path)
+    return "."
 
 
-def readings_in_words(number: str) -> str:
-    """What a number can be read as, in a clause; nothing where it can be read in one way only.
-
-    Examples
-    --------
-    >>> readings_in_words("1,250"), readings_in_words("0,25")
-    (', which can be read as 1250 or as 1.25', '')
-    """
-    if not AS_THOUSANDS.fullmatch(number):
-        return ""
-    thousands = re.sub("[.,]", "", number)
-    return f", which can be read as {thousands} or as {float(number.replace(',', '.')):g}"
+def _check_one_reading(numbers: Sequence[str], path: str) -> None:
+    """Raise a FileError with both readings if each of some numbers with one sign has two."""
+    readings = [two_readings(number) for number in numbers]
+    first = readings[0]
+    if first is None or None in readings:
+        return
+    problem = f"has numbers such as {numbers[0]}, {first.in_words}"
+    fix = "say which is meant (--decimal comma or point)"
+    raise FileError(problem, path, f"{fix}, or {first.fix}", argument="decimal", value=numbers[0])
 
 
 def dialect_recognised(path: str, encoding: str, separator: str = "", decimal: str = ".") -> Remarks:

@@ -27,6 +27,7 @@ from pandora_regret.core.inputs import (
     did_you_mean,
     folded,
     in_range,
+    two_readings,
 )
 from pandora_regret.files.arrow_columns import (
     FEW_ROWS,
@@ -51,7 +52,6 @@ from pandora_regret.files.columns import Columns
 from pandora_regret.files.file_errors import Complaint
 from pandora_regret.files.labels import numbers_of
 from pandora_regret.files.problems import Problems
-from pandora_regret.files.recognise import readings_in_words
 from pandora_regret.files.table import Block
 
 NO_VALUE: Complaint = {"problem": "has no value", "fix": "fill it in, or drop the row"}
@@ -294,8 +294,11 @@ def _cast(block: Block, column: str, reading: Reading) -> tuple[pa.Array, NDArra
         if number_in(texts[row], "," if decimal == "." else ".") is not None:
             sign = "point" if decimal == "." else "comma"
             fix = f"write a number with a decimal {sign}, or say which sign it is (--decimal)"
-        readings = readings_in_words(str(texts[row]).strip())
-        return {"problem": f"holds {texts[row]!r:.80}{readings}", "value": texts[row], "fix": fix}
+        problem = f"holds {texts[row]!r:.80}"
+        readings = two_readings(str(texts[row]).strip())
+        if readings is not None:
+            problem = f"{problem}, {readings.in_words}"
+        return {"problem": problem, "value": texts[row], "fix": fix}
 
     tell(block, "number", bad, complaint, reading, column)
     return pa.array(numbers, pa.float64()), bad

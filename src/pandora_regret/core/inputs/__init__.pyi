@@ -34,7 +34,9 @@ from pandora_regret.core.inputs.numbers import LEAST_NORMAL as LEAST_NORMAL
 from pandora_regret.core.inputs.numbers import SMALLEST as SMALLEST
 from pandora_regret.core.inputs.numbers import FloatArray as FloatArray
 from pandora_regret.core.inputs.numbers import IntArray as IntArray
+from pandora_regret.core.inputs.numbers import TwoReadings as TwoReadings
 from pandora_regret.core.inputs.numbers import check_each as check_each
+from pandora_regret.core.inputs.numbers import check_one_reading as check_one_reading
 from pandora_regret.core.inputs.numbers import check_shape as check_shape
 from pandora_regret.core.inputs.numbers import in_range as in_range
 from pandora_regret.core.inputs.numbers import read_alpha as read_alpha
@@ -48,6 +50,7 @@ from pandora_regret.core.inputs.numbers import read_positive as read_positive
 from pandora_regret.core.inputs.numbers import read_seed as read_seed
 from pandora_regret.core.inputs.numbers import read_weights as read_weights
 from pandora_regret.core.inputs.numbers import relative_weights as relative_weights
+from pandora_regret.core.inputs.numbers import two_readings as two_readings
 from pandora_regret.core.inputs.past_cases import as_outcome as as_outcome
 from pandora_regret.core.inputs.past_cases import read_records as read_records
 from pandora_regret.core.inputs.tables import CLASSES_TAKEN_AS_0 as CLASSES_TAKEN_AS_0

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol, SupportsFloat, SupportsIndex, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, SupportsFloat, SupportsIndex, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.core.inputs.errors import InputError, InputTypeError
 from pandora_regret.core.inputs.kinds import Seed
+from pandora_regret.text import typed
 
 if TYPE_CHECKING:
     from numpy.random import Generator  # loaded where something is drawn
@@ -22,6 +24,7 @@ Word = TypeVar("Word", bound=str)
 LEAST_NORMAL = float(np.finfo(np.float64).tiny)
 SMALLEST = 1e-50  # of costs and weights, so that their ratios, squares and sums stay in float64
 LARGEST = 1e50
+TWO_READINGS = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")  # whose mark may stand before thousands or decimals
 
 
 class HasShape(Protocol):
@@ -48,6 +51,50 @@ def read_number(value: object, name: str, is_fine: Callable[[float], bool] | Non
     if is_fine is not None and not is_fine(number):
         raise InputError(argument=name, value=number, fix=fix)
     return number
+
+
+class TwoReadings(NamedTuple):
+    """The amounts that a text such as 1,250 may mean.
+
+    Examples
+    --------
+    >>> readings = two_readings("1.125")
+    >>> readings.in_words
+    'which can be read as 1125 or as 1.125'
+    >>> readings.fix
+    'write 1125 or 1.1250'
+    """
+
+    large: float
+    small: float
+
+    @property
+    def in_words(self) -> str:
+        """What the text can be read as, in a clause."""
+        return f"which can be read as {typed(self.large)} or as {typed(self.small)}"
+
+    @property
+    def fix(self) -> str:
+        """How each is written so that it can be read in one way only: 1.125 may be thousands, 1.1250 may not."""
+        small = typed(self.small)
+        if TWO_READINGS.fullmatch(small):
+            small += "0"
+        return f"write {typed(self.large)} or {small}"
+
+
+def two_readings(text: str) -> TwoReadings | None:
+    """What a number may mean whose one mark may stand before thousands or before decimals; None of any other."""
+    if not TWO_READINGS.fullmatch(text):
+        return None
+    return TwoReadings(float(re.sub("[.,]", "", text)), float(text.replace(",", ".")))
+
+
+def check_one_reading(text: str, name: str) -> None:
+    """An error with both readings for an amount such as 1,250, which has two."""
+    readings = two_readings(text)
+    if readings is not None:
+        problem = f"is {text!r}, {readings.in_words}"
+        raise InputError(problem, argument=name, value=text, fix=readings.fix)
 
 
 def read_alpha(alpha: object) -> float:
