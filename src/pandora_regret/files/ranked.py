@@ -7,9 +7,10 @@ format; the models of a file, or of several, come as `RankedModels`: the same ca
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -66,6 +67,7 @@ from pandora_regret.files.source import ROWS_AT_ONCE, Source
 from pandora_regret.text import counted
 
 Format: TypeAlias = Literal["trec"]
+OrderKind: TypeAlias = Literal["score", "probability", "rank"]
 CaseFacts: TypeAlias = dict[str, list[str | None]]  # texts of N cases, by column
 
 FILE_ID = "FILE"  # instead of a column of ids: each file of a folder is a case
@@ -78,7 +80,7 @@ USUAL_COLUMNS: Mapping[str, Names] = {  # names of columns by which they are rec
     "price": ("price",),
     "hit": ("hit", "is_hit"),
 }
-ORDERS = ("score", "probability", "rank")
+ORDERS: tuple[OrderKind, ...] = ("score", "probability", "rank")
 MOST_KEPT = 2_000_000  # rows of a file; those of a longer one are searched as they are read
 ROWS_OF_PART = 1 << 19
 
@@ -392,13 +394,20 @@ def _prices_of_records(records: Sequence[ListRecord], path: str) -> FloatArray |
         raise FileError(problem, path, error.fix, argument="price", value=error.value) from None
 
 
+class _OrderColumn(NamedTuple):
+    """What orders candidates: the highest score or probability first, or the lowest rank."""
+
+    kind: OrderKind
+    column: str
+
+
 @dataclass(frozen=True)
 class _LongTableColumns:
     """The columns of a long table, by what they are; None where there is none."""
 
     id: str | None
     candidate: str | None
-    order: tuple[str, str] | None  # "score", "probability" or "rank", and the column
+    order: _OrderColumn | None  # None: the order of rows
     price: str | None
     hit: str | None
     model: str | None
@@ -407,51 +416,61 @@ class _LongTableColumns:
     @property
     def can_be_streamed(self) -> bool:
         """Whether cases can be searched one after the other: orders of one model, with a column of hits."""
-        is_order = self.order is None or self.order[0] != "probability"
+        is_order = self.order is None or self.order.kind != "probability"
         return is_order and self.hit is not None and self.candidate is not None and self.model is None
 
     @property
     def numbers(self) -> frozenset[str]:
         """Those that must hold numbers."""
-        return frozenset(name for name in (self.order and self.order[1], self.price) if name)
+        return frozenset(name for name in (self.order and self.order.column, self.price) if name)
 
     @property
     def names(self) -> list[str]:
         """All of them, each once."""
-        listed = (self.id, self.candidate, self.order and self.order[1], self.price, self.hit, self.model)
+        listed = (self.id, self.candidate, self.order and self.order.column, self.price, self.hit, self.model)
         return list(dict.fromkeys(name for name in (*listed, *self.facts) if name))
+
+
+def _single_column(role: str, stated: str | None, source: Source) -> str | None:
+    """The column that was said, which must be there; else one of a usual name, if there is one."""
+    if stated is None:
+        return next(iter(matched(USUAL_COLUMNS.get(role, ()), source.kinds).values()), None)
+    column = matched([stated], source.kinds).get(stated)
+    if column is None:
+        fix = did_you_mean(stated, list(source.kinds))
+        raise FileError(f"has no column {stated!r}", source.path, fix, argument=role, value=stated)
+    return column
+
+
+def _order_column(source: Source, layout: ListLayout) -> _OrderColumn | None:
+    """What orders candidates: a column that was said, or one of a usual name; an error where two are."""
+    stated = {"score": layout.score, "probability": layout.probability, "rank": layout.rank}
+    is_said = any(stated.values())
+    found: list[_OrderColumn] = []
+    for kind in ORDERS:
+        if is_said and stated[kind] is None:
+            continue
+        column = _single_column(kind, stated[kind], source)
+        if column is not None:
+            found.append(_OrderColumn(kind, column))
+    if len(found) > 1:
+        first = found[0].kind
+        second = found[1].kind
+        problem = f"has columns for {first} and {second}"
+        fix = f"say what orders candidates: --{first}, or --{second}"
+        raise FileError(problem, source.path, fix, argument=second)
+    return found[0] if found else None
 
 
 def _columns_of(source: Source, layout: ListLayout, needs_id: bool = True) -> _LongTableColumns:
     """Which column of a table is what."""
-
-    def find(role: str, stated: str | None) -> str | None:
-        if stated is not None:
-            found = matched([stated], source.kinds).get(stated)
-            if found is None:
-                fix = did_you_mean(stated, list(source.kinds))
-                raise FileError(f"has no column {stated!r}", source.path, fix, argument=role, value=stated)
-            return found
-        return next(iter(matched(USUAL_COLUMNS.get(role, ()), source.kinds).values()), None)
-
-    stated_orders = {"score": layout.score, "probability": layout.probability, "rank": layout.rank}
-    if any(stated_orders.values()):
-        orders = [(role, find(role, name)) for role, name in stated_orders.items() if name is not None]
-    else:
-        orders = [(role, find(role, None)) for role in ORDERS]
-    found = [(role, name) for role, name in orders if name is not None]
-    if len(found) > 1:
-        (first, _), (second, _), *_ = found
-        problem = f"has columns for {first} and {second}"
-        fix = f"say what orders candidates: --{first}, or --{second}"
-        raise FileError(problem, source.path, fix, argument=second)
     columns = _LongTableColumns(
-        id=find("id", layout.id) if needs_id else None,
-        candidate=find("candidate", layout.candidate),
-        order=found[0] if found else None,
-        price=find("price", layout.price),
-        hit=None if layout.truth is not None else find("hit", layout.hit),
-        model=None if layout.model is None else find("model", layout.model),
+        id=_single_column("id", layout.id, source) if needs_id else None,
+        candidate=_single_column("candidate", layout.candidate, source),
+        order=_order_column(source, layout),
+        price=_single_column("price", layout.price, source),
+        hit=None if layout.truth is not None else _single_column("hit", layout.hit, source),
+        model=None if layout.model is None else _single_column("model", layout.model, source),
         facts=tuple(matched(layout.fact_columns, source.kinds).values()),
     )
     for role, column in {"id": columns.id if needs_id else "", "candidate": columns.candidate}.items():
@@ -511,7 +530,7 @@ def _read_in_parts(
         rows = _ranked_rows(table, columns, source, name, ())
         if not finished.isdisjoint(rows.ids):
             return False
-        is_rank = columns.order is not None and columns.order[0] == "rank"
+        is_rank = columns.order is not None and columns.order.kind == "rank"
         if is_rank and (rows.remarks or not rows.values.all()):
             return False
         finished.update(rows.ids)
@@ -605,52 +624,25 @@ def _ranked_rows(
     cases: tuple[list[str], IntArray] | None = None,
 ) -> RankedRows:
     """The rows of one model, from a table with one row per candidate; `cases` where no column names them."""
-    try:
-        if cases is not None:
-            ids, case = cases
-        else:
+    with _errors_of_table(source.path):
+        if cases is None:
             assert columns.id is not None
-            ids, case = _cases_of(table, columns.id)
+            cases = _cases_of(table, columns.id)
+        ids, case = cases
         names, codes = _candidate_names(table, columns.candidate)
-        order = columns.order
-        values = -np.arange(len(codes), dtype=np.float64)
-        if order is not None:
-            values = _number_column(table, order[1], order[0], codes, source.decimal)
-            if order[0] == "probability" and (
-                _has_percent_signs(table, order[1], source.decimal) or are_percentages(values, case)
-            ):
+        values = -np.arange(len(codes), dtype=np.float64)  # in the order of rows, the highest first
+        if columns.order is not None:
+            values = _number_column(table, columns.order.column, columns.order.kind, codes, source.decimal)
+            if _holds_percentages(table, columns.order, values, case, source.decimal):
                 values = values / 100
                 remarks += _divided_by_100(source.path)
         prices = None if columns.price is None else _prices(table, columns.price, codes)
-        is_true = None
-        if columns.hit is not None:
-            is_true = _hits(table, columns.hit, codes)
-        unlisted: dict[str, list[str]] = {}
-        if order is not None and order[0] == "rank":
-            unranked = _unranked_rows(values, case, codes)
-            if is_true is not None:
-                for row in unranked[is_true[unranked]].tolist():
-                    unlisted.setdefault(ids[case[row]], []).append(names[codes[row]])
-                is_true[unranked] = False
-            remarks += _remark_on_rank_0(len(unranked), name)
-            codes = codes.copy()
-            codes[unranked] = -1
-            values = -values
-    except InputError as error:
-        where = "" if error.row is None else f" row {error.row + 1}"
-        raise FileError(
-            f"{error.argument} {error.problem}",
-            source.path,
-            error.fix,
-            f"{where}:",
-            argument=error.argument,
-            row=error.row,
-            value=error.value,
-        ) from None
+        is_true = None if columns.hit is None else _hits(table, columns.hit, codes)
     facts = {}
     for column in columns.facts:
         facts[column] = _first_of_case(texts_of(_chunk(table, column)).tolist(), case, len(ids))
-    return RankedRows(
+    kind = None if columns.order is None else columns.order.kind
+    rows = RankedRows(
         path=source.path,
         name=name,
         ids=ids,
@@ -658,15 +650,61 @@ def _ranked_rows(
         names=names,
         codes=codes,
         values=values,
-        has_probabilities=order is not None and order[0] == "probability",
+        has_probabilities=kind == "probability",
         prices=prices,
         is_true=is_true,
         truths=None,
         facts=facts,
         remarks=remarks,
         has_row_names=columns.candidate is None,
-        unlisted=unlisted,
     )
+    return _lowest_rank_first(rows) if kind == "rank" else rows
+
+
+@contextmanager
+def _errors_of_table(path: str) -> Iterator[None]:
+    """Within this, errors about a column of a table say in which file, and in which row, that stands."""
+    try:
+        yield
+    except InputError as error:
+        where = "" if error.row is None else f" row {error.row + 1}"
+        raise FileError(
+            f"{error.argument} {error.problem}",
+            path,
+            error.fix,
+            f"{where}:",
+            argument=error.argument,
+            row=error.row,
+            value=error.value,
+        ) from None
+
+
+def _holds_percentages(
+    table: pa.Table, order: _OrderColumn, values: FloatArray, case: IntArray, decimal: str
+) -> bool:
+    """Whether a column of probabilities has them as percentages: by their signs, or because cases sum to 100."""
+    if order.kind != "probability":
+        return False
+    return _has_percent_signs(table, order.column, decimal) or are_percentages(values, case)
+
+
+def _lowest_rank_first(rows: RankedRows) -> RankedRows:
+    """Rows whose values are ranks, of which the lowest comes first; candidates of rank 0 are left out and counted.
+
+    Which of these are true is kept as `unlisted`.
+    """
+    unranked = _unranked_rows(rows.values, rows.case, rows.codes)
+    codes = rows.codes.copy()
+    codes[unranked] = -1
+    is_true = rows.is_true
+    unlisted: dict[str, list[str]] = {}
+    if is_true is not None:
+        for row in unranked[is_true[unranked]].tolist():
+            unlisted.setdefault(rows.ids[rows.case[row]], []).append(rows.names[rows.codes[row]])
+        is_true = is_true.copy()
+        is_true[unranked] = False
+    remarks = rows.remarks + _remark_on_rank_0(len(unranked), rows.name)
+    return replace(rows, codes=codes, values=-rows.values, is_true=is_true, unlisted=unlisted, remarks=remarks)
 
 
 def _remark_on_rank_0(n_unranked: int, name: str) -> tuple[Remark, ...]:
