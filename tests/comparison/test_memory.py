@@ -22,11 +22,11 @@ def inputs():
     return truth, models, rng.uniform(5.0, 100.0, CLASSES)
 
 
-def numbers_per_row(truth, models, costs):
+def numbers_per_row(truth, models, costs, **options):
     """The most that was held at one time, in numbers of 8 bytes per row."""
     tracemalloc.start()
     try:
-        compare(truth, models, costs=costs)
+        compare(truth, models, costs=costs, **options)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -43,3 +43,16 @@ def test_memory_grows_by_numbers_per_model_not_by_forecasts(inputs):
     assert (together - alone) / (
         len(models) - 1
     ) < CLASSES / 2  # a copy of each model's forecasts would be CLASSES
+
+
+def test_memory_does_not_grow_with_the_groups_of_a_breakdown():
+    rng = np.random.default_rng(1)
+    rows = 20_000
+    truth = rng.integers(0, 4, rows)
+    models = {name: rng.dirichlet(np.ones(4), rows) for name in ("a", "b", "c")}
+    costs = [5.0, 20.0, 60.0, 90.0]
+    numbers_per_row(truth, models, costs)
+    without = numbers_per_row(truth, models, costs)
+    by = {"site:each": np.arange(rows) % 45, "ward:each": np.arange(rows) % 31}
+    with_groups = numbers_per_row(truth, models, costs, by=by)
+    assert with_groups < 1.1 * without

@@ -22,13 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.comparison.breakdowns import CROSS, Division
-from pandora_regret.comparison.doubts import FewCarriers, Finding, NoPrediction
+from pandora_regret.comparison.doubts import Background, FewCarriers, Finding, NoPrediction
 from pandora_regret.comparison.estimate import Basis, Contender
 from pandora_regret.comparison.groups import group
 from pandora_regret.comparison.request import Request
 from pandora_regret.comparison.sample import Sample, Unit
 from pandora_regret.core.inputs import FloatArray, IntArray, Names
-from pandora_regret.inference.joint import Figure, contrast, holm
+from pandora_regret.inference.joint import Carriers, Figure, contrast, holm
 
 MOST_CASES = 0.5  # of all weight
 
@@ -159,41 +159,43 @@ def break_down(basis: Basis, request: Request) -> tuple[BreakdownFindings, ...]:
 
 @dataclass(frozen=True)
 class _CostsInGroup:
-    """One model on a group's cases, and on all others: its cost, that of the other models, what it predicts."""
+    """One model on a group's cases, and on all others: a few numbers, as groups and cases may be many."""
 
-    contender: Contender
-    is_all: bool  # whether the group holds all cases, so that there is no elsewhere
-    cost: Figure
-    expected: Figure  # the mean cost of the other models; of a single model, what it predicts
-    predicted: Figure | None  # None where forecasts are orders
-    cost_elsewhere: float
+    name: str
+    cost: Finding
+    against_leader: Finding
+    predicted: Finding
+    against_rest: Finding | None  # None where the group holds all cases, so that there is no elsewhere
+    mean: float  # of the cost
+    mean_of_leader: float
+    elsewhere: float  # the mean cost of all other cases
+    expected: float  # the mean cost of the other models; of a single model, what it predicts
     expected_elsewhere: float
-    leader: Figure  # the leader's cost in this group
-    gap: Figure  # to the leader
-    more_than_elsewhere: Figure
-    beyond_others: Figure  # how much more than elsewhere, compared with what was expected
-    scale: float  # of costs: differences below it times 1e-12 are rounding
+    gap: float  # to the leader
+    more_than_elsewhere: float
+    beyond_others: float  # how much more than elsewhere, compared with what was expected
+    is_gap_carried: bool  # by a handful of cases
+    is_cost_carried: bool
     p_values: FloatArray  # (N_QUESTIONS,); NaN where nothing is asked or known
 
     @property
-    def name(self) -> str:
-        """The model's name."""
-        return self.contender.name
+    def is_all(self) -> bool:
+        """Whether the group holds all cases."""
+        return self.against_rest is None
 
     def is_settled(self, question: int, level: float) -> bool:
         """Whether an answer is beyond chance, and not carried by a handful of cases."""
         if not self.p_values[question] < 1 - level:
             return False
-        figure = self.gap if question == AGAINST_LEADER else self.cost
-        carriers = figure.carriers(self.scale)
-        return not carriers.few or carriers.number == 0
+        is_carried = self.is_gap_carried if question == AGAINST_LEADER else self.is_cost_carried
+        return not is_carried
 
 
 @dataclass(frozen=True)
 class _RowsOfModel:
     """A model's values of all rows, (N,) each."""
 
-    contender: Contender
+    name: str
     costs: FloatArray
     expected: FloatArray  # the mean cost of the other models; of a single model, what it predicts
     predicted: FloatArray | None
@@ -213,64 +215,111 @@ def _rows_of_models(contenders: Sequence[Contender]) -> list[_RowsOfModel]:
             expected = (total - contender.costs) / (len(contenders) - 1)
         else:
             expected = contender.costs if predicted is None else predicted
-        rows.append(_RowsOfModel(contender, contender.costs, expected, predicted))
+        rows.append(_RowsOfModel(contender.name, contender.costs, expected, predicted))
     return rows
 
 
+@dataclass(frozen=True)
+class _FiguresInGroup:
+    """A model's figures on the cases of a group, and elsewhere: a number for each unit, so that none is kept."""
+
+    cost: Figure
+    expected: Figure
+    predicted: Figure | None  # None where forecasts are orders
+    elsewhere: Figure
+    expected_elsewhere: Figure
+    is_all: bool  # whether the group holds all cases, which then stand in for those elsewhere
+
+    @classmethod
+    def of(cls, model: _RowsOfModel, sample: Sample, inside: NDArray[np.bool_]) -> _FiguresInGroup:
+        """The figures of a model on the rows inside a group, (N,), and on the others."""
+        is_all = bool(inside.all())
+        here = sample.weights * inside
+        elsewhere = sample.weights * (~inside | is_all)
+        units = sample.cluster_of
+        predicted = None if model.predicted is None else Figure.of_mean(model.predicted, here, units)
+        return cls(
+            cost=Figure.of_mean(model.costs, here, units),
+            expected=Figure.of_mean(model.expected, here, units),
+            predicted=predicted,
+            elsewhere=Figure.of_mean(model.costs, elsewhere, units),
+            expected_elsewhere=Figure.of_mean(model.expected, elsewhere, units),
+            is_all=is_all,
+        )
+
+
 def _costs_in_group(
-    model: _RowsOfModel, sample: Sample, inside: NDArray[np.bool_], leader: Figure | None, is_asked: bool
+    name: str, figures: _FiguresInGroup, leader: Figure | None, is_asked: bool, background: Background
 ) -> _CostsInGroup:
-    """A model on the rows of a group.
+    """A model in a group.
 
     Parameters
     ----------
-    model
-        Its values of all rows.
-    sample
-        The rows.
-    inside
-        Which of them are in the group, (N,).
+    name
+        The model's.
+    figures
+        Its own.
     leader
-        The leader's cost there; None where the model is the leader itself.
+        The leader's cost in the group; None where the model is the leader itself.
     is_asked
         Whether anything is asked about the group.
+    background
+        What estimates are held against.
     """
-    is_all = bool(inside.all())  # then all cases stand in for those elsewhere, of which nothing is asked
-    weights_here = sample.weights * inside
-    weights_elsewhere = sample.weights * (~inside | is_all)
-    cost = Figure.of_mean(model.costs, weights_here, sample.cluster_of)
-    expected = Figure.of_mean(model.expected, weights_here, sample.cluster_of)
-    cost_away = Figure.of_mean(model.costs, weights_elsewhere, sample.cluster_of)
-    expected_away = Figure.of_mean(model.expected, weights_elsewhere, sample.cluster_of)
-    predicted = None
-    if model.predicted is not None:
-        predicted = Figure.of_mean(model.predicted, weights_here, sample.cluster_of)
+    cost = figures.cost
     leader_cost = cost if leader is None else leader
     gap = cost - leader_cost
-    more_than_elsewhere = contrast(cost, cost_away)
-    beyond_others = contrast(cost - expected, cost_away - expected_away)
-    scale = max(cost.value, leader_cost.value)
+    more_than_elsewhere = contrast(cost, figures.elsewhere)
+    beyond_others = contrast(cost - figures.expected, figures.elsewhere - figures.expected_elsewhere)
+    scale = max(cost.value, leader_cost.value)  # of costs: differences below it times 1e-12 are rounding
+    against_leader = background.gap(cost, leader_cost)
     p_values = np.full(N_QUESTIONS, np.nan)
-    if is_asked and leader is not None:
+    if leader is None:
+        against_leader = Finding(against_leader.value, against_leader.low, against_leader.high)
+    elif is_asked:
         p_values[AGAINST_LEADER] = _p_value(gap, scale)
-    if is_asked and not is_all:
-        p_values[AGAINST_REST] = _p_value(more_than_elsewhere, scale)
-        p_values[BEYOND_OTHERS] = _p_value(beyond_others, scale)
+    against_rest = None
+    if not figures.is_all:
+        rest = more_than_elsewhere.estimate(background.level, scale)
+        against_rest = Finding(rest.value, rest.low, rest.high)
+        if is_asked:
+            p_values[AGAINST_REST] = _p_value(more_than_elsewhere, scale)
+            p_values[BEYOND_OTHERS] = _p_value(beyond_others, scale)
+    predicted = Finding(None, doubt=NoPrediction())
+    if figures.predicted is not None:
+        predicted = _not_negative(figures.predicted, background.level)
     return _CostsInGroup(
-        contender=model.contender,
-        is_all=is_all,
-        cost=cost,
-        expected=expected,
+        name=name,
+        cost=_cost_with_doubt(cost, scale, background),
+        against_leader=against_leader,
         predicted=predicted,
-        cost_elsewhere=cost_away.value,
-        expected_elsewhere=expected_away.value,
-        leader=leader_cost,
-        gap=gap,
-        more_than_elsewhere=more_than_elsewhere,
-        beyond_others=beyond_others,
-        scale=scale,
+        against_rest=against_rest,
+        mean=cost.value,
+        mean_of_leader=leader_cost.value,
+        elsewhere=figures.elsewhere.value,
+        expected=figures.expected.value,
+        expected_elsewhere=figures.expected_elsewhere.value,
+        gap=gap.value,
+        more_than_elsewhere=more_than_elsewhere.value,
+        beyond_others=beyond_others.value,
+        is_gap_carried=_is_carried(gap.carriers(scale)),
+        is_cost_carried=_is_carried(cost.carriers(scale)),
         p_values=p_values,
     )
+
+
+def _is_carried(carriers: Carriers) -> bool:
+    """Whether a handful of units make up a number."""
+    return carriers.few and carriers.number > 0
+
+
+def _cost_with_doubt(cost: Figure, scale: float, background: Background) -> Finding:
+    """A model's cost in a group, with its interval, and a doubt where a handful of cases carry it."""
+    finding = _not_negative(cost, background.level)
+    carriers = cost.carriers(scale)
+    if finding.low is None or not _is_carried(carriers):
+        return finding
+    return Finding(finding.value, finding.low, finding.high, FewCarriers(carriers, "spread", background.unit))
 
 
 def _p_value(figure: Figure, scale: float) -> float:
@@ -309,43 +358,26 @@ class _GroupTable:
             rows=int(self.sizes[number]),
             weight=float(self.weights[number]),
             models=tuple(self._model(model) for model in models),
-            cheapest=min(models, key=lambda model: model.cost.value).name,
+            cheapest=min(models, key=lambda model: model.mean).name,
             flags=tuple(self._flags(models)),
         )
 
     def _model(self, model: _CostsInGroup) -> GroupModelFindings:
         """A model in a group as a result."""
-        background = self.basis.background
-        cost = _not_negative(model.cost, self.level)
-        carriers = model.cost.carriers(model.scale)
-        if cost.low is not None and carriers.number > 0 and carriers.few:
-            doubt = FewCarriers(carriers, "spread", background.unit)
-            cost = Finding(cost.value, cost.low, cost.high, doubt)
-        gap = background.gap(model.cost, model.leader)
-        if model.leader is model.cost:
-            gap = Finding(gap.value, gap.low, gap.high)
-        predicted = Finding(None, doubt=NoPrediction())
-        if model.predicted is not None:
-            predicted = _not_negative(model.predicted, self.level)
-        against_rest = None
-        if not model.is_all:
-            rest = model.more_than_elsewhere.estimate(self.level, model.scale)
-            against_rest = Finding(rest.value, rest.low, rest.high)
         return GroupModelFindings(
             name=model.name,
-            cost=cost,
-            against_leader=gap,
+            cost=model.cost,
+            against_leader=model.against_leader,
             p_holm=_or_none(model.p_values[AGAINST_LEADER]),
-            predicted=predicted,
-            against_rest=against_rest,
+            predicted=model.predicted,
+            against_rest=model.against_rest,
             p_rest=_or_none(model.p_values[AGAINST_REST]),
         )
 
     def _against_leader(self, model: _CostsInGroup) -> int:
         """-1 or 1 where a model costs less or more than the leader by the margin and beyond chance, else 0."""
-        gap = model.gap.value
-        if abs(gap) > self.basis.margin.amount and model.is_settled(AGAINST_LEADER, self.level):
-            return 1 if gap > 0 else -1
+        if abs(model.gap) > self.basis.margin.amount and model.is_settled(AGAINST_LEADER, self.level):
+            return 1 if model.gap > 0 else -1
         return 0
 
     def _cheaper_than_leader(self, models: Sequence[_CostsInGroup]) -> list[_CostsInGroup]:
@@ -358,39 +390,42 @@ class _GroupTable:
         leader = models[0]
         cheaper = self._cheaper_than_leader(models)
         if cheaper:
-            best = min(cheaper, key=lambda model: model.cost.value)
-            elsewhere = [model.cost_elsewhere for model in models]
-            is_only_one = not leader.is_all and sum(bool(self._cheaper_than_leader(g)) for g in self.models) == 1
+            best = min(cheaper, key=lambda model: model.mean)
             flags.append(
                 CheaperHere(
                     best.name,
-                    best.cost.value,
+                    best.mean,
                     leader.name,
-                    leader.cost.value,
-                    is_cheapest=best.cost.value == min(model.cost.value for model in models),
-                    leads_elsewhere=is_only_one and leader.cost_elsewhere == min(elsewhere),
+                    leader.mean,
+                    is_cheapest=best.mean == min(model.mean for model in models),
+                    leads_elsewhere=self._leads_elsewhere(models),
                 )
             )
         dearer = [model for model in models if self._costs_more_here(model)]
         standing_out = [model for model in dearer if self._is_beyond_others(model)]
         for model in standing_out:
             expected_elsewhere = None if len(models) == 1 else model.expected_elsewhere
-            expected = model.expected.value
-            flags.append(
-                DearerHere(model.name, model.cost.value, model.cost_elsewhere, expected, expected_elsewhere)
-            )
+            flags.append(DearerHere(model.name, model.mean, model.elsewhere, model.expected, expected_elsewhere))
         if len(dearer) == len(models) > len(standing_out) + 1:
-            flags.append(AllDearerHere(leader.name, leader.cost.value, leader.cost_elsewhere))
+            flags.append(AllDearerHere(leader.name, leader.mean, leader.elsewhere))
         return flags
+
+    def _leads_elsewhere(self, models: Sequence[_CostsInGroup]) -> bool:
+        """Whether the leader is the cheapest outside of a group, and in no other group a model is cheaper."""
+        leader = models[0]
+        if leader.is_all or leader.elsewhere > min(model.elsewhere for model in models):
+            return False
+        groups_of_others = [group for group in self.models if self._cheaper_than_leader(group)]
+        return len(groups_of_others) == 1
 
     def _costs_more_here(self, model: _CostsInGroup) -> bool:
         """Whether a model costs more in its group than elsewhere, by the margin and beyond chance."""
-        more = model.more_than_elsewhere.value
-        return more > self.basis.margin.amount and model.is_settled(AGAINST_REST, self.level)
+        is_enough = model.more_than_elsewhere > self.basis.margin.amount
+        return is_enough and model.is_settled(AGAINST_REST, self.level)
 
     def _is_beyond_others(self, model: _CostsInGroup) -> bool:
         """Whether a model stands out compared with the other models, too, beyond chance."""
-        return bool(model.p_values[BEYOND_OTHERS] < 1 - self.level) and model.beyond_others.value > 0
+        return bool(model.p_values[BEYOND_OTHERS] < 1 - self.level) and model.beyond_others > 0
 
     def _reversals(self) -> list[Reversal]:
         """Models that are cheaper than the leader, beyond chance, in groups that make up most cases."""
@@ -409,8 +444,8 @@ class _GroupTable:
         """Some of the groups, (groups,), as one: a model in all groups, and the leader."""
         numbers = np.flatnonzero(is_named).tolist()
         weights = self.weights[numbers]
-        costs = [in_groups[number].cost.value for number in numbers]
-        costs_of_leader = [in_groups[number].leader.value for number in numbers]
+        costs = [in_groups[number].mean for number in numbers]
+        costs_of_leader = [in_groups[number].mean_of_leader for number in numbers]
         return GroupSet(
             labels=tuple(self.labels[number] for number in numbers),
             cost=float(np.average(costs, weights=weights)),
@@ -427,7 +462,8 @@ def _group_table(division: Division, basis: Basis, request: Request) -> _GroupTa
     models = []
     for number in range(len(grouping.labels)):
         is_pooled = grouping.pooled > 0 and number == len(grouping.labels) - 1
-        models.append(_models_in_group(rows, sample, group_of_row == number, is_asked=not is_pooled))
+        inside = group_of_row == number
+        models.append(_models_in_group(rows, sample, inside, not is_pooled, basis.background))
     return _GroupTable(
         columns=tuple(column.cut.column for column in division),
         basis=basis,
@@ -442,12 +478,20 @@ def _group_table(division: Division, basis: Basis, request: Request) -> _GroupTa
 
 
 def _models_in_group(
-    rows: Sequence[_RowsOfModel], sample: Sample, inside: NDArray[np.bool_], is_asked: bool
+    rows: Sequence[_RowsOfModel],
+    sample: Sample,
+    inside: NDArray[np.bool_],
+    is_asked: bool,
+    background: Background,
 ) -> tuple[_CostsInGroup, ...]:
     """All models on the rows that are inside a group, (N,), the leader of all cases first."""
-    models = [_costs_in_group(rows[0], sample, inside, None, is_asked)]
-    for model in rows[1:]:
-        models.append(_costs_in_group(model, sample, inside, models[0].cost, is_asked))
+    leader: Figure | None = None
+    models = []
+    for model in rows:
+        figures = _FiguresInGroup.of(model, sample, inside)
+        models.append(_costs_in_group(model.name, figures, leader, is_asked, background))
+        if leader is None:
+            leader = figures.cost
     return tuple(models)
 
 
