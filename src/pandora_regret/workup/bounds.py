@@ -24,7 +24,19 @@ from pandora_regret.workup.states import UNUSED, State, StateSpace
 
 PRICE_STEPS = np.array([0.7, 1.0, 1.4])  # of a nat, tried in each state, times the best one of the state before
 FIRST_TRIED = np.geomspace(0.02, 50, 15)  # tried in the first state, times the least price of information
+FITTED_STEPS = np.array([0.85, 1.0, 1.18])  # as PRICE_STEPS, where references are fitted
+FIRST_FITTED = np.geomspace(0.7, 8, 12)  # fitted in the first state, times the price best without fitting
+FITS = 6  # improvements of a reference that was fitted in the state before
+FIRST_FITS = 15  # of the first one
 ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What outcomes are compared with by bound B, fitted to a state and a price of a nat."""
+
+    price: float
+    shares: FloatArray  # (R,) of the outcomes of every step: each step's sum to 1 over those that are possible
 
 
 @dataclass(frozen=True)
@@ -52,6 +64,10 @@ class Bounds:
         self.possible = (self.rows > 0).astype(np.float64)
         self.logs = n_log_n(self.rows)
         self.costs = space.action_costs  # (A,)
+        n_steps = len(workup.steps)
+        self.of_steps = slice(1, space.first[n_steps])  # the R rows of results of single steps
+        self.first_of_step = np.array(space.first[:n_steps]) - 1  # (M,) among these
+        self.step_of_row: IntArray = np.repeat(np.arange(n_steps), np.diff(space.first[: n_steps + 1]))
         self.confirms = np.array(space.confirms) & workup.confirm
         # what bounds know of steps is by themselves: several at once tell no more, and save at most a fee
         self.step_costs = workup.costs + (0.0 if workup.together else workup.fee)
@@ -98,22 +114,46 @@ class Bounds:
         """Sums over the results of each action, (A, ...), of values by row, (rows, ...)."""
         return np.asarray(np.add.reduceat(values, self.space.first[:-1]))
 
-    def least(self, outlook: Outlook, price: float) -> tuple[FloatArray, float]:
-        """What must be paid after every result, (rows,); and the price of a nat that is best for bound B.
+    def least(
+        self, outlook: Outlook, price: float, reference: Reference | None = None
+    ) -> tuple[FloatArray, float, Reference | None]:
+        """What must be paid after every result, (rows,), and what suited bound B best.
 
-        The price to begin with is the one that suited the state before, or 0 where there was none.
+        Parameters
+        ----------
+        outlook
+            What is believed.
+        price
+            Of a nat: the one that suited the state before; 0 where there was none.
+        reference
+            The one that suited the state before. None in the first state, and where the other bounds say more.
+
+        Returns
+        -------
+        tuple
+            The bounds; the price that is best with the state's own shares as a reference; and the reference that
+            is best, which has a price of its own, or None.
         """
         steps = self._informative_steps(outlook.state)
         least = outlook.spared * (1 - ROUNDING)
         if len(steps):
+            is_first = price == 0
             by_price, price = self._by_price(outlook, steps, price)
-            by_splits = self._by_splits(outlook, steps)
-            proven = np.maximum(by_price, by_splits) * (1 - ROUNDING)
-            least = np.maximum(least, proven - ROUNDING * (1 + price) * outlook.masses[0])
+            proven = np.maximum(by_price, self._by_splits(outlook, steps))
+            highest_price = price
+            if is_first or reference is not None:
+                reference = self._fitted_reference(outlook, steps, price, reference)
+                by_reference = self._priced(outlook, steps, reference.shares, np.array([reference.price]))[:, 0]
+                highest_price = max(price, reference.price)
+                if by_reference[0] < max(proven[0], least[0]):
+                    reference = None
+                proven = np.maximum(proven, by_reference)
+            proven *= 1 - ROUNDING
+            least = np.maximum(least, proven - ROUNDING * (1 + highest_price) * outlook.masses[0])
         if self.may_fail:
             least = np.minimum(least, outlook.stops)
         nothing_to_pay = outlook.ended | (outlook.masses <= 0)
-        return np.where(nothing_to_pay, 0.0, least), price
+        return np.where(nothing_to_pay, 0.0, least), price, reference
 
     def _informative_steps(self, state: State) -> IntArray:
         """The numbers of the steps that have not been made and still tell anything."""
@@ -122,27 +162,92 @@ class Bounds:
         return np.asarray(left[tells[left]])
 
     def _by_price(self, outlook: Outlook, steps: IntArray, price: float) -> tuple[FloatArray, float]:
-        r"""Bound B, priced information: what entropy is worth, less what tests tell beyond their costs.
+        """Bound B after every result, (rows,), with the results' shares in this state as the reference.
 
-        $\lambda H(w) - \sum_k w_k \sum_t (\lambda\, \mathrm{KL}(q_{tk} \| z_t) - c_t)_+ - \text{room}\, |w|$ at
-        any price $\lambda$ of a nat, with the results' shares in this state as the reference z.
+        It is the best of several prices, which comes second.
         """
-        shares = np.where(outlook.masses > 0, outlook.masses / outlook.masses[0], 1.0)
-        divergences = self.per_action(self.logs - np.log(shares)[:, None] * self.rows)  # (A, K), in nats
-        told_by_step = divergences[steps]
-        costs = self.step_costs[steps]
+        shares = self._own_shares(outlook)
         if price:
             prices = price * PRICE_STEPS
         else:
-            mean_told = told_by_step @ outlook.w / outlook.masses[0]
-            prices = FIRST_TRIED * np.min(costs / np.maximum(mean_told, ROUNDING))
+            mean_told = self._divergences(shares)[steps] @ outlook.w / outlook.masses[0]
+            prices = FIRST_TRIED * np.min(self.step_costs[steps] / np.maximum(mean_told, ROUNDING))
         prices = np.maximum(prices, ROUNDING)
+        bounds = self._priced(outlook, steps, shares, prices)
+        return bounds.max(axis=1), float(prices[bounds[0].argmax()])
+
+    def _priced(self, outlook: Outlook, steps: IntArray, shares: FloatArray, prices: FloatArray) -> FloatArray:
+        r"""Bound B, priced information, at some prices, (rows, prices): entropy's worth, less what tests tell.
+
+        $\lambda H(w) - \sum_k w_k \sum_t (\lambda\, \mathrm{KL}(q_{tk} \| z_t) - c_t)_+ - \text{room}\, |w|$ at
+        any price $\lambda$ of a nat, and with any reference z, here `shares`, (R,).
+        """
+        told_by_step = self._divergences(shares)[steps]  # (steps, K), in nats
+        costs = self.step_costs[steps]
         gains = np.array(  # (prices, K)
             [np.maximum(trial * told_by_step, costs[:, None]).sum(axis=0) - costs.sum() for trial in prices]
         )
         bounds = prices * outlook.entropies[:, None] - self.rows @ (outlook.w * gains).T
-        bounds -= self._room(outlook.w, prices) * outlook.masses[:, None]
-        return bounds.max(axis=1), float(prices[bounds[0].argmax()])
+        return np.asarray(bounds - self._room(outlook.w, prices) * outlook.masses[:, None])
+
+    def _own_shares(self, outlook: Outlook) -> FloatArray:
+        """How likely each outcome of every step is in a state, (R,); 1 for those that are impossible."""
+        masses = outlook.masses[self.of_steps]
+        return np.where(masses > 0, masses / outlook.masses[0], 1.0)
+
+    def _divergences(self, shares: FloatArray) -> FloatArray:
+        """What each step's outcomes tell of each class, (M, K): KL divergences from some shares, in nats."""
+        terms = self.logs[self.of_steps] - np.log(shares)[:, None] * self.rows[self.of_steps]
+        return np.asarray(np.add.reduceat(terms, self.first_of_step))
+
+    def _fitted_reference(
+        self, outlook: Outlook, steps: IntArray, price: float, before: Reference | None
+    ) -> Reference:
+        """The reference, with its price, at which bound B says most about a state.
+
+        Where there was none in the state before, the shares of this state are fitted at several prices, in
+        multiples of the one that suits them as they are. Otherwise the one before is fitted further, at its price.
+        """
+        if before is None:
+            shares = self._own_shares(outlook)
+            trials = [
+                Reference(trial, self._fit(outlook.w, trial, shares, FIRST_FITS)) for trial in price * FIRST_FITTED
+            ]
+            proven = [
+                self._priced(outlook, steps, trial.shares, np.array([trial.price]))[0, 0] for trial in trials
+            ]
+            return trials[int(np.argmax(proven))]
+        shares = self._fit(outlook.w, before.price, before.shares, FITS)
+        prices = before.price * FITTED_STEPS
+        bounds = self._priced(outlook, steps, shares, prices)
+        return Reference(float(prices[bounds[0].argmax()]), shares)
+
+    def _fit(self, w: FloatArray, price: float, shares: FloatArray, n_times: int) -> FloatArray:
+        r"""Shares of outcomes, (R,), at which tests are worth less beyond their costs, on average over classes.
+
+        What is minimised, for each test by itself, is $\sum_k w_k (\lambda\, \mathrm{KL}(q_k \| z) - c)_+$,
+        which is convex in z. Were the positive parts always of the same classes, it would be least where z is
+        their mean: z goes towards the mean of those that have one now, in steps of 1/2, 1/3, 1/4, ... of the way,
+        and the best z on the way is kept, test by test.
+        """
+        rows = self.rows[self.of_steps]
+        best = shares
+        least = np.full(len(self.step_costs), inf)
+        for number in range(n_times):
+            excess = price * self._divergences(shares) - self.step_costs[:, None]  # (M, K)
+            worth = np.maximum(excess, 0.0) @ w
+            is_better = worth < least
+            least = np.where(is_better, worth, least)
+            best = np.where(is_better[self.step_of_row], shares, best)
+            weights = np.where(excess > 0, w, 0.0)
+            masses = weights.sum(axis=1)
+            if not masses.any():
+                break
+            sums = (rows * weights[self.step_of_row]).sum(axis=1)
+            masses = masses[self.step_of_row]
+            means = np.where(masses > 0, sums / np.where(masses > 0, masses, 1.0), shares)
+            shares = shares + (means - shares) / (number + 2)
+        return best
 
     def _room(self, w: FloatArray, prices: FloatArray) -> FloatArray:
         """The most that uncertainty left on stopping can save, at each price of a nat, (rows, prices)."""

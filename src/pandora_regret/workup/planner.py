@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pandora_regret.core.inputs import FloatArray, IntArray
 from pandora_regret.core.kernels.horn import CLEARLY_LESS
-from pandora_regret.workup.bounds import Bounds, Outlook
+from pandora_regret.workup.bounds import Bounds, Outlook, Reference
 from pandora_regret.workup.pairs import pair_bound
 from pandora_regret.workup.rollouts import ENDS, Beliefs, Level, Rollouts, Rule, WrittenPlan
 from pandora_regret.workup.searches import Search, Searches
@@ -36,7 +36,7 @@ SMALL_FORECASTS = 1_000  # rows times classes: with no more, all rules are nearl
 FINER = 0.5  # times as likely are those that are planned for next, where rules are followed state by state
 PROOF = 0.1  # of the states that are opened: the share that is opened by the proof before there are finer plans
 CLOSED = 1e-12  # so near, bounds have met
-MOST_NUMBERS_KEPT = 6e7  # numbers that may be kept, about seven per row and state
+MOST_NUMBERS_KEPT = 6e7  # numbers that may be kept, about eight per row and state
 PROVED = 1e-9  # bounds that are nearer to the cost have met
 BELIEFS_PER_STATE = 16  # about as much work: a belief in a batch, and a state that is opened by itself
 MOST_TRIED = 16  # steps that are tried first in a state
@@ -52,6 +52,7 @@ class Node:
         self.w = w  # (K,) how likely it is that a class is the truth and the case comes here
         self.mass = float(w.sum())
         self.price = price  # of a nat: the one that suits bounds here, or in the state before
+        self.reference: Reference | None = None  # as the price: what bound B compares outcomes with
         self.lost = float(lost.min())  # if nothing is left to do; where there are ways to stop, at any time
         self.stop = self.lost if bounds.space.workup.stops else inf  # what stopping now loses
         self.low = 0.0
@@ -99,7 +100,7 @@ class Planner(Solver):
         self.nodes: dict[State, Node] = {}
         self.n_opened = 0
         self.round = 0
-        self.most = min(self.limit or inf, MOST_NUMBERS_KEPT / (7 * len(self.bounds.rows)))
+        self.most = min(self.limit or inf, MOST_NUMBERS_KEPT / (8 * len(self.bounds.rows)))
         self.root = self.reach(self.start, self.p * self.likelihood)
         self.prove(self.root)
         self.run()
@@ -270,7 +271,7 @@ class Planner(Solver):
     def prove(self, node: Node) -> None:
         """Bound what must be paid from a state on, by every action."""
         outlook = self.open(node)
-        node.leaves, node.price = self.bounds.least(outlook, node.price)
+        node.leaves, node.price, node.reference = self.bounds.least(outlook, node.price, node.reference)
         costs = self.bounds.costs * node.mass + self.bounds.per_action(node.leaves)
         node.least[node.actions] = np.maximum(node.least, costs)[node.actions]
         node.low = max(node.low, min(float(node.leaves[0]), node.high))
@@ -292,6 +293,8 @@ class Planner(Solver):
                 if state is not None and weights.any():
                     searched = None if node.searched is None else float(node.searched[row])
                     child = self.reach(state, weights, node.price, searched)
+                    if child.reference is None:
+                        child.reference = node.reference
                     node.children[action].append((row, child))
                     if row in written:
                         self.adopt(child, written[row])
