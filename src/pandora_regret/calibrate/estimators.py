@@ -557,8 +557,9 @@ class CalibratedSearch(LikeliestClass, _RoutingNotSupportedMixin, MetaEstimatorM
         most = len(y) if numbered is None else int(numbered.max()) + 1
         if min(n_folds, most) < 2:
             unit = "n_samples" if numbered is None else "n_groups"
-            problem = f"cv is {n_folds} and {unit} = {most}: cross-validation needs at least 2 of both"
-            raise InputError(problem, fix="pass more, or FrozenEstimator(estimator) if it is fitted already")
+            problem = f"is {n_folds} and {unit} = {most}: cross-validation needs at least 2 of both"
+            fix = "pass more, or FrozenEstimator(estimator) if it is fitted already"
+            raise InputError(problem, argument="cv", value=n_folds, fix=fix)
         truth = np.unique(y, return_inverse=True)[1]
         return PredefinedSplit(deal(truth, min(n_folds, most), groups=numbered))
 
@@ -590,7 +591,7 @@ class CalibratedSearch(LikeliestClass, _RoutingNotSupportedMixin, MetaEstimatorM
         if table.shape[1] != len(known):
             problem = f"decision_function has {table.shape[1]} columns for {len(known)} classes"
             fix = "one per class is needed; set decision_function_shape='ovr' if it has that parameter"
-            raise InputError(f"the classifier's {problem}", fix=fix)
+            raise InputError(f"the classifier's {problem}", argument="estimator", place="", fix=fix)
         all_classes = self.classes_.tolist()
         forecasts = np.full((len(table), len(all_classes)), impossible)
         forecasts[:, [all_classes.index(name) for name in known]] = table

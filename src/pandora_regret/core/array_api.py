@@ -113,7 +113,8 @@ def read_beta(prior: Any) -> Beta:
     """A prior whose closed form every library can compute; `Uniform()` if None."""
     prior = Uniform() if prior is None else prior
     if not isinstance(prior, Beta):
-        raise InputTypeError(f"prior must be of the Beta family, such as Beta(0.5), got {prior!r}.")
+        problem = f"must be of the Beta family, such as Beta(0.5), got {prior!r}"
+        raise InputTypeError(problem, argument="prior", value=prior)
     return prior
 
 
@@ -158,12 +159,13 @@ def _checked_arrays(y_true: Array, y_proba: Array) -> tuple[Namespace, Array, Ar
     xp = array_namespace(y_proba)
     shape = tuple(y_proba.shape)
     if len(shape) != 2 or shape[1] < 2 or tuple(y_true.shape) not in (shape[:1], shape):
-        raise InputError(
-            f"y_true has shape {tuple(y_true.shape)} and y_proba has shape {shape}: pass one class per row, (N,), "
-            "or votes, (N, K), and one column per class, (N, K) with K of at least two."
-        )
+        problem = f"has shape {tuple(y_true.shape)} and y_proba has shape {shape}"
+        rows = "pass one class per row, (N,), or votes, (N, K)"
+        fix = f"{rows}, and one column per class, (N, K) with K of at least two"
+        raise InputError(problem, argument="y_true", value=tuple(y_true.shape), fix=fix)
     if not xp.isdtype(y_proba.dtype, "real floating"):
-        raise InputTypeError(f"y_proba has dtype {y_proba.dtype}: forecasts must be floating point.")
+        fix = "forecasts must be floating point"
+        raise InputTypeError(f"has dtype {y_proba.dtype}", argument="y_proba", value=y_proba.dtype, fix=fix)
     values = y_proba if y_proba.dtype in (xp.float32, xp.float64) else xp.astype(y_proba, xp.float32)
     if len(y_true.shape) == 2:
         votes = xp.astype(y_true, values.dtype)

@@ -128,12 +128,12 @@ def check_keys(kind: object, value: object, place: str) -> None:
 
 def check_one_of(**alternatives: object) -> None:
     """That exactly one of two values of a table, by their names, is there."""
-    one, other = alternatives
-    has_one = alternatives[one] is not None
-    has_other = alternatives[other] is not None
-    if has_one == has_other:
-        problem = f"stands beside {other}" if has_one else f"is missing, and so is {other}"
-        raise InputError(problem, argument=one, fix="state one of the two")
+    first, second = alternatives.keys()
+    has_first = alternatives[first] is not None
+    has_second = alternatives[second] is not None
+    if has_first == has_second:
+        problem = f"stands beside {second}" if has_first else f"is missing, and so is {second}"
+        raise InputError(problem, argument=first, fix="state one of the two")
 
 
 def fail(place: str, problem: str, fix: str | None = None, value: object = None) -> NoReturn:

@@ -74,7 +74,8 @@ def keys_of(values: object, name: str = "ids", n_rows: int | None = None) -> Key
     try:
         keys = {value: _key_of(value) for value in dict.fromkeys(listed)}
     except TypeError:
-        raise InputTypeError(f"{name} hold lists or the like: pass text or whole numbers.") from None
+        fix = "pass text or whole numbers"
+        raise InputTypeError("hold lists or the like", argument=name, fix=fix) from None
     if None in keys.values():
         row = next(row for row, value in enumerate(listed) if keys[value] is None)
         fix = "every row needs a name, or give none to any"

@@ -109,7 +109,8 @@ class SearchObjective:
 
     def __post_init__(self) -> None:
         if read_alpha(self.alpha) == np.inf:
-            raise InputError("alpha is inf: that score has no gradient to boost along, choose a finite alpha.")
+            fix = "that score has no gradient to boost along, choose a finite alpha"
+            raise InputError(argument="alpha", value=self.alpha, fix=fix)
 
     def __call__(
         self, first: ArrayLike, second: ArrayLike | TrainingData, sample_weight: Weights = None

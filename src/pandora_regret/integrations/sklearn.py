@@ -72,9 +72,8 @@ class ForecastScorer(_BaseScorer):  # type: ignore[misc]
             check_named(labels, self._kwargs.get("costs"))
         position = {str(label): column for column, label in enumerate(labels)}
         if unknown := [label for label in trained_on if str(label) not in position]:
-            raise InputError(
-                f"the estimator knows the classes {unknown[:8]}, which are not among labels {labels[:8]}."
-            )
+            problem = f"the estimator knows the classes {unknown[:8]}, which are not among labels {labels[:8]}"
+            raise InputError(problem, argument="labels", value=unknown, place="")
         forecasts = np.zeros((len(table), len(labels)), dtype=table.dtype)
         forecasts[:, [position[str(label)] for label in trained_on]] = table
         return -float(self._score_func(y_true, forecasts, **self._kwargs | {"labels": labels} | metadata))

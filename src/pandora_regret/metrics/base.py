@@ -124,12 +124,22 @@ class Metric:
         forms = [self.rows, self.of_forecast, self.counts, self.values]
         stated = [form for form in forms if form is not None]
         if len(stated) != 1 or not callable(stated[0]):
-            raise InputError(f"metric {self.key!r} needs one function as {'=..., '.join(FORMS)}=...")
+            problem = f"needs one function as {'=..., '.join(FORMS)}=..."
+            raise InputError(problem, argument="rows", place=self._place)
         if "comparison" in self.shown_in and not (self.is_mean or (self.counts and self.gradient)):
             raise InputError(
-                f"metric {self.key!r} has no standard error: a comparison shows means of rows, or counts=... with "
-                "gradient=...; leave 'comparison' out of shown_in."
+                "has no standard error",
+                argument="shown_in",
+                value=self.shown_in,
+                place=self._place,
+                fix="a comparison shows means of rows, or counts=... with gradient=...; "
+                "leave 'comparison' out of shown_in",
             )
+
+    @property
+    def _place(self) -> str:
+        """What errors call the metric."""
+        return f"metric {self.key!r}"
 
     @property
     def in_sentence(self) -> str:
@@ -179,7 +189,8 @@ class Metric:
             by_model = np.stack([self.values(truth, table, weights) for table in proba])
             self._check_shape(by_model, (n_models, len(weights)), "values")
             if np.isnan(by_model).any():
-                raise InputError(f"values of metric {self.key!r} gave NaN: define it there; inf is allowed.")
+                place = f"values of {self._place}"
+                raise InputError("gave NaN", argument="values", place=place, fix="define it there; inf is allowed")
             return by_model
         if self.counts is not None:
             classes = np.arange(n_classes)
@@ -223,7 +234,10 @@ class Metric:
     def _check_shape(self, array: FloatArray, shape: tuple[int, ...], function: str) -> None:
         """That a function of the metric has given as much as it must."""
         if array.shape != shape:
-            raise InputError(f"{function} of metric {self.key!r} gave shape {array.shape}: it must be {shape}.")
+            place = f"{function} of {self._place}"
+            problem = f"gave shape {array.shape}"
+            fix = f"it must be {shape}"
+            raise InputError(problem, argument=function, value=array.shape, place=place, fix=fix)
 
 
 def weighted_means(rows: NDArray[np.floating | np.bool_], weights: FloatArray) -> FloatArray:

@@ -426,7 +426,7 @@ def default_metrics(n_classes: int, *, priced: bool) -> tuple[Metric, ...]:
 def read_metrics(metrics: Iterable[object]) -> tuple[Metric, ...]:
     """Metrics, Pandora's Regret among them (added in front where it is missing), each once."""
     if isinstance(metrics, (str, Mapping, Metric)):
-        raise InputTypeError(f"metrics must be a list of metrics, got {metrics!r}.")
+        raise InputTypeError(f"must be a list of metrics, got {metrics!r}", argument="metrics", value=metrics)
     read = [read_metric(metric) for metric in metrics]
     keys = read_labels([metric.key for metric in read], "metrics")
     return tuple(read if BASELINE in keys else [METRICS[BASELINE], *read])
@@ -463,7 +463,8 @@ def read_metric(metric: object) -> Metric:
     elif isinstance(metric, str):
         metric = METRICS.get(metric) or _metric_of_family(metric)
     if not isinstance(metric, Metric):
-        raise InputTypeError(f"a metric must be a Metric, a key or a table, got {metric!r}.")
+        problem = f"must be a Metric, a key or a table, got {metric!r}"
+        raise InputTypeError(problem, argument="metric", value=metric, place="a metric")
     return metric
 
 
@@ -475,9 +476,9 @@ def _metric_of_table(table: Fields) -> Metric:
     try:
         return Metric(**table)
     except TypeError:  # a key too few, or one too many
-        raise InputError(
-            f"metric table has {sorted(table)}: give key, title, better and rows or values."
-        ) from None
+        fix = "give key, title, better and rows or values"
+        given = sorted(table)
+        raise InputError(f"has {given}", argument="metric", value=given, place="metric table", fix=fix) from None
 
 
 def _import_object(path: str, argument: str) -> object:
@@ -486,7 +487,7 @@ def _import_object(path: str, argument: str) -> object:
     try:
         found: object = getattr(import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
-        raise InputError(f"{argument} is {path!r}: {error}.") from None
+        raise InputError(argument=argument, value=path, fix=str(error)) from None
     return found
 
 
@@ -503,4 +504,5 @@ def _metric_of_family(key: str) -> Metric:
     except ValueError:
         pass
     families = "beta_<alpha>, top_<k>, clipped_log_loss_<floor>"
-    raise InputError(f"metric is {key!r}: pass one of {', '.join(METRICS)}, {families}, or a Metric.")
+    fix = f"pass one of {', '.join(METRICS)}, {families}, or a Metric"
+    raise InputError(argument="metric", value=key, fix=fix)

@@ -219,7 +219,6 @@ def costs_in_graph(costs: Tensor | None, logits: Tensor) -> Tensor | None:
     if costs is None:
         return None
     if costs.shape != logits.shape[1:]:
-        raise InputError(
-            f"costs has shape {tuple(costs.shape)} but there are {logits.shape[1]} classes: pass one per class."
-        )
+        problem = f"has shape {tuple(costs.shape)} but there are {logits.shape[1]} classes"
+        raise InputError(problem, argument="costs", value=tuple(costs.shape), fix="pass one per class")
     return costs.to(logits.device, precision_of(logits))

@@ -358,7 +358,8 @@ def _as_function(operator: Operator, n_tables: int, differentiated: Backward) ->
 
     def batched(info: VmapInfo, in_dims: tuple[int | None, ...], *inputs: Any) -> tuple[Tensor, int]:
         if any(dim is not None for dim in in_dims[n_tables:]):
-            raise InputError("costs and alpha must be the same for all: vmap over logits and targets only.")
+            fix = "vmap over logits and targets only"
+            raise InputError("must be the same for all", argument="costs", place="costs and alpha", fix=fix)
         tables = []
         for table, dim in zip(inputs[:n_tables], in_dims, strict=False):
             whole = table.expand(info.batch_size, *table.shape) if dim is None else table.movedim(dim, 0)

@@ -113,10 +113,12 @@ class PandoraRegret(Metric):
     def update(self, preds: Tensor, target: Tensor, sample_weight: Tensor | None = None) -> None:
         """Add forecasts (N, K) or (N, K, d1, ...) of true classes (N,) or (N, d1, ...), of weights like those."""
         if target.is_floating_point():
-            raise InputTypeError(f"target has dtype {target.dtype}: pass class numbers, int64.")
+            fix = "pass class numbers, int64"
+            raise InputTypeError(f"has dtype {target.dtype}", argument="target", value=target.dtype, fix=fix)
         values, truth, shape = read_tensors(preds.detach(), target, "preds")
         if values.shape[1] != self.num_classes:
-            raise InputError(f"preds has {values.shape[1]} classes but num_classes is {self.num_classes}.")
+            problem = f"has {values.shape[1]} classes but num_classes is {self.num_classes}"
+            raise InputError(problem, argument="preds", value=values.shape[1])
         weights = torch.ones(shape, dtype=torch.float64, device=values.device)
         if sample_weight is not None:
             weights = torch.as_tensor(sample_weight, dtype=torch.float64, device=values.device)

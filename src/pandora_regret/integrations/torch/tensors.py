@@ -39,24 +39,27 @@ def read_tensors(values: Tensor, target: Tensor, name: str = "logits") -> tuple[
     if plain and values.shape[1] > 1 and len(target) == len(values) and values.is_floating_point():
         return values, target, target.shape  # in a step of a small model, a few views would show
     if not values.is_floating_point():
-        raise InputTypeError(f"{name} has dtype {values.dtype}: pass floating point, as in {name}.float().")
+        fix = f"pass floating point, as in {name}.float()"
+        raise InputTypeError(f"has dtype {values.dtype}", argument=name, value=values.dtype, fix=fix)
     class_dim = min(1, values.ndim - 1)
     if values.ndim == 0 or values.shape[class_dim] < 2:
         fix = "pass (K,), (N, K) or (N, K, d1, ...) with at least two classes, K"
-        raise InputError(f"{name} has shape {tuple(values.shape)}", fix=fix)
+        shape = tuple(values.shape)
+        raise InputError(f"has shape {shape}", argument=name, value=shape, fix=fix)
     shape = values.shape[:class_dim] + values.shape[class_dim + 1 :]
     soft = target.is_floating_point()
     if target.is_complex() or target.dtype == torch.bool:
-        raise InputTypeError(f"target has dtype {target.dtype}: pass class numbers (int64), or probabilities.")
+        fix = "pass class numbers (int64), or probabilities"
+        raise InputTypeError(f"has dtype {target.dtype}", argument="target", value=target.dtype, fix=fix)
     wanted = values.shape if soft else shape
     if target.shape != wanted:
         kind = "probabilities" if soft else "class numbers"
-        raise InputError(
-            f"target has shape {tuple(target.shape)} but {name} has shape {tuple(values.shape)}: "
-            f"a target of {kind} must have shape {tuple(wanted)}."
-        )
+        problem = f"has shape {tuple(target.shape)} but {name} has shape {tuple(values.shape)}"
+        fix = f"a target of {kind} must have shape {tuple(wanted)}"
+        raise InputError(problem, argument="target", value=tuple(target.shape), fix=fix)
     if target.device != values.device:
-        raise InputError(f"target is on {target.device} but {name} is on {values.device}: move one to the other.")
+        problem = f"is on {target.device} but {name} is on {values.device}"
+        raise InputError(problem, argument="target", value=target.device, fix="move one to the other")
     target = _flat(target, class_dim) if soft else target.reshape(-1).long()
     return _flat(values, class_dim), target, shape
 
@@ -80,15 +83,15 @@ def check_targets(target: Tensor, n_classes: int, ignore_index: int | None = Non
     if bad.any():
         row = int(bad.int().argmax())
         unless = "" if ignore_index is None else f", or {ignore_index} (ignore_index) for a row to leave out"
-        raise InputError(
-            f"target row {row} is {int(target[row])}: pass a class from 0 to {n_classes - 1}{unless}."
-        )
+        fix = f"pass a class from 0 to {n_classes - 1}{unless}"
+        raise InputError(argument="target", row=row, value=int(target[row]), fix=fix)
 
 
 def refuse_gradient(tensor: object, name: str) -> None:
     """Raise if a tensor wants a gradient that it would not get."""
     if isinstance(tensor, Tensor) and tensor.requires_grad:
-        raise InputError(f"{name} requires a gradient, but only logits get one: pass {name}.detach().")
+        problem = "requires a gradient, but only logits get one"
+        raise InputError(problem, argument=name, fix=f"pass {name}.detach()")
 
 
 def read_reduction(reduction: str) -> Reduction:
@@ -96,7 +99,7 @@ def read_reduction(reduction: str) -> Reduction:
     for known in REDUCTIONS:
         if reduction == known:
             return known
-    raise InputError(f"reduction is {reduction!r}: it must be one of {REDUCTIONS}.")
+    raise InputError(argument="reduction", value=reduction, fix=f"it must be one of {REDUCTIONS}")
 
 
 def read_smoothing(label_smoothing: float) -> float:
@@ -119,9 +122,9 @@ def read_class_costs(costs: TensorLike | None) -> Tensor | None:
     array = check_costs(read_floats(_plain_numbers(costs), "costs"), "costs")
     check_shape(array, "costs", "pass one cost per class, shape (K,)", (array.size,))
     if array.min() < LEAST_COST or array.max() > LARGEST_COST:
-        problem = f"costs go from {array.min():g} to {array.max():g}"
+        problem = f"go from {array.min():g} to {array.max():g}"
         fix = f"in float32 they must lie between {LEAST_COST:g} and {LARGEST_COST:g}; count them in another unit"
-        raise InputError(problem, fix=fix)
+        raise InputError(problem, argument="costs", fix=fix)
     return torch.from_numpy(array)
 
 
@@ -133,7 +136,8 @@ def _plain_numbers(costs: TensorLike) -> ArrayLike:
         array: ArrayLike = costs.numpy()
         return array
     if torch._C._functorch.is_batchedtensor(costs):
-        raise InputError("costs must be the same for all: vmap over logits and targets only.")
+        fix = "vmap over logits and targets only"
+        raise InputError("must be the same for all", argument="costs", fix=fix)
     numbers: list[float] = costs.tolist()
     return numbers
 
