@@ -58,9 +58,13 @@ def search_rows(case, codes, values, prices, is_true, last_case, counts, sums, n
             _look(
                 start, end, best, codes, values, prices, is_true, n_at[FIRST_TRUE, here], cost_at[FIRST_TRUE, here]
             )
-            _look(
-                start, end, worst, codes, values, prices, is_true, n_at[LAST_TRUE, here], cost_at[LAST_TRUE, here]
-            )
+            if worst == best:
+                n_at[LAST_TRUE, here] = n_at[FIRST_TRUE, here]
+                cost_at[LAST_TRUE, here] = cost_at[FIRST_TRUE, here]
+            else:
+                n_last = n_at[LAST_TRUE, here]
+                cost_last = cost_at[LAST_TRUE, here]
+                _look(start, end, worst, codes, values, prices, is_true, n_last, cost_last)
         start = end
     return True
 
@@ -69,6 +73,10 @@ def search_rows(case, codes, values, prices, is_true, last_case, counts, sums, n
 def _count_candidates(start, end, case, codes, prices, is_true, last_case, counts, sums):
     """Count the candidates of a case, and sum their prices; False where it names one twice."""
     here = case[start]
+    n_listed = 0
+    n_true = 0
+    whole = 0.0
+    all_true = 0.0
     cheapest = float("inf")
     for row in range(start, end):
         if codes[row] < 0:
@@ -76,13 +84,17 @@ def _count_candidates(start, end, case, codes, prices, is_true, last_case, count
         if last_case[codes[row]] == here:
             return False
         last_case[codes[row]] = here
-        counts[here, N_LISTED] += 1
-        sums[here, WHOLE] += prices[row]
+        n_listed += 1
+        whole += prices[row]
         if is_true[row]:
-            counts[here, N_TRUE] += 1
-            sums[here, ALL_TRUE] += prices[row]
+            n_true += 1
+            all_true += prices[row]
             cheapest = min(cheapest, prices[row])
-    if counts[here, N_TRUE] > 0:
+    counts[here, N_LISTED] = n_listed
+    counts[here, N_TRUE] = n_true
+    sums[here, WHOLE] = whole
+    sums[here, ALL_TRUE] = all_true
+    if n_true > 0:
         sums[here, CHEAPEST] = cheapest
     return True
 
@@ -90,14 +102,17 @@ def _count_candidates(start, end, case, codes, prices, is_true, last_case, count
 @njit(**AS_WRITTEN)
 def _look(start, end, limit, codes, values, prices, is_true, n_at, cost_at):
     """What a search looks at that ends at the ties of this value: (3,) numbers of candidates, and their prices."""
+    n_before = 0
+    cost_before = 0.0
     for row in range(start, end):
         if codes[row] < 0 or values[row] < limit:
             continue
         if values[row] > limit:
-            part = BEFORE
-        elif is_true[row]:
-            part = TIED_TRUE
+            n_before += 1
+            cost_before += prices[row]
         else:
-            part = TIED_FALSE
-        n_at[part] += 1
-        cost_at[part] += prices[row]
+            part = TIED_TRUE if is_true[row] else TIED_FALSE
+            n_at[part] += 1
+            cost_at[part] += prices[row]
+    n_at[BEFORE] = n_before
+    cost_at[BEFORE] = cost_before

@@ -274,6 +274,8 @@ def _places_of_truths(n_at: FloatArray, lengths: IntArray) -> Places:
 
 def _prices_by_name(table: LongTable) -> tuple[dict[str, float], dict[str, int], bool]:
     """Sums and numbers of prices by name, and whether some price is not 1; they are not kept where all are."""
+    if not (table.prices != 1).any():  # as is told without a copy of millions of rows
+        return {}, {}, False
     is_candidate = table.codes >= 0
     codes = table.codes[is_candidate]
     prices = table.prices[is_candidate]

@@ -100,6 +100,8 @@ def texts_of(column: pa.Array | pa.ChunkedArray) -> TextArray:
         values = (column if is_plain else column.cast(pa.string())).to_pylist()
     except pa.ArrowException:  # bytes that are no UTF-8
         values = column.to_pylist()
+    if types.is_string(column.type):
+        return np.array([text if text and not text.isspace() else None for text in values], dtype=object)
     missing = ("", "nan" if types.is_floating(column.type) else "")
     texts = ("" if value is None else str(value) for value in values)
     return np.array([None if text in missing or text.isspace() else text for text in texts], dtype=object)

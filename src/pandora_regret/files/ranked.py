@@ -569,8 +569,8 @@ def _read_in_parts(
 def _start_of_last_case(batch: pa.RecordBatch, column: str) -> int:
     """The row at which the last of the cases of a batch begins; 0 where all rows are of one case."""
     _, codes = coded(batch.column(column))
-    changes = np.flatnonzero(np.diff(codes))
-    return int(changes[-1]) + 1 if len(changes) else 0
+    of_others = np.flatnonzero(codes != codes[-1])
+    return int(of_others[-1]) + 1 if len(of_others) else 0
 
 
 def _read_folder(path: str, layout: ListLayout, name: str) -> RankedRows:
