@@ -243,6 +243,14 @@ def test_help_alone_lists_its_topics():
     assert [f"pandora help {topic}" in result.stdout for topic in ("files", "prices", "metrics")] == [True] * 3
 
 
+def test_help_takes_commands_too_and_answers_with_the_nearest_topic():
+    assert run("help", "compare").stdout == run("compare", "--help").stdout
+    result = run("help", "metrcs")
+    assert result.exit_code == 2
+    assert "'metrics'" in result.stderr
+    assert "'prices'" in run("help", "nothing").stderr
+
+
 def test_a_command_that_is_nearly_one_is_answered_with_that():
     result = run("compar", "a.csv")
     assert result.exit_code == 2

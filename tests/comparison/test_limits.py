@@ -8,7 +8,7 @@ from refusals import refused
 from simulated_models import calibrated
 
 from pandora_regret import ComparisonOptions, compare
-from pandora_regret.comparison.doubts import Finding, UnseenClass
+from pandora_regret.comparison.doubts import AllAlike, Finding, RareClasses, UnseenClass
 from pandora_regret.comparison.embedded import from_scale
 from pandora_regret.comparison.grouping import (
     BreakdownFindings,
@@ -21,6 +21,8 @@ from pandora_regret.comparison.judge import Contest, Evidence, judge, standing_o
 from pandora_regret.comparison.request import Margin
 from pandora_regret.comparison.words import (
     Results,
+    _seen,
+    _sentence_of,
     flag_of_all,
     flag_of_group,
     reason_of,
@@ -313,3 +315,22 @@ def test_figures_of_a_page_are_within_three_standard_errors():
 
 def test_the_scale_of_odds_is_that_of_the_page():
     assert from_scale(np.array([0.5, -0.2])) == pytest.approx([4.0, -1.0])
+
+
+def test_two_cases_are_both_cases_and_names_of_classes_are_not_capitalised():
+    assert reason_of(AllAlike(2, "cases"), "USD").startswith("both cases")
+    assert reason_of(AllAlike(3, "cases"), "USD").startswith("all 3 cases")
+    assert _sentence_of(RareClasses(("tls",), "cases"), "USD").startswith("tls has")
+    assert _sentence_of(AllAlike(2, "cases"), "USD").startswith("Both")
+
+
+@pytest.mark.parametrize(
+    ("difference", "unit", "said"),
+    [
+        (Estimate(8.75, -8.9, 26.8), "looks", "9 looks"),
+        (Estimate(0.0153, -5.7, 5.8), "looks", "0.015 looks"),
+        (Estimate(4.018, -0.36, 8.63), "USD", "$4.02"),
+    ],
+)
+def test_a_difference_that_was_seen_is_written_as_beside_its_interval(difference, unit, said):
+    assert _seen(difference, unit) == said

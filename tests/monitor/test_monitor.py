@@ -182,6 +182,8 @@ def test_a_difference_that_is_over_has_an_end():
     assert summary.alarm.stands
     assert (summary.likely, summary.until) == ("week 5", "week 8")
     assert "week 5 to week 8" in sentences(summary, None)[0]
+    one_week = sentences(replace(summary, likely="week 5", until="week 5"), None)[0]
+    assert "most likely in week 5 alone" in one_week
 
 
 @pytest.mark.parametrize(("afterwards", "last"), [(4, None), (6, 10)])  # likelier by exp(2.9) and by exp(3.6)

@@ -37,9 +37,9 @@ class HelpOptions:
     topic: str | None
 
 
-@command(HelpOptions, click.Argument(["topic"], type=click.Choice(list(TOPICS)), required=False))
+@command(HelpOptions, click.Argument(["topic"], metavar=f"[{'|'.join(TOPICS)}]", required=False))
 def help(options: HelpOptions) -> None:
-    r"""More about files, lists, prices and metrics.
+    r"""More about files, lists, prices and metrics; or the help of a command.
 
     \b
     Examples:
@@ -52,11 +52,30 @@ def help(options: HelpOptions) -> None:
             formatter.write_dl([(f"pandora help {topic}", about) for topic, about in ABOUT.items()])
         echo(formatter.getvalue(), nl=False)
         return
+    if options.topic not in TOPICS:
+        echo(_help_of_command(options.topic))
+        return
     formatter.write_text(" ".join(TOPICS[options.topic].split()))
     titles = {"files": "Options about files", "lists": "Options about lists"}
     with formatter.section(titles.get(options.topic, options.topic.capitalize())):
         formatter.write_dl(list(_rows_of_topic(options.topic)))
     echo(formatter.getvalue(), nl=False)
+
+
+def _help_of_command(name: str) -> str:
+    """The help of the command of this name; an error with the nearest topics and commands, if there is none."""
+    context = click.get_current_context()
+    above = context.parent
+    assert above is not None
+    commands = above.command
+    assert isinstance(commands, click.Group)
+    named = commands.get_command(above, name)
+    if named is None:
+        from difflib import get_close_matches
+
+        nearest = get_close_matches(name, [*TOPICS, *commands.list_commands(above)]) or list(TOPICS)
+        context.fail(f"No such topic {name!r}: did you mean {' or '.join(map(repr, nearest))}?")
+    return named.get_help(named.context_class(named, info_name=name, parent=above))
 
 
 def _rows_of_topic(topic: str) -> Iterator[tuple[str, str]]:

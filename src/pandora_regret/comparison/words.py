@@ -60,6 +60,7 @@ from pandora_regret.text import (
     class_name,
     count,
     counted,
+    is_currency,
     listed,
     money,
     money_between,
@@ -100,8 +101,8 @@ VERDICT = {
     "ahead": "{leader} is ahead of {other} by {gap}{sure}.",
     "stake": "Deploying {leader} now, the chance of being wrong costs {stake} per case on average.",
     "little": "Little is at stake: the chance of being wrong about {leader} costs {stake} per case on average.",
-    "needed": "About {cases} more cases would settle a difference of {margin}.",
-    "needed_for_both": "About {fewer} more cases would settle the {seen} seen, {cases} a difference of {margin}.",
+    "needed": "About {cases} would settle a difference of {margin}.",
+    "needed_for_both": "About {fewer} would settle the {seen} seen, {cases} a difference of {margin}.",
     "others": "{names} cost{s} more.",
     "saves": "Recalibrating {leader} saves {saved}.",
     "tests": "Nobody priced the tests: costs are in typical test prices. {leader} makes {tests} per case.",
@@ -262,29 +263,34 @@ class _Speaker:
         if nearest.low is None or contest.stake is None:
             return [*sentences, self.say("unsure")]
         doubts = [contest.gaps[name].doubt for name in still_open]
-        reasons = [reason_of(doubt, self.unit) for doubt in doubts if doubt is not None]
+        reasons = [doubt for doubt in doubts if doubt is not None]
         if reasons:
-            sentences.append(f"{capitalised(reasons[0])}.")
+            sentences.append(_sentence_of(reasons[0], self.unit))
         else:
             is_little = contest.stake <= LITTLE * contest.margin.amount
+            stake = _roughly(contest.stake, self.unit)
             sentences.append(self.say("ahead", other=still_open[0], gap=per_case(nearest, self.unit)))
-            sentences.append(self.say("little" if is_little else "stake", stake=money(contest.stake, self.unit)))
-            if judgement.cases_needed:
-                margin = margin_in_words(contest.margin.amount, contest.margin.share, self.unit)
-                cases = f"{_rounded_up(judgement.cases_needed):,}"
-                if judgement.cases_for_gap:
-                    fewer = f"{_rounded_up(judgement.cases_for_gap):,}"
-                    value = nearest.value or 0.0
-                    seen, _, _ = money_between(value, nearest.low, nearest.high, self.unit).partition(" (")
-                    sentences.append(
-                        self.say("needed_for_both", fewer=fewer, seen=seen, cases=cases, margin=margin)
-                    )
-                else:
-                    sentences.append(self.say("needed", cases=cases, margin=margin))
+            sentences.append(self.say("little" if is_little else "stake", stake=stake))
+            sentences += self.cases_needed(nearest)
         dearer = judgement.by_standing["more"]
         if dearer:
             sentences.append(self.say("others", dearer))
         return sentences
+
+    def cases_needed(self, nearest: Interval) -> list[str]:
+        """How many more cases would settle the margin, and the difference to the nearest model, if larger."""
+        judgement = self.judgement
+        if not judgement.cases_needed:
+            return []
+        margin = margin_in_words(judgement.contest.margin.amount, judgement.contest.margin.share, self.unit)
+        if not judgement.cases_for_gap:
+            cases = counted(_rounded_up(judgement.cases_needed), "more case")
+            return [self.say("needed", cases=cases, margin=margin)]
+        fewer = counted(_rounded_up(judgement.cases_for_gap), "more case")
+        cases = f"{_rounded_up(judgement.cases_needed):,}"
+        return [
+            self.say("needed_for_both", fewer=fewer, seen=_seen(nearest, self.unit), cases=cases, margin=margin)
+        ]
 
     def as_they_are(self) -> str:
         """That models are compared recalibrated, and who is the cheapest otherwise."""
@@ -321,6 +327,19 @@ def _rounded_up(cases: int) -> int:
     """To two digits, upwards."""
     size: int = 10 ** max(0, len(str(cases)) - 2)
     return -(-cases // size) * size
+
+
+def _seen(difference: Interval, unit: str | None) -> str:
+    """A difference with the digits that it has beside its interval; with its own where those are all 0."""
+    value = difference.value or 0.0
+    amount, _, _ = money_between(value, difference.low, difference.high, unit).partition(" (")
+    nothing, _, _ = money_between(0.0, difference.low, difference.high, unit).partition(" (")
+    return _roughly(value, unit) if amount == nothing else amount
+
+
+def _roughly(amount: float, unit: str | None) -> str:
+    """An amount that is known to two digits; of money, to a cent."""
+    return money(amount if is_currency(unit) else float(two_digits(amount)), unit)
 
 
 def largest_pairs(
@@ -602,13 +621,20 @@ def _warning(doubt: Doubt, unit: str | None) -> str:
     return reason if isinstance(doubt, Impossible | NoPrediction) else f"{reason}: {DO_NOT_TRUST}"
 
 
+def _sentence_of(doubt: Doubt, unit: str | None) -> str:
+    """Why not to trust a number, as a sentence; names stay as they are spelled."""
+    reason = reason_of(doubt, unit)
+    begins_with_name = isinstance(doubt, UnseenClass | RareClasses)
+    return f"{reason if begins_with_name else capitalised(reason)}."
+
+
 def reason_of(doubt: Doubt, unit: str | None) -> str:
     """Why not to trust a number, in a clause; amounts are in the unit of costs."""
     match doubt:
         case FewCarriers(carriers, quantity, kind):
             return _few(carriers, f"the {quantity}", kind)
         case AllAlike(units, kind):
-            return f"all {units} {kind} differ by the same amount, which says little about others"
+            return f"{_all_of(units, kind)} differ by the same amount, which says little about others"
         case UnseenClass(name, price, share, added):
             test = f"{class_name(name)} ({stated_price(price, unit)})"
             allowed = f"if it were {two_digits(100 * share)} % of cases, as these data allow"
@@ -628,10 +654,15 @@ def reason_of(doubt: Doubt, unit: str | None) -> str:
             return "an order without probabilities predicts no cost"
 
 
+def _all_of(number: int, kind: str) -> str:
+    """All of so many units, "cases" or "clusters"."""
+    return f"both {kind}" if number == 2 else f"all {number} {kind}"
+
+
 def _few(carriers: Carriers, quantity: str, kind: str) -> str:
     """That a handful of units, "cases" or "clusters", makes up most of a quantity."""
     if carriers.number == 0:
-        return f"{quantity} is zero in all {carriers.units} {kind}, which says little about others"
+        return f"{quantity} is zero in {_all_of(carriers.units, kind)}, which says little about others"
     make_up = "makes up" if carriers.largest == 1 else "make up"
     few = f"{carriers.largest} of {carriers.units} {kind}"
     return f"{few} {make_up} {100 * carriers.share:.0f} % of {quantity}"

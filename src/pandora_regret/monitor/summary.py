@@ -314,6 +314,8 @@ def since_words(summary: MonitorSummary) -> str:
 def _when(summary: MonitorSummary, first: str) -> str:
     """Since when a difference seems to last, where that is not said already, or from when to when it lasted."""
     begin = "" if summary.likely is None else _in_words(summary.likely)
+    if summary.until is not None and summary.until == summary.likely:
+        return f", most likely {_at(summary.until)} alone"
     if summary.until is not None:
         return f", most likely from about {begin} to {_in_words(summary.until)}"
     return f", most likely from about {begin} on" if summary.since is None and f"since {begin}" != first else ""
