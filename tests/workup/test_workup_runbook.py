@@ -107,6 +107,15 @@ def test_names_stay_names_in_every_form(tmp_path):
     assert mermaid('say "no"; #1') == "say #34;no#34;#59; #35;1"
 
 
+@pytest.mark.parametrize("ending", ["md", "html"])
+def test_a_page_says_what_the_whole_plan_costs_at_the_start(ending, tmp_path):
+    """Each of its points says what it costs from there: the same words for both would contradict each other."""
+    path = plan(incident()).save(tmp_path / f"plan.{ending}")
+    top = path.read_text(encoding="utf-8").split("```mermaid")[0]
+    assert top.count("Expected cost at the start: ") == 1
+    assert "Expected cost from here" not in top
+
+
 def test_a_runbook_has_a_section_for_every_step_of_its_chart(tmp_path):
     found = plan(incident())
     book = found.save(tmp_path / "plan.md").read_text(encoding="utf-8")

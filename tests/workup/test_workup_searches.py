@@ -8,7 +8,7 @@ from pandora_regret.workup import plan_workup, workup_entropy
 from pandora_regret.workup.bounds import Bounds
 from pandora_regret.workup.follow import cost_by_class
 from pandora_regret.workup.planner import Planner
-from pandora_regret.workup.rollouts import Rollouts, WrittenPlan
+from pandora_regret.workup.rollouts import Beliefs, Rollouts, WrittenPlan
 from pandora_regret.workup.searches import Searches
 from pandora_regret.workup.states import UNUSED, StateSpace
 
@@ -17,6 +17,11 @@ def parts(workup):
     space = StateSpace(workup)
     searches = Searches(space)
     return space, searches, Rollouts(Bounds(space), searches)
+
+
+def at_the_start(p, outcomes):
+    """A batch of one belief, in which every class is possible."""
+    return Beliefs(p[None], outcomes[None].astype(np.int16), np.ones((1, len(p)), bool))
 
 
 @pytest.mark.parametrize("block", range(4))
@@ -42,7 +47,7 @@ def test_every_ending_and_every_rule_costs_what_it_says_and_no_less_than_the_opt
         optimum = plan_workup(p, workup, method="graph").expected_cost
         _, _, rollouts = parts(workup)
         unmade = np.full(len(workup.steps), UNUSED)
-        start = rollouts.start(p, unmade, np.ones(len(p)))
+        start = at_the_start(p, unmade)
         rules = [rollouts.by_information, rollouts.by_value, rollouts.by_ending, rollouts.by_price(3.0)]
         rules.append(rollouts.by_list(rollouts.battery(start)))
         ending = rollouts.endings(start)[0]
@@ -69,7 +74,7 @@ def test_no_rule_beats_the_plan(seed):
     p = rng.dirichlet(np.ones(len(workup.classes)))
     plan = plan_workup(p, workup, method="planner", seconds=1e9, limit=60)
     _, _, rollouts = parts(workup)
-    start = rollouts.start(p, np.full(len(workup.steps), UNUSED), np.ones(len(p)))
+    start = at_the_start(p, np.full(len(workup.steps), UNUSED))
     rules = [rollouts.by_information, rollouts.by_value, rollouts.by_ending]
     rules.append(rollouts.by_list(rollouts.battery(start)))
     for rule in rules:

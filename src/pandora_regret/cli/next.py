@@ -10,7 +10,8 @@ With --miss what the forecast leaves is a step "elsewhere", and `looks` says how
 The JSON of a work-up (schema "pandora-next/2")::
 
     schema, library, next, expected_cost, low, high, lower_bound, currency, found, method, cost_by_class,
-    title, alternatives [{name, kind, cost, expected_cost, extra, outcomes [{name, chance, posterior}]}],
+    title, steps [{test, probability, cost, total_cost, done}] as far as only one outcome of each goes on,
+    alternatives [{name, kind, cost, expected_cost, extra, outcomes [{name, chance, posterior}]}],
     tree {name, kind, cost, chance, expected_cost, posterior, branches}, remarks [{what, count, sentence, model?}]
 """
 

@@ -197,7 +197,7 @@ class Planner(Solver):
                 opened_by_proof += max(self.n_opened - opened_before, 1)
 
     def option(self, state: State, likelihood: FloatArray) -> int:
-        """What the best plan that was found costs from a state on, times the chance of coming there."""
+        """What the best plan that was found does in a state: an action, or a way to end, from -1 down."""
         node = self.nodes[state]
         if node.option >= 0:
             self.behind(node, node.option)
@@ -372,12 +372,25 @@ class Planner(Solver):
         nodes = [path[-1][0] for path in paths]
         if not nodes:
             return False
+        better = self.better_steps(rule, nodes)
+        if better:
+            self.adopt_better(rule, nodes, better)
+        for path in sorted(paths, key=len, reverse=True):
+            for before, action in reversed(path[:-1]):
+                self.take(before, action)
+        return True
+
+    def better_steps(self, rule: Rule, nodes: list[Node]) -> list[tuple[int, int]]:
+        """Roll out all promising steps of some states; the places of states, and the steps that seem better there.
+
+        What the steps of the start cost is kept: they are the alternatives.
+        """
         beliefs = self.beliefs(*nodes)
         singles = [beliefs.at(np.array([place])) for place in range(len(nodes))]
         steps = [self.rollouts.candidates(single, MOST_TRIED) for single in singles]
         places = np.repeat(np.arange(len(nodes)), list(map(len, steps)))
         levels = self.roll_out(rule, beliefs.at(places), np.concatenate(steps), TRIED_CHANCE)
-        better = list[tuple[int, int]]()  # places of states, and the steps that seem better there
+        better = list[tuple[int, int]]()
         for place, node in enumerate(nodes):
             node.is_tried = True
             option_before = node.option
@@ -389,12 +402,7 @@ class Planner(Solver):
                 step = int(levels[0].actions[best])
                 if step != option_before:
                     better.append((place, step))
-        if better:
-            self.adopt_better(rule, nodes, better)
-        for path in sorted(paths, key=len, reverse=True):
-            for before, action in reversed(path[:-1]):
-                self.take(before, action)
-        return True
+        return better
 
     def roll_out(self, rule: Rule, beliefs: Beliefs, steps: IntArray, likely: float) -> list[Level]:
         """What it costs to take some steps first, one in each belief, and then to follow a rule."""

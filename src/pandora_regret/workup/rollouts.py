@@ -92,11 +92,6 @@ class WrittenPlan:
         return float(self.levels[self.depth].values[self.place])
 
     @property
-    def ending(self) -> float:
-        """What the cheapest ending costs there, times the chance of coming there."""
-        return float(self.levels[self.depth].endings[self.place])
-
-    @property
     def action(self) -> int:
         """The step that is made, or ENDS."""
         return int(self.levels[self.depth].actions[self.place])
@@ -142,10 +137,6 @@ class Rollouts:
         self.diagnostics = [step for step in tests if not searches.can_search or step not in searched]
         self.is_diagnostic = np.isin(np.arange(n_steps), self.diagnostics)
         self.n_evaluated = 0  # beliefs, of all rules
-
-    def start(self, w: FloatArray, outcomes: IntArray, likelihood: FloatArray) -> Beliefs:
-        """A batch of one belief: weights, what steps have shown, and how likely each class makes that."""
-        return Beliefs(w[None], outcomes[None].astype(np.int16), (likelihood > 0)[None])
 
     def endings(self, beliefs: Beliefs) -> FloatArray:
         """What the cheapest ending costs, (N,): to stop, or the best search by definitive tests."""

@@ -27,6 +27,7 @@ MARKED = set("\\`*_{}[]<>#!|~$&")  # what Markdown may take for a mark
 PLAIN_LETTERS = set(" ().,-/:%+'")  # beside letters and digits, what Mermaid takes as it is within quotation marks
 MOST_SECTIONS = 30  # where there are more, less likely branches have none
 FEWEST_DIGITS = 5  # of probabilities on the page
+AT_THE_START = "at the start"  # what a whole plan costs; each of its points says what it costs from there
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def runbook(tree: PlanNode, cost: PlanCost, title: str) -> str:
         if len(sections) <= MOST_SECTIONS:
             break
     number_of = {id(section.node): section.number for section in sections}
-    lines = [f"# {markdown(title)}", "", markdown(cost.sentence()), "", "```mermaid", "flowchart TD"]
+    lines = [f"# {markdown(title)}", "", markdown(cost.sentence(AT_THE_START)), "", "```mermaid", "flowchart TD"]
     for section in sections:
         lines += _chart_lines(section, number_of, cost.currency)
     lines.append("```")
@@ -153,7 +154,7 @@ def page(tree: PlanNode, cost: PlanCost, title: str) -> str:
     # no "<" within a script: whatever names hold, nothing ends it
     embedded = json.dumps(content, separators=(",", ":"), ensure_ascii=True).replace("<", "\\u003c")
     template = Template(files("pandora_regret.workup").joinpath("runbook.html").read_text(encoding="utf-8"))
-    return template.substitute(title=escape(title), summary=escape(cost.sentence()), content=embedded)
+    return template.substitute(title=escape(title), summary=escape(cost.sentence(AT_THE_START)), content=embedded)
 
 
 def _add_point(node: PlanNode, points: list[list[object]]) -> int:

@@ -203,15 +203,8 @@ class Searches:
         masses, costs, available
             Of each step the weight of the classes that it settles, its cost, and whether it can be made, (R, n).
         """
-        n_rows = len(w)
         order = horn_order(masses, costs, forest)
-        total = np.cumsum(np.take_along_axis(costs, order, axis=1), axis=1)
-        finished = np.full((n_rows, len(self.steps) + 1), NEVER_FOUND)  # the last place stands for no test
-        np.put_along_axis(finished, order, total, axis=1)
-        finished[:, :-1][~available] = NEVER_FOUND
-        spent = finished[:, self.tests_of_class[0]]
-        for tests in self.tests_of_class[1:]:
-            spent = np.minimum(spent, finished[:, tests])
+        spent = self._spent_on_classes(order, costs, available)
         classes = spent.argsort(axis=1, kind="stable")
         in_order = np.take_along_axis(w, classes, axis=1)
         spent_in_order = np.take_along_axis(spent, classes, axis=1)
@@ -224,6 +217,18 @@ class Searches:
         least = np.take_along_axis(totals, n_found[:, None], axis=1)[:, 0]
         least = np.where(least < NEVER_FOUND * 1e-50 * w.sum(axis=1), least, np.inf)
         return BestSearches(least, order, spent, n_found, classes)
+
+    def _spent_on_classes(self, order: IntArray, costs: FloatArray, available: NDArray[np.bool_]) -> FloatArray:
+        """What has been spent when each class is found, (R, K), by steps in this order; else NEVER_FOUND."""
+        n_rows, n_steps = order.shape
+        total = np.cumsum(np.take_along_axis(costs, order, axis=1), axis=1)
+        finished = np.full((n_rows, n_steps + 1), NEVER_FOUND)  # the last place stands for no test
+        np.put_along_axis(finished, order, total, axis=1)
+        finished[:, :-1][~available] = NEVER_FOUND
+        spent = finished[:, self.tests_of_class[0]]
+        for tests in self.tests_of_class[1:]:
+            spent = np.minimum(spent, finished[:, tests])
+        return np.asarray(spent)
 
     def _lost_after(self, w: FloatArray, classes: IntArray) -> FloatArray:
         """What the cheapest way to stop loses once the first 0, 1, ..., K classes are ruled out, (R, K + 1)."""

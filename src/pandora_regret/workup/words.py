@@ -68,14 +68,14 @@ class PlanCost:
             decimals = 2  # cents
         return fixed(amount, decimals, *affixes(self.currency))
 
-    def sentence(self) -> str:
-        """What the plan is expected to cost, and whether that is optimal."""
+    def sentence(self, since: str = "from here") -> str:
+        """What the plan is expected to cost, from here or from wherever is said, and whether that is optimal."""
         cost = self.amount(self.expected)
         if self.low is not None:
             cost = money_between(self.expected, self.low, self.high, self.currency)
         if self.lower_bound is None or self.is_optimal:
-            return f"Expected cost from here: {cost}. Optimal."
-        return f"Expected cost from here: {cost}; no plan can cost less than {self.amount(self.lower_bound)}."
+            return f"Expected cost {since}: {cost}. Optimal."
+        return f"Expected cost {since}: {cost}; no plan can cost less than {self.amount(self.lower_bound)}."
 
 
 @dataclass(frozen=True)
