@@ -10,7 +10,7 @@ from refusals import refused
 
 from pandora_regret import expected_search_cost
 from pandora_regret.monitor import Monitor
-from pandora_regret.monitor.summary import sentences
+from pandora_regret.monitor.words import sentences
 
 COSTS = [100.0, 200.0, 40.0]
 

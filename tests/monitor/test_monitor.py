@@ -26,7 +26,8 @@ from pandora_regret.core.inputs import read_probabilities
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.monitor import Monitor
 from pandora_regret.monitor.streams import History, Point, overpaid, possible_costs
-from pandora_regret.monitor.summary import Alarm, sentences
+from pandora_regret.monitor.summary import Alarm
+from pandora_regret.monitor.words import sentences
 from pandora_regret.workup import workup_entropy
 
 COSTS = [100.0, 200.0, 40.0]

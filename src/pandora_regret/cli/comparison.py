@@ -191,7 +191,8 @@ class _Writer:
         """The places of the models that have a column: the best, those that stand out in a group, and the next."""
         text_of_flags = "\n".join(part.all_flags)
         flagged = [place for place, name in enumerate(self.names) if f" {name} " in text_of_flags]
-        return sorted(list(dict.fromkeys([0, *flagged, *range(len(self.names))]))[:MOST_COLUMNS])
+        by_importance = list(dict.fromkeys([0, *flagged, *range(len(self.names))]))  # each once
+        return sorted(by_importance[:MOST_COLUMNS])
 
     def _row_of_group(self, group: Subgroup, models: Sequence[int]) -> list[str]:
         """A group's name, its cases, what these models cost in it, and whether it stands out."""

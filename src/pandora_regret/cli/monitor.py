@@ -165,7 +165,7 @@ def monitor(options: MonitorOptions) -> int:
     epidemic, moves all cases of a week.
     """
     from pandora_regret.monitor.state import seal_state
-    from pandora_regret.monitor.summary import sentences
+    from pandora_regret.monitor.words import sentences
 
     not_both("--dependent orders and names cases, too", time=options.time, dependent=options.dependent)
     for path in (options.state, options.html):

@@ -49,7 +49,11 @@ def _sum_to(
     numbers = read_forecasts(block, names, replace(reading, problems=CollectedProblems()))
     sums = np.sum(numbers, axis=0, dtype=np.float64)
     possible = np.min(numbers, axis=0) >= 0
-    return any((possible & (np.abs(sums / total - 1) < ROUGHLY)).mean() > 0.5 for total in totals)
+    for total in totals:
+        is_near = np.abs(sums / total - 1) < ROUGHLY
+        if (possible & is_near).mean() > 0.5:
+            return True
+    return False
 
 
 def with_known_classes(models: Sequence[Predictions], priced: Collection[str] | None = None) -> list[Predictions]:

@@ -6,7 +6,8 @@ streams.py    what forecasts may cost, and what they promise: two streams, paid 
               themselves, each an e-process; and their history, in a few hundred points
 monitor.py    `Monitor`: forecasts and labels come in, in batches of any size, and alarms come out
 state.py      a monitor as plain data, under a hash by which damage shows
-summary.py    where a monitor stands, in numbers and in sentences
+summary.py    where a monitor stands, in numbers
+words.py      the same in sentences
 """
 
 from pandora_regret.lazy import lazy_exports

@@ -12,7 +12,7 @@ from statistics import median
 from pandora_regret.core.inputs import Fields
 from pandora_regret.monitor import Monitor
 from pandora_regret.monitor.streams import OVERPAID, PROMISED, History, Point
-from pandora_regret.monitor.summary import sentences, since_words
+from pandora_regret.monitor.words import sentences, since_words
 from pandora_regret.report.charts import Axis, Plot
 from pandora_regret.report.page import render_page, write_page
 from pandora_regret.text import Formats, counted
