@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
@@ -34,6 +35,7 @@ from pandora_regret.cli.options import (
     ListOptions,
     PriceOptions,
     RowOptions,
+    StatedPrices,
     check_output,
     command,
     not_both,
@@ -43,6 +45,10 @@ from pandora_regret.cli.output import all_remarks, bars, echo, print_csv, print_
 from pandora_regret.core import inputs
 from pandora_regret.files.roles import BY
 from pandora_regret.text import Content
+
+if TYPE_CHECKING:  # what reads and compares is loaded once options are read
+    from pandora_regret.comparison.request import Request
+    from pandora_regret.files.aligned_models import AlignedModels
 
 RECALIBRATION_METHODS = ("temperature", "vector", "matrix")  # whose own module takes long to import
 NOT_AT_ALL = "none"
@@ -161,64 +167,72 @@ def _saved_comparison(path: str) -> comparing.Comparison:
 
 def _compare_models(options: CompareOptions) -> comparing.Comparison:
     """The comparison that files and options ask for, with progress on standard error."""
-    from pandora_regret.comparison import request as requests
-    from pandora_regret.comparison.breakdowns import columns_of, values_of
+    from pandora_regret.comparison.breakdowns import columns_of
     from pandora_regret.comparison.build import compared
-    from pandora_regret.comparison.charge import Pricing
-    from pandora_regret.files.written import split_at_commas
 
-    of_classes = (
+    speak_of_classes = (
         options.rows.other,
         options.scenario,
         options.prices.workup,
         options.prices.prior,
         options.decompose,
     )
-    if options.lists.are_asked(options.files, by_class=any(of_classes)):
+    if options.lists.are_asked(options.files, by_class=any(speak_of_classes)):
         return _compared_lists(options)
     prices = options.prices.read()
-    breakdowns = [name for option in options.by for name in split_at_commas(option)]
-    layout = replace(options.rows.layout(blank_labels=True), by=columns_of(breakdowns))
+    layout = replace(options.rows.layout(blank_labels=True), by=columns_of(_typed_breakdowns(options)))
     with bars() as progress:
         opened = files.open_models(files.read_models_argument(options.files, layout), prices.class_names)
         progress.start("reading", total=len(opened))
         models = files.read_aligned_models(opened, bool(options.rows.common_rows), progress.advance)
         progress.start("comparing", total=len(opened) + 1)  # which takes its time when all are measured, too
-        classes = models.batches[0].classes
-        costs = prices.for_classes(classes, models.costs)
-        scenarios, unused_by_scenarios = _read_scenarios(options.scenario, classes, costs.currency or "")
-        request = requests.read_request(
-            requests.read_models(None, models.forecasts()),
-            Pricing(prices.prior, costs.costs, costs.currency, costs.source, scenarios or None),
-            prices.workup,
-            requests.CaseColumns(
-                ids=models.ids,
-                groups=models.groups,
-                by=values_of(breakdowns, models.by) or None,
-            ),
-            options.worth,
-            requests.ComparisonOptions(
-                level=options.intervals.level,
-                bootstrap=options.intervals.bootstrap,
-                seed=options.intervals.seed,
-                recalibrate=None if options.recalibrate == NOT_AT_ALL else options.recalibrate,
-                decompose=options.decompose and prices.workup is None,
-                smallest_group=options.smallest_group,
-                progress=progress.advance,
-            ),
-            requests.Provenance(
-                files=tuple(map(os.path.basename, options.files)),
-                remarks=(*models.remarks, *costs.remarks, *unused_by_scenarios),
-                prior=options.prices.prior,
-            ),
-        )
-        return compared(request)
+        return compared(_request_of(options, prices, models, progress.advance))
+
+
+def _typed_breakdowns(options: CompareOptions) -> list[str]:
+    """What the result is broken down by, as it was typed: "site", "age:10"."""
+    from pandora_regret.files.written import split_at_commas
+
+    return [name for option in options.by for name in split_at_commas(option)]
+
+
+def _request_of(
+    options: CompareOptions, prices: StatedPrices, models: AlignedModels, advance: Callable[[], object]
+) -> Request:
+    """What the options ask of models that were read; `advance` is called when one is measured."""
+    from pandora_regret.comparison import request as requests
+    from pandora_regret.comparison.breakdowns import values_of
+    from pandora_regret.comparison.charge import Pricing
+
+    classes = models.batches[0].classes
+    costs = prices.for_classes(classes, models.costs)
+    scenarios, unused_by_scenarios = _read_scenarios(options.scenario, classes, costs.currency or "")
+    by = values_of(_typed_breakdowns(options), models.by) or None
+    return requests.read_request(
+        requests.read_models(None, models.forecasts()),
+        Pricing(prices.prior, costs.costs, costs.currency, costs.source, scenarios or None),
+        prices.workup,
+        requests.CaseColumns(ids=models.ids, groups=models.groups, by=by),
+        options.worth,
+        requests.ComparisonOptions(
+            level=options.intervals.level,
+            bootstrap=options.intervals.bootstrap,
+            seed=options.intervals.seed,
+            recalibrate=None if options.recalibrate == NOT_AT_ALL else options.recalibrate,
+            decompose=options.decompose and prices.workup is None,
+            smallest_group=options.smallest_group,
+            progress=advance,
+        ),
+        requests.Provenance(
+            files=tuple(map(os.path.basename, options.files)),
+            remarks=(*models.remarks, *costs.remarks, *unused_by_scenarios),
+            prior=options.prices.prior,
+        ),
+    )
 
 
 def _compared_lists(options: CompareOptions) -> comparing.Comparison:
     """The comparison of ranked lists that files and options ask for."""
-    from pandora_regret.files.written import split_at_commas
-
     unfit = {
         "scenario": bool(options.scenario),
         "decompose": options.decompose,
@@ -227,7 +241,6 @@ def _compared_lists(options: CompareOptions) -> comparing.Comparison:
     for name, is_given in unfit.items():
         if is_given:
             raise click.UsageError(f"--{name} and ranked lists do not go together.")
-    breakdowns = [name for option in options.by for name in split_at_commas(option)]
     from pandora_regret.cli.ranked import RankedFiles, compare_ranked
     from pandora_regret.comparison.request import ComparisonOptions
 
@@ -238,7 +251,7 @@ def _compared_lists(options: CompareOptions) -> comparing.Comparison:
         seed=options.intervals.seed,
         smallest_group=options.smallest_group,
     )
-    return compare_ranked(request, settings, breakdowns, options.worth)
+    return compare_ranked(request, settings, _typed_breakdowns(options), options.worth)
 
 
 def _read_scenarios(
