@@ -201,6 +201,25 @@ def test_elsewhere_needs_something_left_and_a_name_of_its_own(forecast):
     assert refused("next", forecast, "--miss", 40)
 
 
+def test_the_list_of_a_case_in_a_file_may_leave_something_for_elsewhere(tmp_path):
+    lines = [
+        {"id": "p1", "ranking": [{"name": "b", "probability": 0.02}, {"name": "a", "probability": 0.5}]},
+        {"id": "p2", "ranking": []},
+    ]
+    path = tmp_path / "lists.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    prices = ("--costs", "other=3", "--miss", 40)
+    typed = run_json("next", "a=0.5,b=0.02", *prices)
+    for which in (("--case", "p1"), ("--row", 1)):
+        assert run_json("next", path, *which, *prices)["steps"] == typed["steps"]
+    assert refused("next", path, "--case", "p2", *prices, argument="id")
+    assert refused("next", path, "--case", "p3", *prices, argument="id")
+    assert refused("next", path, "--row", 3, *prices, argument="row")
+    assert refused("next", path, *prices, argument="row")
+    path.write_text('{"id": "p1", "ranking": ["a", "b"]}')
+    assert refused("next", path, "--case", "p1", *prices)
+
+
 def test_a_plan_is_written_as_a_runbook_and_as_a_page(skin, tmp_path):
     book, page = tmp_path / "plan.md", tmp_path / "plan.html"
     result = run("next", skin, FORECAST, "--runbook", book, "--html", page)

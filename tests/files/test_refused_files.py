@@ -64,6 +64,13 @@ def test_missing_values_in_typed_files_are_said_with_their_row(tmp_path):
     assert (cell_of(error), error.where) == ((2, "a", None), " row 3, column 'a'")
 
 
+def test_a_long_table_without_labels_is_told_what_reads_it(tmp_path):
+    columns = {"bug": [1, 1], "method": ["f", "g"], "score": [0.5, 0.25], "is_bug": [1, 0]}
+    assert "--candidate" in refusal(write(tmp_path / "a.csv", columns)).fix
+    del columns["method"]
+    assert "--candidate" not in refusal(write(tmp_path / "b.csv", columns)).fix
+
+
 def test_archives_of_objects_are_refused(tmp_path):
     np.savez(tmp_path / "a.npz", y_true=np.array(["a", None], dtype=object), y_proba=np.full((2, 2), 0.5))
     assert "Object arrays" in refused(tmp_path / "a.npz")

@@ -115,6 +115,7 @@ def next(options: NextOptions) -> None:
       pandora next "flu=0.6,cold=0.4" --costs "flu=20,cold=5"
       pandora next "a.py=0.5,b.py=0.2" --costs "other=3" --miss 40
       pandora next predictions.csv --case patient-17 --costs prices.csv
+      pandora next lists.jsonl --case issue-4 --miss 40
       pandora next skin.toml "melanoma=0.2,nevus=0.7,keratosis=0.1"
       pandora next skin.toml "melanoma=0.2,nevus=0.7,keratosis=0.1" \
           --found dermoscopy=suspicious --tree tree.svg
@@ -212,7 +213,7 @@ def _plan_search(forecast: str, options: NextOptions) -> None:
         case = _read_forecast(forecast, options, prices.class_names)
         costs = prices.for_classes(case.classes, case.costs, "the row's own")
     else:
-        case = _read_forecast(forecast, options, None)
+        case = _read_list(forecast, options)
         case, costs = _with_elsewhere(case, prices, options.miss)
     labels = list(case.classes)
     cost = 1.0 if costs.costs is None else costs.costs
@@ -308,6 +309,17 @@ def _looks_before_elsewhere(plan: workup.Plan) -> int | None:
     """How many tests come before elsewhere; None where that is no step."""
     names = [step.test for step in plan.steps]
     return names.index(ELSEWHERE) if ELSEWHERE in names else None
+
+
+def _read_list(forecast: str, options: NextOptions) -> files.OneRow:
+    """A forecast that need not name all that may be true: the list of a case in JSON lines, or any other."""
+    from pandora_regret.files.one_row import read_listed_case
+    from pandora_regret.files.ranked import ListLayout
+    from pandora_regret.files.ranked_formats import is_lists
+
+    if os.path.isfile(forecast) and is_lists(forecast, None):
+        return read_listed_case(forecast, ListLayout(id=options.rows.id), options.row, options.case)
+    return _read_forecast(forecast, options, None)
 
 
 def _read_forecast(

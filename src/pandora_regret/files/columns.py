@@ -15,6 +15,7 @@ from pandora_regret.text import counted, listed
 
 OTHER_FILE = "or which file does (truth, --truth)"
 DESCRIBE = "or describe each in a models.toml where files call these differently"
+LONG_TABLE = "a table with a row per candidate of each case is for pandora compare --candidate"
 
 
 @dataclass(frozen=True)
@@ -192,6 +193,8 @@ def _single_column(role: Role, file: _File, is_needed: bool = False) -> str | No
         if role is LABEL and not file.is_truth:
             fixes.insert(1, OTHER_FILE)
         fix = ", ".join(fixes)
+        if role is LABEL and "text" in file.source.kinds.values():  # perhaps names of candidates
+            fix += f"; {LONG_TABLE}"
         raise FileError(problem, file.source.path, fix, argument=role.option)
     return None
 

@@ -6,11 +6,12 @@ import os
 from collections.abc import Collection
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.core.inputs import FloatArray, Names
+from pandora_regret.core.inputs import FloatArray, Names, did_you_mean
 from pandora_regret.files.batch import Batch, errors_with_places
 from pandora_regret.files.columns import Columns
 from pandora_regret.files.file_errors import FileError
@@ -21,6 +22,9 @@ from pandora_regret.files.predictions import Predictions
 from pandora_regret.files.recognise import Remarks
 from pandora_regret.files.rows import read_ids
 from pandora_regret.files.source import ROWS_AT_ONCE, AnyPath
+
+if TYPE_CHECKING:
+    from pandora_regret.files.ranked import ListLayout
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,55 @@ def read_row(
         place,
         costs=None if batch.costs is None else batch.costs[0, listed],
         remarks=(*model.remarks, *batch.changes.remarks(place)),
+    )
+
+
+def read_listed_case(path: str, layout: ListLayout, row: int | None, case: str | None) -> OneRow:
+    """The list of one case in JSON lines, by its number or its id: probabilities of candidates, without a truth.
+
+    Parameters
+    ----------
+    path
+        The file.
+    layout
+        What its ids, lists and values are called.
+    row
+        The number of the case, counted from 1.
+    case
+        Its id, instead of the number.
+
+    Returns
+    -------
+    OneRow
+        The candidates, each once, and the prices that the list holds.
+    """
+    from pandora_regret.candidates.reading import first_places
+    from pandora_regret.files.ranked import read_rows
+
+    (rows,) = read_rows(path, layout)
+    if case is not None and case not in rows.ids:
+        fix = did_you_mean(case, rows.ids)
+        raise FileError(f"has no case {case!r}", path, fix, argument="id", value=case)
+    if case is None and row is None:
+        fix = "say which of its rows with --row (from 1) or --case"
+        raise FileError("is a file", path, fix, argument="row")
+    if case is None and row is not None and row > len(rows.ids):
+        fix = f"choose one from 1 to {len(rows.ids)}"
+        raise FileError(f"has no row {row}", path, fix, argument="row", value=row)
+    number = rows.ids.index(case) if case is not None else (row or 1) - 1
+    listed = np.flatnonzero(rows.case == number)
+    if not len(listed):
+        problem = f"lists nothing for case {rows.ids[number]!r}"
+        raise FileError(problem, path, "give up at once", argument="id", value=rows.ids[number])
+    if not rows.has_probabilities:
+        raise FileError("lists candidates without probabilities", path, "look in this order")
+    listed = listed[first_places(rows.codes[listed], rows.values[listed])]
+    return OneRow(
+        classes=tuple(rows.names[code] for code in rows.codes[listed].tolist()),
+        forecast=rows.values[listed],
+        place=f"{path} case {rows.ids[number]}",
+        costs=None if rows.prices is None else rows.prices[listed],
+        remarks=rows.remarks,
     )
 
 
