@@ -10,6 +10,7 @@ from asked import compare_with
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from refusals import refused
 from scipy.special import stdtrit
 from simulated_models import simulated
 
@@ -20,7 +21,6 @@ from pandora_regret import (
     Empirical,
     Fixed,
     Gamma,
-    InputError,
     LogNormal,
     compare,
     excess_search_burden,
@@ -144,30 +144,54 @@ def test_infinite_log_loss_is_null_with_a_note_and_ranks_last():
 
 
 HALF = np.full((2, 2), 0.5)
-MISTAKES = {  # what is said: what was given, beside one model unless it is about these
-    "map names to forecasts": {"models": [HALF]},
-    "models is empty": {"models": {}},
-    "two of which read the same": {"models": {1: HALF, "1": HALF}},
-    "model 'b': y_proba row 0 sums to 2": {"models": {"a": HALF, "b": HALF * 2}},
-    "model 'b': y_true has 2 entries": {"models": {"a": HALF, "b": HALF[:1]}},
-    "model 'a': y_proba has dtype": {"models": {"a": [["x", "y"]] * 2}},
-    "'b' has 4 classes but model 'a' has 2": {"models": {"a": HALF, "b": np.full((2, 4), 0.25)}},
-    "both frames and arrays": {"models": {"a": HALF, "b": pd.DataFrame(HALF)}},
-    "ids row 1 is 'x', which occurred before": {"ids": ["x", "x"]},
-    r"groups has shape \(3,\)": {"groups": [1, 2, 3]},
-    "bootstrap is 10: that is too few": {"bootstrap": 10},
-    "scenario 'dear' of class '1' is -1": {"scenarios": {"dear": [1.0, -1.0]}},
-    "scenario 'dear' names '2': choose from 0, 1": {"scenarios": {"dear": {"2": 1.0}}},
-    "'dear' of class '0' is 0": {"scenarios": {"dear": {0: 0.0}}},
-    "always there": {"scenarios": {"all tests cost the same": [1, 1]}},
-    "scenarios must map names": {"scenarios": 3},
-    "currency must be text": {"currency": 3},
+MISTAKES = {  # what was given, beside one model unless it is about these, and where the error says the mistake is
+    "no mapping": ({"models": [HALF]}, {"kind": InputTypeError, "argument": "models"}),
+    "no models": ({"models": {}}, {"argument": "models"}),
+    "names alike": ({"models": {1: HALF, "1": HALF}}, {"argument": "models", "value": ["1", "1"]}),
+    "a row off 1": (
+        {"models": {"a": HALF, "b": HALF * 2}},
+        {"argument": "y_proba", "row": 0, "value": 2.0, "contexts": ("model 'b'",)},
+    ),
+    "too few rows": (
+        {"models": {"a": HALF, "b": HALF[:1]}},
+        {"argument": "y_true", "value": 2, "contexts": ("model 'b'",)},
+    ),
+    "text for forecasts": (
+        {"models": {"a": [["x", "y"]] * 2}},
+        {"kind": InputTypeError, "argument": "y_proba", "contexts": ("model 'a'",)},
+    ),
+    "other classes": (
+        {"models": {"a": HALF, "b": np.full((2, 4), 0.25)}},
+        {"argument": "models", "value": 4, "place": "model 'b'"},
+    ),
+    "frames and arrays": (
+        {"models": {"a": HALF, "b": pd.DataFrame(HALF)}},
+        {"argument": "models", "says": "frames"},
+    ),
+    "an id twice": ({"ids": ["x", "x"]}, {"argument": "ids", "row": 1, "value": "x"}),
+    "groups of other rows": ({"groups": [1, 2, 3]}, {"argument": "groups", "value": (3,)}),
+    "few replicates": ({"bootstrap": 10}, {"argument": "bootstrap", "value": 10}),
+    "a negative price": (
+        {"scenarios": {"dear": [1.0, -1.0]}},
+        {"argument": "scenario 'dear'", "column": "1", "value": -1.0},
+    ),
+    "no such class": ({"scenarios": {"dear": {"2": 1.0}}}, {"place": "scenario 'dear'", "value": "2"}),
+    "a price of 0": (
+        {"scenarios": {"dear": {0: 0.0}}},
+        {"argument": "scenario 'dear'", "column": "0", "value": 0.0},
+    ),
+    "a scenario that there is": (
+        {"scenarios": {"all tests cost the same": [1, 1]}},
+        {"argument": "scenarios", "value": "all tests cost the same"},
+    ),
+    "no scenarios": ({"scenarios": 3}, {"kind": InputTypeError, "argument": "scenarios", "value": 3}),
+    "a currency of no text": ({"currency": 3}, {"kind": InputTypeError, "argument": "currency", "value": 3}),
 }
 
 
-@pytest.mark.parametrize(("message", "given"), MISTAKES.items())
-def test_mistakes_are_named(message, given):
-    with pytest.raises((InputError, InputTypeError), match=message):
+@pytest.mark.parametrize(("given", "fields"), MISTAKES.values(), ids=MISTAKES)
+def test_mistakes_are_named(given, fields):
+    with refused(**fields):
         compare_with([0, 1], **{"models": {"a": HALF}} | given)
 
 

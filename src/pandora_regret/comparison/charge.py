@@ -56,7 +56,7 @@ class Pricing:
         """An error if what must be text is none."""
         for name, text in {"currency": self.currency, "source": self.source}.items():
             if not isinstance(text, str | None):
-                raise InputTypeError(f"{name} must be text, or None, got {text!r:.80}.")
+                raise InputTypeError(f"must be text, or None, got {text!r:.80}", argument=name, value=text)
 
 
 def charge_for_search(
@@ -134,7 +134,8 @@ def read_scenarios(
     for name, listed in scenarios.items():
         scenario = str(name)
         if scenario in typical_by_scenario:
-            raise InputError(f"scenarios has {scenario!r} twice, or it is one that is always there: rename it.")
+            problem = f"has {scenario!r} twice, or it is one that is always there"
+            raise InputError(problem, argument="scenarios", value=scenario, fix="rename it")
         typical_by_scenario[scenario] = _changed_costs(scenario, listed, typical, class_names, n_cases)
     return typical_by_scenario
 

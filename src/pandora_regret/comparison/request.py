@@ -234,8 +234,9 @@ def _check_workup_alone(orders: list[str], pricing: Pricing, decomposes: bool) -
     }
     for name, stands_beside in is_said.items():
         if stands_beside:
+            problem = "stands beside a work-up, and is about the tests of a search"
             fix = "leave one of them out: the work-up says what its steps cost"
-            raise InputError(f"stands beside a work-up, and is about the tests of a search: {fix}", argument=name)
+            raise InputError(problem, argument=name, fix=fix)
 
 
 # Options
@@ -271,10 +272,9 @@ def read_interval(level: float, bootstrap: int, seed: int) -> IntervalMethod:
     replicates = read_count(bootstrap, "bootstrap", least=0)
     least = math.ceil(2 / (1 - share))  # so that the ends of an interval are not the ends of the sample
     if 0 < replicates < least:
-        raise InputError(
-            f"bootstrap is {replicates}: that is too few for an interval of {100 * share:g} %, ask for {least} at "
-            "least, better 1000, or for 0."
-        )
+        too_few = f"that is too few for an interval of {100 * share:g} %"
+        fix = f"{too_few}, ask for {least} at least, better 1000, or for 0"
+        raise InputError(argument="bootstrap", value=replicates, fix=fix)
     method = "bootstrap" if replicates else "analytic"
     return IntervalMethod(share, method, replicates, read_count(seed, "seed", least=0))
 
@@ -309,8 +309,11 @@ def read_models(
         expected = forecasts[names[0]].n_classes
         if forecast.n_classes != expected:
             raise InputError(
-                f"model {name!r} has {forecast.n_classes} classes but model {names[0]!r} has {expected}: "
-                "compare models of the same classes."
+                f"has {forecast.n_classes} classes but model {names[0]!r} has {expected}",
+                argument="models",
+                value=forecast.n_classes,
+                place=f"model {name!r}",
+                fix="compare models of the same classes",
             )
     return forecasts
 
@@ -319,15 +322,18 @@ def _check_models(models: object, labels: object) -> list[str]:
     """The names of the models."""
     if not isinstance(models, Mapping):
         kind = type(models).__name__
-        raise InputTypeError(f"models must map names to forecasts, {{'resnet': y_proba, ...}}, got a {kind}.")
+        problem = f"must map names to forecasts, {{'resnet': y_proba, ...}}, got a {kind}"
+        raise InputTypeError(problem, argument="models", value=models)
     if not models:
-        raise InputError("models is empty: pass at least one, {'name': y_proba}.")
+        raise InputError("is empty", argument="models", value=models, fix="pass at least one, {'name': y_proba}")
     kinds = {is_frame(table) for table in models.values()}
     if labels is None and len(kinds) == 2:
-        raise InputError("models holds both frames and arrays: say the arrays' column order with labels=[...].")
+        fix = "say the arrays' column order with labels=[...]"
+        raise InputError("holds both frames and arrays", argument="models", fix=fix)
     names = [str(name) for name in models]
     if len(set(names)) < len(names):
-        raise InputError(f"models has the names {names}, two of which read the same: give each its own name.")
+        problem = f"has the names {names}, two of which read the same"
+        raise InputError(problem, argument="models", value=names, fix="give each its own name")
     return names
 
 

@@ -104,7 +104,8 @@ def _check_ids(ids: Labels, keys: Keys) -> None:
     row = int(np.setdiff1d(np.arange(len(keys)), first)[0])
     name = np.asarray(ids).tolist()[row]
     fix = "give each row its own id, and say with groups which rows belong together"
-    raise InputError(f"ids row {row} is {name!r}, which occurred before: {fix}.")
+    problem = f"is {name!r}, which occurred before"
+    raise InputError(problem, argument="ids", row=row, value=name, fix=fix)
 
 
 def read_cases(n_cases: int, weights: FloatArray | None, ids: Labels | None, groups: Labels | None) -> Sample:

@@ -29,7 +29,7 @@ Rows: TypeAlias = Iterator[tuple[Forecast, FloatArray]]  # some at a time, with 
 HAS_NUMBA = find_spec("numba") is not None and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 WORTH_COMPILING = 1 << 21  # numbers; fewer are scored by NumPy before numba is imported
 WIDE = 128  # classes: a block has few such rows, and each step along their search takes some Python
-LARGEST_ALPHA = 1e3  # up to here the compiled logarithm of a ratio near 1, times alpha, is exact enough
+LARGEST_EXACT_ALPHA = 1e3  # up to here the compiled logarithm of a ratio near 1, times alpha, is exact enough
 ROWS_AT_ONCE = 334_000  # one number per row stays small beside the rows; threads a power of two apart collide
 COPIED_ELEMENTS = 1 << 20  # half-precision and scattered rows are copied, this much at a time
 CHUNK_ELEMENTS = 1 << 18  # at least, of what a thread is handed at a time
@@ -45,14 +45,14 @@ def worth_compiling(n_elements: int, alpha: float = 1.0) -> bool:
     n_elements
         How many numbers the work looks at.
     alpha
-        Of the loss: the compiled loops do it to the last digits up to `LARGEST_ALPHA`, and at infinity.
+        Of the loss: the compiled loops do it to the last digits up to `LARGEST_EXACT_ALPHA`, and at infinity.
 
     Returns
     -------
     bool
         False, too, where numba is missing or switched off.
     """
-    is_exact = alpha <= LARGEST_ALPHA or alpha == np.inf
+    is_exact = alpha <= LARGEST_EXACT_ALPHA or alpha == np.inf
     return HAS_NUMBA and is_exact and n_elements >= WORTH_COMPILING
 
 
