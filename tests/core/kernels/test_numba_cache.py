@@ -198,8 +198,8 @@ def test_small_work_is_left_to_numpy(monkeypatch):
     most = engine.WORTH_COMPILING
     assert not engine.worth_compiling(most - 1)
     assert engine.worth_compiling(most)
-    assert engine.worth_compiling(most, engine.LARGEST_ALPHA)
-    assert not engine.worth_compiling(most, 2 * engine.LARGEST_ALPHA)
+    assert engine.worth_compiling(most, 1e3)
+    assert not engine.worth_compiling(most, 2e3)
     assert engine.worth_compiling(most, float("inf"))
     monkeypatch.setattr(engine, "HAS_NUMBA", False)
     assert not engine.worth_compiling(most)
