@@ -314,11 +314,10 @@ def _looks_before_elsewhere(plan: workup.Plan) -> int | None:
 def _read_list(forecast: str, options: NextOptions) -> files.OneRow:
     """A forecast that need not name all that may be true: the list of a case in JSON lines, or any other."""
     from pandora_regret.files.one_row import read_listed_case
-    from pandora_regret.files.ranked import ListLayout
     from pandora_regret.files.ranked_formats import is_lists
 
     if os.path.isfile(forecast) and is_lists(forecast, None):
-        return read_listed_case(forecast, ListLayout(id=options.rows.id), options.row, options.case)
+        return read_listed_case(forecast, options.row, options.case, options.rows.id)
     return _read_forecast(forecast, options, None)
 
 

@@ -6,7 +6,6 @@ import os
 from collections.abc import Collection
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +21,6 @@ from pandora_regret.files.predictions import Predictions
 from pandora_regret.files.recognise import Remarks
 from pandora_regret.files.rows import read_ids
 from pandora_regret.files.source import ROWS_AT_ONCE, AnyPath
-
-if TYPE_CHECKING:
-    from pandora_regret.files.ranked import ListLayout
 
 
 @dataclass(frozen=True)
@@ -95,19 +91,19 @@ def read_row(
     )
 
 
-def read_listed_case(path: str, layout: ListLayout, row: int | None, case: str | None) -> OneRow:
+def read_listed_case(path: str, row: int | None, case: str | None, id_key: str | None = None) -> OneRow:
     """The list of one case in JSON lines, by its number or its id: probabilities of candidates, without a truth.
 
     Parameters
     ----------
     path
         The file.
-    layout
-        What its ids, lists and values are called.
     row
         The number of the case, counted from 1.
     case
         Its id, instead of the number.
+    id_key
+        What ids are called, where that is not one of their usual names.
 
     Returns
     -------
@@ -115,9 +111,9 @@ def read_listed_case(path: str, layout: ListLayout, row: int | None, case: str |
         The candidates, each once, and the prices that the list holds.
     """
     from pandora_regret.candidates.reading import first_places
-    from pandora_regret.files.ranked import read_rows
+    from pandora_regret.files.ranked import ListLayout, read_rows
 
-    (rows,) = read_rows(path, layout)
+    (rows,) = read_rows(path, ListLayout(id=id_key))
     if case is not None and case not in rows.ids:
         fix = did_you_mean(case, rows.ids)
         raise FileError(f"has no case {case!r}", path, fix, argument="id", value=case)
