@@ -1,7 +1,7 @@
 """The order of columns changes nothing, however many tests tie: a tie is worth the mean of both orders.
 
 Two metrics are left out, which are about one named class: among equals the first column is named, as by NumPy's
-argmax and in scikit-learn.
+argmax and in scikit-learn. In studies so are those about the rank of a class, or about the order of classes.
 """
 
 import numpy as np
@@ -14,6 +14,7 @@ from pandora_regret.core.priors import Exponential, Fixed, Uniform
 from pandora_regret.core.scores import search_tally
 from pandora_regret.files import Layout, open_predictions
 from pandora_regret.stream import score_stream
+from pandora_regret.study import agreement
 from pandora_regret.study.conditions import search_bills
 
 OF_A_NAMED_CLASS = {"accuracy", "macro_f1"}
@@ -106,6 +107,28 @@ def test_costs_in_a_study_are_those_of_any_order_of_columns(case):
     costs = np.stack([prices, prices[::-1], np.ones(len(prices))])
     first = search_bills(truth, table, costs)
     assert search_bills(np.argsort(order)[truth], table[:, order], costs[:, order]) == close(first)
+
+
+@settings(max_examples=15)
+@given(tied_models(n_models=4))
+def test_agreement_in_a_study_is_that_of_any_order_of_columns(case):
+    """Forecasts in tenths, whose sums are rounded otherwise in another order."""
+    truth, tables, prices, order = case
+    tenths = 0.2 * tables + 0.1 * np.roll(tables, 1, axis=1) + 0.7 / len(prices)
+    names = np.array(["a", "b", "c", "d", "e"][: len(prices)])
+    keys = ["pandora_regret", "log_loss", "brier", "auroc"]
+
+    def studied(columns):
+        in_order = np.argsort(columns)[truth]
+        options = {"classes": names[columns].tolist(), "costs": prices[columns], "metrics": keys}
+        return agreement(
+            in_order, tenths[:, :, columns], conditions=["clinical"], resample="both", replicates=20, **options
+        )
+
+    first = studied(np.arange(len(prices)))
+    second = studied(order)
+    for kind in ("tau", "tau_low", "tau_high", "gap", "extra_cost"):
+        assert getattr(second, kind) == close(getattr(first, kind)), kind
 
 
 @settings(max_examples=15)

@@ -181,6 +181,7 @@ UNSTABLE = "other instances rank these models by cost too differently: how well 
 TABLE_BYTES = 1 << 29  # of one condition's costs: of all models and draws, and as many replicates as fit
 
 BATCH_ELEMENTS = 1 << 20  # forecasts, or bills, of as many models as fit are computed at once
+ROUNDED_SUM = 1e-9  # of double precision, also of a hundred thousand classes
 DIGITS_COMPARED = 40  # binary: values that agree in so many are ties, however their sums were rounded
 
 
@@ -252,13 +253,16 @@ class ModelSet(NamedTuple):
     def batches(self, condition: Condition, per_row: int) -> Iterator[tuple[slice, FloatArray]]:
         """Some models at a time, so many that `per_row` numbers for each row fit, and their forecasts, (B, N, K).
 
-        In float64, and rows sum to 1 again, where a shorter float took digits from them.
+        In float64, and rows sum to 1 again, where a shorter float took digits from them. Other rows stay as they
+        are: their sums are off by what rounding left in this order of columns, and to divide by those would part
+        equal probabilities of two rows.
         """
         most = max(1, BATCH_ELEMENTS // (self.truth.size * per_row))
         for start in range(0, len(self.models), most):
             models = slice(start, start + most)
             table = self.forecasts[models].astype(np.float64)
-            table /= table.sum(axis=-1, keepdims=True)
+            sums = table.sum(axis=-1, keepdims=True)
+            table /= np.where(abs(sums - 1) <= ROUNDED_SUM, 1.0, sums)
             yield models, condition.changed(self.truth, table, self.models[models], self.seed)
 
     def measured(
