@@ -29,9 +29,12 @@ GRID, POPULATION = 1000, 300  # instances and models that stand for all there ar
 SETTINGS = {"costs": COSTS, "conditions": ["clinical"], "metrics": KEYS}
 
 
-def draw_models(rng, n, spread):
-    """Skill, confidence and bias of some models, (n, 3)."""
-    return np.column_stack([rng.uniform(0.6, 0.6 + spread, n), rng.normal(0.5, 0.6, n), rng.normal(0, 0.6, n)])
+def draw_models(rng, n, spread, habits=1.0):
+    """Skill, confidence and bias of some models, (n, 3); without habits they differ in skill alone."""
+    skill = rng.uniform(0.6, 0.6 + spread, n)
+    confidence = rng.normal(0.5, 0.6 * habits, n)
+    bias = rng.normal(0, 0.6 * habits, n)
+    return np.column_stack([skill, confidence, bias])
 
 
 def forecasts(models, truth, noise):
@@ -59,18 +62,21 @@ def taus_of(models, truth, noise):
     return agreement(truth, forecasts(models, truth, noise), **SETTINGS, replicates=0).tau[0]
 
 
-def tau_coverage(resample, samples=200, *, spread=2.0, n_models=20, n_rows=400, replicates=200, seed=0):
+def tau_coverage(
+    resample, samples=200, *, spread=2.0, habits=1.0, n_models=20, n_rows=400, replicates=200, seed=0
+):
     """Whether intervals contained the true tau, and the estimate, (samples, metrics); whether they are trusted.
 
     The population is what `resample` draws anew: all instances for these models, all models on these instances, or
     all models on all instances.
     """
     rng = np.random.default_rng(seed)
-    every_model = draw_models(rng, POPULATION, spread)
+    every_model = draw_models(rng, POPULATION, spread, habits)
     of_all = taus_of(every_model, *all_instances(POPULATION))
     covered, contained, trusted = [], [], []
     for sample in range(samples):
-        models, (truth, noise) = draw_models(rng, n_models, spread), draw_instances(rng, POPULATION, n_rows)
+        models = draw_models(rng, n_models, spread, habits)
+        truth, noise = draw_instances(rng, POPULATION, n_rows)
         result = agreement(
             truth, forecasts(models, truth, noise[:n_models]), **SETTINGS,
             resample=resample, replicates=replicates, seed=sample,
@@ -172,6 +178,11 @@ KINDS = {  # and whether intervals promise to hold there
     "twelve": (
         "12 models hard to tell apart, 300 instances",
         {"spread": 0.3, "n_models": 12, "n_rows": 300},
+        True,
+    ),
+    "skill": (
+        "12 models that differ in skill alone, 300 instances",
+        {"spread": 0.5, "habits": 0.0, "n_models": 12, "n_rows": 300},
         True,
     ),
     "ties": ("20 models hard to tell apart, 60 instances", {"spread": 0.3, "n_rows": 60}, False),

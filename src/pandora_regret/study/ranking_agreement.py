@@ -624,12 +624,28 @@ def _taus_and_gaps(
         return _estimates(taus[0], unknown, unknown, warning), _estimates(gaps[0], unknown, unknown, warning)
     level = interval.level
     low, high = interval_around(taus[0], taus[1:], items=n_models, level=level, tied=tied)
+    if interval.resample == "instances":
+        further = np.where(found.constant, 0.0, reach_above(found.stability[1:]))
+        high = np.maximum(high, taus[0] + further)
     gap_low, gap_high = interval_around(gaps[0], gaps[1:], items=n_models, level=level, tied=tied_in_either)
     low = np.maximum(low, 0)
     high = np.minimum(high, 1)
     gap_low = np.maximum(gap_low, low - high[baseline])  # further apart the two cannot be
     gap_high = np.minimum(gap_high, high - low[baseline])
     return _estimates(taus[0], low, high, warning), _estimates(gaps[0], gap_low, gap_high, warning)
+
+
+def reach_above(stability: FloatArray) -> float:
+    """How far above its estimate the tau of the same models over all instances may lie.
+
+    Chance makes two rankings that agree differ. Where models differ in skill alone, all rankings are the same in
+    the long run, and tau is 1; a few hundred instances do not show it, nor do replicates of them, which may lie
+    close to an estimate that is far too low. What they do show is how far chance moves a ranking. The share of
+    pairs that two rankings order differently is a distance (Kendall's), so by the triangle inequality chance moves
+    tau by no more than it moves both rankings. How far it moves the one by bills is 1 - `stability`, the taus of
+    replicates' rankings with the sample's, (R,); the metric's is taken to move as far.
+    """
+    return float(2 * (1 - stability.mean()))
 
 
 def _estimates(values: FloatArray, low: FloatArray, high: FloatArray, warning: str | None) -> list[Estimate]:
