@@ -124,3 +124,19 @@ def test_money_is_named_only_where_somebody_priced_the_tests():
     priced = compared(costs=[1.0, 2.0, 3.0, 4.0], currency="EUR")
     assert "the money goes to" in render_report(priced)
     assert "the money goes to" not in render_report(compared())
+
+
+def test_equal_prices_are_not_called_stated():
+    assert "stated price" not in re.sub(r"<script.*?</script>", "", render_report(compared()), flags=re.DOTALL)
+    priced = compared(costs=[1.0, 2.0, 3.0, 4.0], currency="EUR")
+    assert "Back to the stated prices" in render_report(priced)
+
+
+def test_prices_that_nobody_stated_are_not_printed():
+    (unpriced,) = [
+        section
+        for section in Page(render_report(compared())).all("section")
+        if section["attributes"].get("id") == "prices"
+    ]
+    assert unpriced["attributes"]["class"] == "unpriced"
+    assert 'class="unpriced"' not in render_report(compared(costs=[1.0, 2.0, 3.0, 4.0], currency="EUR"))

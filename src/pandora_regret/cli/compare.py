@@ -140,6 +140,10 @@ def compare(options: CompareOptions) -> None:
     check_output(options.html, options.force)
     is_saved = len(options.files) == 1 and options.files[0].endswith(".json")
     result = _saved_comparison(options.files[0]) if is_saved else _compare_models(options)
+    if options.html is not None:  # before a reader of what is printed may have seen enough
+        from pandora_regret.report import write_report
+
+        write_report(result, options.html, title=options.title, show=options.show, cases=not options.no_cases)
     if options.json:
         print_json(result.to_dict())
     elif options.csv:
@@ -149,9 +153,6 @@ def compare(options: CompareOptions) -> None:
 
         print_comparison(result, full=options.full)
     if options.html is not None:
-        from pandora_regret.report import write_report
-
-        write_report(result, options.html, title=options.title, show=options.show, cases=not options.no_cases)
         echo(f"Report: {options.html}", err=True)
 
 

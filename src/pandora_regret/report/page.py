@@ -195,6 +195,7 @@ def render_report(
         "title": title,
         "formats": Formats((model.cost for model in shown.models), unit),
         "is_unpriced": is_unpriced,
+        "first_prices_are": "equal prices" if is_unpriced else "the stated prices",
         "n_models": len(whole.models),
         "left_out": left_out,
         "rough": lambda amount: money(amount, unit),

@@ -109,7 +109,7 @@ def _always_printed(comparison: Comparison, byline: str) -> int:
     heights = [MASTHEAD + BYLINE * _n_lines([byline], BYLINE_LETTERS)]
     verdict = HEADLINE * _n_lines([headline], HEADLINE_LETTERS) + LINE * _n_lines(others)
     heights.append(verdict + LEGEND + BAR * min(n_models, FIRST_BARS))
-    if comparison.sample is not None:
+    if comparison.sample is not None and comparison.costs.currency is not None:
         n_prices = min(len(comparison.data.classes), FIRST_PRICES)
         heights.append(HEADING + PRICES * ceil(n_prices / 2))
     if comparison.lists is not None:

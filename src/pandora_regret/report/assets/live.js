@@ -148,7 +148,7 @@ function showVerdict(page) {
   }
   const { order, view, comparison, formats } = page;
   const said = order.slice(0, 3).map((m) => `${plain(comparison.models[m].name)} ${money(formats, view[m].value, decimalsFor(view[m], formats))}`);
-  document.getElementById("now").textContent = `${isStated(page) ? "At the stated prices" : "At your prices"}: ${said.join(" · ")}`;
+  document.getElementById("now").textContent = `${isStated(page) ? document.getElementById("prices").dataset.first : "At your prices"}: ${said.join(" · ")}`;
 }
 
 function paragraph(text, name) {
@@ -232,8 +232,10 @@ function neededFor(page, gaps, say) {
   const cases = casesFor(margin, half), [{ value, low, high }] = gaps, fewer = casesFor(value, Math.min(value - low, high - value));
   if (!(cases > 0) || !Number.isFinite(cases) || gaps.some((gap) => !gap.trusted)) return [];
   const worth = roughly(page.formats, margin) + (share === null ? "" : ` (${Number((100 * share).toPrecision(6))} % of the cost)`);
-  if (value > margin && fewer > 0) return [say("needed_for_both", { fewer: roundedUp(fewer), seen: roughly(page.formats, value), cases: roundedUp(cases), margin: worth })];
-  return [say("needed", { cases: roundedUp(cases), margin: worth })];
+  const moreCases = (number) => `${roundedUp(number)} more case${number === 1 ? "" : "s"}`;
+  const seen = besideItsInterval(page.formats, gaps[0]);
+  if (value > margin && fewer > 0) return [say("needed_for_both", { fewer: moreCases(fewer), seen, cases: roundedUp(cases), margin: worth })];
+  return [say("needed", { cases: moreCases(cases), margin: worth })];
 }
 
 function someOf({ rules }, names) {

@@ -73,6 +73,13 @@ function perCase(formats, estimate, more) {
   return `${amount} per case${more}${range ? ` (${range}` : ""}`;
 }
 
+// An amount with the digits that it has beside its interval; with its own where those are all 0.
+function besideItsInterval(formats, estimate) {
+  const written = (value) => moneyBetween(formats, { ...estimate, value }).split(" (")[0];
+  const isCurrency = formats.digits === 2, rounded = isCurrency ? estimate.value : Number(estimate.value.toPrecision(2));
+  return written(estimate.value) === written(0) ? roughly(formats, rounded) : written(estimate.value);
+}
+
 function plain(name) {
   return name.replace(/[\u202a-\u202e\u2066-\u2069]/g, "");
 }
