@@ -34,7 +34,7 @@ from pandora_regret.cli.options import (
     not_both,
 )
 from pandora_regret.cli.output import all_remarks, echo, print_json, print_remarks
-from pandora_regret.core.inputs import FloatArray, Forecast, InputError, Labels
+from pandora_regret.core.inputs import Fields, FloatArray, Forecast, InputError, Labels
 from pandora_regret.core.priors import Prior
 from pandora_regret.text import listed, money, money_between
 
@@ -139,23 +139,26 @@ def recalibrate(options: RecalibrateOptions) -> None:
         "objective": map_.objective,
         "level": options.level,
         "unit": costs.currency,
-        "judged_on": None,
-        "cost": None,
-        "recalibrated": None,
-        "saved": None,
-        "worth_it": None,
+        **_what_it_saves(result),
         "map": map_,
         "written": {"forecasts": options.out, "map": options.map_path, "rows": written},
         "sentences": lines,
         "remarks": remarks,
     }
-    if result is not None:
-        results["judged_on"] = "out of fold"
-        results["cost"] = result.cost
-        results["recalibrated"] = result.recalibrated
-        results["saved"] = result.saved
-        results["worth_it"] = result.worth_it
     print_json(results, "pandora-recalibration/2")
+
+
+def _what_it_saves(result: calibrate.Recalibration | None) -> Fields:
+    """What the JSON says of the saving; null where nothing can be told."""
+    if result is None:
+        return dict.fromkeys(["judged_on", "cost", "recalibrated", "saved", "worth_it"])
+    return {
+        "judged_on": "out of fold",
+        "cost": result.cost,
+        "recalibrated": result.recalibrated,
+        "saved": result.saved,
+        "worth_it": result.worth_it,
+    }
 
 
 def _labelled(batch: files.Batch, model: files.Predictions) -> files.Batch:

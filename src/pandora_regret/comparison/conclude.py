@@ -67,29 +67,21 @@ class Numbers:
 def conclude(numbers: Numbers) -> Comparison:
     """The comparison: what the numbers decide, and what that is in words."""
     judgement = judge(numbers.contest)
-    unit = numbers.costs.currency
-    models = tuple(_model_result(model, unit) for model in numbers.models)
-    differences = tuple(_difference(pair, unit) for pair in numbers.pairs)
-    breakdowns = tuple(_breakdown(breakdown, models, unit) for breakdown in numbers.breakdowns)
+    results = _results(numbers)
+    breakdowns = tuple(_breakdown(breakdown, results) for breakdown in numbers.breakdowns)
     flags = [flag for breakdown in breakdowns for flag in breakdown.all_flags]
-    pairs: list[LargestPair] = []
-    for result, findings in zip(models, numbers.models, strict=True):
-        pairs += largest_pairs(result.name, result.cost, findings.pairs, numbers.data.classes, unit)
-    is_workup = numbers.workup is not None
-    results = Results(
-        models, differences, numbers.ranks, numbers.data, unit, is_workup, tuple(pairs), numbers.lists
-    )
-    absent = [remark.sentence for remark in numbers.provenance.remarks if remark.what == CLASSES_TAKEN_AS_0]
-    statements = put_into_words(judgement, results, flags, absent)
-    metrics = tuple(MetricInfo(metric.key, metric.title, metric.better, metric.unit) for metric in numbers.metrics)
+    statements = put_into_words(judgement, results, flags, _classes_taken_as_0(numbers.provenance))
+    sample = numbers.sample
     return Comparison(
         library=f"pandora-regret {__version__}",
         data=numbers.data,
         costs=numbers.costs,
         interval=numbers.interval,
-        metrics=metrics,
-        models=models,
-        differences=differences,
+        metrics=tuple(
+            MetricInfo(metric.key, metric.title, metric.better, metric.unit) for metric in numbers.metrics
+        ),
+        models=results.models,
+        differences=results.differences,
         ranks=dict(numbers.ranks),
         disagreements=tuple(statements.disagreements),
         largest_pairs=results.largest_pairs,
@@ -102,10 +94,39 @@ def conclude(numbers: Numbers) -> Comparison:
         workup=numbers.workup,
         break_even=numbers.break_even,
         by=breakdowns,
-        sample=numbers.sample if isinstance(numbers.sample, EmbeddedSample) else None,
-        not_sampled=numbers.sample.reason if isinstance(numbers.sample, NoSample) else None,
+        sample=sample if isinstance(sample, EmbeddedSample) else None,
+        not_sampled=sample.reason if isinstance(sample, NoSample) else None,
         lists=numbers.lists,
     )
+
+
+def _metric_info(metric: Metric) -> MetricInfo:
+    """What a comparison says of a metric."""
+    return MetricInfo(metric.key, metric.title, metric.better, metric.unit)
+
+
+def _results(numbers: Numbers) -> Results:
+    """What is known of the models, as results, whose doubts are warnings."""
+    unit = numbers.costs.currency
+    models = tuple(_model_result(model, unit) for model in numbers.models)
+    pairs: list[LargestPair] = []
+    for model, findings in zip(models, numbers.models, strict=True):
+        pairs += largest_pairs(model.name, model.cost, findings.pairs, numbers.data.classes, unit)
+    return Results(
+        models=models,
+        differences=tuple(_difference(pair, unit) for pair in numbers.pairs),
+        ranks=numbers.ranks,
+        data=numbers.data,
+        unit=unit,
+        is_workup=numbers.workup is not None,
+        largest_pairs=tuple(pairs),
+        lists=numbers.lists,
+    )
+
+
+def _classes_taken_as_0(provenance: Provenance) -> list[str]:
+    """Which classes models lack, a sentence each: that explains what these models cost."""
+    return [remark.sentence for remark in provenance.remarks if remark.what == CLASSES_TAKEN_AS_0]
 
 
 def _decision(judgement: Judgement, sentences: Sequence[str]) -> Decision:
@@ -172,12 +193,12 @@ def _difference(pair: PairFindings, unit: str | None) -> Difference:
     )
 
 
-def _breakdown(breakdown: BreakdownFindings, models: Sequence[ModelResult], unit: str | None) -> Breakdown:
+def _breakdown(breakdown: BreakdownFindings, results: Results) -> Breakdown:
     """Models group by group, as a result, in the order of all models."""
-    order = [model.name for model in models]
+    unit = results.unit
     return Breakdown(
         column=breakdown.title,
-        groups=tuple(_group(group, breakdown, order, unit) for group in breakdown.groups),
+        groups=tuple(_group(group, breakdown, results.names, unit) for group in breakdown.groups),
         pooled=breakdown.pooled,
         flags=tuple(flag_of_all(flag, breakdown, unit) for flag in breakdown.flags),
     )

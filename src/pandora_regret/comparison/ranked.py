@@ -240,16 +240,13 @@ def _lists_part(
     furthest = max([lists.miss, whole / CURVE_END, *(crossing.price for crossing in crossings)])
     drawn = np.linspace(0.0, CURVE_END * furthest, N_CURVE)
     curve = prices.curve(np.unique(np.append(drawn, lists.miss)).tolist())  # exact at the price that is asked for
-    has_several = np.array([len(names) > 1 for names in truths])
-    for candidates in lists.models.values():
-        has_several |= candidates.n_true > 1
     shown = prices.curve([_round_price(times * whole) for times in SHOWN_MULTIPLES])
     return ListsPart(
         until=lists.until,
         miss=miss,
         at=lists.miss,
         candidates=sum(candidates.n_candidates for candidates in lists.models.values()),
-        several_truths=int(np.count_nonzero(has_several)),
+        several_truths=_several_truths(lists, truths),
         ranges=tuple(_range_with_saving(part, prices) for part in ranges),
         crossings=tuple(
             MissCrossing(crossing.model, crossing.against, crossing.price, crossing.low, crossing.high)
@@ -265,6 +262,14 @@ def _lists_part(
         shown=shown.costs,
         constant=_constant(lists, truths, sample.weights),
     )
+
+
+def _several_truths(lists: ListRequest, truths: Sequence[Sequence[str]]) -> int:
+    """How many cases have several true names, or several true candidates on a list."""
+    has_several = np.array([len(names) > 1 for names in truths])
+    for candidates in lists.models.values():
+        has_several |= candidates.n_true > 1
+    return int(np.count_nonzero(has_several))
 
 
 def _least_costs(
