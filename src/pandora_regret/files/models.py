@@ -201,8 +201,13 @@ def _by_labels(model: Predictions) -> Predictions:
 def _never_true(model: Predictions, columns: Sequence[str]) -> FileError:
     """The error for columns of numbers that may be no classes."""
     where = repr(model.columns.label) if model.truth is None else model.truth.path
-    problem = f"hold numbers but never occur as a label in {where}"
-    return FileError(problem, model.path, FIX_OF_UNSEEN, f": columns {quoted(columns)}", argument="classes")
+    if len(columns) == 1:
+        place = f": column {quoted(columns)}"
+        problem = f"holds numbers but never occurs as a label in {where}"
+    else:
+        place = f": columns {quoted(columns)}"
+        problem = f"hold numbers but never occur as a label in {where}"
+    return FileError(problem, model.path, FIX_OF_UNSEEN, place, argument="classes")
 
 
 def _known_labels(model: Predictions) -> dict[str | None, None]:
