@@ -163,7 +163,8 @@ def replay(options: ReplayOptions) -> None:
             )
         workup, result = chosen
         loss = money(max(max(stop.losses) for stop in workup.stops if stop.names_class), workup.currency)
-        say(f"With {100 * options.level:g} % confidence, at most {text} are named wrongly if that loses {loss}.")
+        confidence = f"{100 * options.level:g} %"
+        say(f"With {confidence} confidence, at most {100 * share:g} % are named wrongly if that loses {loss}.")
     if options.json:
         print_json(result, "pandora-replay/1")
     else:
