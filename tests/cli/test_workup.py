@@ -66,7 +66,7 @@ def test_a_replay_is_promised_against_paid_and_finds_a_loss_that_keeps_a_promise
     assert result["promised"]["low"] < result["paid"]["value"] < result["promised"]["high"]
     safe = tmp_path / "safe.toml"
     said = run("workup", "replay", learned, others, "--class", "fault", "--at-most-wrong", "10%", "--out", safe)
-    assert "at most 10%" in said.stdout
+    assert "at most 10 %" in said.stdout
     assert Workup.load(safe).stops[0].losses != Workup.load(learned).stops[0].losses
     none = refused("workup", "replay", learned, others, "--class", "fault", "--at-most-wrong", "0.001")
     assert "--at-most-wrong 0.001" in none
