@@ -339,6 +339,7 @@ def study_coverage() -> str:
         "different": "20 models of different skill",
         "alike": "20 hard to tell apart",
         "twelve": "12 hard to tell apart, 300 instances",
+        "skill": "12 that differ in skill alone, 300 instances",
         "ties": "20 hard to tell apart, 60 instances",
         "few": "5 of different skill",
         "many": "100 of different skill",
