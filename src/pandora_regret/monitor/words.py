@@ -134,7 +134,9 @@ def _newest(summary: MonitorSummary, unit: str | None) -> str:
         return f"No labels yet.{missing}"
     cases = counted(last.cases, "case")
     head = f"Newest {cases}:" if last.name is None else f"{capitalised(_in_words(last.name))}: {cases},"
-    return f"{head} {money(last.paid, unit)} per case (promised {money(last.promised, unit)}).{missing}"
+    paid = money(last.paid, unit, beside=last.promised)
+    promised = money(last.promised, unit, beside=last.paid)
+    return f"{head} {paid} per case (promised {promised}).{missing}"
 
 
 def _missing(summary: MonitorSummary) -> str:

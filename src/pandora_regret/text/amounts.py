@@ -132,11 +132,12 @@ TESTS = "tests"  # and where each costs the same
 ONE: dict[str | None, str] = {None: f" {NO_PRICES[:-1]}", TESTS: " test", "looks": " look"}  # where it is one
 
 
-def money(amount: float, unit: str | None = None) -> str:
+def money(amount: float, unit: str | None = None, *, beside: float | None = None) -> str:
     """An amount in words, to three digits at most.
 
     `unit` is a currency's code or symbol, or another unit such as "min" or "tests"; None stands for costs where
-    nobody priced a test, and "" for costs that were given without a unit.
+    nobody priced a test, and "" for costs that were given without a unit. `beside` is an amount of the same size
+    that it is compared with: a final 0 is written where that one shows a digit.
 
     Examples
     --------
@@ -146,22 +147,41 @@ def money(amount: float, unit: str | None = None) -> str:
     ('0.583 tests', '1 test', '31.2', '$0.06', '$0.00044')
     >>> money(0.5833), money(1.0)
     ('0.583 typical test prices', '1 typical test price')
+    >>> money(28.0, "USD", beside=24.1), money(11.02, "min", beside=11.1), money(28.0, "USD", beside=24.0)
+    ('$28.00', '11.0 min', '$28')
     """
     size = float(f"{abs(amount):.3g}")
     scale, word = _scale_of(size)
     if word:
         number = f"{size / scale:,.15g}{word}"
-    elif is_currency(unit) and CENT <= abs(amount) < 100 and not size.is_integer():
-        number = f"{size:.2f}"
     else:
-        digits = 2 if is_currency(unit) and size < CENT else 3
-        number = f"{size:,.{min(12, decimals_for(size, digits))}f}"
-        number = number.rstrip("0").rstrip(".") if "." in number else number
+        number = _number(amount, unit)
+        if beside is not None:
+            most = decimals_for(size)
+            if is_currency(unit) and most > 0:
+                most = max(most, 2)  # cents
+            shown = min(most, _decimals(_number(beside, unit)))
+            number = f"{size:,.{max(shown, _decimals(number))}f}"
     prefix, suffix = affixes(unit)
     if number == "1" and unit in ONE:
         suffix = ONE[unit]
     sign = "−" if amount < 0 and number != "0" else ""
     return f"{sign}{prefix}{number}{suffix}"
+
+
+def _number(amount: float, unit: str | None) -> str:
+    """The digits of an amount, without its sign: three of them at most, no final 0, or cents."""
+    size = float(f"{abs(amount):.3g}")
+    if is_currency(unit) and CENT <= abs(amount) < 100 and not size.is_integer():
+        return f"{size:.2f}"
+    digits = 2 if is_currency(unit) and size < CENT else 3
+    number = f"{size:,.{min(12, decimals_for(size, digits))}f}"
+    return number.rstrip("0").rstrip(".") if "." in number else number
+
+
+def _decimals(number: str) -> int:
+    """How many decimals a number is written with."""
+    return len(number.partition(".")[2])
 
 
 def stated_price(amount: float, unit: str | None = None) -> str:
