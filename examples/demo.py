@@ -82,7 +82,7 @@ def main() -> None:
     files = [OUT / name for name in CANDIDATES]
     for file, model in zip(files, CANDIDATES.values(), strict=True):
         write_forecasts(store, model, file)
-    prices = ("--costs", DATA / "prices.csv", "--currency", "USD")
+    prices = ("--costs", DATA / "prices.csv")
     page = OUT / "report.html"
     run("compare", *files, *prices, "--title", "Skin diseases: which model?", "--html", page, "--force")
 
