@@ -84,6 +84,20 @@ def test_groups_that_stand_out_are_shown_with_the_models_that_do():
     assert "model" not in age
 
 
+def test_models_called_like_words_of_a_sentence_take_no_column_of_those_that_stand_out():
+    names = (*ORDINARY[:8], "is", "the", "cases", "fails")
+    truth, models = simulated(ROWS, noise=tuple(np.linspace(0.4, 0.9, len(names))))
+    models = dict(zip(names, models.values(), strict=True))
+    site = np.random.default_rng(0).choice(["North", "South", "East"], ROWS)
+    models["fails"][site == "East"] = np.roll(models["fails"][site == "East"], 1, axis=1)
+    comparison = compare_with(truth, models, by={"site": site})
+    [part] = comparison.by
+    assert part.all_flagged == {"fails"}
+    header = next(line for line in screen(comparison) if line.startswith("By site"))
+    assert "fails" in header
+    assert not {"is", "the", "cases"} & set(header.split())
+
+
 def test_what_was_done_is_said_in_one_sentence_of_a_few_lines():
     few, many = (screen(replace(compared(2, 3), remarks=remarks)) for remarks in (REMARKS[:2], REMARKS * 8))
     start = f"Done to the files: {REMARKS[0].sentence}; "

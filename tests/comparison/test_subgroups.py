@@ -55,6 +55,8 @@ def test_a_planted_failure_is_flagged_in_its_group_alone_and_named_in_the_verdic
     assert money(forest.cost.value, "USD") in flag
     assert f"{forest.cost.value / (forest.cost.value - forest.against_rest.value):.1f} times" in flag
     assert group(result, "East").flags == (flag,)
+    assert [each.flagged for each in result.by[0].groups if each.name != "East"] == [(), ()]
+    assert group(result, "East").flagged == ("forest",)
     assert flag in result.headline
     assert flag == result.verdict.sentences[-1]
     assert flags(compared(truth, models, {"site": site}, worth=100.0)) == []
@@ -113,8 +115,10 @@ def test_cases_that_are_dearer_for_every_model_are_not_blamed_on_one():
     signal = np.where((site == "East")[:, None], 0.2, 2.5) * rng.normal(size=(n, 3))
     truth = (softmax(signal).cumsum(axis=1) < rng.random((n, 1))).sum(axis=1).clip(max=2)
     models = {name: softmax(signal + 0.3 * rng.normal(size=(n, 3))) for name in ("net", "forest", "vendor")}
-    found = flags(compared(truth, models, {"site": site}))
+    result = compared(truth, models, {"site": site})
+    found = flags(result)
     (about_east,) = (flag for flag in found if "site is East" in flag)
+    assert group(result, "East").flagged == ()
     assert "every model" in about_east
 
 
@@ -128,6 +132,7 @@ def test_another_winner_in_a_group_is_flagged():
     costs = {model.name: money(model.cost.value, "USD") for model in in_east.models}
     assert any(f"({costs['forest']} per case against {costs['net']})" in flag for flag in in_east.flags)
     assert any("elsewhere, net is" in flag for flag in in_east.flags)
+    assert set(in_east.flagged) == {"net", "forest"}
 
 
 def test_an_order_that_one_group_settles_against_most_cases_is_flagged():
@@ -144,6 +149,7 @@ def test_an_order_that_one_group_settles_against_most_cases_is_flagged():
     assert flag.startswith("forest is cheaper")
     assert "North and South" in flag
     assert "because of East (" in flag
+    assert result.by[0].flagged == ("net", "forest")
 
 
 def flags_of_nothing(seed, units, rows_each):

@@ -291,7 +291,20 @@ def test_groups_are_drawn_side_by_side_and_flags_are_said(by_site):
     assert flags
     assert all(flag in section["text"] for flag in flags)
     red = [e for e in page.all("circle") if "flagged" in e["attributes"].get("class", "")]
-    assert len(red) == sum(any(m.name in flag for flag in g.flags) for g in groups for m in g.models)
+    assert len(red) == sum(len(group.flagged) for group in groups) > 0
+
+
+def test_models_called_like_words_of_a_sentence_are_not_drawn_as_standing_out():
+    rng = np.random.default_rng(6)
+    site = rng.integers(3, size=600)
+    truth, good = forecasts(rng, rows=600)
+    vague = 0.9 * good + 0.1 / good.shape[1]
+    models = {"the": good, "is": vague, "fails": np.where((site == 2)[:, None], 0.25, good)}
+    result = compare(truth, models, by={"site": site.astype(str)}, costs=[9.0] * 4)
+    assert {name for group in result.by[0].groups for name in group.flagged} == {"fails"}
+    page = Page(render_report(result))
+    red = [e for e in page.all("circle") if "flagged" in e["attributes"].get("class", "")]
+    assert len(red) == 1
 
 
 def test_prices_that_change_the_leader_come_first_with_their_marks(comparison):

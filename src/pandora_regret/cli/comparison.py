@@ -189,8 +189,7 @@ class _Writer:
 
     def _models_of_breakdown(self, part: Breakdown) -> list[int]:
         """The places of the models that have a column: the best, those that stand out in a group, and the next."""
-        text_of_flags = "\n".join(part.all_flags)
-        flagged = [place for place, name in enumerate(self.names) if f" {name} " in text_of_flags]
+        flagged = [place for place, name in enumerate(self.names) if name in part.all_flagged]
         by_importance = list(dict.fromkeys([0, *flagged, *range(len(self.names))]))  # each once
         return sorted(by_importance[:MOST_COLUMNS])
 

@@ -41,6 +41,8 @@ by rising expected cost)::
              sentences},
     headline, notes, files, remarks,
     break_even [{test, stated, below {price, low, high, leader}, above}],
+    by [{column, groups [{name, rows, weight, models [{name, cost, against_leader, p_holm, predicted, against_rest,
+                          p_rest}], leader, flags, flagged}], pooled, flags, flagged}],
     lists {until, miss, at, candidates, several_truths, ranges [{low, high, leader, undecided, saves, saves_at}],
            crossings [{model, against, price, low, high}], prices, curves {model: [...]},
            unavoidable {model: [...]},

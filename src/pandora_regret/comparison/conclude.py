@@ -6,7 +6,13 @@ from dataclasses import dataclass
 from pandora_regret._version import __version__
 from pandora_regret.comparison.embedded import EmbeddedSample, NoSample
 from pandora_regret.comparison.estimate import ModelFindings, PairFindings
-from pandora_regret.comparison.grouping import BreakdownFindings, GroupFindings, GroupModelFindings
+from pandora_regret.comparison.grouping import (
+    BreakdownFindings,
+    FlagOfAll,
+    FlagOfGroup,
+    GroupFindings,
+    GroupModelFindings,
+)
 from pandora_regret.comparison.judge import Contest, Judgement, judge
 from pandora_regret.comparison.parts import (
     Breakdown,
@@ -37,7 +43,7 @@ from pandora_regret.comparison.words import (
     name_of_group,
     put_into_words,
 )
-from pandora_regret.core.inputs import CLASSES_TAKEN_AS_0
+from pandora_regret.core.inputs import CLASSES_TAKEN_AS_0, Names
 from pandora_regret.metrics import Metric
 
 NOWHERE = Provenance()
@@ -201,6 +207,7 @@ def _breakdown(breakdown: BreakdownFindings, results: Results) -> Breakdown:
         groups=tuple(_group(group, breakdown, results.names, unit) for group in breakdown.groups),
         pooled=breakdown.pooled,
         flags=tuple(flag_of_all(flag, breakdown, unit) for flag in breakdown.flags),
+        flagged=_flagged(breakdown.flags, results.names),
     )
 
 
@@ -214,7 +221,14 @@ def _group(group: GroupFindings, breakdown: BreakdownFindings, order: Sequence[s
         models=tuple(models[name] for name in order),
         leader=group.cheapest,
         flags=tuple(flag_of_group(flag, group, breakdown, unit) for flag in group.flags),
+        flagged=_flagged(group.flags, order),
     )
+
+
+def _flagged(flags: Sequence[FlagOfGroup | FlagOfAll], order: Sequence[str]) -> Names:
+    """The models that stand out by some flags, in this order."""
+    flagged = {name for flag in flags for name in flag.flagged}
+    return tuple(name for name in order if name in flagged)
 
 
 def _model_in_group(model: GroupModelFindings, unit: str | None) -> GroupModel:

@@ -54,6 +54,11 @@ class CheaperHere:
     is_cheapest: bool  # whether no other model costs less in the group
     leads_elsewhere: bool  # whether the leader is the cheapest outside of it, and in no other group another model
 
+    @property
+    def flagged(self) -> Names:
+        """The models that stand out: this one, and the leader, which costs more."""
+        return (self.model, self.leader)
+
 
 @dataclass(frozen=True)
 class DearerHere:
@@ -65,6 +70,11 @@ class DearerHere:
     expected: float  # the mean cost of the other models there; of a single model, what it predicted
     expected_elsewhere: float | None  # the mean cost of the other models elsewhere; None of a single model
 
+    @property
+    def flagged(self) -> Names:
+        """The model that stands out."""
+        return (self.model,)
+
 
 @dataclass(frozen=True)
 class AllDearerHere:
@@ -73,6 +83,11 @@ class AllDearerHere:
     leader: str
     cost: float
     elsewhere: float
+
+    @property
+    def flagged(self) -> Names:
+        """No model stands out: the cases do."""
+        return ()
 
 
 @dataclass(frozen=True)
@@ -94,6 +109,11 @@ class Reversal:
     cheaper_in: GroupSet
     dearer_in: GroupSet
 
+    @property
+    def flagged(self) -> Names:
+        """The models that stand out: both of them."""
+        return (self.model, self.leader)
+
 
 @dataclass(frozen=True)
 class AllSmall:
@@ -102,6 +122,11 @@ class AllSmall:
     smallest: int
     unit: Unit
     pooled: int
+
+    @property
+    def flagged(self) -> Names:
+        """No model stands out."""
+        return ()
 
 
 FlagOfGroup: TypeAlias = CheaperHere | DearerHere | AllDearerHere

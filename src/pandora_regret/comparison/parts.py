@@ -281,6 +281,7 @@ class Subgroup:
     models: tuple[GroupModel, ...]  # in the order of `Comparison.models`
     leader: str  # the model that is cheapest here
     flags: Names  # what stands out beyond chance, in sentences
+    flagged: Names  # the models that these are about, in the order of `models`
 
     @property
     def names(self) -> list[str]:
@@ -296,11 +297,17 @@ class Breakdown:
     groups: tuple[Subgroup, ...]  # small ones pooled as "other", which is the last
     pooled: int  # so many groups
     flags: Names  # about all groups together, in sentences
+    flagged: Names  # the models that these are about, in the order of `Comparison.models`
 
     @property
     def all_flags(self) -> Names:
         """Those about all groups together, then those of each group."""
         return (*self.flags, *(flag for group in self.groups for flag in group.flags))
+
+    @property
+    def all_flagged(self) -> frozenset[str]:
+        """The models that stand out in a group, or of all groups together."""
+        return frozenset(self.flagged).union(*(group.flagged for group in self.groups))
 
 
 @dataclass(frozen=True)

@@ -284,6 +284,7 @@ def _misfits_of_names(whole: Comparison) -> Iterator[str]:
     names = [model.name for model in whole.models]
     mentioned = {whole.verdict.leader}
     for part in whole.by:
+        mentioned |= part.all_flagged
         for group in part.groups:
             if group.names != names:
                 yield "by"

@@ -95,7 +95,7 @@ def cost_bars(models: Sequence[ModelResult]) -> list[dict[str, Any]]:
 
 def group_strips(breakdown: Breakdown, models: Sequence[ModelResult]) -> TemplateData:
     """Groups as rows of a chart, on one axis: costs under the cheapest models and those that a flag is about."""
-    flagged = [m for m, model in enumerate(models) if any(model.name in flag for flag in breakdown.all_flags)]
+    flagged = [m for m, model in enumerate(models) if model.name in breakdown.all_flagged]
     flagged = flagged[: MOST_COLUMNS + 1]
     unflagged = [m for m in range(len(models)) if m not in flagged]
     shown = sorted([*flagged, *unflagged][: max(MOST_COLUMNS, len(flagged))])
