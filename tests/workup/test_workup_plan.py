@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from refusals import refused
 from workups import random_workup
@@ -45,14 +45,14 @@ def walk(tree, workup, truth, rng):
     total, steps = 0.0, 0.0
     while tree.kind == "step":
         total, steps = total + tree.cost, steps + tree.cost
-        made = [workup.steps[workup.step_index[name]] for name in tree.name.split(" + ")]
+        made = [workup.steps[workup.step_index[name]] for name in tree.steps]
         drawn = [
             step.outcomes[rng.choice(len(step.outcomes), p=np.array(step.chances)[:, truth])] for step in made
         ]
         tree = tree.branches[" + ".join(drawn)]
     if tree.kind == "stop":
-        stop = next(stop for stop in workup.stops if tree.name.startswith(stop.name))
-        right = stop.names_class and tree.name.endswith(workup.classes[truth])
+        [stop] = [stop for stop in workup.stops if stop.name == tree.stop]
+        right = tree.named == workup.classes[truth]
         total += 0.0 if right else stop.losses[truth]
     return total, steps
 
@@ -192,3 +192,50 @@ def test_nothing_is_paid_for_a_step_that_can_no_longer_be_made_or_a_class_that_n
     }
     plan = plan_workup([0.5, 0.5], Workup(["a", "b"], steps, unresolved=7), {"look": "negative"})
     assert (plan.next, plan.expected_cost) == ("unresolved", 7.0)
+
+
+@pytest.mark.parametrize("loss", [4.0, 30.0], ids=["the plain stop is best", "naming is best"])
+def test_a_stop_that_is_called_like_another_with_its_class_is_not_taken_for_it(loss):
+    """What a plan costs is what it costs by class, weighted by how likely the classes are."""
+    stops = {"call": {"wrong": 20.0}, "call flu": {"loss": {"flu": loss, "others": loss}}}
+    for in_order in (stops, dict(reversed(stops.items()))):
+        workup = Workup(["flu", "cold"], {"swab": {"cost": 50, "tells_apart": "all"}}, stops=in_order)
+        plan = plan_workup({"flu": 0.6, "cold": 0.4}, workup)
+        assert plan.next == "call flu"
+        assert plan.expected_cost == pytest.approx(min(loss, 0.4 * 20))
+        by_class = {"flu": loss, "cold": loss} if loss < 8 else {"flu": 0.0, "cold": 20.0}
+        assert plan.cost_by_class == by_class
+        assert (plan.tree.stop, plan.tree.named) == (("call flu", None) if loss < 8 else ("call", "flu"))
+        assert "call flu" in str(plan).splitlines()[-1]  # the other one, among the alternatives
+
+
+def test_a_step_and_outcomes_with_a_plus_in_their_names_are_not_taken_for_a_round():
+    outcomes = {"A + B": {"flu": 0.9, "cold": 0.2}, "none": "otherwise"}
+    steps = {
+        "pcr": {"cost": 1, "outcomes": outcomes},
+        "culture": {"cost": 1, "outcomes": {"yes": {"flu": 0.8, "cold": 0.1}, "no": "otherwise"}},
+        "pcr + culture": {"cost": 3, "tells_apart": "all"},
+    }
+    rounds = {"fee": 20, "together": ["pcr", "culture"]}
+    for cost in (3, 90):
+        steps["pcr + culture"]["cost"] = cost
+        workup = Workup(["flu", "cold"], steps, stops={"name": {"wrong": 300}}, rounds=rounds)
+        plan = plan_workup({"flu": 0.5, "cold": 0.5}, workup)
+        assert plan.tree.steps == (("pcr + culture",) if cost == 3 else ("pcr", "culture"))
+        assert np.mean(list(plan.cost_by_class.values())) == pytest.approx(plan.expected_cost)
+        assert len([option for option in plan.alternatives if option.name == "pcr + culture"]) == 2
+
+
+@given(seeds)
+@example(111)  # whose best step, priced by itself, costs a rounding less than the plan
+def test_the_first_alternative_is_the_plan_and_none_costs_less(seed):
+    rng = np.random.default_rng(seed)
+    workup = random_workup(rng)
+    n_classes = len(workup.classes)
+    plan = plan_workup(rng.dirichlet(np.ones(n_classes)), workup)
+    if plan.alternatives:
+        first = plan.alternatives[0]
+        assert (first.name, first.expected_cost, first.extra) == (plan.next, plan.expected_cost, 0.0)
+    for option in plan.alternatives:
+        assert option.extra >= 0
+        assert option.extra == pytest.approx(option.expected_cost - plan.expected_cost, abs=1e-9)

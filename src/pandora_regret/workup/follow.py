@@ -1,6 +1,6 @@
 """What comes of a plan's tree: for each class on average, for cases with known outcomes, or for drawn rates."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TypeAlias
 
@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from pandora_regret.core.inputs import FloatArray
 from pandora_regret.workup.data import HALF, ROUNDING, WorkupData, noisy_or
-from pandora_regret.workup.states import Findings
+from pandora_regret.workup.states import Findings, ShownOutcomes, list_results, result_in_words
 from pandora_regret.workup.tree import PlanNode
 
 N_DRAWS = 500  # of rates, for the credible interval
@@ -40,20 +40,23 @@ def follow(workup: WorkupData, node: PlanNode, outcome_table: OutcomeTable) -> F
         return end_of(workup, node)
     steps = steps_of(workup, node)
     total: FloatArray = np.array([[node.cost], [0.0], [0.0], [0.0], [0.0]])
+    results = results_by_name(workup, steps)
     for text, child in node.branches.items():
-        shown = text.split(" + ") if len(steps) > 1 else [text]
         chance: FloatArray = np.ones(1)
-        for step, outcome in zip(steps, shown, strict=True):
-            row = workup.steps[step].outcomes.index(outcome)
-            chance = chance * outcome_table(step)[..., row, None, :]
+        for step, outcome in results[text]:
+            chance = chance * outcome_table(step)[..., outcome, None, :]
         total = total + chance * follow(workup, child, outcome_table)
     return total
 
 
 def steps_of(workup: WorkupData, node: PlanNode) -> list[int]:
     """The numbers of the steps that are made at one point of a tree: one, or in a round several."""
-    names = [node.name] if node.name in workup.step_index else node.name.split(" + ")
-    return [workup.step_index[name] for name in names]
+    return [workup.step_index[name] for name in node.steps]
+
+
+def results_by_name(workup: WorkupData, steps: Sequence[int]) -> dict[str, ShownOutcomes]:
+    """All that some steps may show together, by how the branches of a tree call it."""
+    return {result_in_words(workup, result): result for result in list_results(workup, steps)}
 
 
 def end_of(workup: WorkupData, node: PlanNode) -> FloatArray:
@@ -61,14 +64,11 @@ def end_of(workup: WorkupData, node: PlanNode) -> FloatArray:
     n_classes = len(workup.classes)
     losses = np.zeros(n_classes)
     named = None
-    if node.kind == "stop":
-        for stop in workup.endings:
-            for k, name in enumerate(workup.classes):
-                if node.name == f"{stop.name} {name}":
-                    losses = np.array(stop.losses)
-                    named = k
-            if node.name == stop.name:
-                losses = np.array(stop.losses)
+    if node.stop is not None:
+        [stop] = [stop for stop in workup.endings if stop.name == node.stop]
+        losses = np.array(stop.losses)
+    if node.named is not None:
+        named = workup.classes.index(node.named)
     is_wrong = np.arange(n_classes) != named
     names_class = float(named is not None)
     return np.stack(

@@ -25,6 +25,7 @@ from pandora_regret.core.inputs import (
     read_tests,
 )
 from pandora_regret.core.kernels.reference import probabilities
+from pandora_regret.core.records import to_plain
 from pandora_regret.text import Displayable, DisplayTable, money
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.follow import cost_by_class, cost_interval
@@ -71,7 +72,7 @@ class Plan(Displayable):
 
     def to_dict(self) -> Fields:
         """Plain values, for JSON."""
-        return asdict(self)
+        return to_plain(self)
 
     def __repr__(self) -> str:
         return f"Plan(next={self.next!r}, expected_cost={self.expected_cost:.6g})"
@@ -93,10 +94,16 @@ class Plan(Displayable):
         """The steps of a search, the alternatives of a work-up, one row each."""
         if self.tree is None:
             return [asdict(step) for step in self.steps]
-        rows = [asdict(alternative) for alternative in self.alternatives]
-        for row in rows:
-            del row["outcomes"]
-        return rows
+        return [
+            {
+                "name": option.name,
+                "kind": option.kind,
+                "cost": option.cost,
+                "expected_cost": option.expected_cost,
+                "extra": option.extra,
+            }
+            for option in self.alternatives
+        ]
 
     def to_text(self) -> str:
         """What to do next, what may come of it, and what else could be done."""
@@ -289,8 +296,7 @@ def plan_workup(
     findings = match_findings(workup, found or {})
     solver = choose_solver(method, workup, p, findings, seconds, limit)
     tree = solver.grow(solver.start, solver.likelihood)
-    alternatives = [] if tree.kind == "done" else list(solver.alternatives(tree.expected_cost))
-    alternatives.sort(key=lambda option: (option.expected_cost, option.name != tree.name))
+    alternatives = [] if tree.kind == "done" else solver.alternatives(tree)
     low, high = cost_interval(workup, tree, None if y_proba is None else p, findings)
     return Plan(
         next=tree.name,

@@ -23,7 +23,7 @@ from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.joint import Figure
 from pandora_regret.text import counted, money, money_between
 from pandora_regret.workup.description import Workup
-from pandora_regret.workup.follow import cost_interval, end_of, steps_of
+from pandora_regret.workup.follow import cost_interval, end_of, results_by_name, steps_of
 from pandora_regret.workup.plan import plan_workup
 from pandora_regret.workup.tree import PlanNode
 
@@ -192,12 +192,11 @@ class RecordedOutcomes:
             return
         steps = steps_of(self.workup, node)
         chance = np.prod([self.share_made(step)[cases] for step in steps], axis=0)
+        results = results_by_name(self.workup, steps)
         for text, child in node.branches.items():
-            shown = text.split(" + ") if len(steps) > 1 else [text]
             goes_there = np.ones(len(cases), bool)
-            for step, outcome in zip(steps, shown, strict=True):
-                number = self.workup.steps[step].outcomes.index(outcome)
-                goes_there &= self.outcomes(step)[cases] == number
+            for step, outcome in results[text]:
+                goes_there &= self.outcomes(step)[cases] == outcome
             weight_there = weight[goes_there] / chance[goes_there]
             self._walk(child, cases[goes_there], (spent + node.cost)[goes_there], weight_there, payments)
 

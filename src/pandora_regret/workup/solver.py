@@ -1,13 +1,12 @@
 """The solvers of one case: what each does in a state, and the tree that follows from that."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from math import inf
+from dataclasses import dataclass, replace
+from math import inf, nan
 from typing import Literal
 
 import numpy as np
 
-from pandora_regret.core.inputs import FloatArray, InputError
+from pandora_regret.core.inputs import FloatArray, InputError, Names
 from pandora_regret.workup.data import FREE
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.graph import MOST_STATES, compile_graph, sweep
@@ -26,16 +25,32 @@ class OutcomeChance:
     posterior: dict[str, float]  # of every class, after it
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Alternative:
     """Something that can be done now."""
 
     name: str
     kind: Literal["step", "stop"]
+    steps: Names = ()  # of a step: one, or several in a round
+    stop: str | None = None  # of a stop: which one
     cost: float  # of the action itself; of a stop what it is expected to lose
     expected_cost: float  # of the action and the best that is known to follow
     extra: float  # beyond the best
     outcomes: tuple[OutcomeChance, ...]
+
+    def begins(self, tree: PlanNode) -> bool:
+        """Whether this is what a tree begins with."""
+        return (self.kind, self.steps, self.stop) == (tree.kind, tree.steps, tree.stop)
+
+
+@dataclass(frozen=True)
+class Ending:
+    """A way to stop, for what is believed."""
+
+    name: str  # with the class that it names
+    stop: str
+    named: str | None
+    loss: float  # expected
 
 
 class Solver:
@@ -88,31 +103,26 @@ class Solver:
         chance = float(self.p @ likelihood) / self.mass
         posterior = self.believed(likelihood)
         if state is None or state.done:
-            return PlanNode("done", "done", 0.0, chance, 0.0, posterior, {})
+            return _done(chance, posterior)
         search = self.search(state, likelihood)
         if search is not None:
             return self.grow_search(search, likelihood)
         option = self.option(state, likelihood)
         if option < 0:
-            name, loss = self.ending(-1 - option, posterior)
-            return PlanNode(name, "stop", loss, chance, loss, posterior, {})
+            return self._stopped(-1 - option, chance, posterior)
         branches = dict[str, PlanNode]()
         for row, after in self.space.branches(state, option):
             likelihood_after = likelihood * self.space.rows[row]
             if (self.p * likelihood_after).any():
                 branches[self.space.outcome_name(row)] = self.grow(after, likelihood_after)
-        cost = self.action_costs[option]
-        cost_after = sum(node.chance * node.expected_cost for node in branches.values()) / chance
-        name = self.space.action_name(option)
-        return PlanNode(name, "step", cost, chance, cost + cost_after, posterior, branches)
+        return self._action_node(option, chance, posterior, branches)
 
     def grow_search(self, search: Search, likelihood: FloatArray) -> PlanNode:
         """The tree of a search: every step goes on to the next one, unless it confirms a class."""
         chance = float(self.p @ likelihood) / self.mass
         posterior = self.believed(likelihood)
         if not search.steps:
-            name, loss = self.ending(search.stop, posterior)
-            return PlanNode(name, "stop", loss, chance, loss, posterior, {})
+            return self._stopped(search.stop, chance, posterior)
         step = search.steps[0]
         rest = search._replace(steps=search.steps[1:])
         branches = dict[str, PlanNode]()
@@ -122,28 +132,76 @@ class Solver:
                 continue
             if self.space.confirms[row]:
                 chance_after = float(self.p @ likelihood_after) / self.mass
-                believed = self.believed(likelihood_after)
-                node = PlanNode("done", "done", 0.0, chance_after, 0.0, believed, {})
+                node = _done(chance_after, self.believed(likelihood_after))
             else:
                 node = self.grow_search(rest, likelihood_after)
             branches[self.space.outcome_name(row)] = node
-        cost = self.action_costs[step]
+        return self._action_node(step, chance, posterior, branches)
+
+    def _action_node(
+        self, action: int, chance: float, posterior: dict[str, float], branches: dict[str, PlanNode]
+    ) -> PlanNode:
+        """An action, where that is done and what follows."""
+        cost = self.action_costs[action]
         cost_after = sum(node.chance * node.expected_cost for node in branches.values()) / chance
-        name = self.space.action_name(step)
-        return PlanNode(name, "step", cost, chance, cost + cost_after, posterior, branches)
+        return PlanNode(
+            name=self.space.action_name(action),
+            kind="step",
+            steps=self.space.step_names(action),
+            cost=cost,
+            chance=chance,
+            expected_cost=cost + cost_after,
+            posterior=posterior,
+            branches=branches,
+        )
 
-    def alternatives(self, best: float) -> Iterator[Alternative]:
-        """Everything that can be done at the start, where the best is expected to cost so much."""
-        for number in range(len(self.workup.stops)):
-            name, loss = self.ending(number, self.believed(self.likelihood))
-            yield Alternative(name, "stop", loss, loss, loss - best, ())
-        for action in self.space.open_actions(self.start):
-            alternative = self._action_alternative(action, best)
-            if alternative.expected_cost < inf:  # or no plan that begins with it was found
-                yield alternative
+    def _stopped(self, number: int, chance: float, posterior: dict[str, float]) -> PlanNode:
+        """The end of a branch in a way to stop."""
+        ending = self.ending(number, posterior)
+        return PlanNode(
+            name=ending.name,
+            kind="stop",
+            stop=ending.stop,
+            named=ending.named,
+            cost=ending.loss,
+            chance=chance,
+            expected_cost=ending.loss,
+            posterior=posterior,
+            branches={},
+        )
 
-    def _action_alternative(self, action: int, best: float) -> Alternative:
-        """An action at the start, what it may show, and what it costs with the best that is known to follow."""
+    def alternatives(self, tree: PlanNode) -> list[Alternative]:
+        """Everything that can be done at the start: what this tree begins with, then all else by rising cost."""
+        options = [self._stop_alternative(number) for number in range(len(self.workup.stops))]
+        options += [self._action_alternative(action) for action in self.space.open_actions(self.start)]
+        best = tree.expected_cost
+        compared = list[Alternative]()
+        for option in options:
+            if option.begins(tree):
+                compared.append(replace(option, expected_cost=best, extra=0.0))
+            elif option.expected_cost < inf:  # or no plan that begins with it was found
+                extra = max(option.expected_cost - best, 0.0)  # below 0 it is rounding
+                compared.append(replace(option, extra=extra))
+        return sorted(compared, key=lambda option: (not option.begins(tree), option.expected_cost))
+
+    def _stop_alternative(self, number: int) -> Alternative:
+        """A way to stop at the start, without what it costs beyond the best."""
+        ending = self.ending(number, self.believed(self.likelihood))
+        return Alternative(
+            name=ending.name,
+            kind="stop",
+            stop=ending.stop,
+            cost=ending.loss,
+            expected_cost=ending.loss,
+            extra=nan,
+            outcomes=(),
+        )
+
+    def _action_alternative(self, action: int) -> Alternative:
+        """An action at the start, what it may show, and what it costs with the best that is known to follow.
+
+        What it costs beyond the best is left open.
+        """
         cost = self.action_costs[action]
         expected = cost
         outcomes = list[OutcomeChance]()
@@ -154,18 +212,33 @@ class Solver:
                 if state is not None:
                     expected += self.value(state, likelihood) / self.mass
                 outcomes.append(OutcomeChance(self.space.outcome_name(row), chance, self.believed(likelihood)))
-        name = self.space.action_name(action)
-        return Alternative(name, "step", cost, expected, expected - best, tuple(outcomes))
+        return Alternative(
+            name=self.space.action_name(action),
+            kind="step",
+            steps=self.space.step_names(action),
+            cost=cost,
+            expected_cost=expected,
+            extra=nan,
+            outcomes=tuple(outcomes),
+        )
 
-    def ending(self, number: int, believed: dict[str, float]) -> tuple[str, float]:
-        """The name of a way to stop, with that of the class that it names, and what it is expected to lose."""
+    def ending(self, number: int, believed: dict[str, float]) -> Ending:
+        """A way to stop, with the class that it names, and what it is expected to lose."""
         stop = self.workup.endings[number]
         terms = np.multiply(list(believed.values()), stop.losses)
         if not stop.names_class:
-            return stop.name, float(terms.sum())
+            return Ending(stop.name, stop.name, None, float(terms.sum()))
         named = int(terms.argmax())  # most would be lost by not naming it
         terms[named] = 0.0
-        return f"{stop.name} {self.workup.classes[named]}", float(terms.sum())
+        class_name = self.workup.classes[named]
+        return Ending(f"{stop.name} {class_name}", stop.name, class_name, float(terms.sum()))
+
+
+def _done(chance: float, posterior: dict[str, float]) -> PlanNode:
+    """The end of a branch in which a class is confirmed."""
+    return PlanNode(
+        name="done", kind="done", cost=0.0, chance=chance, expected_cost=0.0, posterior=posterior, branches={}
+    )
 
 
 class GraphSolver(Solver):

@@ -5,17 +5,17 @@ outcome the possible classes do not tell (noisy ones, ones that others require, 
 that is merely left over is not confirmed: its test is still to be made, unless the work-up says otherwise.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, product
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.core.inputs import FloatArray, InputError, did_you_mean
+from pandora_regret.core.inputs import FloatArray, InputError, Names, did_you_mean
 from pandora_regret.core.inputs.names import matched
 from pandora_regret.text import counted
-from pandora_regret.workup.data import Pair
+from pandora_regret.workup.data import Pair, WorkupData
 from pandora_regret.workup.description import Workup
 
 UNUSED = -1
@@ -72,13 +72,17 @@ class StateSpace:
         self._tells: dict[int, list[bool]] = {}  # remembered by `informative`
         self._can_end: dict[State, bool] = {}  # remembered by `can_end`
 
+    def step_names(self, action: int) -> Names:
+        """The names of the steps of an action: one, or several that are made in one round."""
+        return tuple(self.workup.steps[step].name for step in self.actions[action])
+
     def action_name(self, action: int) -> str:
         """The steps of an action, in words."""
-        return " + ".join(self.workup.steps[step].name for step in self.actions[action])
+        return " + ".join(self.step_names(action))
 
     def outcome_name(self, row: int) -> str:
         """What an action has shown, in words."""
-        return " + ".join(self.workup.steps[step].outcomes[outcome] for step, outcome in self.results[row])
+        return result_in_words(self.workup, self.results[row])
 
     # Where a case starts
 
@@ -353,10 +357,15 @@ def list_actions(workup: Workup) -> list[tuple[int, ...]]:
     return actions
 
 
-def list_results(workup: Workup, steps: tuple[int, ...]) -> list[ShownOutcomes]:
+def list_results(workup: WorkupData, steps: Sequence[int]) -> list[ShownOutcomes]:
     """All that some steps may show together: every combination of an outcome of each."""
     outcomes = [range(len(workup.steps[step].outcomes)) for step in steps]
     return [tuple(zip(steps, combination, strict=True)) for combination in product(*outcomes)]
+
+
+def result_in_words(workup: WorkupData, result: ShownOutcomes) -> str:
+    """What some steps have shown together."""
+    return " + ".join(workup.steps[step].outcomes[outcome] for step, outcome in result)
 
 
 def as_bits(flags: Iterable[bool]) -> int:

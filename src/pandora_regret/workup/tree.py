@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from pandora_regret.core.atomic import Place
-from pandora_regret.core.inputs import InputError
-from pandora_regret.core.records import from_plain
+from pandora_regret.core.inputs import InputError, Names
+from pandora_regret.core.records import from_plain, to_plain
 from pandora_regret.text import DisplayTable
 
 SCHEMA = "pandora-protocol/1"
@@ -39,12 +39,19 @@ class PlanStep:
     done: float  # the chance that the case has ended by now
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PlanNode:
-    """What to do at one point of the tree, and what may follow."""
+    """What to do at one point of the tree, and what may follow.
+
+    `name` says it in words, and so do the keys of `branches`. `steps`, `stop` and `named` hold the names that the
+    work-up has for it.
+    """
 
     name: str
     kind: Literal["step", "stop", "done"]
+    steps: Names = ()  # that are made here: one, or several in a round; none where the work-up ends
+    stop: str | None = field(default=None, metadata={"optional": True})  # the way to stop, where this is one
+    named: str | None = field(default=None, metadata={"optional": True})  # the class that is named on stopping
     cost: float
     chance: float  # of coming here
     expected_cost: float  # from here on
@@ -65,7 +72,7 @@ class PlanNode:
 
     def to_json(self) -> str:
         """The tree as JSON of the schema ``pandora-protocol/1``."""
-        return json.dumps({"schema": SCHEMA, **asdict(self)}, indent=1) + "\n"
+        return json.dumps({"schema": SCHEMA, **to_plain(self)}, indent=1) + "\n"
 
     def to_csv(self) -> str:
         """As a table: one row per step or ending, with the row and the outcome that lead there."""

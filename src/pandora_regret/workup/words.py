@@ -146,20 +146,18 @@ def workup_in_words(tree: PlanNode, alternatives: Sequence[Alternative], cost: P
         more = f" and {n_more} more" if n_more > 0 else ""
         lines.append(f"Likeliest: {likeliest}{more}.")
     lines += [*next_lines(tree, cost.currency), cost.sentence()]
-    others = [option for option in alternatives if option.name != tree.name][:MOST_ALTERNATIVES]
+    others = [option for option in alternatives if not option.begins(tree)][:MOST_ALTERNATIVES]
     if others:
         known = "" if cost.is_optimal else ", as far as this search knows"
-        extras = [max(option.extra, 0.0) for option in others]
-        options = [
-            alternative_in_words(option, extra, cost, extras) for option, extra in zip(others, extras, strict=True)
-        ]
+        extras = [option.extra for option in others]
+        options = [alternative_in_words(option, cost, extras) for option in others]
         lines.append(f"Alternatives{known}: {', '.join(options)}.")
     return "\n".join(lines)
 
 
-def alternative_in_words(option: Alternative, extra: float, cost: PlanCost, extras: Sequence[float]) -> str:
+def alternative_in_words(option: Alternative, cost: PlanCost, extras: Sequence[float]) -> str:
     """Another step, and how much more it costs; in all, too, unless the plan's cost is rounded by its interval."""
-    more = f"+{cost.amount(extra, extras)}"
+    more = f"+{cost.amount(option.extra, extras)}"
     if cost.low is not None:
         return f"{option.name} {more}"
     return f"{option.name} {cost.amount(option.expected_cost, extras)} ({more})"
