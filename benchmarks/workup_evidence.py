@@ -160,7 +160,7 @@ def walk(tree: Any, patient: dict[str, bool], name: str) -> float:
         total += tree.cost
         outcome = "done" if tree.name in ("visit", "biopsy") else "yes" if patient[tree.name] else "no"
         tree = tree.branches[outcome]
-    return total + (0.0 if tree.name.endswith(name) else 1000.0)
+    return total + (0.0 if tree.named == name else 1000.0)
 
 
 def dermatology(path: str) -> list[dict[str, Any]]:

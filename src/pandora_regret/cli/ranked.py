@@ -14,12 +14,10 @@ from pandora_regret.cli.options import ListOptions, PriceOptions, RowOptions
 from pandora_regret.cli.output import bars, bullets, echo, heading, print_json, print_remarks
 from pandora_regret.comparison import Comparison, compare_lists
 from pandora_regret.comparison.breakdowns import columns_of, values_of
-from pandora_regret.comparison.request import ComparisonOptions, Provenance
+from pandora_regret.comparison.request import USUAL, ComparisonOptions, Provenance
 from pandora_regret.core.inputs import FloatArray, InputError, Remark
 from pandora_regret.files.ranked import RankedModels, read_ranked
 from pandora_regret.text import counted
-
-USUAL = ComparisonOptions()
 
 
 @dataclass(frozen=True)

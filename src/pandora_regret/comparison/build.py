@@ -16,6 +16,7 @@ from pandora_regret.comparison.judge import Contest, Evidence
 from pandora_regret.comparison.measure import measure
 from pandora_regret.comparison.parts import BreakEven, ListsPart, Scenario
 from pandora_regret.comparison.request import (
+    USUAL,
     CaseColumns,
     ComparisonOptions,
     Provenance,
@@ -30,8 +31,6 @@ from pandora_regret.core.inputs import ByClass, Forecast, Frame, InputTypeError,
 from pandora_regret.core.priors import Prior
 from pandora_regret.optional import import_optional
 from pandora_regret.workup import Workup
-
-USUAL = ComparisonOptions()
 
 
 def compare(

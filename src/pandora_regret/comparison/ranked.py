@@ -29,6 +29,7 @@ from pandora_regret.comparison.parts import (
     PricesOfMiss,
 )
 from pandora_regret.comparison.request import (
+    USUAL,
     ComparisonOptions,
     ListRequest,
     Provenance,
@@ -52,7 +53,6 @@ from pandora_regret.core.priors import Fixed, Prior
 from pandora_regret.core.priors.names import prior_of_orders, spelled_prior
 from pandora_regret.metrics import list_metrics
 
-USUAL = ComparisonOptions()
 LOOKS = "looks"  # the unit, where every look costs 1
 ROUND_DIGITS = (1.0, 2.0, 5.0)  # what round prices begin with
 SHOWN_MULTIPLES = (2.0, 10.0, 50.0)  # times what looking at a whole list costs: prices of a miss for a table

@@ -110,6 +110,9 @@ class ComparisonOptions:
     progress: Callable[[], object] = nothing
 
 
+USUAL = ComparisonOptions()  # what is done unless somebody says otherwise
+
+
 @dataclass(frozen=True)
 class CaseColumns:
     """What is known of each case beside its truth, as it was handed in, (n_cases,) each."""

@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 
-from pandora_regret.comparison.parts import StepSpending, WorkupPart
+from pandora_regret.comparison.parts import UNTITLED, StepSpending, WorkupPart
 from pandora_regret.core.inputs import FloatArray, InputError
 from pandora_regret.workup import Workup, plan_workup
 from pandora_regret.workup.tree import PlanNode
-
-UNTITLED = "a work-up"
 
 
 def typical_case(workup: Workup, classes: Sequence[str], weights: FloatArray) -> WorkupPart:
