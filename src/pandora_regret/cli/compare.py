@@ -265,9 +265,12 @@ def _read_scenarios(
         name, _, costs = (part.strip() for part in scenario.partition("="))
         if not (name and costs) or costs.replace(".", "", 1).isdigit():  # which is the price of a class
             fix = "write such as cheap=flu=5,cold=1"
-            raise inputs.InputError(f"--scenario {scenario!r} is not NAME=COSTS", fix=fix)
+            place = f"--scenario {scenario!r}"
+            raise inputs.InputError("is not NAME=COSTS", argument="scenario", place=place, value=scenario, fix=fix)
         if name in changes:
-            raise inputs.InputError(f"--scenario gives {name!r} twice", fix="name each once")
+            raise inputs.InputError(
+                f"gives {name!r} twice", argument="scenario", place="--scenario", value=name, fix="name each once"
+            )
         changes[name], unused = files.read_price_list(costs).changes(classes, unit)
         remarks += unused
     return changes, remarks
@@ -318,8 +321,9 @@ def score(options: ScoreFilesOptions) -> None:
     not_both("wrong tests are those of a search", wrong_tests=options.wrong_tests, workup=options.prices.workup)
     for file, times in Counter(os.path.realpath(file) for file in options.files).items():
         if times > 1:
-            problem = f"{file} is given {times} times"
-            raise inputs.InputError(problem, fix="files are parts of one table, give each once")
+            problem = f"is given {times} times"
+            fix = "files are parts of one table, give each once"
+            raise inputs.InputError(problem, argument="files", place=file, value=file, fix=fix)
     results = _score_models(options)
     if options.json and len(results) == 1:
         print_json(results[0].to_dict())
@@ -355,7 +359,8 @@ def _scored_lists(options: ScoreFilesOptions) -> list[comparing.Comparison]:
 
     if len(options.files) > 1:
         fix = "give one file, or compare several with pandora compare"
-        raise inputs.InputError(f"{len(options.files)} files of ranked lists are given", fix=fix)
+        problem = f"{len(options.files)} files of ranked lists are given"
+        raise inputs.InputError(problem, argument="files", place="", value=options.files, fix=fix)
     not_both("ranked lists have no classes", wrong_tests=options.wrong_tests, lists=True)
     request = RankedFiles(options.files, options.rows, options.lists, options.prices)
     settings = ComparisonOptions(

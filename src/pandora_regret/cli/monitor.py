@@ -223,7 +223,8 @@ def _update_monitor(
         monitor, setup, unused = _begin_monitor(options, setup, prices, new)
         remarks += unused
     if monitor is None:
-        raise InputError(f"{options.state} does not exist yet: give files of forecasts first.")
+        fix = "give files of forecasts first"
+        raise InputError("does not exist yet", argument="state", place=options.state, value=options.state, fix=fix)
     parts = [monitoring.UpdateCounts()]
     with monitor.one_run():
         if new is not None:
@@ -354,7 +355,9 @@ def _check_as_begun(state: str, option: str, typed: object, is_same: bool, befor
         return
     begun = f"begun with {before}" if before else "begun without it"
     is_now = f"--{option} is {'given' if before is False else typed}"
-    raise InputError(f"{is_now}, but {state} was {begun}: leave the option out, or begin a new state.")
+    problem = f"{is_now}, but {state} was {begun}"
+    fix = "leave the option out, or begin a new state"
+    raise InputError(problem, argument=option, place="", value=typed, fix=fix)
 
 
 @dataclass(frozen=True)
@@ -398,7 +401,7 @@ def _read_forecasts(
     champion = read.batches[order[0]]
     if champion.ids is None:
         fix = "say which column names each case (--id), so that none is counted twice"
-        raise InputError(f"{champion.path} has no ids: {fix}.")
+        raise InputError("has no ids", argument="ids", place=champion.path, fix=fix)
     if classes is None:
         classes = champion.classes
     outside = tuple(name for name in champion.classes if name not in classes)
@@ -461,7 +464,8 @@ def _with_columns(
 def _check_alike(opened: Sequence[files.Predictions], order: Sequence[int]) -> None:
     """That both models give probabilities, or both logits, and no file lists options in order only."""
     if len({opened[index].logits for index in order}) > 1:
-        raise InputError("one model forecasts logits and the other probabilities: give both alike.")
+        problem = "one model forecasts logits and the other probabilities"
+        raise InputError(problem, argument="logits", place="", fix="give both alike")
     for model in opened:
         if model.order_only:
             fix = "watching needs probabilities"
@@ -504,5 +508,6 @@ def _champion_first(names: Sequence[str], state: str, setup: Setup) -> list[int]
         compared = " with ".join(role or "another model" for role in roles)
         models = f"one model, {names[0]}" if len(names) == 1 else ", ".join(names)
         fix = "give the forecasts of both with NAME=FILE, and say which two with --champion and --challenger"
-        raise InputError(f"{state} compares {compared}, but the files hold {models}: {fix}.")
+        problem = f"compares {compared}, but the files hold {models}"
+        raise InputError(problem, argument="files", place=state, value=tuple(names), fix=fix)
     return [names.index(str(name)) for name in pair]

@@ -336,7 +336,8 @@ class StatedPrices:
         if row_costs is not None:
             if self.price_list is not None:
                 fix = "use one price list, not both"
-                raise inputs.InputError(f"the files have cost columns and --costs is given too: {fix}.")
+                problem = "the files have cost columns and --costs is given too"
+                raise inputs.InputError(problem, argument="costs", place="", fix=fix)
             return ClassCosts(row_costs, self.unit, source)
         if self.price_list is not None:
             prices = self.price_list.for_classes(classes)
@@ -403,13 +404,11 @@ def check_output(file: str | os.PathLike[str] | None, force: bool) -> None:
         fix = "name another file, or replace it with --force"
         raise inputs.InputError("exists", place=str(path), fix=fix)
     if not folder.is_dir():
-        missing = inputs.InputError(f"there is no directory {str(folder)!r}", fix="create it first")
-        raise missing.within(str(path))
+        problem = f"there is no directory {str(folder)!r}"
+        raise inputs.InputError(problem, value=str(folder), fix="create it first").within(str(path))
     if not os.access(folder, os.W_OK):
-        forbidden = inputs.InputError(
-            f"the directory {str(folder)!r} may not be written to", fix="name another file"
-        )
-        raise forbidden.within(str(path))
+        problem = f"the directory {str(folder)!r} may not be written to"
+        raise inputs.InputError(problem, value=str(folder), fix="name another file").within(str(path))
 
 
 def read_saved(path: str, make: Callable[[inputs.Fields], T], meant: str) -> T:
@@ -425,4 +424,4 @@ def read_saved(path: str, make: Callable[[inputs.Fields], T], meant: str) -> T:
     except inputs.InputError as error:
         raise error.within(path) from None
     except (ValueError, KeyError, TypeError, RecursionError):  # not JSON, other JSON, or nested too deeply
-        raise inputs.InputError(f"{path} is not {meant}.") from None
+        raise inputs.InputError(f"is not {meant}", place=path, value=path) from None

@@ -224,10 +224,13 @@ def _check_outputs(options: RecalibrateOptions) -> None:
 def _only_model(opened: Sequence[files.Predictions]) -> files.Predictions:
     """The one model that a file holds, which must have probabilities of all classes."""
     if len(opened) > 1:
-        problem = f"{opened[0].path} holds several models, {listed((model.name for model in opened), 3)}"
-        raise InputError(problem, fix="recalibrate one at a time: keep its rows only")
+        names = tuple(model.name for model in opened)
+        problem = f"holds several models, {listed(names, 3)}"
+        fix = "recalibrate one at a time: keep its rows only"
+        raise InputError(problem, argument="files", place=opened[0].path, value=names, fix=fix)
     if opened[0].is_list:
-        raise InputError(f"{opened[0].path} holds lists of candidates", fix="recalibrating needs probabilities")
+        fix = "recalibrating needs probabilities"
+        raise InputError("holds lists of candidates", argument="files", place=opened[0].path, fix=fix)
     return opened[0]
 
 

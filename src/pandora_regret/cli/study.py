@@ -177,7 +177,8 @@ def figures(options: FiguresOptions) -> None:
 
     out = Path(options.out)
     if out.exists() and not out.is_dir():
-        raise InputError(f"{out} is a file: name a directory with --out.")
+        fix = "name a directory with --out"
+        raise InputError("is a file", argument="out", place=str(out), value=str(out), fix=fix)
     for name in FIGURES if options.study is None else (*FIGURES, "tau_gaps"):
         path = out / f"{name}.{options.format}"
         check_output(path if path.exists() else None, options.force)

@@ -158,9 +158,9 @@ def replay(options: ReplayOptions) -> None:
         share = read_written_number(text, "--at-most-wrong")
         chosen = workups.find_stop_loss(workup, records, options.label, share, level=options.level)
         if chosen is None:
-            raise InputError(
-                f"no stop loss meets --at-most-wrong {text} on these cases: allow more, or add tests."
-            )
+            problem = f"no stop loss meets --at-most-wrong {text} on these cases"
+            fix = "allow more, or add tests"
+            raise InputError(problem, argument="at_most_wrong", place="", value=share, fix=fix)
         workup, result = chosen
         loss = money(max(max(stop.losses) for stop in workup.stops if stop.names_class), workup.currency)
         confidence = f"{100 * options.level:g} %"

@@ -153,7 +153,8 @@ def unique_names(opened: Sequence[Predictions | ModelFacts]) -> list[str]:
             names.append(f"{model.name} ({model.path})")
     for name, n in Counter(names).items():
         if n > 1:
-            raise InputError(f"{name} is given twice: give each file once.")
+            fix = "give each file once"
+            raise InputError("is given twice", argument="files", place=name, value=name, fix=fix)
     return names
 
 

@@ -75,7 +75,16 @@ def rows_of_records(path: str, records: ListRecords, read: Callable[[Fields], Li
         try:
             rows[place] = read(values)
         except InputError as error:
-            raise FileError(error.problem, path, error.fix, place) from None
+            column = None if error.column is None else str(error.column)
+            raise FileError(
+                error.problem,
+                path,
+                error.fix,
+                place,
+                argument=error.argument,
+                column=column,
+                value=error.value,
+            ) from None
     return rows
 
 
@@ -197,10 +206,13 @@ def _list_row(values: Fields, key: str, order_only: bool) -> ListRow:
     """What is on a line, whose list is called `key`, and all of whose others are orders only or are not."""
     truth = next((values[name] for name in TRUTHS if values.get(name) is not None), None)
     if not isinstance(truth, (str, int, type(None))):
-        raise InputError(f"has the {TRUTH} {truth!r:.40}", fix="write the name of the true option")
+        problem = f"has the {TRUTH} {truth!r:.40}"
+        fix = "write the name of the true option"
+        raise InputError(problem, argument="y_true", column=TRUTH, value=truth, fix=fix)
     forecast = values.get(key)
     if not forecast or not isinstance(forecast, (dict, list)):
-        raise InputError(f"has no {key}", fix="write names with their probabilities, or names in order")
+        fix = "write names with their probabilities, or names in order"
+        raise InputError(f"has no {key}", argument="y_proba", column=key, fix=fix)
     facts = Fields()
     for name, value in values.items():
         if name != TRUTH and not isinstance(value, (dict, list)):
@@ -215,14 +227,16 @@ def _values_by_option(forecast: dict[object, object] | list[object], order_only:
         problem = "holds an order where other lines hold probabilities"
         if order_only:
             problem = "holds probabilities where other lines hold an order"
-        raise InputError(problem, fix="write the same on every line")
+        raise InputError(problem, argument="y_proba", value=forecast, fix="write the same on every line")
     if pairs is None:
         pairs = [(name, -LOGIT_STEP * rank) for rank, name in enumerate(forecast)]
     options = dict[str, float]()
     for name, value in pairs:
         if not isinstance(name, (str, int)) or str(name) in options:
-            raise InputError(f"holds the list {forecast!r:.80}", fix="list names, each once")
+            problem = f"holds the list {forecast!r:.80}"
+            raise InputError(problem, argument="y_proba", value=forecast, fix="list names, each once")
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < LARGEST:
-            raise InputError(f"gives {name!r} the value {value!r:.40}", fix="write a number")
+            problem = f"gives {name!r} the value {value!r:.40}"
+            raise InputError(problem, argument="y_proba", column=name, value=value, fix="write a number")
         options[str(name)] = float(value)
     return options

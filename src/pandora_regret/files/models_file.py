@@ -141,7 +141,9 @@ def read_models_argument(texts: Sequence[str], layout: Layout) -> list[ModelFile
     times = Counter(model.name for model in models)
     twice = next((name for name, n in times.items() if name and n > 1), None)
     if twice is not None:
-        raise InputError(f"two files are called {twice}", place="", fix="give each model a name of its own")
+        problem = f"two files are called {twice}"
+        fix = "give each model a name of its own"
+        raise InputError(problem, argument="files", place="", value=twice, fix=fix)
     truth = next((model.layout.truth for model in models if model.layout.truth is not None), None)
     return [_with_truth(model, truth) for model in models]
 
@@ -159,7 +161,7 @@ def _read_models_file(path: str, layout: Layout) -> list[ModelFiles]:
     folder = os.path.dirname(path)
     try:
         if not content.get("models"):
-            raise InputError("lists no models", fix=fix)
+            raise InputError("lists no models", argument="models", place="", fix=fix)
         check_keys(ModelsFile, content, "")
         listed = from_plain(ModelsFile, content, "")
         of_all = listed.layout(layout, folder)

@@ -369,7 +369,8 @@ def _common_unit(prices: Mapping[str, _Price]) -> str:
     for name, unit in units.items():
         if unit.casefold() != units[first].casefold():
             problem = f"is in {unit} but that of {first!r} is in {units[first]}"
-            raise InputError(problem, column=name, fix="write all of them in one unit")
+            fix = "write all of them in one unit"
+            raise InputError(problem, argument="costs", place="", column=name, value=unit, fix=fix)
     return units.get(first, "")
 
 
@@ -386,7 +387,7 @@ def _read_amount(text: str, name: str) -> _Price:
     named = not unit or any(letter.isalpha() or category(letter) == "Sc" for letter in unit)
     if not readings or len(units) > 1 or not named or unit.strip("$€£¥").casefold() in MULTIPLES:
         fix = "write a number, such as 1250 or 1250.00, with or without its unit"
-        raise InputError(f"is {text!r}", column=name, fix=fix)
+        raise InputError(f"is {text!r}", argument="costs", place="", column=name, value=text, fix=fix)
     return _Price(readings, unit, text.strip())
 
 
@@ -413,7 +414,9 @@ def _decimal_mark(prices: Mapping[str, _Price]) -> str:
     not_with_comma = [name for name, price in prices.items() if "," not in price.readings]
     if not_with_point and not_with_comma:
         problem = f"has another decimal mark than that of {not_with_comma[0]!r}"
-        raise InputError(problem, column=not_with_point[0], fix="write all of them in one way")
+        name = not_with_point[0]
+        fix = "write all of them in one way"
+        raise InputError(problem, argument="costs", place="", column=name, value=prices[name].text, fix=fix)
     if not_with_point:
         return ","
     if not not_with_comma:
@@ -423,5 +426,5 @@ def _decimal_mark(prices: Mapping[str, _Price]) -> str:
                 readings = TwoReadings(*amounts)
                 problem = f"is {price.text!r}, {readings.in_words}"
                 fix = f"{readings.fix}; another amount with decimals (12.50 or 12,50) tells, too"
-                raise InputError(problem, column=name, fix=fix)
+                raise InputError(problem, argument="costs", place="", column=name, value=price.text, fix=fix)
     return "."

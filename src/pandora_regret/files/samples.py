@@ -50,13 +50,17 @@ def _sample(values: Fields) -> ListRow:
     target = values.get("target")
     if not 2 <= len(scores) == len(texts) or any(map(math.isnan, scores)) or target is None:
         problem = "has no target" if target is None else "holds no log-likelihoods of options"
-        raise InputError(problem, fix="samples of multiple-choice tasks can be scored, generated text cannot")
+        argument = "y_true" if target is None else "y_proba"
+        fix = "samples of multiple-choice tasks can be scored, generated text cannot"
+        raise InputError(problem, argument=argument, fix=fix)
     if max(scores) > 0:
         problem = f"has the log-likelihood {max(scores):g}"
-        raise InputError(problem, fix="logarithms of probabilities are at most 0")
+        fix = "logarithms of probabilities are at most 0"
+        raise InputError(problem, argument="y_proba", value=max(scores), fix=fix)
     correct = values.get(CORRECT)
     if correct not in (None, 0, 1):
-        raise InputError(f"has {CORRECT} {correct!r:.20}, as tasks with several true options do", fix=ONE_TRUTH)
+        problem = f"has {CORRECT} {correct!r:.20}, as tasks with several true options do"
+        raise InputError(problem, argument="y_true", column=CORRECT, value=correct, fix=ONE_TRUTH)
     half = len(texts) // 2
     if half and texts[:half] == texts[half:] and not any(contexts[half:]):  # once more, without context
         scores = scores[:half]

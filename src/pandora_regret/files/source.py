@@ -127,7 +127,8 @@ def head_of(path: str, size: int = HEAD_BYTES) -> bytes:
             kept = _kept_heads.pop((path, status.st_mtime_ns, status.st_size), None)
             head = kept[:size] if kept is not None else _first_bytes(path, size)
     except UnicodeEncodeError:  # libraries that read files know names in UTF-8 only
-        raise InputError(f"the file name {path!r} is not UTF-8 text", fix="rename the file") from None
+        problem = f"the file name {path!r} is not UTF-8 text"
+        raise InputError(problem, argument="files", place="", value=path, fix="rename the file") from None
     except OSError as error:
         raise FileError(f"cannot be read: {error.strerror or error}", path) from None
     except ValueError as error:  # a null character in the path

@@ -344,7 +344,8 @@ class JsonLines(TextFile[bytes]):
             try:
                 values = json.loads(line, object_pairs_hook=_each_once) if each_once else decode(line)
             except InputError as error:
-                raise FileError(error.problem, self.path, "name each once", where) from None
+                column = str(error.column)
+                raise FileError(error.problem, self.path, "name each once", where, column=column) from None
             except UnicodeDecodeError:
                 raise FileError(NOT_UTF_8, self.path, NAME_ENCODING, where) from None
             except (ValueError, RecursionError):
@@ -359,7 +360,8 @@ def _each_once(pairs: list[tuple[str, object]]) -> Fields:
     """An object of JSON from its names and values; an InputError if a name occurs twice."""
     names = [name for name, _ in pairs]
     if len(set(names)) < len(names):
-        raise InputError(f"names {max(names, key=names.count)!r:.80} twice")
+        twice = max(names, key=names.count)
+        raise InputError(f"names {twice!r:.80} twice", column=twice)
     return dict(pairs)
 
 

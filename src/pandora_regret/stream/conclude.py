@@ -48,7 +48,10 @@ def concluded(
         raise predictions.no_rows()
     check_each_once(predictions, sums.ids)
     if not sums.weight:
-        raise InputError(f"{predictions.path}: the weight of every row is 0: give at least one a positive weight.")
+        problem = "the weight of every row is 0"
+        fix = "give at least one a positive weight"
+        unweighted = InputError(problem, argument="sample_weight", place="", value=0.0, fix=fix)
+        raise unweighted.within(predictions.path)
     known = provenance or Provenance()
     provenance = replace(known, remarks=(*known.remarks, *sums.changes.remarks(predictions.name)))
     return conclude(_numbers(predictions, sums, provenance))

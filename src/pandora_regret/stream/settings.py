@@ -83,11 +83,14 @@ def read_settings(
     own_costs = bool(predictions.columns.costs)
     if workup is not None:
         if pricing.costs is not None or pairs:
-            raise InputError("costs and pairs are about the tests of a search: leave them out beside a work-up.")
+            problem = "costs and pairs are about the tests of a search"
+            argument = "pairs" if pairs else "costs"
+            raise InputError(problem, argument=argument, place="", fix="leave them out beside a work-up")
         charge = _charge_for_workup(predictions, workup, pricing)
     elif own_costs and pricing.costs is not None:
-        problem = f"{predictions.path} has cost columns and costs are given too"
-        raise InputError(problem, fix="pass one price list, not both")
+        problem = "has cost columns and costs are given too"
+        fix = "pass one price list, not both"
+        raise InputError(problem, argument="costs", place=predictions.path, fix=fix)
     else:
         charge = charge_for_search(predictions.classes, None, pricing, by_order=predictions.order_only)
         if own_costs:
@@ -108,7 +111,8 @@ def read_settings(
 def _charge_for_workup(predictions: Predictions, workup: Workup, pricing: Pricing) -> Charge:
     """The charge of a work-up, which must know the classes and needs probabilities."""
     if predictions.order_only:
-        raise InputError(f"{predictions.path} lists options in order only: a work-up needs their probabilities.")
+        fix = "a work-up needs their probabilities"
+        raise InputError("lists options in order only", argument="workup", place=predictions.path, fix=fix)
     classes: Sequence[str] = predictions.classes
     one_case_of_each = read_probabilities(np.eye(len(classes)), classes)
     return charge_for_workup(workup, one_case_of_each, pricing)

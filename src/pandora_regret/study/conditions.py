@@ -165,9 +165,9 @@ class Condition:
         if self.generator is not None:
             named_generator(self.generator)
         for problem in self._problems():
-            raise InputError(f"condition {self.name!r} {problem}.")
+            raise problem.replace(place=f"condition {self.name!r}")
 
-    def _problems(self) -> Iterator[str]:
+    def _problems(self) -> Iterator[InputError]:
         """What makes no sense together."""
         if self.prior is None:
             of_prior = {"typical": self.typical, "reading": self.reading, "generator": self.generator}
@@ -181,9 +181,13 @@ class Condition:
             yield from _meaningless("search", of_tests)
         if self.reading == "per_instance" and self.search:
             same = "imperfect tests, which are the same for all instances"
-            yield f"has reading='per_instance' and {same}: leave search out, or choose another reading"
+            problem = f"has reading='per_instance' and {same}"
+            fix = "leave search out, or choose another reading"
+            yield InputError(problem, argument="reading", value=self.reading, fix=fix)
         if self.workup and (self.prior or self.search):
-            yield "has a work-up, which says what its steps cost and tell: leave prior and search out"
+            problem = "has a work-up, which says what its steps cost and tell"
+            fix = "leave prior and search out"
+            yield InputError(problem, argument="workup", value=self.workup, fix=fix)
 
     @property
     def heading(self) -> str:
@@ -205,9 +209,10 @@ class Condition:
         if not isinstance(self.workup, Mapping):
             return self
         if name not in self.workup:
-            raise InputError(
-                f"condition {self.name!r} has no work-up for {name!r}: it has {', '.join(self.workup)}."
-            )
+            problem = f"has no work-up for {name!r}"
+            place = f"condition {self.name!r}"
+            fix = f"it has {', '.join(self.workup)}"
+            raise InputError(problem, argument="workup", place=place, value=name, fix=fix)
         return replace(self, workup=self.workup[name])
 
     def changed(self, truth: IntArray, proba: FloatArray, models: Sequence[str], seed: int) -> FloatArray:
@@ -255,7 +260,9 @@ class Condition:
         Rows are the instances of one model after the other, so an instance's own costs come back for each of them.
         """
         if isinstance(self.workup, Mapping):
-            raise InputError(f"condition {self.name!r} has a work-up for each data set: choose one by of_data.")
+            problem = "has a work-up for each data set"
+            place = f"condition {self.name!r}"
+            raise InputError(problem, argument="workup", place=place, fix="choose one by of_data")
         if self.workup is not None:
             workup = _read_workup(self.workup)
             names_of_classes = np.array(classes)
@@ -292,9 +299,9 @@ class Condition:
         if self.workup is not None and clinical is None:
             return np.ones(len(classes))
         if clinical is None:
-            raise InputError(
-                f"condition {self.name!r} needs the cost of testing each class: pass costs=..., one per class."
-            )
+            problem = "needs the cost of testing each class"
+            place = f"condition {self.name!r}"
+            raise InputError(problem, argument="costs", place=place, fix="pass costs=..., one per class")
         return clinical
 
     def _tests(self, costs: FloatArray, classes: ClassNames) -> Tests:
@@ -306,11 +313,12 @@ class Condition:
         )
 
 
-def _meaningless(needed: str, stated: Fields) -> Iterator[str]:
+def _meaningless(needed: str, stated: Fields) -> Iterator[InputError]:
     """What is stated in a condition, by name, but means nothing without the prior or the search that is needed."""
     for name, value in stated.items():
         if not np.array_equal(value, NEEDS[needed][name]):
-            yield f"has {name}={value!r} but no {needed}: give a {needed}"
+            problem = f"has {name}={value!r} but no {needed}"
+            yield InputError(problem, argument=name, value=value, fix=f"give a {needed}")
 
 
 @lru_cache(16)
@@ -440,12 +448,15 @@ def read_condition(condition: object) -> Condition:
         return condition
     table = {"name": condition} if isinstance(condition, str) else condition
     if not isinstance(table, Mapping) or not isinstance(table.get("name"), str):
-        raise InputTypeError(f"a condition must be a Condition, a name or a table with a name, got {condition!r}.")
+        problem = f"a condition must be a Condition, a name or a table with a name, got {condition!r}"
+        raise InputTypeError(problem, argument="condition", place="", value=condition)
     usual = CONDITIONS.get(table["name"])
     check_keys(Condition, table, f"condition {table['name']!r}")
     if len(table) == 1 and usual is None:
         fix = f"known conditions are {', '.join(CONDITIONS)}"
-        raise InputError(f"condition {table['name']!r} is not known and says nothing else: {fix}.")
+        problem = "is not known and says nothing else"
+        place = f"condition {table['name']!r}"
+        raise InputError(problem, argument="condition", place=place, value=table["name"], fix=fix)
     fields = dict(table)
     if isinstance(fields.get("prior"), str):
         from pandora_regret.files import read_prior_argument
@@ -469,5 +480,5 @@ def read_conditions(conditions: Iterable[object]) -> tuple[Condition, ...]:
     """
     read = tuple(read_condition(condition) for condition in conditions)
     if not read_labels([condition.name for condition in read], "conditions"):
-        raise InputError("conditions are empty.")
+        raise InputError("are empty", argument="conditions", fix="name one at least")
     return read

@@ -84,10 +84,9 @@ def predict_all(
         before = store.about["zoo"].get("sha256")
         now = zoo.about().get("sha256")
         if before != now:
-            raise InputError(
-                f"{store.folder} was begun with other data (sha256 {before}, now {now}): restore the file, "
-                "or start again in another folder."
-            )
+            problem = f"was begun with other data (sha256 {before}, now {now})"
+            fix = "restore the file, or start again in another folder"
+            raise InputError(problem, argument="folder", place=str(store.folder), value=now, fix=fix)
     watcher.start(f"{data.name}: models", len(names), done=len(names) - len(missing))
     if not missing:
         return store

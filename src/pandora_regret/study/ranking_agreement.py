@@ -309,10 +309,9 @@ def read_model_set(
     """Models and instances, checked, from the arguments of `agreement`."""
     array = read_array(forecasts, "forecasts")
     if array.ndim != 3 or any(np.less(array.shape, (2, 1, 2))) or array.dtype.kind != "f":
-        raise InputError(
-            f"forecasts has shape {array.shape} and dtype {array.dtype}: "
-            "pass probabilities of at least two models, (models, instances, classes)."
-        )
+        problem = f"has shape {array.shape} and dtype {array.dtype}"
+        fix = "pass probabilities of at least two models, (models, instances, classes)"
+        raise InputError(problem, argument="forecasts", value=array.shape, fix=fix)
     n_models, n_rows, n_classes = array.shape
     names = _read_names(models, n_models, "models")
     listed: ClassNames = tuple(range(n_classes))
@@ -332,7 +331,8 @@ def _read_names(names: Sequence[str] | None, count: int, argument: str) -> Names
     """So many names, each once; numbers where none were given."""
     listed = tuple(map(str, read_labels(range(count) if names is None else list(names), argument)))
     if len(listed) != count:
-        raise InputError(f"{argument} has {len(listed)} entries but forecasts have {count}: name each of them.")
+        problem = f"has {len(listed)} entries but forecasts have {count}"
+        raise InputError(problem, argument=argument, value=len(listed), fix="name each of them")
     return listed
 
 

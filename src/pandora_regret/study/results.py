@@ -244,7 +244,8 @@ class Agreement:
         keys = [metric.key for metric in self.metrics]
         for condition in self.conditions:
             if not keys or [cell.key for cell in condition.metrics] != keys:
-                raise InputError(f"has other metrics in condition {condition.name!r} than {keys}")
+                problem = f"has other metrics in condition {condition.name!r} than {keys}"
+                raise InputError(problem, argument="conditions", place="", value=condition.name)
 
 
 @dataclass(frozen=True)
@@ -269,7 +270,9 @@ class StudyResults:
     def __post_init__(self) -> None:
         conditions = [part.agreement.names_of_conditions for part in self.data]
         if not conditions or not conditions[0] or any(names != conditions[0] for names in conditions):
-            raise InputError(f"has the conditions {conditions}: every data set must have the same")
+            problem = f"has the conditions {conditions}"
+            fix = "every data set must have the same"
+            raise InputError(problem, argument="data", place="", value=conditions, fix=fix)
 
     @classmethod
     def of(cls, agreements: Mapping[str, Agreement], title: str = "") -> StudyResults:
@@ -304,11 +307,14 @@ def read_results(folder: Place) -> StudyResults:
     try:
         record = json.loads(path.read_bytes())
     except OSError as error:
-        problem = f"{str(folder)!r} has no results ({error.strerror or error})"
+        problem = f"has no results ({error.strerror or error})"
         fix = f"pandora study resume {folder}" if Path(folder).is_dir() else "name the folder of a study"
-        raise InputError(f"{problem}: {fix}.") from None
+        place = repr(str(folder))
+        raise InputError(problem, argument="folder", place=place, value=str(folder), fix=fix) from None
     except (ValueError, RecursionError):
-        raise InputError(f"{str(path)!r} is corrupt: pandora study resume {folder} makes it again.") from None
+        fix = f"pandora study resume {folder} makes it again"
+        place = repr(str(path))
+        raise InputError("is corrupt", argument="folder", place=place, value=str(folder), fix=fix) from None
     return StudyResults.from_dict(record, str(path))
 
 

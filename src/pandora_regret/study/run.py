@@ -45,10 +45,12 @@ def begin(study_file: Place, folder: Place, *, trust: bool = False) -> Study:
     copy = out / STUDY
     begun = copy.exists() and any(Store.exists(entry) for entry in out.iterdir())
     if begun and read_entries(copy).fixed_part != read_entries(file).fixed_part:
-        raise InputError(
-            f"{str(out)!r} holds another study: choose another folder, or go on with that one by resume. "
-            "In a study that has begun, timeout and leave_out may be changed."
+        fix = (
+            "choose another folder, or go on with that one by resume. "
+            "In a study that has begun, timeout and leave_out may be changed"
         )
+        place = repr(str(out))
+        raise InputError("holds another study", argument="folder", place=place, value=str(out), fix=fix)
     for data in study.data:
         _check(study, data, out / data.name)
     out.mkdir(parents=True, exist_ok=True)
@@ -100,7 +102,9 @@ def _study_file(folder: Place) -> Path:
     """Where the study file of a folder lies; an InputError if the folder holds none."""
     file = Path(folder) / STUDY
     if not file.is_file():
-        raise InputError(f"{str(folder)!r} holds no study: start one with pandora study run FILE --out {folder}.")
+        fix = f"start one with pandora study run FILE --out {folder}"
+        place = repr(str(folder))
+        raise InputError("holds no study", argument="folder", place=place, value=str(folder), fix=fix)
     return file
 
 
@@ -164,9 +168,10 @@ def agreement_of(study: Study, data: DataSet, store: Store, watcher: Watcher = N
     failures = _failures(data, store)
     models = kept_models(store.models, data.leave_out)
     if len(models) < 2:
+        problem = f"has {len(models)} models that predicted and {len(failures)} that failed"
+        place = f"data set {data.name!r}"
         raise InputError(
-            f"data set {data.name!r} has {len(models)} models that predicted and {len(failures)} that "
-            "failed: a ranking needs two at least."
+            problem, argument="data", place=place, value=len(models), fix="a ranking needs two at least"
         )
 
     def advance(done: int, total: int, condition: str) -> None:

@@ -109,8 +109,10 @@ class Store:
         """
         names = tuple(map(str, read_labels(classes, "classes")))
         if len(names) < 2 or np.size(truth) == 0:
-            sizes = f"{len(names)} classes and {np.size(truth)} instances"
-            raise InputError(f"there are {sizes}: a search needs at least two classes, and an instance.")
+            problem = f"there are {len(names)} classes and {np.size(truth)} instances"
+            argument = "classes" if len(names) < 2 else "truth"
+            fix = "a search needs at least two classes, and an instance"
+            raise InputError(problem, argument=argument, place="", fix=fix)
         labels = read_truth(truth, range(len(names)), len(np.atleast_1d(truth)))
         target = Target(labels, names, number_resampled_groups(groups, len(labels)))
         folder = Path(folder)
@@ -131,7 +133,8 @@ class Store:
         try:
             arrays, header = read_arrays(folder / LABELS_FILE)
         except FileNotFoundError:
-            raise InputError(f"{folder} is no prediction store: it has no {LABELS_FILE}.") from None
+            problem = f"is no prediction store: it has no {LABELS_FILE}"
+            raise InputError(problem, argument="folder", place=str(folder), value=str(folder)) from None
         target = Target(arrays["truth"], tuple(header["classes"]), arrays.get("groups"))
         return cls(folder, target, header["about"])
 
@@ -154,7 +157,8 @@ class Store:
             return
         row = int(np.argmax(kept != new)) if kept.shape == new.shape else 0
         difference = f"{part} {row} of {len(kept)} is {kept[row]}, here {new[row]} of {len(new)}"
-        raise InputError(f"{self.folder} is a store of other data: {difference}; use another folder.")
+        problem = f"is a store of other data: {difference}; use another folder"
+        raise InputError(problem, argument=part, row=row, place=str(self.folder), value=new[row])
 
     @property
     def models(self) -> Names:
@@ -194,7 +198,8 @@ class Store:
         title = f"the prediction of {name!r}"
         table = read_probabilities(values, labels=self.classes, logits=logits, name=title).check()
         if len(table) != len(self.truth):
-            raise InputError(f"{title} has {len(table)} rows but the store has {len(self.truth)} labels.")
+            problem = f"has {len(table)} rows but the store has {len(self.truth)} labels"
+            raise InputError(problem, argument="values", place=title, value=len(table))
         exact = table.values
         if not logits and ((exact > 0) & (exact < np.finfo(np.float32).tiny)).any():  # would become 0
             with np.errstate(divide="ignore"):
@@ -221,14 +226,16 @@ class Store:
             arrays, header = read_arrays(self._file(name))
         except FileNotFoundError:
             fix = did_you_mean(name, self.models)
-            raise InputError(f"{self.folder} has no predictions of {name!r}", fix=fix) from None
+            problem = f"has no predictions of {name!r}"
+            raise InputError(problem, argument="name", place=str(self.folder), value=name, fix=fix) from None
         if header["failure"] is not None:
-            raise InputError(f"{self.folder} has no predictions of {name!r}: it failed ({header['failure']}).")
+            problem = f"has no predictions of {name!r}: it failed ({header['failure']})"
+            raise InputError(problem, argument="name", place=str(self.folder), value=name)
         ((kind, values),) = arrays.items()
         names = header["classes"]
         if sorted(names) != sorted(self.classes) or values.shape != (len(self.truth), len(names)):
             problem = f"predicts {len(values)} cases of {', '.join(names)}, which are not those of the store"
-            raise InputError(f"{self._file(name)} {problem}: delete it, and resume.")
+            raise InputError(problem, place=str(self._file(name)), value=names, fix="delete it, and resume")
         columns = [names.index(name) for name in self.classes]
         return Prediction(values[:, columns], kind == KIND_OF_VALUES[True], header["metadata"])
 
@@ -253,7 +260,8 @@ class Store:
 
     def _file(self, name: str) -> Path:
         if not (name and isinstance(name, str)):
-            raise InputTypeError(f"a model's name must be text, got {name!r}.")
+            problem = f"a model's name must be text, got {name!r}"
+            raise InputTypeError(problem, argument="name", place="", value=name)
         return self.folder / file_name(name)
 
 
@@ -300,7 +308,7 @@ def read_arrays(path: Path, *, header_only: bool = False) -> tuple[Arrays, Plain
     except FileNotFoundError:
         raise
     except (library.SafetensorError, OSError, TypeError, KeyError, ValueError) as error:
-        raise InputError(f"{path} cannot be read ({error}): delete it, and resume.") from None
+        raise InputError(f"cannot be read ({error})", place=str(path), fix="delete it, and resume") from None
 
 
 def number_resampled_groups(groups: ArrayLike | None, n_instances: int) -> IntArray | None:
@@ -309,9 +317,9 @@ def number_resampled_groups(groups: ArrayLike | None, n_instances: int) -> IntAr
         return None
     names, numbers = np.unique(groups, return_inverse=True)
     if numbers.shape != (n_instances,):
-        raise InputError(
-            f"groups has shape {numbers.shape}, but there are {n_instances} instances: pass one each."
-        )
+        problem = f"has shape {numbers.shape}, but there are {n_instances} instances"
+        raise InputError(problem, argument="groups", value=numbers.shape, fix="pass one each")
     if len(names) < 2:
-        raise InputError("groups are all the same: a resample needs at least two groups to draw from.")
+        fix = "a resample needs at least two groups to draw from"
+        raise InputError("are all the same", argument="groups", value=names.tolist(), fix=fix)
     return numbers.astype(np.intp)

@@ -141,9 +141,8 @@ def _check_no_code(entries: StudyFile) -> None:
         parts = metric.values() if isinstance(metric, Mapping) else [metric]
         for part in parts:
             if ":" in str(part):
-                raise InputError(
-                    f"metrics names {part!r}, which is code: if you trust the file, pass trust=True, or --trust."
-                )
+                fix = "if you trust the file, pass trust=True, or --trust"
+                raise InputError(f"names {part!r}, which is code", argument="metrics", value=part, fix=fix)
 
 
 def _data_set(entry: DataEntry, place: str, base: Path) -> DataSet:

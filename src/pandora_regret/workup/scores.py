@@ -338,7 +338,8 @@ def _read_rows(
 def check_workup(workup: Any) -> Workup:
     """A work-up, or an error that says what was given instead."""
     if not isinstance(workup, Workup):
-        raise InputTypeError(f"workup must be a Workup, such as Workup.load(path), got {workup!r:.200}.")
+        problem = f"must be a Workup, such as Workup.load(path), got {workup!r:.200}"
+        raise InputTypeError(problem, argument="workup", value=workup)
     return workup
 
 

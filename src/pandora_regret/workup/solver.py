@@ -71,7 +71,8 @@ class Solver:
         self.mass = float(p @ self.likelihood)
         self.action_costs = self.space.action_costs.tolist()
         if not (p * self.likelihood).any():
-            raise InputError(f"found is {dict(found)}: the forecast holds this to be impossible.")
+            fix = "the forecast holds this to be impossible"
+            raise InputError(argument="found", value=dict(found), fix=fix)
         self.prepare()
 
     def prepare(self) -> None:

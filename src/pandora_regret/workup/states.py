@@ -95,7 +95,8 @@ class StateSpace:
         self._add_required(findings)
         likelihood = self.workup.likelihood(findings.items())
         if not likelihood.any():
-            raise InputError(f"found is {dict(found or {})}: no class can have all of these outcomes.")
+            fix = "no class can have all of these outcomes"
+            raise InputError(argument="found", value=dict(found or {}), fix=fix)
         outcomes = tuple(
             findings.get(step, UNUSED) if is_tracked else UNUSED for step, is_tracked in enumerate(self.tracked)
         )
@@ -125,9 +126,13 @@ class StateSpace:
                     continue
                 shown = findings.setdefault(earlier, outcome)
                 if shown != outcome:
+                    says = f"says {name}={steps[earlier].outcomes[shown]}"
+                    requires = f"{steps[made].name} requires {name}={steps[earlier].outcomes[outcome]}"
                     raise InputError(
-                        f"found says {name}={steps[earlier].outcomes[shown]}, but {steps[made].name} "
-                        f"requires {name}={steps[earlier].outcomes[outcome]}: correct one of the two."
+                        f"{says}, but {requires}",
+                        argument="found",
+                        value=steps[earlier].outcomes[shown],
+                        fix="correct one of the two",
                     )
 
     # What can be done
@@ -303,11 +308,12 @@ class StateSpace:
         if tracked:
             names = ", ".join(tracked[:3]) + (" and so on" if len(tracked) > 3 else "")
             why = f"each of {counted(len(tracked), 'step')} ({names}) may have been made or not, with any outcome"
-        return InputError(
-            f"the work-up has more than {limit:,} states, too many for this: {why}. Use fewer noisy steps or "
-            "outcomes, definitive tests with one loss of giving up, or a hierarchy. One case can be planned all "
-            "the same, by plan_workup or pandora next."
+        fix = (
+            f"{why}. Use fewer noisy steps or outcomes, definitive tests with one loss of giving up, or a "
+            "hierarchy. One case can be planned all the same, by plan_workup or pandora next"
         )
+        problem = f"has more than {limit:,} states, too many for this"
+        return InputError(problem, argument="workup", place="the work-up", value=limit, fix=fix)
 
 
 def match_findings(workup: Workup, found: Findings) -> dict[str, str | None]:
@@ -349,8 +355,10 @@ def list_actions(workup: Workup) -> list[tuple[int, ...]]:
     """The steps of every action: first each step by itself, then the sets that can be ordered in one round."""
     together = [workup.step_index[name] for name in workup.together]
     if len(together) > MOST_TOGETHER:
-        problem = f"rounds.together lists {len(together)} steps"
-        raise InputError(problem, fix=f"at most {MOST_TOGETHER} fit into one round")
+        problem = f"lists {len(together)} steps"
+        fix = f"at most {MOST_TOGETHER} fit into one round"
+        place = "rounds.together"
+        raise InputError(problem, argument="rounds", place=place, value=list(workup.together), fix=fix)
     actions: list[tuple[int, ...]] = [(step,) for step in range(len(workup.steps))]
     for size in range(2, len(together) + 1):
         actions += combinations(together, size)

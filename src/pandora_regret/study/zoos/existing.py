@@ -110,7 +110,8 @@ def _aligned_files(zoo: FilesZoo) -> tuple[Target, list[Outcome]]:
     failures = dict[str, str]()
     readable = _readable(_opened(zoo, failures), failures)
     if not readable:
-        raise InputError(f"no file of predictions can be read: {'; '.join(failures.values())}")
+        problem = f"no file of predictions can be read: {'; '.join(failures.values())}"
+        raise InputError(problem, argument="paths", place="", value=zoo.paths)
     names = [model.name for model, _ in readable]
     batches = [batch for _, batch in readable]
     if zoo.common_rows:
@@ -168,12 +169,13 @@ def _opened(zoo: FilesZoo, failures: dict[str, str]) -> list[Predictions]:
     for model in models:
         if path_of.setdefault(model.name, model.path) != model.path:
             both = f"{path_of[model.name]} and {model.path}"
-            raise InputError(f"{both} both hold a model called {model.name!r}: rename one of them.")
+            problem = f"both hold a model called {model.name!r}"
+            raise InputError(problem, argument="paths", place=both, value=model.name, fix="rename one of them")
         if model.columns.weight is not None:  # they would have to be those of the search, too
-            raise InputError(
-                f"{model.path} has sample weights, column {model.columns.weight!r}: a study counts every row "
-                "alike; drop or rename the column."
-            )
+            column = model.columns.weight
+            problem = f"has sample weights, column {column!r}"
+            fix = "a study counts every row alike; drop or rename the column"
+            raise InputError(problem, argument="weight", column=column, place=model.path, fix=fix)
     return models
 
 
@@ -190,5 +192,6 @@ def _files(paths: str | Names) -> dict[Path, str]:
             else:
                 files.append(match)
         if len(files) == before:
-            raise InputError(f"{path} holds no file of predictions: they end in .{', .'.join(FORMATS)}.")
+            fix = f"they end in .{', .'.join(FORMATS)}"
+            raise InputError("holds no file of predictions", argument="paths", place=path, value=path, fix=fix)
     return {file: stem_of(file.name) for file in files}

@@ -107,7 +107,7 @@ def available(
     wanted = tuple(patterns)
     if local and not Path(weights).is_dir():
         fix = f'it must be "hub", "random" or a folder of {WEIGHTS_SUFFIX} files'
-        raise InputError(f"weights is {weights!r}: {fix}.")
+        raise InputError(argument="weights", value=weights, fix=fix)
     if made_for_224 and not local:
         counts = listed_encoders()
     else:
@@ -118,7 +118,8 @@ def available(
                 counts[name] = count_parameters(name)
     chosen = {name: n for name, n in counts.items() if n <= max_parameters and matches(name, wanted)}
     if not chosen:
-        raise InputError(f"models is {list(wanted)}: {weights} has no encoder of such a name and size.")
+        fix = f"{weights} has no encoder of such a name and size"
+        raise InputError(argument="models", value=list(wanted), fix=fix)
     return chosen
 
 
@@ -134,7 +135,8 @@ def build(name: str, weights: str, resolution: int, seed: int = 42, **options: A
     """
     config = pretrained_config(name)
     if config is None:
-        raise InputError(f"timm {timm().__version__} has no encoder {name}: install another version of timm.")
+        problem = f"timm {timm().__version__} has no encoder {name}"
+        raise InputError(problem, argument="models", place="", value=name, fix="install another version of timm")
     if config.fixed_input_size and tuple(config.input_size[1:]) != (resolution, resolution):
         options["img_size"] = resolution
     if weights == "random":
@@ -416,7 +418,8 @@ def official(name: str) -> Any:
     info = library("medmnist").INFO
     if name not in info:
         names = ", ".join(sorted(info))
-        raise InputError(f"images is {name!r}, neither an npz file nor a MedMNIST data set: those are {names}.")
+        problem = f"is {name!r}, neither an npz file nor a MedMNIST data set"
+        raise InputError(problem, argument="images", value=name, fix=f"those are {names}")
     return info[name]
 
 
@@ -427,20 +430,25 @@ def _read_split(path: Path, split: str) -> tuple[Pixels, IntArray]:
             images = arrays[f"{split}_images"]
             labels = arrays[f"{split}_labels"]
     except FileNotFoundError:
-        raise InputError(f"images is {str(path)!r}, and there is no such file.") from None
+        problem = f"is {str(path)!r}, and there is no such file"
+        raise InputError(problem, argument="images", value=str(path)) from None
     except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
         layout = f"npz with {split}_images, {split}_labels"
-        raise InputError(f"{path} is not MedMNIST's layout ({layout}): {error}.") from None
+        problem = f"is not MedMNIST's layout ({layout}): {error}"
+        raise InputError(problem, argument="images", place=str(path), value=str(path)) from None
     pixels = images[..., None] if images.ndim == 3 else images
     n = len(images)
     is_image = images.dtype == np.uint8 and pixels.ndim == 4 and pixels.shape[3] in (1, 3)
     is_class = labels.shape in ((n,), (n, 1)) and labels.dtype.kind in "iu" and (labels >= 0).all()
     if not is_image or not is_class or n == 0:
-        raise InputError(
-            f"{split}_images of {path} must be bytes of shape (N, H, W), (N, H, W, 1) or (N, H, W, 3), got "
+        problem = (
+            f"must be bytes of shape (N, H, W), (N, H, W, 1) or (N, H, W, 3), got "
             f"{images.dtype} of shape {images.shape}, and {split}_labels whole numbers from 0, one for each, "
-            f"got {labels.dtype} of shape {labels.shape}: several labels per image cannot be searched for."
+            f"got {labels.dtype} of shape {labels.shape}"
         )
+        place = f"{split}_images of {path}"
+        fix = "several labels per image cannot be searched for"
+        raise InputError(problem, argument="images", place=place, value=str(path), fix=fix)
     return pixels, labels.reshape(n).astype(np.intp)
 
 
@@ -456,9 +464,8 @@ def _class_names(requested: Names, path: Path, at_least: int) -> Names:
         except (MissingLibraryError, InputError):
             names = tuple(map(str, range(at_least)))
     if len(names) < at_least:
-        raise InputError(
-            f"{path} has labels up to {at_least - 1}, but only {len(names)} classes are named: {names}."
-        )
+        problem = f"has labels up to {at_least - 1}, but only {len(names)} classes are named: {names}"
+        raise InputError(problem, argument="classes", place=str(path), value=names)
     return names
 
 
@@ -621,7 +628,9 @@ class VariantsZoo(TimmZoo):
         """Every combination that the encoders have."""
         unknown = {part for pooling in self.poolings for part in pooling.split("+")} - {"avg", "max", "token"}
         if unknown:
-            raise InputError(f"poolings has {sorted(unknown)}: choose avg, max, token, or several joined by +.")
+            problem = f"has {sorted(unknown)}"
+            fix = "choose avg, max, token, or several joined by +"
+            raise InputError(problem, argument="poolings", value=sorted(unknown), fix=fix)
         recipes = {}
         bare = available(self.weights, self.models, self.max_parameters)
         for encoder, resolution in product(bare, self.resolutions):
@@ -649,10 +658,9 @@ def _layout(name: str, resolution: int) -> tuple[Names, Names]:
             network = build(name, "random", resolution).eval()
             end, maps = network.forward_intermediates(torch.empty(1, 3, resolution, resolution))
     except (AttributeError, AssertionError, RuntimeError, TypeError, ValueError) as error:
-        raise InputError(
-            f"{name} cannot be read at several depths at resolution {resolution} ({error}): "
-            "leave it out by models, or choose another resolution."
-        ) from None
+        problem = f"cannot be read at several depths at resolution {resolution} ({error})"
+        fix = "leave it out by models, or choose another resolution"
+        raise InputError(problem, argument="models", place=name, value=name, fix=fix) from None
     unit = "block" if hasattr(network, "num_prefix_tokens") else "stage"
     depths = [f"{unit}{number}" for number in range(1, len(maps) + 1)]
     if end.ndim == 4 and end.shape[2:] == maps[-1].shape[2:] and end.shape[1] != maps[-1].shape[1]:

@@ -94,12 +94,22 @@ def read_labelled_table(data: str, label: str | int | None = None) -> LabelledTa
     target = _name_of_label(columns, label)
     codes, classes = _numbered(columns.pop(target))
     if not columns:
-        raise InputError(f"{data} has one column: there is nothing to predict from.")
+        fix = "there is nothing to predict from"
+        raise InputError("has one column", argument="data", place=data, value=data, fix=fix)
     for row in np.flatnonzero(np.isnan(codes)):
-        raise InputError(f"label column {target!r} is missing in row {row}: drop that row, or give it a class.")
+        raise InputError(
+            f"is missing in row {row}",
+            argument="label",
+            row=int(row),
+            column=target,
+            place=f"label column {target!r}",
+            fix="drop that row, or give it a class",
+        )
     if len(classes) < 2:
         problem = f"holds one class only, {classes[0]!r}"
-        raise InputError(f"label column {target!r} {problem}: name another with label=...")
+        place = f"label column {target!r}"
+        fix = "name another with label=..."
+        raise InputError(problem, argument="label", column=target, place=place, value=classes[0], fix=fix)
     features, named = _features(columns)
     names = [str(typed(name) if isinstance(name, float) else name) for name in classes.tolist()]
     return LabelledTable(features, named, codes.astype(np.intp), tuple(names))
@@ -114,7 +124,8 @@ def _name_of_label(columns: TableColumns, label: str | int | None) -> str:
     if isinstance(label, int) and -len(columns) <= label < len(columns):
         return list(columns)[label]
     fix = f"pass the name of a column or its number below {len(columns)}"
-    raise InputError(f"label is {label!r}: {fix}; the columns are {', '.join(map(repr, columns)):.300}.")
+    listed = ", ".join(map(repr, columns))
+    raise InputError(argument="label", value=label, fix=f"{fix}; the columns are {listed:.300}")
 
 
 def _features(columns: TableColumns) -> tuple[FloatArray, NDArray[np.bool_]]:
@@ -129,8 +140,16 @@ def _features(columns: TableColumns) -> tuple[FloatArray, NDArray[np.bool_]]:
             numbers.append(np.asarray(values, np.float64))
     features = np.column_stack(numbers)
     for row, column in np.argwhere(np.isinf(features)):
-        place = f"column {list(columns)[column]!r} is infinite in row {row}"
-        raise InputError(f"{place}: correct it, or leave the cell empty.")
+        name = list(columns)[column]
+        raise InputError(
+            f"is infinite in row {row}",
+            argument="data",
+            row=int(row),
+            column=name,
+            place=f"column {name!r}",
+            value=float(features[row, column]),
+            fix="correct it, or leave the cell empty",
+        )
     return features, named
 
 
@@ -172,7 +191,7 @@ def _read_file(path: Path) -> TableColumns:
     """The columns of a file, by what its name ends in."""
     if not path.is_file():
         fix = f"correct the path, or name a bundled data set ({', '.join(BUNDLED)})"
-        raise InputError(f"data is {str(path)!r}, which is no file: {fix}.")
+        raise InputError(f"is {str(path)!r}, which is no file", argument="data", value=str(path), fix=fix)
     if path.suffix.lower() in TEXT_SUFFIXES:
         return _read_text(path)
     table = read_table(path)
@@ -184,7 +203,9 @@ def _read_file(path: Path) -> TableColumns:
         elif "string" in kind:
             columns[name] = np.asarray(table[name].to_numpy(), object)
         else:
-            raise InputError(f"{path} column {name!r} holds {kind}: it must hold numbers or names.")
+            place = f"{path} column {name!r}"
+            fix = "it must hold numbers or names"
+            raise InputError(f"holds {kind}", argument="data", column=name, place=place, value=kind, fix=fix)
     return columns
 
 
@@ -205,10 +226,13 @@ def _read_text(path: Path) -> TableColumns:
     else:
         names = [str(number) for number in range(len(rows[0]) if rows else 0)]
     if not names or not rows or len(set(names)) < len(names):
-        raise InputError(f"{path} has no rows, or two columns of one name: it must hold a table.")
+        problem = "has no rows, or two columns of one name"
+        raise InputError(problem, argument="data", place=str(path), value=names, fix="it must hold a table")
     for number, row in enumerate(rows):
         if len(row) != len(names):
-            raise InputError(f"{path} row {number} has {len(row)} values, but there are {len(names)} columns.")
+            problem = f"has {len(row)} values, but there are {len(names)} columns"
+            place = f"{path} row {number}"
+            raise InputError(problem, argument="data", row=number, place=place, value=len(row))
     return {name: _as_numbers(cells, decimal) for name, cells in zip(names, zip(*rows, strict=True), strict=True)}
 
 
@@ -235,7 +259,8 @@ def _read_arff(text: str, path: Path) -> TableColumns:
             columns[name] = np.array(cells, np.float64 if kind in NUMERIC else object)
         return columns
     except (arff.ArffException, ValueError) as error:
-        raise InputError(f"{path} is no ARFF file of full rows ({error}): save the table as CSV.") from None
+        problem = f"is no ARFF file of full rows ({error})"
+        raise InputError(problem, argument="data", place=str(path), fix="save the table as CSV") from None
 
 
 def _as_numbers(cells: Sequence[str], decimal: str) -> FeatureColumn:
@@ -385,8 +410,8 @@ class TableZoo:
         wanted = (self.models,) if isinstance(self.models, str) else tuple(self.models or ("*",))
         for pattern in wanted:
             if not any(matches(name, [pattern]) for name in listed):
-                calls = "which no model is called: use one of"
-                raise InputError(f"models names {pattern!r}, {calls} {', '.join(listed)}.")
+                problem = f"names {pattern!r}, which no model is called"
+                raise InputError(problem, argument="models", value=pattern, fix=f"use one of {', '.join(listed)}")
         return [name for name in listed if matches(name, wanted)]
 
     def batches(self, names: Sequence[str]) -> list[list[str]]:
@@ -465,10 +490,9 @@ def _prepared(asked: Folding) -> tuple[LabelledTable, list[Fold]]:
         table = add_noise(table, asked.noise, asked.seed)
     most = int(np.bincount(table.truth).max())
     if most < asked.folds:
-        raise InputError(
-            f"folds is {asked.folds}, but the most frequent class has {most} rows: "
-            "lower folds, or name the column of the class with label=..."
-        )
+        problem = f"is {asked.folds}, but the most frequent class has {most} rows"
+        fix = "lower folds, or name the column of the class with label=..."
+        raise InputError(problem, argument="folds", value=asked.folds, fix=fix)
     selection = library("sklearn.model_selection")
     split = selection.StratifiedKFold(asked.folds, shuffle=True, random_state=asked.seed)
     preparation = _preparation(table)
