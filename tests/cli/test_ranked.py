@@ -178,6 +178,124 @@ def test_validate_says_what_lists_hold_and_what_is_wrong(tmp_path):
     assert problem["kind"] == "id"
 
 
+def problems_of(*arguments):
+    """Of one file: the kind, count and first places of each problem."""
+    outcome = run("validate", *arguments, "--json")
+    assert outcome.exit_code == 2
+    (table,) = json.loads(outcome.stdout)["tables"]
+    return [(problem["kind"], problem["count"], problem["places"]) for problem in table["problems"]]
+
+
+LONG_TABLE_WITH_PROBLEMS = """bug,method,score,lines,is_bug
+b1,f,0.5,10,1
+,g,0.5,20,0
+b1,h,x,-3,maybe
+b2,f,0.1,y,1
+,g,0.3,2,0
+b2,h,,3,perhaps
+b3,f,zz,0,0
+"""
+
+
+def test_all_problems_of_a_long_table_are_told_at_once(tmp_path):
+    path = tmp_path / "bad.csv"
+    path.write_text(LONG_TABLE_WITH_PROBLEMS)
+    assert problems_of(path, *COLUMNS) == [
+        ("id", 2, ["row 2", "row 5"]),
+        ("score", 3, ["row 3", "row 6", "row 7"]),
+        ("price", 1, ["row 4"]),  # no number
+        ("price", 2, ["row 3", "row 7"]),  # not positive
+        ("hit", 2, ["row 3", "row 6"]),
+    ]
+    shown = run("validate", path, *COLUMNS).stdout
+    assert "5 problems" in shown
+    assert "2 rows (rows 2, 5)" in shown
+    assert refused("compare", path, *COLUMNS)
+
+
+def test_rows_of_several_models_are_counted_in_their_file(tmp_path):
+    path = tmp_path / "board.csv"
+    path.write_text("model,id,candidate,score,hit\na,1,x,0.5,1\nb,1,x,k,1\na,2,y,0.1,0\nb,2,y,0.1,7\n")
+    assert problems_of(path, "--model", "model", "--score", "score") == [
+        ("score", 1, ["row 2"]),
+        ("hit", 1, ["row 4"]),
+    ]
+
+
+def test_all_problems_of_lists_in_json_lines_are_told_at_once(tmp_path):
+    lines = [
+        {"id": "a", "ranking": [{"name": "x", "score": 1}, 3.5], "truth": {"x": 1}},
+        "no object",
+        {"id": "b", "ranking": [{"name": "x", "score": "1", "price": -2}], "truth": "x"},
+        {"id": "b", "ranking": [{"name": "x", "score": 1}], "truth": "x"},
+        {"id": "c", "nothing": 3, "truth": "x"},
+        {"id": "d", "ranking": [{"name": "x", "score": 1}]},
+        {"id": "e", "ranking": [{"name": "x", "score": 1}]},
+    ]
+    path = tmp_path / "bad.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    assert problems_of(path) == [
+        ("candidate", 1, ["line 1"]),
+        ("truth", 1, ["line 1"]),
+        ("lines", 1, ["line 2"]),
+        ("score", 1, ["line 3"]),
+        ("candidate", 1, ["line 5"]),
+        ("id", 1, ["line 4"]),
+        ("price", 1, []),  # on some lines only
+        ("truth", 2, ["case 'd'", "case 'e'"]),
+    ]
+
+
+def test_all_cases_whose_probabilities_are_none_are_told(tmp_path):
+    path = tmp_path / "bad.csv"
+    rows = "1,x,0.9,1\n1,y,0.9,0\n2,x,-1,1\n3,x,0.4,1\n4,x,0.7,1\n4,y,0.7,0\n"
+    path.write_text(f"id,candidate,probability,hit\n{rows}")
+    assert problems_of(path, "--probability", "probability") == [
+        ("probability", 3, ["case '2'", "case '1'", "case '4'"])
+    ]
+
+
+def test_all_problems_of_a_run_and_of_its_columns_are_told(tmp_path):
+    path = tmp_path / "run.txt"
+    path.write_text("1 Q0 d1 1 0.5 r\n1 Q0 d2 2 x r\n1 Q0 d3 3\n2 Q0 d3 3 nan r\n")
+    (tmp_path / "qrels.txt").write_text("1 0 d1 1\n")
+    options = ["--format", "trec", "--truth", tmp_path / "qrels.txt"]
+    assert problems_of(path, *options) == [("score", 2, ["line 2", "line 4"]), ("lines", 1, ["line 3"])]
+    table = tmp_path / "bad.csv"
+    table.write_text(LONG_TABLE_WITH_PROBLEMS)
+    options = ["--id", "bugg", "--candidate", "meth", "--price", "lins", "--hit", "is_bug"]
+    assert [kind for kind, _, _ in problems_of(table, *options)] == ["id", "candidate", "price"]
+
+
+def test_problems_in_a_folder_say_in_which_file(tmp_path):
+    folder = tmp_path / "cases"
+    folder.mkdir()
+    (folder / "c1.csv").write_text("candidate,score,hit\nx,0.5,1\ny,k,0\n")
+    (folder / "c2.csv").write_text("candidate,score,hit\nx,k,1\ny,2,7\n")
+    assert problems_of(folder, "--id", "FILE") == [
+        ("score", 2, ["row 2 of c1.csv", "row 1 of c2.csv"]),
+        ("hit", 1, ["row 2 of c2.csv"]),
+    ]
+
+
+def test_names_without_a_price_are_counted(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("id,candidate,rank,hit\n1,x,1,1\n1,y,2,0\n1,z,3,0\n")
+    found = problems_of(path, "--rank", "rank", "--costs", "x=1")
+    assert found == [("prices", 2, ["name 'y'", "name 'z'"])]
+
+
+def test_all_that_keeps_files_from_going_together_is_told(tmp_path):
+    (tmp_path / "a.csv").write_text("id,candidate,rank,hit\n1,x,1,1\n1,y,2,0\n2,x,1,1\n2,y,2,0\n3,x,1,1\n")
+    (tmp_path / "b.csv").write_text("id,candidate,rank,hit\n1,x,1,0\n1,y,2,1\n2,x,1,0\n2,y,2,1\n")
+    outcome = run("validate", tmp_path / "a.csv", tmp_path / "b.csv", "--rank", "rank", "--json")
+    assert outcome.exit_code == 2
+    found = json.loads(outcome.stdout)
+    assert all(table["fine"] for table in found["tables"])
+    shared = [(problem["kind"], problem["count"]) for problem in found["shared_problems"]]
+    assert shared == [("truth", 2), ("ids", 1)]
+
+
 @pytest.mark.skipif(not GPT4O.exists(), reason="the lists of gpt-4o are not on this machine")
 def test_one_command_says_how_many_rare_diseases_were_found():
     columns = ["--id", "case", "--candidate", "candidate", "--rank", "rank", "--hit", "is_correct"]

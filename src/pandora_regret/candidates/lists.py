@@ -14,7 +14,9 @@ from pandora_regret.candidates.proper import Alternatives, expected_costs, log_l
 from pandora_regret.candidates.reading import (
     ListOfCase,
     LongColumns,
+    Tell,
     Truth,
+    raise_first,
     read_frame,
     read_lists,
 )
@@ -201,7 +203,7 @@ class Candidates:
         read = read_lists(lists, truth, ids, prices, has_probabilities=values == "probability")
         return cls(**read.fields()).checked()
 
-    def checked(self, by_price: bool = False) -> Candidates:
+    def checked(self, by_price: bool = False, tell: Tell = raise_first) -> Candidates:
         """These lists, once probabilities are found to be such; `by_price`: scores are divided by prices."""
         if not self.has_probabilities:
             return replace(self, values=self.values / self.prices) if by_price else self
@@ -209,7 +211,7 @@ class Candidates:
             fix = "leave it out: a search divides probabilities by prices anyway"
             raise InputError("is for scores", argument="by_price", value=by_price, fix=fix)
         sums = sums_by_case(self.values, self.case, self.n_cases)
-        check_probabilities(self.values, sums, self.ids, self.case)
+        check_probabilities(self.values, sums, self.ids, self.case, tell)
         return self
 
     def __repr__(self) -> str:
@@ -488,21 +490,24 @@ class Candidates:
         return log_losses(self.alternatives())
 
 
-def check_probabilities(values: FloatArray, sums: FloatArray, ids: Sequence[str], case: IntArray) -> None:
-    """Probabilities that are not negative and sum to 1 at most within each case, or an error that names a case."""
+def check_probabilities(
+    values: FloatArray, sums: FloatArray, ids: Sequence[str], case: IntArray, tell: Tell = raise_first
+) -> None:
+    """Tell which cases have probabilities that are negative, above 1, or sum to more than 1."""
     fix = "divide percentages by 100; numbers that are no probabilities are scores"
     bad = np.flatnonzero(~((values >= 0) & (values <= 1 + TOLERANCE)))
     if len(bad):
         row = int(bad[0])
         place = f"case {ids[case[row]]!r}"
-        raise InputError(argument="probability", row=row, value=float(values[row]), place=place, fix=fix)
+        error = InputError(argument="probability", row=row, value=float(values[row]), place=place, fix=fix)
+        tell(error, np.unique(case[bad]))
     bad = np.flatnonzero(sums > 1 + TOLERANCE)
     if len(bad):
         row = int(bad[0])
         total = float(sums[row])
         problem = f"sums to {total:.6g}, which is more than 1"
         place = f"case {ids[row]!r}"
-        raise InputError(problem, argument="probability", row=row, value=total, place=place, fix=fix)
+        tell(InputError(problem, argument="probability", row=row, value=total, place=place, fix=fix), bad)
 
 
 def read_miss(miss: float | None) -> float | None:

@@ -27,10 +27,16 @@ from pandora_regret.core.inputs import (
 Truth: TypeAlias = str | Collection[str]
 Column: TypeAlias = NDArray[np.generic]  # of a frame, of any type
 ListOfCase: TypeAlias = Sequence[str] | Mapping[str, float]
+Tell: TypeAlias = Callable[[InputError, IntArray], None]  # the first row's error, and all rows that have one
 
 OTHER_NAMES = "other"  # in prices: all names that they do not have
 TRUE_WORDS = frozenset({"1", "1.0", "true", "yes", "y", "t"})
 FALSE = frozenset({"0", "0.0", "false", "no", "n", "f"})
+
+
+def raise_first(error: InputError, rows: IntArray) -> None:
+    """Raise what is wrong with the first of some rows."""
+    raise error
 
 
 class CandidateFields(TypedDict):
@@ -214,58 +220,95 @@ def _values_of(
     return (-values if argument == "rank" else values), argument == "probability"
 
 
-def read_values(values: Column, argument: str, codes: IntArray) -> FloatArray:
-    """Numbers of the rows that name a candidate; others count as 0."""
+def read_values(
+    values: Column, argument: str, codes: IntArray, tell: Tell = raise_first, otherwise: float = 0.0
+) -> FloatArray:
+    """Numbers of the rows that name a candidate; others count as 0.
+
+    Parameters
+    ----------
+    values
+        Numbers, or what can be read as such, (C,).
+    argument
+        What they are called in errors.
+    codes
+        Which candidate each row names, (C,); -1 where it names none.
+    tell
+        Who is told which rows have no number.
+    otherwise
+        What takes the place of a value that is no number, once that was told.
+    """
     try:
         numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        for row, value in enumerate(values.tolist()):
-            try:
-                float(value)
-            except (TypeError, ValueError):
-                raise InputError(argument=argument, row=row, value=value, fix="write a number") from None
-        raise
+        numbers = _numbers_of_texts(values, argument, tell, otherwise)
     numbers = np.where(codes >= 0, numbers, 0.0)
     bad = np.flatnonzero(~np.isfinite(numbers))
     if len(bad):
         row = int(bad[0])
-        raise InputError(argument=argument, row=row, value=float(numbers[row]), fix="write a number")
+        tell(InputError(argument=argument, row=row, value=float(numbers[row]), fix="write a number"), bad)
+        numbers[bad] = otherwise
     return numbers
 
 
-def read_prices_of_rows(values: Column, codes: IntArray) -> FloatArray:
+def _numbers_of_texts(values: Column, argument: str, tell: Tell, otherwise: float) -> FloatArray:
+    """Numbers written as text, (C,); what is none is told, and replaced."""
+    numbers = np.full(len(values), otherwise)
+    bad: list[int] = []
+    for row, value in enumerate(values.tolist()):
+        try:
+            numbers[row] = float(value)
+        except (TypeError, ValueError):
+            bad.append(row)
+    if bad:
+        error = InputError(argument=argument, row=bad[0], value=values.tolist()[bad[0]], fix="write a number")
+        tell(error, np.array(bad, dtype=np.intp))
+    return numbers
+
+
+def read_prices_of_rows(values: Column, codes: IntArray, tell: Tell = raise_first) -> FloatArray:
     """The price of each row's candidate; 1 where a row names none."""
-    prices = np.where(codes >= 0, read_values(values, "price", codes), 1.0)
+    prices = np.where(codes >= 0, read_values(values, "price", codes, tell, otherwise=1.0), 1.0)
     bad = np.flatnonzero(~in_range(prices))
     if len(bad):
         row = int(bad[0])
         fix = f"it must be a positive number from {SMALLEST:g} to {LARGEST:g}"
-        raise InputError(argument="price", row=row, value=float(prices[row]), fix=fix)
+        tell(InputError(argument="price", row=row, value=float(prices[row]), fix=fix), bad)
+        prices[bad] = 1.0
     return prices
 
 
-def prices_of(names: Sequence[Hashable], prices: Mapping[str, float] | None) -> FloatArray:
+def prices_of(
+    names: Sequence[Hashable], prices: Mapping[str, float] | None, tell: Tell = raise_first
+) -> FloatArray:
     """The price of each name, 1 unless prices are given."""
     if prices is None:
         return np.ones(len(names))
     by_folded = {folded(name): float(price) for name, price in prices.items()}
-    found = np.empty(len(names))
+    found = np.ones(len(names))
+    without_price: list[int] = []
     for number, name in enumerate(names):
         price = prices.get(str(name), by_folded.get(folded(name), prices.get(OTHER_NAMES)))
         if price is None:
-            problem = f"have no price of {name!r}"
-            fix = f"add it, or a price of all that have none: {OTHER_NAMES}=1"
-            raise InputError(problem, argument="prices", column=name, place="prices", fix=fix)
-        found[number] = price
+            without_price.append(number)
+        else:
+            found[number] = price
+    if without_price:
+        name = names[without_price[0]]
+        problem = f"have no price of {name!r}"
+        fix = f"add it, or a price of all that have none: {OTHER_NAMES}=1"
+        error = InputError(problem, argument="prices", column=name, place="prices", fix=fix)
+        tell(error, np.array(without_price, dtype=np.intp))
     bad = np.flatnonzero(~in_range(found))
     if len(bad):
         name = names[int(bad[0])]
         value = float(found[bad[0]])
-        raise InputError(argument="prices", column=name, value=value, fix="prices must be positive numbers")
+        tell(InputError(argument="prices", column=name, value=value, fix="prices must be positive numbers"), bad)
+        found[bad] = 1.0
     return found
 
 
-def read_hits(values: Column, codes: IntArray) -> BoolArray:
+def read_hits(values: Column, codes: IntArray, tell: Tell = raise_first) -> BoolArray:
     """Which rows are true: 0 and 1, false and true, in numbers or in words."""
     if values.dtype.kind in "biuf":
         numbers = values.astype(np.float64)
@@ -273,14 +316,19 @@ def read_hits(values: Column, codes: IntArray) -> BoolArray:
         if is_fine.all():
             return np.asarray((numbers == 1) & (codes >= 0))
     hits = np.zeros(len(values), dtype=bool)
+    bad: list[int] = []
     for row, value in enumerate(values.tolist()):
         word = str(value).strip().lower()
         if codes[row] < 0 or word in FALSE:
             continue
-        if word not in TRUE_WORDS:
-            fix = "write 1 or 0, true or false"
-            raise InputError(argument="hit", row=row, value=value, fix=fix)
-        hits[row] = True
+        if word in TRUE_WORDS:
+            hits[row] = True
+        else:
+            bad.append(row)
+    if bad:
+        value = values.tolist()[bad[0]]
+        error = InputError(argument="hit", row=bad[0], value=value, fix="write 1 or 0, true or false")
+        tell(error, np.array(bad, dtype=np.intp))
     return hits
 
 
@@ -296,6 +344,7 @@ def hits_by_name(
     names: Sequence[Hashable],
     codes: IntArray,
     truth: Mapping[str, Truth],
+    tell: Tell = raise_first,
 ) -> BoolArray:
     """Which rows name a truth of their case: the same name, or the only one that is the same once folded."""
     folded_numbers: dict[str, int] = {}  # of folded names
@@ -303,7 +352,7 @@ def hits_by_name(
     folded_of_code = np.array(numbers, dtype=np.intp)
     n_folded = len(folded_numbers)
     hits = np.zeros(len(case), dtype=bool)
-    truths = _truths_by_key(ids, truth, folded_numbers)
+    truths = _truths_by_key(ids, truth, folded_numbers, tell)
     if not truths:
         return hits
     keys = np.where(codes >= 0, case * n_folded + folded_of_code[codes], -1)
@@ -322,7 +371,7 @@ def hits_by_name(
 
 
 def _truths_by_key(
-    ids: Sequence[Hashable], truth: Mapping[str, Truth], folded_numbers: Mapping[str, int]
+    ids: Sequence[Hashable], truth: Mapping[str, Truth], folded_numbers: Mapping[str, int], tell: Tell
 ) -> dict[int, list[str]]:
     """The names that are true of cases, where some case lists one that is the same once folded.
 
@@ -330,12 +379,15 @@ def _truths_by_key(
     """
     truth_by_id = {str(name): value for name, value in truth.items()}
     truths: dict[int, list[str]] = {}
+    without_truth = [number for number, name in enumerate(ids) if str(name) not in truth_by_id]
+    if without_truth:
+        first = ids[without_truth[0]]
+        problem = f"has no case {first!r}"
+        fix = "say what is true of every case; of a case whose truth nobody can list, an identifier of its own"
+        error = InputError(problem, argument="truth", value=str(first), fix=fix)
+        tell(error, np.array(without_truth, dtype=np.intp))
     for number, name in enumerate(ids):
-        if str(name) not in truth_by_id:
-            problem = f"has no case {name!r}"
-            fix = "say what is true of every case; of a case whose truth nobody can list, an identifier of its own"
-            raise InputError(problem, argument="truth", value=str(name), fix=fix)
-        for true_name in true_names(truth_by_id[str(name)]):
+        for true_name in true_names(truth_by_id.get(str(name), [])):
             folded_number = folded_numbers.get(folded(true_name))
             if folded_number is not None:
                 truths.setdefault(number * len(folded_numbers) + folded_number, []).append(true_name)

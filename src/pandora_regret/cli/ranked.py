@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import click
@@ -12,11 +12,13 @@ import numpy as np
 from pandora_regret import files
 from pandora_regret.cli.options import ListOptions, PriceOptions, RowOptions
 from pandora_regret.cli.output import bars, bullets, echo, heading, print_json, print_remarks
+from pandora_regret.cli.problems import problems_as_dicts, sentence_of_problem
 from pandora_regret.comparison import Comparison, compare_lists
 from pandora_regret.comparison.breakdowns import columns_of, values_of
 from pandora_regret.comparison.request import USUAL, ComparisonOptions, Provenance
 from pandora_regret.core.inputs import FloatArray, InputError, Remark
-from pandora_regret.files.ranked import RankedModels, read_ranked
+from pandora_regret.files.problems import RAISED, Problems
+from pandora_regret.files.ranked import RankedModels, inspect_ranked
 from pandora_regret.text import counted
 
 
@@ -32,10 +34,33 @@ class RankedFiles:
 
 def read_requested(request: RankedFiles, breakdowns: Sequence[str] = ()) -> RankedModels:
     """The lists in the files."""
+    ranked = _inspect_requested(request, RAISED, breakdowns)
+    assert ranked is not None  # or an error was raised
+    return ranked
+
+
+def _inspect_requested(
+    request: RankedFiles, problems: Problems, breakdowns: Sequence[str] = ()
+) -> RankedModels | None:
+    """The lists in the files, where `problems` hears what is wrong; None without any."""
     prices = request.prices.read()
     layout = request.lists.layout(request.rows, columns_of(breakdowns))
     price_list = None if prices.price_list is None else prices.price_list.costs
-    return read_ranked(files.read_models_argument(request.files, request.rows.layout()), layout, price_list)
+    models = files.read_models_argument(request.files, request.rows.layout())
+    return inspect_ranked(models, layout, price_list, problems)
+
+
+def _inspected(request: RankedFiles) -> tuple[RankedModels | None, list[files.Problem]]:
+    """The lists in some files, as far as they can be read, and all that is wrong with them."""
+    problems = files.CollectedProblems()
+    ranked = None
+    try:
+        ranked = _inspect_requested(request, problems)
+    except InputError as error:
+        path = error.path if isinstance(error, files.FileError) else request.files[0]
+        is_other_file = path not in request.files
+        problems.in_file(error.argument or "file", error, paths=(path,) if is_other_file else ())
+    return ranked, problems.problems
 
 
 def compare_ranked(
@@ -98,15 +123,16 @@ def _weights(ranked: RankedModels, column: str) -> FloatArray:
 
 
 def validate_lists(request: RankedFiles, as_json: bool) -> int:
-    """Print what files of ranked lists hold, or the first thing that is wrong with each; the exit code."""
+    """Print what files of ranked lists hold, or all that is wrong with each; the exit code."""
     tables: list[dict[str, object]] = []
+    sentences: dict[str, list[str]] = {}  # what is wrong, by file
     remarks: tuple[Remark, ...] = ()
     for path in request.files:
-        try:
-            ranked = read_requested(replace(request, files=(path,)))
-        except InputError as error:
-            problem = {"kind": error.argument or "file", "message": str(error), "count": 1}
-            tables.append({"path": path, "name": None, "fine": False, "problems": [problem]})
+        ranked, problems = _inspected(replace(request, files=(path,)))
+        if ranked is None or problems:
+            found = problems_as_dicts(problems, "rows", "places")
+            tables.append({"path": path, "name": None, "fine": False, "problems": found})
+            sentences[path] = [sentence_of_problem(problem) for problem in problems]
             continue
         remarks += ranked.remarks
         n_truths = np.array([len(names) for names in ranked.truths])
@@ -122,26 +148,25 @@ def validate_lists(request: RankedFiles, as_json: bool) -> int:
                 "problems": [],
             }
             tables.append(table)
-    shared_problems: list[dict[str, object]] = []
+    shared_problems: list[files.Problem] = []
     fine = all(table["fine"] for table in tables)
     if fine and len(request.files) > 1:
-        try:
-            read_requested(request)
-        except InputError as error:
-            message = {"kind": error.argument or "file", "message": str(error), "count": 1}
-            shared_problems.append(message | {"paths": request.files})
+        _, shared_problems = _inspected(request)
     fine = fine and not shared_problems
     if as_json:
-        findings = {"fine": fine, "remarks": remarks, "shared_problems": shared_problems, "tables": tables}
+        shared = problems_as_dicts(shared_problems, "paths")
+        findings = {"fine": fine, "remarks": remarks, "shared_problems": shared, "tables": tables}
         print_json(findings, "pandora-validation/2")
     else:
-        _print_tables(tables, shared_problems, remarks)
+        _print_tables(tables, sentences)
+        if shared_problems:
+            heading("Together", counted(len(shared_problems), "problem"), colour="red")
+            bullets([problem.message for problem in shared_problems], mark="!")
+        print_remarks(remarks)
     return 0 if fine else 2
 
 
-def _print_tables(
-    tables: Sequence[dict[str, object]], shared_problems: Sequence[dict[str, object]], remarks: Sequence[Remark]
-) -> None:
+def _print_tables(tables: Sequence[dict[str, object]], sentences: Mapping[str, list[str]]) -> None:
     """Every file with what it holds, or what is wrong with it, for people."""
     for table in tables:
         if table["fine"]:
@@ -154,15 +179,6 @@ def _print_tables(
             ]
             echo(", ".join(parts))
         else:
-            heading(str(table["path"]), "1 problem", colour="red")
-            bullets([str(problem["message"]) for problem in _problems_of(table)], mark="!")
-    if shared_problems:
-        heading("Together", counted(len(shared_problems), "problem"), colour="red")
-        bullets([str(problem["message"]) for problem in shared_problems], mark="!")
-    print_remarks(remarks)
-
-
-def _problems_of(table: dict[str, object]) -> list[dict[str, object]]:
-    """The problems of a table."""
-    problems = table["problems"]
-    return problems if isinstance(problems, list) else []
+            path = str(table["path"])
+            heading(path, counted(len(sentences[path]), "problem"), colour="red")
+            bullets(sentences[path], mark="!")

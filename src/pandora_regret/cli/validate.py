@@ -14,7 +14,8 @@ number (text where a number should be), negative, large, percent, sum, value (a 
 range), id, weight. Kinds of problems of files that are fine by themselves (shared_problems): classes, ids, truth
 (the same case has different ones; or weight, group, cost_prefix, votes_prefix, by), prices. The JSON of a work-up
 file has the schema "pandora-workup/1". Tables of ranked lists have {path, name, fine, cases, candidates, missed,
-several_truths, problems [{kind, message, count}]}.
+several_truths, problems}; kinds of their problems are file, lines, and the options and keys that say what is what
+(id, candidate, score, probability, rank, price, hit, truth, prices).
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from pandora_regret.cli.options import (
     command,
 )
 from pandora_regret.cli.output import all_remarks, bars, bullets, echo, heading, print_json, print_remarks
+from pandora_regret.cli.problems import problems_as_dicts, sentence_of_problem
 from pandora_regret.core.inputs import InputError, Remark
 from pandora_regret.core.records import read_toml
 from pandora_regret.files.roles import LABEL, MODEL, ROLES
@@ -99,7 +101,7 @@ def validate(options: ValidateOptions) -> int:
         validation = {
             "fine": fine,
             "remarks": remarks,
-            "shared_problems": _problems(shared_problems, "paths"),
+            "shared_problems": problems_as_dicts(shared_problems, "paths"),
             "tables": [_table_as_dict(result) for result in results],
         }
         print_json(validation, "pandora-validation/2")
@@ -157,22 +159,8 @@ def _table_as_dict(result: files.TableReport) -> dict[str, object]:
         "unlabelled": result.unlabelled,
         "models": dict(result.models),
         "columns": columns,
-        "problems": _problems(result.problems, "rows", "places"),
+        "problems": problems_as_dicts(result.problems, "rows", "places"),
     }
-
-
-def _problems(problems: Sequence[files.Problem], *keys: str) -> list[dict[str, object]]:
-    """Problems as JSON, with these keys besides the usual ones; rows are counted from 1."""
-    tables = list[dict[str, object]]()
-    for problem in problems:
-        places: dict[str, object] = {
-            "paths": problem.paths,
-            "rows": [row + 1 for row in problem.rows],
-            "places": problem.places,
-        }
-        table = {"kind": problem.kind, "message": problem.message, "count": problem.count}
-        tables.append(table | {key: places[key] for key in keys})
-    return tables
 
 
 def _print(results: Sequence[files.TableReport], shared_problems: Sequence[files.Problem]) -> None:
@@ -185,7 +173,7 @@ def _print(results: Sequence[files.TableReport], shared_problems: Sequence[files
         else:
             heading(result.path, counted(len(result.problems), "problem"), colour="red")
         _print_understood(result)
-        bullets(map(_sentence, result.problems), mark="!")
+        bullets(map(sentence_of_problem, result.problems), mark="!")
     if shared_problems:
         echo()
         heading("Together", counted(len(shared_problems), "problem"), colour="red")
@@ -214,14 +202,3 @@ def _print_understood(result: files.TableReport) -> None:
     lines.insert(2, ("forecasts", listed(filter(None, forecasts.values()), MOST_NAMES)))
     for title, text in [*lines, ("not used", listed(result.unused, MOST_NAMES))]:
         bullets([text] if text else [], mark=f"{title:<10}")
-
-
-def _sentence(problem: files.Problem) -> str:
-    """A problem in one sentence, with the places of its first rows: "2 rows (lines 3, 4): ..."."""
-    if not problem.rows:
-        return problem.message
-    word = problem.places[0].split(" ")[0]
-    numbers = ", ".join(place.removeprefix(word).strip() for place in problem.places)
-    more = ", ..." if problem.count > len(problem.rows) else ""
-    places = f"{word}{'s' * (len(problem.places) > 1)} {numbers}{more}"
-    return f"{counted(problem.count, 'row')} ({places}): {problem.message}"

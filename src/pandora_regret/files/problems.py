@@ -27,6 +27,12 @@ class Problems:
         """A file has a problem as a whole, or several files do; `count` says how many things have it."""
         raise error
 
+    def in_places(
+        self, error: InputError, places: Sequence[str], count: int = 1, rows: Sequence[int] = ()
+    ) -> None:
+        """Places of a file of lists have a problem, `count` in all; the error is about the first of them."""
+        raise error
+
     @contextmanager
     def noting(self, kind: str = "file", paths: Names = ()) -> Iterator[None]:
         """Whatever is raised within this is a problem of the file, after those that were told."""
@@ -57,6 +63,7 @@ class CollectedProblems(Problems):
 
     def __init__(self) -> None:
         self.problems = list[Problem]()
+        self._by_fix: dict[tuple[str, str | None], Problem] = {}  # those in places, by argument and fix
 
     def in_rows(
         self, kind: str, source: Source, rows: Sequence[int], complaint: Complaint, column: str | None = None
@@ -76,6 +83,25 @@ class CollectedProblems(Problems):
         problem.count += len(rows)
         problem.rows += first
         problem.places += [places[row].strip() for row in first]
+
+    def in_places(
+        self, error: InputError, places: Sequence[str], count: int = 1, rows: Sequence[int] = ()
+    ) -> None:
+        """Add places to the problem of the same argument that is mended in the same way, or begin one."""
+        kind = error.argument or "lines"
+        problem = self._by_fix.get((kind, error.fix))
+        if problem is None:
+            stated = error.replace(contexts=(), row=None)
+            if isinstance(error, FileError):
+                stated = error.replace(place="", argument=None)
+            message = stated.sentence({})
+            problem = Problem(kind, message, count=0)
+            self._by_fix[(kind, error.fix)] = problem
+            self.problems.append(problem)
+        n_more = NAMED_ROWS - len(problem.places)
+        problem.count += count
+        problem.places += places[:n_more]
+        problem.rows += rows[:n_more]
 
     def in_file(self, kind: str, error: InputError, count: int = 1, paths: Names = ()) -> None:
         """Add a problem of the file, or of several files."""

@@ -7,8 +7,7 @@ format; the models of a file, or of several, come as `RankedModels`: the same ca
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -18,6 +17,7 @@ import pyarrow as pa
 from pandora_regret.candidates import Candidates
 from pandora_regret.candidates.reading import (
     LongTable,
+    Tell,
     Truth,
     hits_by_name,
     prices_of,
@@ -51,6 +51,7 @@ from pandora_regret.files.dialect import RECOGNISED, Dialect
 from pandora_regret.files.file_errors import FileError
 from pandora_regret.files.formats import open_source, stem_of
 from pandora_regret.files.layout import ModelFiles
+from pandora_regret.files.problems import NAMED_ROWS, RAISED, Problems
 from pandora_regret.files.ranked_formats import (
     ID_KEYS,
     TRUTH_KEYS,
@@ -142,6 +143,11 @@ class ListLayout:
         return VALUE_KEYS
 
     @property
+    def orders(self) -> Mapping[OrderKind, str | None]:
+        """The columns of which one orders candidates, by what they hold."""
+        return {"score": self.score, "probability": self.probability, "rank": self.rank}
+
+    @property
     def fact_columns(self) -> Names:
         """The columns that say something of a case."""
         named = (self.weight, self.group, *self.by)
@@ -213,6 +219,18 @@ def read_ranked(
     RankedModels
         The lists, and what was done to the files.
     """
+    ranked = inspect_ranked(files, layout, prices, RAISED)
+    assert ranked is not None  # or an error was raised
+    return ranked
+
+
+def inspect_ranked(
+    files: Sequence[ModelFiles], layout: ListLayout, prices: Mapping[str, float] | None, problems: Problems
+) -> RankedModels | None:
+    """The lists of all models as `read_ranked` returns them, or None; `problems` hears what is wrong.
+
+    What could not be read is left out, so that what else is wrong is told, too.
+    """
     models: list[RankedRows] = []
     places = [
         (path.path if isinstance(path, Source) else os.fspath(path), model.name)
@@ -221,20 +239,25 @@ def read_ranked(
     ]
     name_of_folder = _names_of_folders([path for path, name in places if name is None and os.path.isdir(path)])
     for path, name in places:
-        models += read_rows(path, layout, name or name_of_folder.get(path), by_name=prices is not None)
+        model_name = name or name_of_folder.get(path)
+        models += read_rows(path, layout, model_name, by_name=prices is not None, problems=problems)
+    models = [rows for rows in models if rows.ids]
+    if not models:
+        return None
     names = [rows.name for rows in models]
     for name in names:
         if names.count(name) > 1:
-            raise InputError(f"two models are called {name}", place="", fix="give each a name: NAME=FILE")
+            error = InputError(f"two models are called {name}", place="", fix="give each a name: NAME=FILE")
+            problems.in_file("model", error)
     truth = None if layout.truth is None else read_true_names(layout)
     if truth is None:
-        _check_same_truths(models)
+        _check_same_truths(models, problems)
     elif layout.id == FILE_ID:
         models = [_called_as_in_truth(rows, truth) for rows in models]
-    ids, remarks = _common_cases(models, truth, layout.common_rows)
+    ids, remarks = _common_cases(models, truth, layout.common_rows, problems)
     lists: dict[str, CaseLists] = {}
     for rows in models:
-        candidates = _candidates_of(rows, truth, prices, layout).of_cases(ids)
+        candidates = _candidates_of(rows, truth, prices, layout, problems).of_cases(ids)
         remarks += rows.remarks + _remarks_on_lists(rows, candidates)
         lists[rows.name] = candidates
     return RankedModels(
@@ -292,7 +315,13 @@ def _remarks_on_lists(rows: RankedRows, candidates: CaseLists) -> tuple[Remark, 
 # One file
 
 
-def read_rows(path: str, layout: ListLayout, name: str | None = None, by_name: bool = False) -> list[RankedRows]:
+def read_rows(
+    path: str,
+    layout: ListLayout,
+    name: str | None = None,
+    by_name: bool = False,
+    problems: Problems = RAISED,
+) -> list[RankedRows]:
     """The rows of a file, or of a folder with a file per case: one `RankedRows` for each model in it.
 
     Parameters
@@ -305,23 +334,28 @@ def read_rows(path: str, layout: ListLayout, name: str | None = None, by_name: b
         What the model is called; like the file unless given, or as a column of models says.
     by_name
         Whether prices are by candidates' names: then all of these are kept.
+    problems
+        Who is told what is wrong in the file.
     """
     if os.path.isdir(path):
-        return [_read_folder(path, layout, name or _names_of_folders([path])[path])]
+        return [_read_folder(path, layout, name or _names_of_folders([path])[path], problems)]
     if layout.format == "trec":
-        return [_of_records(path, name or stem_of(path), read_trec(path), layout)]
+        return [_of_records(path, name or stem_of(path), read_trec(path, problems), layout, problems)]
     if is_lists(path, layout.candidate):
-        records = read_list_records(path, layout.id, layout.candidate, layout.value_keys)
-        return [_of_records(path, name or stem_of(path), records, layout)]
-    return _read_long_table(path, layout, name, by_name)
+        records = read_list_records(path, layout.id, layout.candidate, layout.value_keys, problems)
+        return [_of_records(path, name or stem_of(path), records, layout, problems)]
+    return _read_long_table(path, layout, name, by_name, problems)
 
 
-def _of_records(path: str, name: str, records: Sequence[ListRecord], layout: ListLayout) -> RankedRows:
+def _of_records(
+    path: str, name: str, records: Sequence[ListRecord], layout: ListLayout, problems: Problems
+) -> RankedRows:
     """Lists, one after the other, as rows."""
-    _check_cases(records, path)
+    records = _one_of_each_case(records, path, problems)
     kinds = {record.kind for record in records if record.names}
     if len(kinds) > 1:
-        raise FileError("holds lists of several kinds", path, "write values on every line, or on none")
+        error = FileError("holds lists of several kinds", path, "write values on every line, or on none")
+        problems.in_file("candidate", error)
     index: dict[str, int] = {}
     codes = [index.setdefault(name, len(index)) for record in records for name in record.names]
     truths = {record.id: record.truth for record in records if record.truth is not None}
@@ -330,7 +364,8 @@ def _of_records(path: str, name: str, records: Sequence[ListRecord], layout: Lis
         texts = [record.facts.get(column) for record in records]
         if any(text is not None for text in texts):
             facts[column] = texts
-    case = np.repeat(np.arange(len(records)), [len(record.names) for record in records])
+    lengths = np.array([len(record.names) for record in records], dtype=np.intp)
+    case = np.repeat(np.arange(len(records)), lengths)
     values = np.array([value for record in records for value in record.values], dtype=np.float64)
     n_blank = sum(record.n_blank for record in records)
     remarks = remark_on("blank names", n_blank, f"{counted(n_blank, 'blank name')} of {path} left out", name)
@@ -346,7 +381,7 @@ def _of_records(path: str, name: str, records: Sequence[ListRecord], layout: Lis
         codes=np.array(codes, dtype=np.intp),
         values=values,
         has_probabilities=kinds == {"probability"},
-        prices=_prices_of_records(records, path),
+        prices=_prices_of_records(records, path, problems),
         is_true=None,
         truths=truths or None,
         facts=facts,
@@ -368,30 +403,49 @@ def _divided_by_100(path: str) -> tuple[Remark, ...]:
     return remark_on("percentages", 1, f"percentages of {path} divided by 100", path)
 
 
-def _check_cases(records: Sequence[ListRecord], path: str) -> None:
-    """An error where a case has two lists."""
-    places: dict[str, int] = {}
-    for row, record in enumerate(records):
-        if record.id in places:
-            problem = f"has case {record.id!r} in rows {places[record.id] + 1} and {row + 1}"
+def _one_of_each_case(records: Sequence[ListRecord], path: str, problems: Problems) -> list[ListRecord]:
+    """The first list of each case; that a case has another is a problem."""
+    lines: dict[str, int] = {}
+    kept: list[ListRecord] = []
+    for record in records:
+        if record.id in lines:
+            problem = f"has case {record.id!r} in lines {lines[record.id]} and {record.line}"
             fix = "write one list per case"
-            raise FileError(problem, path, fix, argument="id", row=row, value=record.id)
-        places[record.id] = row
+            row = record.line - 1
+            error = FileError(problem, path, fix, argument="id", row=row, value=record.id)
+            problems.in_places(error, [f"line {record.line}"], rows=[row])
+        else:
+            lines[record.id] = record.line
+            kept.append(record)
+    return kept
 
 
-def _prices_of_records(records: Sequence[ListRecord], path: str) -> FloatArray | None:
+def _prices_of_records(records: Sequence[ListRecord], path: str, problems: Problems) -> FloatArray | None:
     """The prices that lists hold, (C,), checked; None where they hold none."""
     prices = [price for record in records for price in record.prices]
     n_candidates = sum(len(record.names) for record in records)
     if not prices:
         return None
     if len(prices) < n_candidates:
-        raise FileError("has prices on some lines only", path, "write one for every candidate, or none")
-    try:
-        return read_prices_of_rows(np.array(prices, dtype=np.float64), np.zeros(n_candidates, dtype=np.intp))
-    except InputError as error:
+        error = FileError(
+            "has prices on some lines only", path, "write one for every candidate, or none", argument="price"
+        )
+        problems.in_file("price", error)
+        return None
+    lengths = np.array([len(record.prices) for record in records], dtype=np.intp)
+    record_of_price = np.repeat(np.arange(len(records)), lengths)
+
+    def tell(error: InputError, rows: IntArray) -> None:
+        lines = [records[number].line for number in np.unique(record_of_price[rows]).tolist()]
         problem = f"price {error.problem}"
-        raise FileError(problem, path, error.fix, argument="price", value=error.value) from None
+        problems.in_places(
+            FileError(problem, path, error.fix, argument="price", value=error.value),
+            [f"line {line}" for line in lines[:NAMED_ROWS]],
+            len(lines),
+            [line - 1 for line in lines[:NAMED_ROWS]],
+        )
+
+    return read_prices_of_rows(np.array(prices, dtype=np.float64), np.zeros(n_candidates, dtype=np.intp), tell)
 
 
 class _OrderColumn(NamedTuple):
@@ -444,7 +498,7 @@ def _single_column(role: str, stated: str | None, source: Source) -> str | None:
 
 def _order_column(source: Source, layout: ListLayout) -> _OrderColumn | None:
     """What orders candidates: a column that was said, or one of a usual name; an error where two are."""
-    stated = {"score": layout.score, "probability": layout.probability, "rank": layout.rank}
+    stated = layout.orders
     is_said = any(stated.values())
     found: list[_OrderColumn] = []
     for kind in ORDERS:
@@ -462,8 +516,27 @@ def _order_column(source: Source, layout: ListLayout) -> _OrderColumn | None:
     return found[0] if found else None
 
 
-def _columns_of(source: Source, layout: ListLayout, needs_id: bool = True) -> _LongTableColumns:
+def _check_columns(source: Source, layout: ListLayout, needs_id: bool, problems: Problems) -> None:
+    """Tell which columns were named that a table does not have."""
+    paths = () if needs_id else (source.path,)  # of a folder, messages say which file
+    stated = {
+        "id": layout.id if needs_id else None,
+        "candidate": layout.candidate,
+        "price": layout.price,
+        "hit": None if layout.truth is not None else layout.hit,
+        "model": layout.model,
+    }
+    for role, name in (stated | dict(layout.orders)).items():
+        if name is not None:
+            with problems.noting(role, paths):
+                _single_column(role, name, source)
+
+
+def _columns_of(
+    source: Source, layout: ListLayout, problems: Problems, needs_id: bool = True
+) -> _LongTableColumns:
     """Which column of a table is what."""
+    _check_columns(source, layout, needs_id, problems)
     columns = _LongTableColumns(
         id=_single_column("id", layout.id, source) if needs_id else None,
         candidate=_single_column("candidate", layout.candidate, source),
@@ -492,24 +565,35 @@ def _table_of(source: Source, columns: _LongTableColumns) -> pa.Table:
     return pa.Table.from_batches(batches).combine_chunks()
 
 
-def _read_long_table(path: str, layout: ListLayout, name: str | None, by_name: bool) -> list[RankedRows]:
+def _read_long_table(
+    path: str, layout: ListLayout, name: str | None, by_name: bool, problems: Problems
+) -> list[RankedRows]:
     """The rows of a table of one row per case and candidate."""
     plain, remarks = without_comments(path)
     source = replace(open_source(plain, None, layout.dialect), path=path)
-    columns = _columns_of(source, layout)
+    columns = _columns_of(source, layout, problems)
     remarks += source.remarks
     if (source.n_rows or 0) > MOST_KEPT and columns.can_be_streamed and not by_name:
-        streamed = _read_in_parts(source, columns, layout, name or stem_of(path), remarks)
+        streamed = None
+        try:
+            streamed = _read_in_parts(source, columns, layout, name or stem_of(path), remarks)
+        except InputError:
+            if problems is RAISED:
+                raise  # otherwise all of the file is read, and all that is wrong told
         if streamed is not None:
             return [streamed]
     table = _table_of(source, columns)
+    places = TablePlaces.of_file(path, len(table))
     if columns.model is None:
-        return [_ranked_rows(table, columns, source, name or stem_of(path), remarks)]
+        return [_ranked_rows(table, columns, source, name or stem_of(path), remarks, places, problems)]
     models, codes = coded(_chunk(table, columns.model))
     rows = []
     for number, model in enumerate(models):
-        part = table.take(np.flatnonzero(codes == number))
-        rows.append(_ranked_rows(part, columns, source, str(model), remarks if number == 0 else ()))
+        taken = np.flatnonzero(codes == number)
+        notes = remarks if number == 0 else ()
+        rows.append(
+            _ranked_rows(table.take(taken), columns, source, str(model), notes, places.take(taken), problems)
+        )
     return rows
 
 
@@ -524,17 +608,21 @@ def _read_in_parts(
     parts: list[SearchedOrders] = []
     facts: CaseFacts = {column: [] for column in columns.facts}
     finished: set[str] = set()
+    n_searched = 0  # rows
 
     def search(table: pa.Table) -> bool:
         """Whether these rows can be searched: no case was finished before, and no rank is 0, which may be none."""
-        rows = _ranked_rows(table, columns, source, name, ())
+        nonlocal n_searched
+        places = TablePlaces.of_file(source.path, len(table), n_searched)
+        n_searched += len(table)
+        rows = _ranked_rows(table, columns, source, name, (), places, RAISED)
         if not finished.isdisjoint(rows.ids):
             return False
         is_rank = columns.order is not None and columns.order.kind == "rank"
         if is_rank and (rows.remarks or not rows.values.all()):
             return False
         finished.update(rows.ids)
-        parts.append(SearchedOrders.of_table(_long_table_of(rows, None, None), layout.by_price))
+        parts.append(SearchedOrders.of_table(_long_table_of(rows, None, None, RAISED), layout.by_price))
         for column, texts in rows.facts.items():
             facts[column] += texts
         return True
@@ -573,12 +661,13 @@ def _start_of_last_case(batch: pa.RecordBatch, column: str) -> int:
     return int(of_others[-1]) + 1 if len(of_others) else 0
 
 
-def _read_folder(path: str, layout: ListLayout, name: str) -> RankedRows:
+def _read_folder(path: str, layout: ListLayout, name: str, problems: Problems) -> RankedRows:
     """A folder with a file per case, which is called like the file."""
     if layout.id != FILE_ID:
         raise FileError("is a folder", path, f"say that each file in it is a case (--id {FILE_ID})", argument="id")
     parts = []
     ids = []
+    files: list[str] = []
     counts = []
     n_skipped = 0
     columns = None
@@ -589,8 +678,9 @@ def _read_folder(path: str, layout: ListLayout, name: str) -> RankedRows:
         plain, skipped = without_comments(file)
         n_skipped += sum(remark.count for remark in skipped)
         source = replace(open_source(plain, None, layout.dialect), path=file)
-        columns = _columns_of(source, layout, needs_id=False)
+        columns = _columns_of(source, layout, problems, needs_id=False)
         ids.append(stem_of(file))
+        files.append(file)
         if source.n_rows == 0:
             counts.append(0)
             continue
@@ -603,7 +693,9 @@ def _read_folder(path: str, layout: ListLayout, name: str) -> RankedRows:
     remarks = remark_on(
         "lines skipped", n_skipped, f"{counted(n_skipped, 'comment line')} of {path} skipped", name
     )
-    return _ranked_rows(table, columns, replace(source, path=path), name, remarks, (ids, case))
+    starts = np.cumsum(counts) - counts
+    places = TablePlaces(tuple(files), case, np.arange(len(case)) - np.repeat(starts, counts))
+    return _ranked_rows(table, columns, replace(source, path=path), name, remarks, places, problems, (ids, case))
 
 
 def _no_files(path: str) -> FileError:
@@ -621,23 +713,30 @@ def _ranked_rows(
     source: Source,
     name: str,
     remarks: tuple[Remark, ...],
+    places: TablePlaces,
+    problems: Problems,
     cases: tuple[list[str], IntArray] | None = None,
 ) -> RankedRows:
     """The rows of one model, from a table with one row per candidate; `cases` where no column names them."""
-    with _errors_of_table(source.path):
-        if cases is None:
-            assert columns.id is not None
-            cases = _cases_of(table, columns.id)
-        ids, case = cases
-        names, codes = _candidate_names(table, columns.candidate)
-        values = -np.arange(len(codes), dtype=np.float64)  # in the order of rows, the highest first
-        if columns.order is not None:
-            values = _number_column(table, columns.order.column, columns.order.kind, codes, source.decimal)
-            if _holds_percentages(table, columns.order, values, case, source.decimal):
-                values = values / 100
-                remarks += _divided_by_100(source.path)
-        prices = None if columns.price is None else _prices(table, columns.price, codes)
-        is_true = None if columns.hit is None else _hits(table, columns.hit, codes)
+    if cases is None:
+        assert columns.id is not None
+        cases = _cases_of(table, columns.id, places.telling(problems))
+    ids, case = cases
+    has_id = np.flatnonzero(case >= 0)
+    if len(has_id) < len(case):
+        table = table.take(has_id)
+        case = case[has_id]
+        places = places.take(has_id)
+    tell = places.telling(problems)
+    names, codes = _candidate_names(table, columns.candidate)
+    values = -np.arange(len(codes), dtype=np.float64)  # in the order of rows, the highest first
+    if columns.order is not None:
+        values = _number_column(table, columns.order.column, columns.order.kind, codes, tell, source.decimal)
+        if _holds_percentages(table, columns.order, values, case, source.decimal):
+            values = values / 100
+            remarks += _divided_by_100(source.path)
+    prices = None if columns.price is None else _prices(table, columns.price, codes, tell)
+    is_true = None if columns.hit is None else _hits(table, columns.hit, codes, tell)
     facts = {}
     for column in columns.facts:
         facts[column] = _first_of_case(texts_of(_chunk(table, column)).tolist(), case, len(ids))
@@ -661,22 +760,51 @@ def _ranked_rows(
     return _lowest_rank_first(rows) if kind == "rank" else rows
 
 
-@contextmanager
-def _errors_of_table(path: str) -> Iterator[None]:
-    """Within this, errors about a column of a table say in which file, and in which row, that stands."""
-    try:
-        yield
-    except InputError as error:
-        where = "" if error.row is None else f" row {error.row + 1}"
-        raise FileError(
-            f"{error.argument} {error.problem}",
-            path,
-            error.fix,
-            f"{where}:",
-            argument=error.argument,
-            row=error.row,
-            value=error.value,
-        ) from None
+@dataclass(frozen=True)
+class TablePlaces:
+    """Where the C rows of a table stand."""
+
+    paths: Names  # of its files
+    file: IntArray  # (C,) which of these
+    numbers: IntArray  # (C,) which row of it, from 0
+
+    @classmethod
+    def of_file(cls, path: str, n_rows: int, start: int = 0) -> TablePlaces:
+        """Consecutive rows of one file, from this one on."""
+        return cls((path,), np.broadcast_to(np.intp(0), n_rows), np.arange(start, start + n_rows))
+
+    def take(self, rows: IntArray) -> TablePlaces:
+        """The places of some of these rows."""
+        return TablePlaces(self.paths, self.file[rows], self.numbers[rows])
+
+    def place(self, row: int) -> str:
+        """Where a row stands in words; in a folder also in which file."""
+        number = f"row {self.numbers[row] + 1}"
+        return number if len(self.paths) == 1 else f"{number} of {os.path.basename(self.paths[self.file[row]])}"
+
+    def telling(self, problems: Problems) -> Tell:
+        """What tells problems of rows: in which file, and in which row of it, the first of them stands."""
+
+        def tell(error: InputError, rows: IntArray) -> None:
+            first = int(rows[0])
+            number = int(self.numbers[first])
+            named = rows[:NAMED_ROWS].tolist()
+            problems.in_places(
+                FileError(
+                    f"{error.argument} {error.problem}",
+                    self.paths[self.file[first]],
+                    error.fix,
+                    f" row {number + 1}:",
+                    argument=error.argument,
+                    row=number,
+                    value=error.value,
+                ),
+                [self.place(row) for row in named],
+                len(rows),
+                self.numbers[named].tolist(),
+            )
+
+        return tell
 
 
 def _holds_percentages(
@@ -734,17 +862,20 @@ def _chunk(table: pa.Table, column: str) -> pa.Array:
     return chunks.combine_chunks() if isinstance(chunks, pa.ChunkedArray) else chunks
 
 
-def _cases_of(table: pa.Table, column: str) -> tuple[list[str], IntArray]:
-    """The names of cases, in the order of their first rows, and the number of each row's case."""
+def _cases_of(table: pa.Table, column: str, tell: Tell) -> tuple[list[str], IntArray]:
+    """The names of cases, in the order of their first rows, and the number of each row's case, -1 without one."""
     texts, codes = coded(_chunk(table, column))
-    if None in texts:
-        row = int(np.flatnonzero(codes == texts.index(None))[0])
-        raise InputError("is missing", argument="id", row=row, fix="give every row one")
+    unnamed = [code for code, text in enumerate(texts) if text is None]
+    if unnamed:
+        missing = np.flatnonzero(np.isin(codes, unnamed))
+        tell(InputError("is missing", argument="id", row=int(missing[0]), fix="give every row one"), missing)
     first = np.full(len(texts), len(codes), dtype=np.intp)
     first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # of equal codes the assignment that comes last stays
     by_place = np.argsort(first, kind="stable")
-    by_place = by_place[first[by_place] < len(codes)]  # those that some row has
-    number = np.empty(len(texts), dtype=np.intp)
+    is_case = first < len(codes)  # some row has it
+    is_case[unnamed] = False
+    by_place = by_place[is_case[by_place]]
+    number = np.full(len(texts), -1, dtype=np.intp)
     number[by_place] = np.arange(len(by_place))
     return [str(texts[place]) for place in by_place], number[codes]
 
@@ -765,22 +896,30 @@ def _candidate_names(table: pa.Table, column: str | None) -> tuple[list[str], In
     return [str(text) for text in texts], codes
 
 
-def _number_column(table: pa.Table, column: str, argument: str, codes: IntArray, decimal: str = ".") -> FloatArray:
+def _number_column(
+    table: pa.Table,
+    column: str,
+    argument: str,
+    codes: IntArray,
+    tell: Tell,
+    decimal: str = ".",
+    otherwise: float = 0.0,
+) -> FloatArray:
     """A column of numbers, signs of percent left off; text that is no number is an error that names its row."""
     array = _chunk(table, column)
     if pa.types.is_floating(array.type) or pa.types.is_integer(array.type):
         numbers = array.cast(pa.float64())
         if numbers.null_count:
             numbers = numbers.fill_null(float("nan"))
-        return read_values(numbers_in(numbers), argument, codes)
+        return read_values(numbers_in(numbers), argument, codes, tell, otherwise)
     texts = array.to_pylist()
     if not _has_percent_signs(table, column, decimal):
-        return read_values(np.array(texts, dtype=object), argument, codes)
+        return read_values(np.array(texts, dtype=object), argument, codes, tell, otherwise)
     values: list[object] = []
     for text in texts:
         number = number_in(text, decimal)
         values.append(text if number is None else number)
-    return read_values(np.array(values, dtype=object), argument, codes)
+    return read_values(np.array(values, dtype=object), argument, codes, tell, otherwise)
 
 
 def _has_percent_signs(table: pa.Table, column: str, decimal: str) -> bool:
@@ -791,7 +930,7 @@ def _has_percent_signs(table: pa.Table, column: str, decimal: str) -> bool:
     )
 
 
-def _hits(table: pa.Table, column: str, codes: IntArray) -> BoolArray:
+def _hits(table: pa.Table, column: str, codes: IntArray, tell: Tell) -> BoolArray:
     """A column that says which candidates are true; each different text is read once."""
     array = _chunk(table, column)
     if pa.types.is_boolean(array.type) and not array.null_count:
@@ -801,17 +940,19 @@ def _hits(table: pa.Table, column: str, codes: IntArray) -> BoolArray:
     first = np.full(len(texts), -1, dtype=np.intp)  # the first row with each text that names a candidate
     rows = np.flatnonzero(codes >= 0)[::-1]
     first[numbers[rows]] = rows
-    try:
-        meanings = read_hits(words, first)
-    except InputError as error:
-        row = 0 if error.row is None else int(first[error.row])
-        raise error.replace(row=row) from None
+
+    def tell_rows(error: InputError, bad_words: IntArray) -> None:
+        bad_rows = np.flatnonzero(np.isin(numbers, bad_words) & (codes >= 0))
+        tell(error, np.unique(np.append(first[bad_words[:1]], bad_rows)))
+
+    meanings = read_hits(words, first, tell_rows)
     return np.asarray(meanings[numbers] & (codes >= 0))
 
 
-def _prices(table: pa.Table, column: str, codes: IntArray) -> FloatArray:
+def _prices(table: pa.Table, column: str, codes: IntArray, tell: Tell) -> FloatArray:
     """A column of prices."""
-    return read_prices_of_rows(_number_column(table, column, "price", codes), codes)
+    numbers = _number_column(table, column, "price", codes, tell, otherwise=1.0)
+    return read_prices_of_rows(numbers, codes, tell)
 
 
 def _first_of_case(texts: Sequence[str | None], case: IntArray, n_cases: int) -> list[str | None]:
@@ -877,35 +1018,65 @@ def _truth_columns(source: Source, layout: ListLayout) -> _TruthColumns:
 
 
 def _candidates_of(
-    rows: RankedRows, truth: TruthFile | None, prices: Mapping[str, float] | None, layout: ListLayout
+    rows: RankedRows,
+    truth: TruthFile | None,
+    prices: Mapping[str, float] | None,
+    layout: ListLayout,
+    problems: Problems,
 ) -> CaseLists:
     """A model's lists, with what is true of them, and what they cost."""
     if rows.searched is not None:
         return rows.searched
-    table = _long_table_of(rows, truth, prices)
+    table = _long_table_of(rows, truth, prices, problems)
     try:
-        return Candidates(**table.fields()).checked(by_price=layout.by_price)
+        tell = _telling_cases(table.ids, problems)
+        return Candidates(**table.fields()).checked(by_price=layout.by_price, tell=tell)
     except InputError as error:
         raise error.within(rows.path) from None
 
 
-def _long_table_of(rows: RankedRows, truth: TruthFile | None, prices: Mapping[str, float] | None) -> LongTable:
+def _telling_cases(ids: Sequence[str], problems: Problems) -> Tell:
+    """What tells problems of cases."""
+
+    def tell(error: InputError, cases: IntArray) -> None:
+        named = [f"case {ids[case]!r}" for case in cases[:NAMED_ROWS].tolist()]
+        problems.in_places(error, named, len(cases))
+
+    return tell
+
+
+def _telling_names(names: Sequence[str], problems: Problems) -> Tell:
+    """What tells problems of candidates, whatever case lists them."""
+
+    def tell(error: InputError, codes: IntArray) -> None:
+        problems.in_places(error, [f"name {names[code]!r}" for code in codes[:NAMED_ROWS].tolist()], len(codes))
+
+    return tell
+
+
+def _long_table_of(
+    rows: RankedRows, truth: TruthFile | None, prices: Mapping[str, float] | None, problems: Problems
+) -> LongTable:
     """A model's rows, with what is true of them, and what they cost."""
     ids = list(rows.ids)
     truths = rows.truths if truth is None else truth.names
     if truths is not None:
         known = set(ids)
         ids += [name for name in truths if name not in known]
-        is_true = hits_by_name(ids, rows.case, rows.names, rows.codes, truths)
+        tell = _telling_cases(ids, problems)
+        is_true = hits_by_name(ids, rows.case, rows.names, rows.codes, truths, tell)
     elif rows.is_true is not None:
         is_true = rows.is_true
     else:
         fix = "say which column tells (--hit), or which file has the true names (--truth)"
-        raise FileError("does not say what is true", rows.path, fix, argument="hit")
+        problems.in_file("hit", FileError("does not say what is true", rows.path, fix, argument="hit"))
+        is_true = np.zeros(len(rows.codes), dtype=bool)
     if rows.prices is not None and prices is not None:
         fix = "use the column, or the price list"
-        raise FileError("has a column of prices, and --costs is given too", rows.path, fix, argument="price")
-    by_name = prices_of(rows.names, prices)
+        error = FileError("has a column of prices, and --costs is given too", rows.path, fix, argument="price")
+        problems.in_file("price", error)
+        prices = None
+    by_name = prices_of(rows.names, prices, _telling_names(rows.names, problems))
     listed = rows.prices
     if listed is None:
         listed = by_name[rows.codes] if len(by_name) else np.ones(len(rows.codes))
@@ -914,31 +1085,31 @@ def _long_table_of(rows: RankedRows, truth: TruthFile | None, prices: Mapping[st
     )
 
 
-def _check_same_truths(models: Sequence[RankedRows]) -> None:
-    """An error where two files do not agree on what is true of a case."""
+def _check_same_truths(models: Sequence[RankedRows], problems: Problems) -> None:
+    """Tell where two files do not agree on what is true of a case."""
     first = models[0]
     for rows in models[1:]:
-        case = _disagreement(first, rows)
-        if case is None:
-            case = _disagreement(rows, first)
-        if case is not None:
-            problem = f"has another truth of case {case!r} than {first.path}"
+        cases = list(dict.fromkeys([*_disagreements(first, rows), *_disagreements(rows, first)]))
+        if cases:
+            problem = f"has another truth of case {cases[0]!r} than {first.path}"
             fix = "correct it, or say with --truth what is true"
-            raise FileError(problem, rows.path, fix, argument="truth", value=case)
+            error = FileError(problem, rows.path, fix, argument="truth", value=cases[0])
+            problems.in_file("truth", error, len(cases), (first.path, rows.path))
 
 
-def _disagreement(first: RankedRows, other: RankedRows) -> str | None:
-    """A case of which the first says what the other denies; None where there is none.
+def _disagreements(first: RankedRows, other: RankedRows) -> list[str]:
+    """The cases of which the first says what the other denies.
 
     By names, they deny what they do not name; by hits, what they list as false.
     """
     if first.truths is not None and other.truths is not None:
+        differing: list[str] = []
         for case, truth in first.truths.items():
             if case in other.truths and set(true_names(truth)) != set(true_names(other.truths[case])):
-                return case
-        return None
+                differing.append(case)
+        return differing
     if first.is_true is None or other.is_true is None or first.has_row_names or other.has_row_names:
-        return None
+        return []
     case_of_id = {name: number for number, name in enumerate(other.ids)}
     code_of_name = {name: code for code, name in enumerate(other.names)}
     true_rows = np.flatnonzero(first.is_true)
@@ -951,11 +1122,11 @@ def _disagreement(first: RankedRows, other: RankedRows) -> str | None:
     keys = other.case * len(other.names) + other.codes
     is_said = np.isin(keys, np.array(keys_of_true, dtype=np.intp)) & (other.codes >= 0)
     denied = np.setdiff1d(keys[is_said & ~other.is_true], keys[is_said & other.is_true])
-    return other.ids[int(denied[0]) // len(other.names)] if len(denied) else None
+    return [other.ids[case] for case in np.unique(denied // max(1, len(other.names))).tolist()]
 
 
 def _common_cases(
-    models: Sequence[RankedRows], truth: TruthFile | None, common_rows: bool
+    models: Sequence[RankedRows], truth: TruthFile | None, common_rows: bool, problems: Problems
 ) -> tuple[list[str], tuple[Remark, ...]]:
     """The cases on which models are compared, and what was left out.
 
@@ -979,7 +1150,8 @@ def _common_cases(
             if lacking_ids:
                 problem = f"has no case {lacking_ids[0]!r}, which another file has"
                 fix = "use the cases that all have (--common-rows), or say with --truth which cases there are"
-                raise FileError(problem, rows.path, fix, argument="id", value=lacking_ids[0])
+                error = FileError(problem, rows.path, fix, argument="id", value=lacking_ids[0])
+                problems.in_file("ids", error, len(lacking_ids), (rows.path,))
     n_left_out = len(anywhere) - len(everywhere)
     sentence = (
         f"left out {counted(n_left_out, 'case')} that {'is' if n_left_out == 1 else 'are'} missing from a file"

@@ -18,8 +18,9 @@ from functools import cache
 from typing import Literal, NamedTuple, TypeAlias
 
 from pandora_regret.candidates.reading import Truth
-from pandora_regret.core.inputs import Fields, Remark, remark_on
+from pandora_regret.core.inputs import Fields, InputError, Remark, remark_on
 from pandora_regret.files.file_errors import FileError, explained
+from pandora_regret.files.problems import RAISED, Problems
 from pandora_regret.files.source import head_of, peek
 from pandora_regret.text import counted
 
@@ -36,6 +37,22 @@ GZIP = b"\x1f\x8b"
 TREC_VALUES = {6: "a run", 4: "qrels"}  # on a line
 
 
+class Line(NamedTuple):
+    """A line of a file, and who is told what is wrong with it."""
+
+    path: str
+    number: int  # from 1
+    problems: Problems = RAISED
+
+    def error(self, problem: str, fix: str, argument: str | None = None) -> FileError:
+        """What is wrong with the line."""
+        return FileError(problem, self.path, fix, f" line {self.number}", argument=argument, row=self.number - 1)
+
+    def tell(self, error: InputError) -> None:
+        """Tell what is wrong with the line."""
+        self.problems.in_places(error, [f"line {self.number}"], rows=[self.number - 1])
+
+
 @dataclass(frozen=True)
 class ListRecord:
     """The list of one case."""
@@ -48,6 +65,7 @@ class ListRecord:
     truth: Truth | None = None
     facts: Mapping[str, str | None] = field(default_factory=dict)  # other values of the line, as text
     n_blank: int = 0  # elements without a name, left out
+    line: int = 0  # on which it begins, from 1
 
 
 def is_lists(path: str, key: str | None) -> bool:
@@ -122,6 +140,7 @@ def read_list_records(
     id_key: str | None,
     list_key: str | None,
     value_keys: Mapping[str, ListKind] = VALUE_KEYS,
+    problems: Problems = RAISED,
 ) -> list[ListRecord]:
     """The lists of JSON lines, each with its id, its truth if it has one, and what else the line says.
 
@@ -133,45 +152,65 @@ def read_list_records(
         What ids and lists are called; by one of their usual names unless given.
     value_keys
         What the values of elements are called, and what they are.
+    problems
+        Who is told what is wrong with lines.
     """
     records: list[ListRecord] = []
-    for number, line in _lines(path):
-        if line.strip():
-            where = f" line {number}"
-            values = _object(line, path, where)
-            key = _list_key(values, list_key)
-            if key is None:
-                named = list_key or ", ".join(LIST_KEYS)
-                raise FileError(f"has no list ({named})", path, "write a list on every line", where)
-            case = values.get(id_key) if id_key is not None else _of_keys(values, ID_KEYS)
-            if case is None and id_key is not None:
-                raise FileError(f"has no {id_key!r}", path, "give every line one", where)
-            name = str(len(records) + 1 if case is None else case)
-            records.append(_list_record(name, values, key, value_keys, path, where))
+    n_lists = 0
+    for number, text in _lines(path):
+        if text.strip():
+            n_lists += 1
+            line = Line(path, number, problems)
+            try:
+                values = _object(text, line)
+                records.append(_list_record(values, n_lists, id_key, list_key, value_keys, line))
+            except FileError as error:
+                line.tell(error)
     return records
 
 
-def _object(line: str, path: str, where: str) -> Fields:
+def _object(text: str, line: Line) -> Fields:
     """The object of a line."""
     try:
-        values = json.loads(line)
+        values = json.loads(text)
     except (ValueError, RecursionError):
         values = None
     if not isinstance(values, dict):
-        raise FileError("is no JSON object", path, "write one object per line", where)
+        raise line.error("is no JSON object", "write one object per line")
     return values
 
 
 def _list_record(
-    name: str, values: Fields, list_key: str, value_keys: Mapping[str, ListKind], path: str, where: str
+    values: Fields,
+    number: int,
+    id_key: str | None,
+    list_key: str | None,
+    value_keys: Mapping[str, ListKind],
+    line: Line,
 ) -> ListRecord:
-    """The list of one case, from the object of its line."""
-    listed = _named(values[list_key])
-    names, numbers, kind, prices = _elements(listed, value_keys, path, where)
-    others = {key: value for key, value in values.items() if key != list_key}
-    truth = _truth(_of_keys(others, TRUTH_KEYS), path, where)
-    facts = {key: str(value) for key, value in others.items() if isinstance(value, (str, int, float))}
-    return ListRecord(name, names, numbers, kind, prices, truth, facts, len(values[list_key]) - len(listed))
+    """The list of one case, from the object of its line; without an id it is called by its number."""
+    key = _list_key(values, list_key)
+    if key is None:
+        named = list_key or ", ".join(LIST_KEYS)
+        raise line.error(f"has no list ({named})", "write a list on every line", "candidate")
+    case = values.get(id_key) if id_key is not None else _of_keys(values, ID_KEYS)
+    if case is None and id_key is not None:
+        line.tell(line.error(f"has no {id_key!r}", "give every line one", "id"))
+    listed = _named(values[key])
+    names, numbers, kind, prices = _elements(listed, value_keys, line)
+    others = {name: value for name, value in values.items() if name != key}
+    truth = _truth(_of_keys(others, TRUTH_KEYS), line)
+    return ListRecord(
+        id=str(number if case is None else case),
+        names=names,
+        values=numbers,
+        kind=kind,
+        prices=prices,
+        truth=truth,
+        facts={name: str(value) for name, value in others.items() if isinstance(value, (str, int, float))},
+        n_blank=len(values[key]) - len(listed),
+        line=line.number,
+    )
 
 
 def _named(listed: list[object] | Fields) -> list[object] | Fields:
@@ -189,7 +228,7 @@ def _of_keys(values: Fields, keys: Sequence[str]) -> object:
     return None
 
 
-def _truth(value: object, path: str, where: str) -> Truth | None:
+def _truth(value: object, line: Line) -> Truth | None:
     """What is true of a line: a name, or several."""
     if value is None:
         return None
@@ -197,23 +236,29 @@ def _truth(value: object, path: str, where: str) -> Truth | None:
         return [str(name) for name in value]
     if isinstance(value, (str, int)):
         return str(value)
-    raise FileError(f"has the truth {value!r:.40}", path, "write a name, or a list of names", where)
+    line.tell(line.error(f"has the truth {value!r:.40}", "write a name, or a list of names", "truth"))
+    return []
 
 
 def _elements(
-    listed: list[object] | Fields, value_keys: Mapping[str, ListKind], path: str, where: str
+    listed: list[object] | Fields, value_keys: Mapping[str, ListKind], line: Line
 ) -> tuple[list[str], list[float], ListKind, list[float]]:
     """Names, values, what these are, and prices of a list: names in order, values by name, or objects."""
     if isinstance(listed, dict):
         kind: ListKind = "score" if set(value_keys.values()) == {"score"} else "probability"
-        return list(listed), [_number(value, path, where) for value in listed.values()], kind, []
-    elements = [_element(element, value_keys, path, where) for element in listed]
+        return list(listed), [_number(value, kind, line) for value in listed.values()], kind, []
+    elements: list[_Element] = []
+    for element in listed:
+        try:
+            elements.append(_element(element, value_keys, line))
+        except FileError as error:
+            line.tell(error)
     kinds = {element.kind for element in elements}
     if len(kinds) > 1:
-        raise FileError("has a list of which some have values", path, "give all of them one, or none", where)
+        raise line.error("has a list of which some have values", "give all of them one, or none", "candidate")
     prices = [element.price for element in elements if element.price is not None]
     if 0 < len(prices) < len(elements):
-        raise FileError("has a list of which some have prices", path, "give all of them one, or none", where)
+        raise line.error("has a list of which some have prices", "give all of them one, or none", "price")
     names = [element.name for element in elements]
     if kinds <= {"order"}:
         return names, [float(-place) for place in range(len(names))], "order", prices
@@ -229,40 +274,47 @@ class _Element(NamedTuple):
     price: float | None
 
 
-def _element(element: object, value_keys: Mapping[str, ListKind], path: str, where: str) -> _Element:
+def _element(element: object, value_keys: Mapping[str, ListKind], line: Line) -> _Element:
     """A candidate as a list holds it: its name, or an object with a name."""
     if isinstance(element, (str, int)) and not isinstance(element, bool):
         return _Element(str(element), "order", 0.0, None)
     name = _of_keys(element, NAME_KEYS) if isinstance(element, dict) else None
     if not isinstance(element, dict) or not isinstance(name, (str, int)):
         fix = f"write names, or objects with a {' or '.join(NAME_KEYS)}"
-        raise FileError(f"has the candidate {element!r:.40}", path, fix, where)
+        raise line.error(f"has the candidate {element!r:.40}", fix, "candidate")
     price = element.get("price")
-    own_price = None if price is None else _number(price, path, where)
+    own_price = None if price is None else _number(price, "price", line)
     for key, kind in value_keys.items():
         if element.get(key) is not None:
-            return _Element(str(name), kind, _number(element[key], path, where), own_price)
+            return _Element(str(name), kind, _number(element[key], kind, line), own_price)
     return _Element(str(name), "order", 0.0, own_price)
 
 
-def _number(value: object, path: str, where: str) -> float:
-    """A number of a list."""
+def _number(value: object, argument: str, line: Line) -> float:
+    """A number of a list; 1 in place of what is none, once that was told."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
-        raise FileError(f"holds the value {value!r:.40}", path, "write a number", where)
+        line.tell(line.error(f"holds the value {value!r:.40}", "write a number", argument))
+        return 1.0
     return float(value)
 
 
-def read_trec(path: str) -> list[ListRecord]:
+def read_trec(path: str, problems: Problems = RAISED) -> list[ListRecord]:
     """The lists of a TREC run: topic, Q0, document, rank, score and the run's name on each line."""
     by_topic: dict[str, tuple[list[str], list[float]]] = {}
-    for number, line in _lines(path):
-        values = _trec_values(path, number, line, 6)
-        if values is None:
+    for number, text in _lines(path):
+        line = Line(path, number, problems)
+        try:
+            values = _trec_values(text, 6, line)
+            if values is None:
+                continue
+            topic, _, document, _, score, _ = values
+            number_of_score = _trec_number(score, "score", line)
+        except FileError as error:
+            line.tell(error)
             continue
-        topic, _, document, _, score, _ = values
         names, scores = by_topic.setdefault(topic, ([], []))
         names.append(document)
-        scores.append(_trec_number(score, "score", path, number))
+        scores.append(number_of_score)
     return [ListRecord(topic, names, scores, "score") for topic, (names, scores) in by_topic.items()]
 
 
@@ -272,36 +324,37 @@ def read_qrels(path: str) -> dict[str, Truth]:
     A document is relevant from 1 on; 0 and less, such as -2 for spam, is not.
     """
     truths: dict[str, list[str]] = {}
-    for number, line in _lines(path):
-        values = _trec_values(path, number, line, 4)
+    for number, text in _lines(path):
+        line = Line(path, number)
+        values = _trec_values(text, 4, line)
         if values is None:
             continue
         topic, _, document, relevance = values
         documents = truths.setdefault(topic, [])
-        if _trec_number(relevance, "relevance", path, number) > 0:
+        if _trec_number(relevance, "relevance", line) > 0:
             documents.append(document)
     return dict(truths)
 
 
-def _trec_number(text: str, what: str, path: str, line: int) -> float:
+def _trec_number(text: str, name: str, line: Line) -> float:
     """A number on a line."""
     try:
         number = float(text)
     except ValueError:
         number = math.nan
     if math.isnan(number):
-        raise FileError(f"has the {what} {text!r}", path, "write a number", f" line {line}")
+        raise line.error(f"has the {name} {text!r}", "write a number", name)
     return number
 
 
-def _trec_values(path: str, number: int, line: str, expected: int) -> list[str] | None:
+def _trec_values(text: str, expected: int, line: Line) -> list[str] | None:
     """The values of a line, None of an empty one."""
-    values = line.split()
+    values = text.split()
     if not values:
         return None
     if len(values) != expected:
         problem = f"has {len(values)} values, and {TREC_VALUES[expected]} has {expected}"
-        raise FileError(problem, path, "separate them by spaces, without a header", f" line {number}")
+        raise line.error(problem, "separate them by spaces, without a header")
     return values
 
 
