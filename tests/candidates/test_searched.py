@@ -11,7 +11,8 @@ from pandora_regret.candidates import Candidates
 from pandora_regret.candidates.reading import LongTable
 from pandora_regret.candidates.searched import SearchedOrders
 from pandora_regret.files import Layout, read_models_argument
-from pandora_regret.files.ranked import ListLayout, read_ranked
+from pandora_regret.files.ranked.layout import ListLayout
+from pandora_regret.files.ranked.models import read_ranked
 
 FIELDS = ("lengths", "n_true", "whole_costs", "is_missed", "n_repeated", "is_priced")
 PLACES = ("found", "top1", "top3", "reciprocal_rank", "exam")
@@ -93,8 +94,8 @@ def test_a_file_that_is_searched_as_it_is_read_says_what_the_whole_file_does(
     layout = ListLayout(id="bug", candidate="method", score="score", price="lines", hit="hit", by=("site",))
     files = read_models_argument([str(tmp_path / "a.parquet")], Layout())
     whole = read_ranked(files, layout)
-    monkeypatch.setattr("pandora_regret.files.ranked.MOST_KEPT", 10)
-    monkeypatch.setattr("pandora_regret.files.ranked.ROWS_OF_PART", 16)
+    monkeypatch.setattr("pandora_regret.files.ranked.reading.MOST_KEPT", 10)
+    monkeypatch.setattr("pandora_regret.files.ranked.reading.ROWS_OF_PART", 16)
     streamed = read_ranked(files, layout)
     assert type(streamed.models["a"]) is (SearchedOrders if is_grouped else Candidates)
     assert (streamed.ids, streamed.truths, streamed.facts) == (whole.ids, whole.truths, whole.facts)

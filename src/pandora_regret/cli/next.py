@@ -314,7 +314,7 @@ def _looks_before_elsewhere(plan: workup.Plan) -> int | None:
 def _read_list(forecast: str, options: NextOptions) -> files.OneRow:
     """A forecast that need not name all that may be true: the list of a case in JSON lines, or any other."""
     from pandora_regret.files.one_row import read_listed_case
-    from pandora_regret.files.ranked_formats import is_lists
+    from pandora_regret.files.ranked.formats import is_lists
 
     if os.path.isfile(forecast) and is_lists(forecast, None):
         return read_listed_case(forecast, options.row, options.case, options.rows.id)

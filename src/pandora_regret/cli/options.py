@@ -37,7 +37,7 @@ from pandora_regret.core import inputs, priors
 from pandora_regret.files.roles import BY, GROUP, ID, LABEL, ROLES, WEIGHT, Role
 
 if TYPE_CHECKING:
-    from pandora_regret.files.ranked import ListLayout
+    from pandora_regret.files.ranked.layout import ListLayout
 
 T = TypeVar("T")
 Options = TypeVar("Options")
@@ -261,13 +261,13 @@ class ListOptions:
         lines = [path for path in paths if ".jsonl" in path.lower() or ".ndjson" in path.lower()]
         if not lines:
             return False
-        from pandora_regret.files.ranked_formats import names_own_lists
+        from pandora_regret.files.ranked.formats import names_own_lists
 
         return any(names_own_lists(path) for path in lines)
 
     def layout(self, rows: RowOptions, by: Sequence[str] = ()) -> ListLayout:
         """Which column of a file with ranked lists is what."""
-        from pandora_regret.files.ranked import ListLayout
+        from pandora_regret.files.ranked.layout import ListLayout
 
         return ListLayout(
             id=rows.id,

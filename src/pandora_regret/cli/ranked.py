@@ -18,7 +18,7 @@ from pandora_regret.comparison.breakdowns import columns_of, values_of
 from pandora_regret.comparison.request import USUAL, ComparisonOptions, Provenance
 from pandora_regret.core.inputs import FloatArray, InputError, Remark
 from pandora_regret.files.problems import RAISED, Problems
-from pandora_regret.files.ranked import RankedModels, inspect_ranked
+from pandora_regret.files.ranked.models import RankedModels, inspect_ranked
 from pandora_regret.text import counted
 
 
@@ -135,19 +135,7 @@ def validate_lists(request: RankedFiles, as_json: bool) -> int:
             sentences[path] = [sentence_of_problem(problem) for problem in problems]
             continue
         remarks += ranked.remarks
-        n_truths = np.array([len(names) for names in ranked.truths])
-        for name, candidates in ranked.models.items():
-            table: dict[str, object] = {
-                "path": path,
-                "name": name,
-                "fine": True,
-                "cases": candidates.n_cases,
-                "candidates": candidates.n_candidates,
-                "missed": int(candidates.is_missed.sum()),
-                "several_truths": int((np.maximum(n_truths, candidates.n_true) > 1).sum()),
-                "problems": [],
-            }
-            tables.append(table)
+        tables += _tables_of(ranked, path)
     shared_problems: list[files.Problem] = []
     fine = all(table["fine"] for table in tables)
     if fine and len(request.files) > 1:
@@ -164,6 +152,25 @@ def validate_lists(request: RankedFiles, as_json: bool) -> int:
             bullets([problem.message for problem in shared_problems], mark="!")
         print_remarks(remarks)
     return 0 if fine else 2
+
+
+def _tables_of(ranked: RankedModels, path: str) -> list[dict[str, object]]:
+    """What a file holds, model by model, as JSON."""
+    tables: list[dict[str, object]] = []
+    n_truths = np.array([len(names) for names in ranked.truths])
+    for name, candidates in ranked.models.items():
+        table: dict[str, object] = {
+            "path": path,
+            "name": name,
+            "fine": True,
+            "cases": candidates.n_cases,
+            "candidates": candidates.n_candidates,
+            "missed": int(candidates.is_missed.sum()),
+            "several_truths": int((np.maximum(n_truths, candidates.n_true) > 1).sum()),
+            "problems": [],
+        }
+        tables.append(table)
+    return tables
 
 
 def _print_tables(tables: Sequence[dict[str, object]], sentences: Mapping[str, list[str]]) -> None:

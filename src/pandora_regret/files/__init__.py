@@ -17,8 +17,9 @@ Data flows one way, and a later step imports earlier ones only:
    in one spelling, `alignment` the same cases. `opening`, `aligned_models`, `one_row` and `inspecting` are what
    callers use.
 
-Beside these: what callers say (`layout`, `dialect`, `models_file`, `written`), `prices`, `ranked` lists, and
-`writing`. What reads files needs pyarrow, and is loaded when it is first asked for.
+Beside these: what callers say (`layout`, `dialect`, `models_file`, `written`), `prices`, and `writing`. Where
+cases have candidates of their own, `ranked/` leads from sources to `Candidates`, in the same direction. What reads
+files needs pyarrow, and is loaded when it is first asked for.
 """
 
 from pandora_regret.lazy import lazy_exports

@@ -111,7 +111,8 @@ def read_listed_case(path: str, row: int | None, case: str | None, id_key: str |
         The candidates, each once, and the prices that the list holds.
     """
     from pandora_regret.candidates.reading import first_places
-    from pandora_regret.files.ranked import ListLayout, read_rows
+    from pandora_regret.files.ranked.layout import ListLayout
+    from pandora_regret.files.ranked.reading import read_rows
 
     (rows,) = read_rows(path, ListLayout(id=id_key))
     if case is not None and case not in rows.ids:

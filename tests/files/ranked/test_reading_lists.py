@@ -11,8 +11,10 @@ import pytest
 
 from pandora_regret import InputError
 from pandora_regret.files import FileError, Layout, read_models_argument
-from pandora_regret.files.ranked import ListLayout, read_ranked, read_rows
-from pandora_regret.files.ranked_formats import is_lists, names_own_lists, read_list_records, read_qrels
+from pandora_regret.files.ranked.formats import is_lists, names_own_lists, read_list_records, read_qrels
+from pandora_regret.files.ranked.layout import ListLayout
+from pandora_regret.files.ranked.models import read_ranked
+from pandora_regret.files.ranked.reading import read_rows
 
 LONG = """bug,method,score,lines,is_bug,site
 b2,f,0.5,10,1,east
@@ -23,7 +25,7 @@ b1,h,0.2,3,1,west
 b3,f,1.0,5,0,east
 """
 COLUMNS = {"id": "bug", "candidate": "method", "score": "score", "price": "lines", "hit": "is_bug"}
-LISTS = Path(__file__).parents[2].parent / "shared" / "data" / "lists" / "gpt4o_lists.tsv.gz"
+LISTS = Path(__file__).parents[3].parent / "shared" / "data" / "lists" / "gpt4o_lists.tsv.gz"
 
 
 def ranked(*paths, prices=None, **layout):
@@ -353,8 +355,8 @@ def test_rank_0_is_none_where_other_cases_begin_with_1(tmp_path):
 
 
 def test_a_long_file_with_rank_0_is_read_as_a_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr("pandora_regret.files.ranked.MOST_KEPT", 3)
-    monkeypatch.setattr("pandora_regret.files.ranked.ROWS_OF_PART", 2)
+    monkeypatch.setattr("pandora_regret.files.ranked.reading.MOST_KEPT", 3)
+    monkeypatch.setattr("pandora_regret.files.ranked.reading.ROWS_OF_PART", 2)
     table = pa.table({"id": [1, 2, 2, 3], "candidate": list("acbd"), "rank": [1, 0, 1, 0], "hit": [1, 1, 0, 1]})
     pa.parquet.write_table(table, tmp_path / "a.parquet")
     read = ranked(tmp_path / "a.parquet")
