@@ -164,11 +164,39 @@ def test_lines_of_comments_are_skipped_and_counted(tmp_path, header):
     ]
 
 
+def test_names_of_columns_behind_comments_may_be_all_of_a_file(tmp_path):
+    folder = tmp_path / "results"
+    folder.mkdir()
+    (folder / "1.tsv").write_text("! made by a tool\n#candidate\tscore\thit\nx\t0.5\t1\n")
+    (folder / "2.tsv").write_text("! made by a tool\n#candidate\tscore\thit\n")
+    assert costs_of(ranked(folder, id="FILE"), "results") == {"1": 1.0, "2": 500.0}
+    (folder / "3.tsv").write_text("! made by a tool\n")
+    with pytest.raises(FileError) as caught:
+        ranked(folder, id="FILE")
+    assert caught.value.path == str(folder / "3.tsv")
+
+
 def test_trec_runs_with_qrels(tmp_path):
     (tmp_path / "run.txt").write_text("q1 Q0 d1 1 9.5 me\nq1 Q0 d2 2 9.5 me\nq2 Q0 d3 1 1 me\n")
     (tmp_path / "qrels.txt").write_text("q1 0 d2 1\nq1 0 d1 -2\nq2 0 d9 2\nq2 0 d3 0.0\nq3 0 d1 1\n")
     read = ranked(tmp_path / "run.txt", format="trec", truth=str(tmp_path / "qrels.txt"))
-    assert costs_of(read, "run.txt", miss=4.0) == {"q1": 1.5, "q2": 5.0, "q3": 4.0}
+    assert costs_of(read, "run", miss=4.0) == {"q1": 1.5, "q2": 5.0, "q3": 4.0}
+
+
+@pytest.mark.parametrize("name", ["bm25.txt", "bm25.run", "bm25", "bm25.TXT", "bm25.trec.gz"])
+def test_runs_are_called_like_their_files_without_the_ending(tmp_path, name):
+    line = b"1 Q0 d1 1 0.5 tag\n"
+    (tmp_path / name).write_bytes(gzip.compress(line) if name.endswith("gz") else line)
+    (tmp_path / "qrels").write_text("1 0 d1 1\n")
+    read = ranked(tmp_path / name, format="trec", truth=str(tmp_path / "qrels"))
+    assert list(read.models) == ["bm25"]
+
+
+def test_names_of_runs_may_have_dots(tmp_path):
+    (tmp_path / "input.k1-1.2").write_text("1 Q0 d1 1 0.5 tag\n")
+    (tmp_path / "qrels").write_text("1 0 d1 1\n")
+    read = ranked(tmp_path / "input.k1-1.2", format="trec", truth=str(tmp_path / "qrels"))
+    assert list(read.models) == ["input.k1-1.2"]
 
 
 @pytest.mark.parametrize("text", ["high", "nan"])

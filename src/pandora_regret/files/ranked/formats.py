@@ -32,8 +32,10 @@ NAME_KEYS = ("label", "name", "diagnosis", "candidate")  # what an element calls
 VALUE_KEYS: Mapping[str, ListKind] = {"probability": "probability", "score": "score"}
 TRUTH_KEYS = ("truth", "y_true", "label", "target")
 ID_KEYS = ("id", "ids", "case", "case_id", "instance_id")
+SEPARATORS = frozenset("\t,;")
 COMMENT = re.compile(rb"[ \t]*[!#]")
 GZIP = b"\x1f\x8b"
+RUN_ENDING = re.compile(r"(\.(txt|run|trec|res|tsv))?(\.gz)?$", re.IGNORECASE)
 TREC_VALUES = {6: "a run", 4: "qrels"}  # on a line
 
 
@@ -298,6 +300,11 @@ def _number(value: object, argument: str, line: Line) -> float:
     return float(value)
 
 
+def stem_of_run(path: str) -> str:
+    """A run's name without its usual ending, by which its model is called."""
+    return RUN_ENDING.sub("", os.path.basename(path)) or os.path.basename(path)
+
+
 def read_trec(path: str, problems: Problems = RAISED) -> list[ListRecord]:
     """The lists of a TREC run: topic, Q0, document, rank, score and the run's name on each line."""
     by_topic: dict[str, tuple[list[str], list[float]]] = {}
@@ -362,7 +369,7 @@ def without_comments(path: str) -> tuple[str, tuple[Remark, ...]]:
     """A file that holds a table without the lines that begin with ! or #; the same file where there are none.
 
     The last of the lines before the table is its header, where that begins with # and has as many values as the
-    line that follows.
+    line that follows, or no line follows.
     """
     if not COMMENT.match(_plain_bytes(path, head_of(path))):
         return path, ()
@@ -375,6 +382,12 @@ def without_comments(path: str) -> tuple[str, tuple[Remark, ...]]:
             kept.append(line)
         else:
             skipped.append(line)
+    if not kept and SEPARATORS.intersection(skipped[-1]) and skipped[-1].lstrip().startswith("#"):
+        kept.append(skipped.pop().lstrip().removeprefix("#"))  # the header of a table without rows
+    if not kept:
+        raise FileError(
+            "holds nothing but comments", path, "write a row per candidate, or the names of columns alone"
+        )
     plain = os.path.join(_folder(), f"{len(os.listdir(_folder()))}-{os.path.basename(path).removesuffix('.gz')}")
     with open(plain, "w", encoding="utf-8") as file:
         file.writelines(kept)
@@ -385,7 +398,7 @@ def without_comments(path: str) -> tuple[str, tuple[Remark, ...]]:
 
 def _is_header(comment: str, line: str) -> bool:
     """Whether a line that begins with # names the columns of the next line."""
-    for separator in "\t,;":
+    for separator in SEPARATORS:
         if comment.count(separator) and comment.count(separator) == line.count(separator):
             return comment.lstrip().startswith("#")
     return False

@@ -16,7 +16,13 @@ from pandora_regret.files.file_errors import FileError
 from pandora_regret.files.formats import open_source, stem_of
 from pandora_regret.files.problems import RAISED, Problems
 from pandora_regret.files.ranked.columns import LongTableColumns, find_columns
-from pandora_regret.files.ranked.formats import is_lists, read_list_records, read_trec, without_comments
+from pandora_regret.files.ranked.formats import (
+    is_lists,
+    read_list_records,
+    read_trec,
+    stem_of_run,
+    without_comments,
+)
 from pandora_regret.files.ranked.layout import FILE_ID, ListLayout
 from pandora_regret.files.ranked.lists import long_table_of
 from pandora_regret.files.ranked.rows import CaseFacts, RankedRows, rows_of_records, rows_of_table
@@ -53,7 +59,7 @@ def read_rows(
     if os.path.isdir(path):
         return [_read_folder(path, layout, name or names_of_folders([path])[path], problems)]
     if layout.format == "trec":
-        return [rows_of_records(path, name or stem_of(path), read_trec(path, problems), layout, problems)]
+        return [rows_of_records(path, name or stem_of_run(path), read_trec(path, problems), layout, problems)]
     if is_lists(path, layout.candidate):
         records = read_list_records(path, layout.id, layout.candidate, layout.value_keys, problems)
         return [rows_of_records(path, name or stem_of(path), records, layout, problems)]
