@@ -147,13 +147,9 @@ def test_roles_are_those_of_the_state(tmp_path, state):
     assert json.loads(state.read_bytes())["paid"]["saved"]["n"] == once["n"] + apart["n"] == 2000
     assert saved_in(state) == pytest.approx(saved_in(before) + saved_in(swapped))
     assert watch(state).stdout.splitlines()[2].startswith("Challenger Net: saves ")
-    for files, message in (
-        ((f"Net2={net}", f"Flat={flat}"), "compares Flat with Net, but the files hold Net2, Flat"),
-        ((f"next={net}",), "compares Flat with Net, but the files hold one model, next"),
-    ):
-        refused = watch(state, *files)
-        assert refused.exit_code == 2
-        assert message in refused.stderr
+    for files, names in (((f"Net2={net}", f"Flat={flat}"), ("Net2", "Flat")), ((f"next={net}",), ("next",))):
+        said = refused("monitor", *files, "--state", state, argument="files", place=str(state), value=names)
+        assert "compares Flat with Net" in said
 
 
 def test_drift_alone_is_said_and_exits_with_3_only_if_asked(tmp_path, state):
@@ -285,18 +281,16 @@ def test_mistakes_are_said_in_a_sentence(tmp_path, state):
     file = write_week(tmp_path / "w1.csv", 1)
     nameless = tmp_path / "nameless.csv"
     nameless.write_text("\n".join(line.split(",", 1)[1] for line in file.read_text().splitlines()) + "\n")
-    for arguments, message in (
-        ((), "does not exist yet"),
-        (("--labels", file), "does not exist yet"),
-        ((nameless,), "--id"),
-        ((file, "--time", "month"), "month"),
-        ((file, "--level", "0.95"), "probability of a false alarm"),
-        ((file, file), "give each file once"),
-        ((file, "--challenger", "x"), "one model"),
+    for arguments, fields in (
+        ((), {"argument": "state", "value": str(state)}),
+        (("--labels", file), {"argument": "state", "value": str(state)}),
+        ((nameless,), {"argument": "ids", "place": str(nameless)}),
+        ((file, "--time", "month"), {"place": str(file)}),
+        ((file, "--level", "0.95"), {"argument": "level", "value": 0.95}),
+        ((file, file), {"argument": "files", "value": str(file)}),
+        ((file, "--challenger", "x"), {"argument": "files", "place": str(state), "value": ("w1",)}),
     ):
-        result = watch(state, *arguments)
-        assert result.exit_code == 2, arguments
-        assert message in result.stderr, (arguments, result.stderr)
+        refused("monitor", *arguments, "--state", state, **fields)
     assert not state.exists()
     for damage in ("{", "[]"):
         state.write_text(damage)

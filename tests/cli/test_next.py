@@ -156,7 +156,7 @@ def test_next_takes_findings_and_draws_the_tree(skin, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "fields", "words"),
     [
-        ((FORECAST, "--found", "dermoscopy=odd"), {}, "dermoscopy=odd"),
+        ((FORECAST, "--found", "dermoscopy=odd"), {"argument": "found", "value": "odd"}, "suspicious, benign"),
         ((FORECAST, "--found", "visit", "--found", "visit"), {"place": "--found"}, "twice"),
         (("melanoma=0.5,nevus=0.4",), {"place": "FORECAST", "value": 0.9}, "'keratosis'"),
         (("melanoma=0.5,naevus=0.5",), {"place": "FORECAST", "value": ["naevus"]}, "'nevus'?"),

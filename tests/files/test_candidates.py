@@ -182,17 +182,29 @@ def test_orders_without_probabilities_are_scored_by_the_order_alone(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("row", "column", "value"),
+    [
+        ({"truth": "a", "forecast": ["a", "b"]}, None, ["a", "b"]),
+        ({"truth": "a", "forecast": {"a": True}}, "a", True),
+        ({"truth": "a", "forecast": {}}, "forecast", None),
+        ({"truth": ["a"], "forecast": {"a": 1}}, "truth", ["a"]),
+    ],
+)
+def test_what_is_wrong_with_a_list_is_said_with_its_line(tmp_path, row, column, value):
+    error = refusal(lists(tmp_path, [*ROWS, row]))
+    assert (error.column, error.value) == (column, value)
+    assert error.argument == ("y_true" if column == "truth" else "y_proba")
+    assert error.where == " line 4"
+
+
+@pytest.mark.parametrize(
     ("row", "says"),
     [
-        ({"truth": "a", "forecast": ["a", "b"]}, "holds an order"),
-        ({"truth": "a", "forecast": {"a": True}}, "gives 'a' the value True"),
-        ({"truth": "a", "forecast": {}}, "has no forecast"),
         ({"id": 9, "forecast": {"a": 1}}, "column 'truth'"),
-        ({"truth": ["a"], "forecast": {"a": 1}}, "has the truth ['a']"),
         (row("a", 9, a=0.5, b=0.6), "sums to 1.1"),
     ],
 )
-def test_what_is_wrong_with_a_list_is_said_with_its_line(tmp_path, row, says):
+def test_what_does_not_fit_the_other_lists_is_said_with_its_line(tmp_path, row, says):
     message = refused(lists(tmp_path, [*ROWS, row]))
     assert says in message
     assert "line 4" in message
@@ -201,8 +213,9 @@ def test_what_is_wrong_with_a_list_is_said_with_its_line(tmp_path, row, says):
 def test_repeated_names_are_refused(tmp_path):
     path = tmp_path / "twice.jsonl"
     path.write_text('{"truth": "a", "forecast": {"a": 0.5, "b": 0.5, "a": 0.5}}\n')
-    assert "line 1 names 'a' twice" in refused(path)
-    assert "each once" in refused(lists(tmp_path, [{"truth": "a", "forecast": ["a", "a"]}]))
+    twice = refusal(path)
+    assert (twice.where, twice.column) == (" line 1", "a")
+    assert refusal(lists(tmp_path, [{"truth": "a", "forecast": ["a", "a"]}])).value == ["a", "a"]
     assert "two options" in refused(lists(tmp_path, [{"truth": "a", "forecast": ["a"]}]))
 
 

@@ -109,7 +109,7 @@ def test_costs_of_each_row(tmp_path, way):
     columns = {f"cost_{name}": typical[:, k] for k, name in enumerate(CLASSES)}
     predictions = predictions_of(tmp_path, truth, values, **columns)
     check(score_stream(predictions, rows=11), truth, values, costs=typical)
-    with pytest.raises(InputError, match="not both"):
+    with refused(argument="costs", place=str(predictions.path)):
         score_stream(predictions, costs=PRICES)
 
 
@@ -286,7 +286,7 @@ def test_nothing_to_score_is_an_error(tmp_path):
     truth, values = forecasts(3)
     with refused(NoRowsError, place=str(tmp_path / "model.parquet")):
         score_stream(predictions_of(tmp_path, truth[:0], values[:0]))
-    with refused(says="weight of every"):
+    with refused(argument="sample_weight", value=0.0, contexts=(str(tmp_path / "model.parquet"),)):
         score_stream(predictions_of(tmp_path, truth, values, weight=np.zeros(3)))
     with refused(argument="costs", value=(2,)):
         score_stream(predictions_of(tmp_path, truth, values), costs=[1.0, 2.0])

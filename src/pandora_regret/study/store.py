@@ -158,7 +158,7 @@ class Store:
         row = int(np.argmax(kept != new)) if kept.shape == new.shape else 0
         difference = f"{part} {row} of {len(kept)} is {kept[row]}, here {new[row]} of {len(new)}"
         problem = f"is a store of other data: {difference}; use another folder"
-        raise InputError(problem, argument=part, row=row, place=str(self.folder), value=new[row])
+        raise InputError(problem, argument=part, row=row, place=str(self.folder), value=new.tolist()[row])
 
     @property
     def models(self) -> Names:

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from refusals import refused
 
-from pandora_regret.core.inputs import InputError
 from pandora_regret.study import DataSet, FilesZoo, Store, predict_all
 from pandora_regret.study.zoos import existing
 
@@ -99,14 +98,15 @@ def test_what_does_not_fit_together_is_said_with_its_file(tmp_path):
         "broken": "line 2 has 2 values but the header names 4 columns",
     }.items():
         assert re.search(words, kept.failures[name])
-    for paths, said in [
-        (["weighted.csv"], "weighted.csv has sample weights, column 'weight'"),
-        (["a.csv", "again"], "a.csv and .*a.csv both hold a model called 'a': rename one"),
-        (["empty"], "empty holds no file of predictions"),
-        (["nowhere.csv"], "nowhere.csv cannot be read"),
-        ([], "no file of predictions"),
+    both = f"{tmp_path / 'a.csv'} and {tmp_path / 'again' / 'a.csv'}"
+    for paths, fields in [
+        (["weighted.csv"], {"argument": "weight", "column": "weight", "place": str(tmp_path / "weighted.csv")}),
+        (["a.csv", "again"], {"argument": "paths", "place": both, "value": "a"}),
+        (["empty"], {"argument": "paths", "value": str(tmp_path / "empty")}),
+        (["nowhere.csv"], {"argument": "paths", "says": "nowhere.csv cannot be read"}),
+        ([], {"argument": "paths", "value": ()}),
     ]:
-        with pytest.raises(InputError, match=said):
+        with refused(**fields):
             FilesZoo(tuple(str(tmp_path / path) for path in paths)).target()
 
 
@@ -156,5 +156,5 @@ def test_groups_of_rows_are_kept_with_the_labels(tmp_path):
     store = predict_all(DataSet("flu", zoo), tmp_path / "store")
     for groups in (zoo.target().groups, store.groups, Store.open(tmp_path / "store").groups):
         np.testing.assert_array_equal(groups, expected)
-    with refused(says="groups 0 of 20"):
+    with refused(argument="groups", row=0, place=str(tmp_path / "store")):
         Store.create(tmp_path / "store", TRUTH, store.classes, groups=np.roll(expected, 1))

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from refusals import refused
 
-from pandora_regret.core.inputs import InputError
 from pandora_regret.study import begin, read_study, run_study, study_grid, study_plan
 from pandora_regret.study.zoos import image_zoos
 from pandora_regret.study.zoos.image_zoos import (
@@ -225,9 +225,9 @@ class TestVariants:
         assert len({prediction.values.tobytes() for prediction in made.values()}) == len(names)
 
     def test_says_what_cannot_be_read(self, images, weights):
-        with pytest.raises(InputError, match="resolution 30"):
+        with refused(argument="models", says="resolution 30"):
             VariantsZoo(images, weights=weights, models=["test_vit*"], resolutions=[30]).names()
-        with pytest.raises(InputError, match=r"poolings has \['median'\]"):
+        with refused(argument="poolings", value=["median"]):
             VariantsZoo(images, weights=weights, poolings=["avg+median"]).names()
 
 
