@@ -349,8 +349,8 @@ def read_amounts(
     ({'CT': 1250.0, 'X-ray': 87.5}, 'EUR')
     >>> read_amounts({"CT": "1,250"}, "prices.csv")
     Traceback (most recent call last):
-    pandora_regret.core.inputs.errors.InputError: is '1,250', which can be read as 1250 or as 1.25: write 1250 or
-    1.25; another amount with decimals (12.50 or 12,50) tells, too.
+    pandora_regret.core.inputs.errors.InputError: costs of class 'CT' is '1,250', which can be read as 1250 or as
+    1.25: write 1250 or 1.25; another amount with decimals (12.50 or 12,50) tells, too.
     """
     try:
         prices = {name: _read_amount(text, name) for name, text in texts.items()}
