@@ -165,6 +165,23 @@ def test_lists_know_nothing_of_work_ups_and_scenarios(tmp_path):
     assert refused("score", *paths, *COLUMNS)
 
 
+def test_a_score_of_parts_is_that_of_the_whole_file(tmp_path):
+    path = Path(long_tables(tmp_path, skills=(1.5,))[0])
+    header, *rows = path.read_text().splitlines()
+    is_early = [int(row.split(",")[0][1:]) < 30 for row in rows]
+    parts = []
+    for name, wanted in (("p1.csv", True), ("p2.csv", False)):
+        chosen = [row for row, early in zip(rows, is_early, strict=True) if early is wanted]
+        part = tmp_path / name
+        part.write_text("\n".join([header, *chosen]) + "\n")
+        parts.append(part)
+    whole = run_json("score", path, *COLUMNS, "--miss", 500)
+    joined = run_json("score", *parts, *COLUMNS, "--miss", 500)
+    assert joined["data"]["rows"] == N_CASES
+    assert joined["models"][0]["scores"] == whole["models"][0]["scores"]
+    assert joined["models"][0]["name"] == "p1"
+
+
 def test_validate_says_what_lists_hold_and_what_is_wrong(tmp_path):
     paths = long_tables(tmp_path)
     result = run_json("validate", *paths, *COLUMNS)

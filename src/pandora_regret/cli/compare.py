@@ -353,16 +353,12 @@ def _rows_of_scores(result: comparing.Comparison) -> Iterator[dict[str, Content]
 
 
 def _scored_lists(options: ScoreFilesOptions) -> list[comparing.Comparison]:
-    """A comparison of one for each model of a file of ranked lists."""
+    """A comparison of one for each model of ranked lists, whose cases several files may hold."""
     from pandora_regret.cli.ranked import RankedFiles, compare_ranked
     from pandora_regret.comparison.request import ComparisonOptions
 
-    if len(options.files) > 1:
-        fix = "give one file, or compare several with pandora compare"
-        problem = f"{len(options.files)} files of ranked lists are given"
-        raise inputs.InputError(problem, argument="files", place="", value=options.files, fix=fix)
     not_both("ranked lists have no classes", wrong_tests=options.wrong_tests, lists=True)
-    request = RankedFiles(options.files, options.rows, options.lists, options.prices)
+    request = RankedFiles(options.files, options.rows, options.lists, options.prices, are_parts=True)
     settings = ComparisonOptions(
         level=options.intervals.level, bootstrap=options.intervals.bootstrap, seed=options.intervals.seed
     )

@@ -30,6 +30,7 @@ class RankedFiles:
     rows: RowOptions
     lists: ListOptions
     prices: PriceOptions
+    are_parts: bool = False  # whether several files hold cases of the same models
 
 
 def read_requested(request: RankedFiles, breakdowns: Sequence[str] = ()) -> RankedModels:
@@ -46,7 +47,10 @@ def _inspect_requested(
     prices = request.prices.read()
     layout = request.lists.layout(request.rows, columns_of(breakdowns))
     price_list = None if prices.price_list is None else prices.price_list.costs
-    models = files.read_models_argument(request.files, request.rows.layout())
+    if request.are_parts and len(request.files) > 1:
+        models = [files.ModelFiles(request.files, request.rows.layout())]
+    else:
+        models = files.read_models_argument(request.files, request.rows.layout())
     return inspect_ranked(models, layout, price_list, problems)
 
 

@@ -10,6 +10,7 @@ One direction, and a later step imports earlier ones only:
 5. **rows**: `RankedRows` are the rows of one model; **truth** is what a file of its own says of cases.
 6. **lists**: rows with truths and prices become `Candidates`, or, where they are too many to keep,
    `SearchedOrders`.
-7. **reading**: `read_rows` reads one file, whatever its format; **alignment** finds the cases of all models.
+7. **reading**: `read_rows` reads one file, whatever its format; **parts** joins files of one model; **alignment**
+   finds the cases of all models.
 8. **models**: `read_ranked` is what callers use: the same cases of all models, in the same order.
 """

@@ -19,6 +19,7 @@ from pandora_regret.files.ranked.alignment import (
 )
 from pandora_regret.files.ranked.layout import FILE_ID, ListLayout
 from pandora_regret.files.ranked.lists import lists_of
+from pandora_regret.files.ranked.parts import joined_parts
 from pandora_regret.files.ranked.reading import names_of_folders, read_rows
 from pandora_regret.files.ranked.rows import CaseFacts, RankedRows
 from pandora_regret.files.ranked.truth import read_true_names
@@ -101,21 +102,29 @@ def _read_models(
 ) -> list[RankedRows]:
     """The rows of all models that have some; `by_name`: prices are by candidates' names."""
     models: list[RankedRows] = []
-    places = [
-        (path.path if isinstance(path, Source) else os.fspath(path), model.name)
-        for model in files
-        for path in model.paths
-    ]
-    name_of_folder = names_of_folders([path for path, name in places if name is None and os.path.isdir(path)])
-    for path, name in places:
-        models += read_rows(path, layout, name or name_of_folder.get(path), by_name, problems)
-    models = [rows for rows in models if rows.ids]
+    unnamed = [_path_of(path) for model in files if model.name is None for path in model.paths]
+    name_of_folder = names_of_folders([path for path in unnamed if os.path.isdir(path)])
+    for model in files:
+        parts: list[RankedRows] = []
+        name = model.name
+        for part in model.paths:
+            path = _path_of(part)
+            found = read_rows(path, layout, name or name_of_folder.get(path), by_name, problems)
+            if layout.model is None:
+                name = found[0].name  # of the first part
+            parts += [rows for rows in found if rows.ids]
+        models += joined_parts(parts, layout.by_price, problems) if len(model.paths) > 1 else parts
     names = [rows.name for rows in models]
     for name in names:
         if names.count(name) > 1:
             error = InputError(f"two models are called {name}", place="", fix="give each a name: NAME=FILE")
             problems.in_file("model", error)
     return models
+
+
+def _path_of(file: str | Source) -> str:
+    """Where a file lies."""
+    return file.path if isinstance(file, Source) else file
 
 
 def _remarks_on_lists(rows: RankedRows, candidates: CaseLists) -> tuple[Remark, ...]:
