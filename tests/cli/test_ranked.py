@@ -230,6 +230,22 @@ def test_all_problems_of_a_long_table_are_told_at_once(tmp_path):
     assert refused("compare", path, *COLUMNS)
 
 
+def test_rows_without_ids_are_read_to_their_end_too(tmp_path):
+    path = tmp_path / "bad.csv"
+    path.write_text("id,candidate,rank,hit\n,x,1,1\n,y,k,0\n")
+    assert problems_of(path, "--rank", "rank") == [("id", 2, ["row 1", "row 2"]), ("rank", 1, ["row 2"])]
+    assert refused("compare", path, "--rank", "rank")
+
+
+def test_a_run_of_blank_lines_is_refused(tmp_path):
+    path = tmp_path / "run.txt"
+    path.write_text("\n \n")
+    (tmp_path / "qrels.txt").write_text("1 0 d1 1\n")
+    options = ["--format", "trec", "--truth", tmp_path / "qrels.txt"]
+    assert [kind for kind, _, _ in problems_of(path, *options)] == ["file"]
+    assert refused("compare", path, *options)
+
+
 def test_rows_of_several_models_are_counted_in_their_file(tmp_path):
     path = tmp_path / "board.csv"
     path.write_text("model,id,candidate,score,hit\na,1,x,0.5,1\nb,1,x,k,1\na,2,y,0.1,0\nb,2,y,0.1,7\n")

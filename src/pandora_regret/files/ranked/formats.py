@@ -308,8 +308,10 @@ def stem_of_run(path: str) -> str:
 def read_trec(path: str, problems: Problems = RAISED) -> list[ListRecord]:
     """The lists of a TREC run: topic, Q0, document, rank, score and the run's name on each line."""
     by_topic: dict[str, tuple[list[str], list[float]]] = {}
+    is_blank = True
     for number, text in _lines(path):
         line = Line(path, number, problems)
+        is_blank = is_blank and not text.strip()
         try:
             values = _trec_values(text, 6, line)
             if values is None:
@@ -322,6 +324,8 @@ def read_trec(path: str, problems: Problems = RAISED) -> list[ListRecord]:
         names, scores = by_topic.setdefault(topic, ([], []))
         names.append(document)
         scores.append(number_of_score)
+    if is_blank:
+        raise FileError("has no rows", path, "write a line per topic and document")
     return [ListRecord(topic, names, scores, "score") for topic, (names, scores) in by_topic.items()]
 
 

@@ -73,21 +73,24 @@ def rows_of_table(
         assert columns.id is not None
         cases = read_cases(table, columns.id, places.telling(problems))
     ids, case = cases
-    has_id = np.flatnonzero(case >= 0)
-    if len(has_id) < len(case):
-        table = table.take(has_id)
-        case = case[has_id]
-        places = places.take(has_id)
     tell = places.telling(problems)
     names, codes = read_candidates(table, columns.candidate)
     values = -np.arange(len(codes), dtype=np.float64)  # in the order of rows, the highest first
     if columns.order is not None:
         values = read_numbers(table, columns.order.column, columns.order.kind, codes, tell, source.decimal)
-        if _holds_percentages(table, columns.order, values, case, source.decimal):
-            values = values / 100
-            remarks += _divided_by_100(source.path)
     prices = None if columns.price is None else read_prices(table, columns.price, codes, tell)
     is_true = None if columns.hit is None else read_hit_column(table, columns.hit, codes, tell)
+    has_id = case >= 0
+    if not has_id.all():  # which was told; what else is wrong with these rows, too
+        table = table.take(np.flatnonzero(has_id))
+        case = case[has_id]
+        codes = codes[has_id]
+        values = values[has_id]
+        prices = None if prices is None else prices[has_id]
+        is_true = None if is_true is None else is_true[has_id]
+    if _holds_percentages(table, columns.order, values, case, source.decimal):
+        values = values / 100
+        remarks += _divided_by_100(source.path)
     kind = None if columns.order is None else columns.order.kind
     rows = RankedRows(
         path=source.path,
@@ -117,10 +120,10 @@ def _facts_in_table(table: pa.Table, columns: LongTableColumns, case: IntArray, 
 
 
 def _holds_percentages(
-    table: pa.Table, order: OrderColumn, values: FloatArray, case: IntArray, decimal: str
+    table: pa.Table, order: OrderColumn | None, values: FloatArray, case: IntArray, decimal: str
 ) -> bool:
     """Whether a column of probabilities has them as percentages: by their signs, or because cases sum to 100."""
-    if order.kind != "probability":
+    if order is None or order.kind != "probability":
         return False
     return has_percent_signs(table, order.column, decimal) or are_percentages(values, case)
 
