@@ -181,6 +181,17 @@ def test_four_doubts_are_spelt_out_and_the_others_counted(n_models, n_notes):
     assert len([note for note in found.notes if not note.startswith("There")]) == n_notes
 
 
+@pytest.mark.parametrize(("n_models", "n_shown"), [(20, 20), (21, 20)])
+def test_a_notebook_shows_twenty_models(n_models, n_shown):
+    truth = truth_of(60)
+    models = {f"model {number}": even(60, 3) for number in range(n_models)}
+    page = compare(truth, models, costs=[1.0, 2.0, 3.0], options=PLAIN)._repr_html_()
+    picture, _, table = page.partition("</svg>")
+    in_picture = [name for name in models if f">{name}<" in picture]
+    in_table = [name for name in models if f">{name}<" in table]
+    assert (len(in_picture), len(in_table)) == (n_shown, n_shown)
+
+
 def test_three_wrong_tests_of_a_model_are_named():
     truth = truth_of(400, 4)
     found = compare(truth, {"a": even(400, 4)}, costs=[4.0, 3.0, 2.0, 1.0], options=PLAIN)
