@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pandora_regret.candidates.lists import Candidates
+from pandora_regret.candidates.reading import hits_by_name, prices_of
 from pandora_regret.candidates.searched import CaseLists
 from pandora_regret.core.inputs import IntArray
 from pandora_regret.inference.keyed import keys_of
@@ -45,9 +46,25 @@ def constant_list(candidates: CaseLists, truths: list[list[str]], length: int) -
         own = Counter(name for case in np.flatnonzero(part_of == part) for name in set(truths[case]))
         others = {name: times - own[name] for name, times in counts.items() if times > own[name]}
         list_of_part.append(sorted(others, key=lambda name: (-others[name], name))[:length])
-    lists = [list_of_part[part] for part in part_of]
-    listed = {name for names in list_of_part for name in names}
-    return Candidates.from_lists(lists, truths, ids=candidates.ids, prices=candidates.mean_prices(listed))
+    names = list(dict.fromkeys(name for listed in list_of_part for name in listed))
+    number_of = {name: number for number, name in enumerate(names)}
+    codes_of_part = [np.array([number_of[name] for name in listed], dtype=np.intp) for listed in list_of_part]
+    lengths = np.array([len(codes) for codes in codes_of_part])[part_of]
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    codes = np.concatenate([codes_of_part[part] for part in part_of])
+    place = np.arange(len(codes)) - np.repeat(offsets[:-1], lengths)  # in the list of its case, from 0
+    case = np.repeat(np.arange(len(lengths)), lengths)
+    truth_of = dict(zip(candidates.ids, truths, strict=True))
+    return Candidates(
+        ids=candidates.ids,
+        offsets=offsets,
+        names=tuple(names),
+        codes=codes,
+        values=(-place).astype(np.float64),
+        prices=prices_of(names, candidates.mean_prices(set(names)))[codes],
+        is_true=hits_by_name(candidates.ids, case, names, codes, truth_of),
+        has_probabilities=False,
+    )
 
 
 def parts_of(ids: Sequence[str]) -> IntArray:
