@@ -479,9 +479,14 @@ def _finite_rows(rows: Forecast, values: FloatArray) -> FloatArray:
 def _tally_of_costs(forecast: Forecast, prior: Prior) -> Tally:
     """The tally of what the searches of all rows cost, and of what they waste on which tests."""
     tally = Tally(forecast.n_classes)
-    costs = []
+    costs_of_votes = []  # of rows that share a case, which may be in several blocks
     for rows, wasted, classes, sums in wasted_pairs(forecast, prior):
         tally.pairs.add(sums, index=classes)
-        costs.append(_finite_rows(rows, unavoidable_costs(rows, prior) + wasted))
-    tally.cost.add(forecast.per_case(np.concatenate(costs)), forecast.case_weights)
+        costs = _finite_rows(rows, unavoidable_costs(rows, prior) + wasted)
+        if forecast.shares is None:
+            tally.cost.add(costs, rows.weights)
+        else:
+            costs_of_votes.append(costs)
+    if costs_of_votes:
+        tally.cost.add(forecast.per_case(np.concatenate(costs_of_votes)), forecast.case_weights)
     return tally
