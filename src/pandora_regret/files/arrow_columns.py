@@ -20,6 +20,7 @@ TextArray: TypeAlias = NDArray[np.object_]  # str, or None where there is nothin
 RecordsT = TypeVar("RecordsT", pa.RecordBatch, pa.Table)
 
 FEW_ROWS = 1 << 13
+MOST_KEPT = 1 << 16  # texts of a dictionary
 ARROW_TYPES_OF_KIND: dict[Kind, str] = {  # by how Arrow writes their types
     "number": "u?int|halffloat|float|double|decimal",
     "nested": "(large_|fixed_size_)?list|struct|map|.*union",
@@ -107,6 +108,26 @@ def texts_of(column: pa.Array | pa.ChunkedArray) -> TextArray:
     return np.array([None if text in missing or text.isspace() else text for text in texts], dtype=object)
 
 
+class DictionaryTexts:
+    """The texts of dictionaries; those of the last one are kept, as a file's next rows mostly have the same."""
+
+    def __init__(self) -> None:
+        self._last: tuple[pa.Array, list[str | None]] | None = None
+
+    def of(self, dictionary: pa.Array) -> list[str | None]:
+        """Its values as text, as `texts_of` tells them, in a list of the caller's own."""
+        last = self._last  # once, as another thread may put another one in its place
+        if last is not None and last[0].equals(dictionary):
+            return list(last[1])
+        texts: list[str | None] = texts_of(dictionary).tolist()
+        if len(texts) <= MOST_KEPT:
+            self._last = (dictionary, texts)
+        return list(texts)
+
+
+_DICTIONARIES = DictionaryTexts()
+
+
 def coded(column: pa.Array) -> tuple[list[str | None], IntArray]:
     """The distinct values of a column as text, None if one is missing; and which of them each row has, (n,).
 
@@ -123,7 +144,7 @@ def coded(column: pa.Array) -> tuple[list[str | None], IntArray]:
         if high - low < FEW_ROWS:  # several times as fast as a dictionary
             return [*map(str, range(low, high + 1))], array - low if low else array
     encoded = column if types.is_dictionary(column.type) else column.dictionary_encode()
-    texts = texts_of(encoded.dictionary).tolist()
+    texts = _DICTIONARIES.of(encoded.dictionary)
     codes = encoded.indices
     if codes.null_count:
         codes = codes.fill_null(len(texts))
@@ -142,6 +163,17 @@ def valid_rows(batches: Iterable[RecordsT], skipped: int = 0) -> Iterator[Record
         skipped -= len(batch) - len(remaining)
         if len(remaining):
             yield remaining
+
+
+def most_text_bytes(records: pa.RecordBatch) -> int:
+    """What `text_bytes` cannot exceed, without a look at each row: as if all had the longest text."""
+    size = 0
+    for column in records.columns:
+        if types.is_dictionary(column.type):
+            size += len(column) * longest_in_dictionary(column)
+        elif _is_text(column.type):
+            size += int(_lengths_of(column).sum())
+    return size
 
 
 def text_bytes(records: pa.RecordBatch | pa.Table) -> int:

@@ -7,9 +7,16 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Self
 
+import pyarrow as pa
 import pyarrow.ipc as ipc
 
-from pandora_regret.files.arrow_columns import kinds_of_schema, longest_in_dictionary, text_bytes, valid_rows
+from pandora_regret.files.arrow_columns import (
+    kinds_of_schema,
+    longest_in_dictionary,
+    most_text_bytes,
+    text_bytes,
+    valid_rows,
+)
 from pandora_regret.files.arrow_sizes import batch_sizes
 from pandora_regret.files.file_errors import explained
 from pandora_regret.files.limits import Limit
@@ -70,7 +77,7 @@ class ParquetFile(Source):
         ):
             groups = [index for index, _ in self.groups]
             for batch in valid_rows(file.iter_batches(rows, columns=list(columns), row_groups=groups)):
-                self.check_held(text_bytes(batch))
+                _check_text(batch, self.limit)
                 yield batch
 
     def _long_dictionaries(self, columns: Sequence[str], rows: int) -> frozenset[str]:
@@ -102,6 +109,12 @@ class ParquetFile(Source):
         for group, first in zip(self.groups, starts, strict=False):
             pieces.append(replace(self, groups=(group,), first=first, n_rows=group[1]))
         return pieces or [self]
+
+
+def _check_text(batch: pa.RecordBatch, limit: Limit | None) -> None:
+    """Raise a FileError if the text of a batch, each row with its own, takes more than may be held at once."""
+    if limit is not None and most_text_bytes(batch) > limit.most_bytes:
+        limit.check(text_bytes(batch))
 
 
 def _columns_with_dictionaries(group: RowGroupMetaData, least: float) -> set[str]:
@@ -145,5 +158,5 @@ class ArrowFile(Source):
         with explained(self.path, "Arrow"), self._reader(options=options) as reader:
             batches = reader if self.is_stream else map(reader.get_batch, range(reader.num_record_batches))
             for batch in valid_rows(batches):
-                self.check_held(text_bytes(batch))
+                _check_text(batch, self.limit)
                 yield batch
