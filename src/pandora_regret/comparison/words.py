@@ -469,7 +469,7 @@ def price_between(crossing: Crossing, stated: float, unit: str | None) -> str:
     >>> price_between(Crossing(5.4, 4.9, 6.1, "Forest"), 3.0, "USD")
     '$5.40 (4.90 to 6.10)'
     >>> price_between(Crossing(5380.0, 2300.0, None, "Forest"), 640.0, "USD")
-    '$5,380 ($2,300 or more)'
+    '$5,380 (could be as low as $2,300)'
     >>> price_between(Crossing(5380.0, 547.0, None, "Forest"), 640.0, "USD")
     'not settled'
     """
@@ -479,9 +479,9 @@ def price_between(crossing: Crossing, stated: float, unit: str | None) -> str:
         return NOT_SETTLED
     price = money_between(crossing.price, low, high, unit)
     if low is None and high is not None:
-        return f"{price} ({money(high, unit)} or less)"
+        return f"{price} (could be as high as {money(high, unit)})"
     if high is None and low is not None:
-        return f"{price} ({money(low, unit)} or more)"
+        return f"{price} (could be as low as {money(low, unit)})"
     return price
 
 
