@@ -1,10 +1,10 @@
 """Ranked lists: what a comparison of long tables costs beside reading the same files with pyarrow.
 
 Run with ``python benchmarks/candidates.py``. Four models of 112,757 candidates of 353 cases in CSV files, as
-processor seconds of whole processes, the least of some; to begin, the command alone takes 1.7 times as long as
-the reader takes in all, so that twice is missed for files so small. 50 million
-candidates of 6,000 cases in one Parquet file, of 240 MB, are searched as they are read. And in memory what one
-price of a miss costs beside a sort.
+processor seconds of whole processes, the least of several. Starting the command takes 1.7 times what the reader
+takes from start to end, which is why files this small miss the promise of 2. Then 50 million candidates of 6,000
+cases in one Parquet file of 240 MB, which are searched as they are read; and, in memory, the costs at one price of
+a miss against a sort.
 """
 
 from __future__ import annotations

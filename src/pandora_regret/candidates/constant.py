@@ -40,31 +40,44 @@ def constant_list(candidates: CaseLists, truths: list[list[str]], length: int) -
         A list for each of the N cases, in order.
     """
     part_of = parts_of(candidates.ids)
-    counts = Counter(name for names in truths for name in set(names))
-    list_of_part = []
-    for part in range(N_FOLDS):
-        own = Counter(name for case in np.flatnonzero(part_of == part) for name in set(truths[case]))
-        others = {name: times - own[name] for name, times in counts.items() if times > own[name]}
-        list_of_part.append(sorted(others, key=lambda name: (-others[name], name))[:length])
-    names = list(dict.fromkeys(name for listed in list_of_part for name in listed))
-    number_of = {name: number for number, name in enumerate(names)}
-    codes_of_part = [np.array([number_of[name] for name in listed], dtype=np.intp) for listed in list_of_part]
-    lengths = np.array([len(codes) for codes in codes_of_part])[part_of]
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    codes = np.concatenate([codes_of_part[part] for part in part_of])
-    place = np.arange(len(codes)) - np.repeat(offsets[:-1], lengths)  # in the list of its case, from 0
-    case = np.repeat(np.arange(len(lengths)), lengths)
+    lists = _lists_of_parts(truths, part_of, length)
+    names = list(dict.fromkeys(name for listed in lists for name in listed))
+    case, codes, places = _written_out(lists, names, part_of)
     truth_of = dict(zip(candidates.ids, truths, strict=True))
     return Candidates(
         ids=candidates.ids,
-        offsets=offsets,
+        offsets=np.searchsorted(case, np.arange(len(part_of) + 1)),
         names=tuple(names),
         codes=codes,
-        values=(-place).astype(np.float64),
+        values=(-places).astype(np.float64),
         prices=prices_of(names, candidates.mean_prices(set(names)))[codes],
         is_true=hits_by_name(candidates.ids, case, names, codes, truth_of),
         has_probabilities=False,
     )
+
+
+def _lists_of_parts(truths: list[list[str]], part_of: IntArray, length: int) -> list[list[str]]:
+    """For each part the names that are most often true in the others, the most frequent first."""
+    counts = Counter(name for names in truths for name in set(names))
+    lists = []
+    for part in range(N_FOLDS):
+        own = Counter(name for case in np.flatnonzero(part_of == part) for name in set(truths[case]))
+        others = {name: times - own[name] for name, times in counts.items() if times > own[name]}
+        lists.append(sorted(others, key=lambda name: (-others[name], name))[:length])
+    return lists
+
+
+def _written_out(
+    lists: list[list[str]], names: Sequence[str], part_of: IntArray
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Of all cases' candidates, (C,): the case, the number of the name, and the place in the list, from 0."""
+    number_of = {name: number for number, name in enumerate(names)}
+    codes_of_part = [np.array([number_of[name] for name in listed], dtype=np.intp) for listed in lists]
+    lengths = np.array([len(listed) for listed in lists])[part_of]
+    case = np.repeat(np.arange(len(part_of)), lengths)
+    codes = np.concatenate([codes_of_part[part] for part in part_of])
+    places = np.concatenate([np.arange(length) for length in lengths])
+    return case, codes, places
 
 
 def parts_of(ids: Sequence[str]) -> IntArray:

@@ -140,7 +140,7 @@ def compare(options: CompareOptions) -> None:
     check_output(options.html, options.force)
     is_saved = len(options.files) == 1 and options.files[0].endswith(".json")
     result = _saved_comparison(options.files[0]) if is_saved else _compare_models(options)
-    if options.html is not None:  # before a reader of what is printed may have seen enough
+    if options.html is not None:  # first: who reads what is printed may end the command, as head does
         from pandora_regret.report import write_report
 
         write_report(result, options.html, title=options.title, show=options.show, cases=not options.no_cases)

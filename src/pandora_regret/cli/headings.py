@@ -37,7 +37,7 @@ class Amount(click.FloatRange):
 
         readings = two_readings(value.strip()) if isinstance(value, str) else None
         if readings is not None:
-            self.fail(f"{value!r} {readings.in_words.removeprefix('which ')}: {readings.fix}.", param, ctx)
+            self.fail(f"{value!r} {readings.in_words}: {readings.fix}.", param, ctx)
         return super().convert(value, param, ctx)
 
 

@@ -38,7 +38,7 @@ from pandora_regret.cli.options import (
 )
 from pandora_regret.cli.output import echo, print_json, print_remarks
 from pandora_regret.core.atomic import write_atomically
-from pandora_regret.core.inputs import Fields, InputError, IntArray, Remark
+from pandora_regret.core.inputs import CLASSES_TAKEN_AS_0, Fields, InputError, IntArray, Remark
 from pandora_regret.core.inputs.names import matched
 from pandora_regret.monitor.queue import OUTSIDE
 from pandora_regret.text import counted, listed
@@ -414,7 +414,7 @@ def _read_forecasts(
         [read.batches[index].with_classes((*classes, *outside)) for index in order],
         classes,
         times,
-        tuple(remark for remark in read.remarks if not outside or remark.what != "classes taken as 0"),
+        tuple(remark for remark in read.remarks if not outside or remark.what != CLASSES_TAKEN_AS_0),
     )
 
 

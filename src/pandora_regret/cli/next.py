@@ -41,7 +41,7 @@ from pandora_regret.cli.options import (
     not_both,
 )
 from pandora_regret.cli.output import echo, print_json, print_remarks, width
-from pandora_regret.core.inputs import InputError, Remark
+from pandora_regret.core.inputs import CLASSES_TAKEN_AS_0, InputError, Remark
 from pandora_regret.text import TESTS, listed, money, stated_price
 
 LONGER = 10  # times as long a search is advised where the bounds have not met
@@ -335,7 +335,7 @@ def _read_forecast(
         named = matched(classes, pairs)
         zero = [name for name in classes if name not in named]
         words = f"{listed(zero)} not named: taken as probability 0"
-        remarks = (Remark("classes taken as 0", len(zero), words),) if zero else ()
+        remarks = (Remark(CLASSES_TAKEN_AS_0, len(zero), words),) if zero else ()
         return files.OneRow(tuple(pairs), np.array(list(pairs.values())), "FORECAST", remarks=remarks)
     problem = f"{forecast!r} is neither a file nor NAME=PROBABILITY,..."
     raise InputError(problem, place="FORECAST", value=forecast, fix="write one of them")

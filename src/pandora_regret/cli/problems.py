@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pandora_regret.cli.output import bullets, heading
 from pandora_regret.files.problems import Problem
 from pandora_regret.text import counted
 
@@ -32,3 +33,9 @@ def sentence_of_problem(problem: Problem) -> str:
     places = f"{word}{'s' * (len(problem.places) > 1)} {numbers}{more}"
     counted_places = counted(problem.count, word if word in ("case", "name") else "row")
     return f"{counted_places} ({places}): {problem.message}"
+
+
+def print_shared_problems(problems: Sequence[Problem]) -> None:
+    """What is wrong with files that are fine by themselves, for people."""
+    heading("Together", counted(len(problems), "problem"), colour="red")
+    bullets((problem.message for problem in problems), mark="!")

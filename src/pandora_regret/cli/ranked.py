@@ -12,7 +12,7 @@ import numpy as np
 from pandora_regret import files
 from pandora_regret.cli.options import ListOptions, PriceOptions, RowOptions
 from pandora_regret.cli.output import bars, bullets, echo, heading, print_json, print_remarks
-from pandora_regret.cli.problems import problems_as_dicts, sentence_of_problem
+from pandora_regret.cli.problems import print_shared_problems, problems_as_dicts, sentence_of_problem
 from pandora_regret.comparison import Comparison, compare_lists
 from pandora_regret.comparison.breakdowns import columns_of, values_of
 from pandora_regret.comparison.request import USUAL, ComparisonOptions, Provenance
@@ -152,8 +152,7 @@ def validate_lists(request: RankedFiles, as_json: bool) -> int:
     else:
         _print_tables(tables, sentences)
         if shared_problems:
-            heading("Together", counted(len(shared_problems), "problem"), colour="red")
-            bullets([problem.message for problem in shared_problems], mark="!")
+            print_shared_problems(shared_problems)
         print_remarks(remarks)
     return 0 if fine else 2
 

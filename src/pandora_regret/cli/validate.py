@@ -38,7 +38,7 @@ from pandora_regret.cli.options import (
     command,
 )
 from pandora_regret.cli.output import all_remarks, bars, bullets, echo, heading, print_json, print_remarks
-from pandora_regret.cli.problems import problems_as_dicts, sentence_of_problem
+from pandora_regret.cli.problems import print_shared_problems, problems_as_dicts, sentence_of_problem
 from pandora_regret.core.inputs import InputError, Remark
 from pandora_regret.core.records import read_toml
 from pandora_regret.files.roles import LABEL, MODEL, ROLES
@@ -176,8 +176,7 @@ def _print(results: Sequence[files.TableReport], shared_problems: Sequence[files
         bullets(map(sentence_of_problem, result.problems), mark="!")
     if shared_problems:
         echo()
-        heading("Together", counted(len(shared_problems), "problem"), colour="red")
-        bullets((problem.message for problem in shared_problems), mark="!")
+        print_shared_problems(shared_problems)
 
 
 def _print_understood(result: files.TableReport) -> None:

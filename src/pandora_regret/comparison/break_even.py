@@ -198,17 +198,22 @@ def first_crossings(leader: PriceCurve, others: Sequence[PriceCurve], upwards: b
     """For each other model the first factor, from 1, beyond which it is cheaper than the leader."""
     rounding = float(ROUNDING * leader.mean(np.ones(1))[0] * max(1.0, len(leader.rows) / 500))
     is_known = leader.prior == Fixed()
-    tried = _spaced_factors(len(leader.shares), upwards)
     if is_known:
         tried = _factors_beside_changes([leader], upwards)
+    else:
+        tried = _spaced_factors(len(leader.shares), upwards)
     of_leader = leader.mean(tried)
     crossings: list[float | None] = []
     for other in others:
-        if (of_leader - other.least_mean(tried) <= rounding).all():  # most models, where there are many
-            crossings.append(None)
+        if (of_leader - other.least_mean(tried) <= rounding).all():
+            crossings.append(None)  # as of most models, where there are many: not even without waste
             continue
-        factors = _factors_beside_changes([leader, other], upwards) if is_known else tried
-        ahead = np.flatnonzero(leader.mean(factors) - other.mean(factors) > rounding)
+        factors = tried
+        costs_of_leader = of_leader
+        if is_known:  # beside changes of the other's orders, too
+            factors = _factors_beside_changes([leader, other], upwards)
+            costs_of_leader = leader.mean(factors)
+        ahead = np.flatnonzero(costs_of_leader - other.mean(factors) > rounding)
         crossings.append(_crossing_in(leader, other, factors, int(ahead[0])) if len(ahead) else None)
     return crossings
 

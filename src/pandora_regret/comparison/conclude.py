@@ -83,9 +83,7 @@ def conclude(numbers: Numbers) -> Comparison:
         data=numbers.data,
         costs=numbers.costs,
         interval=numbers.interval,
-        metrics=tuple(
-            MetricInfo(metric.key, metric.title, metric.better, metric.unit) for metric in numbers.metrics
-        ),
+        metrics=tuple(map(_metric_info, numbers.metrics)),
         models=results.models,
         differences=results.differences,
         ranks=dict(numbers.ranks),

@@ -297,6 +297,7 @@ def _costs_in_group(
     more_than_elsewhere = contrast(cost, figures.elsewhere)
     beyond_others = contrast(cost - figures.expected, figures.elsewhere - figures.expected_elsewhere)
     scale = max(cost.value, leader_cost.value)  # of costs: differences below it times 1e-12 are rounding
+    carriers = cost.carriers(scale)
     against_leader = background.gap(cost, leader_cost)
     p_values = np.full(N_QUESTIONS, np.nan)
     if leader is None:
@@ -315,7 +316,7 @@ def _costs_in_group(
         predicted = _not_negative(figures.predicted, background.level)
     return _CostsInGroup(
         name=name,
-        cost=_cost_with_doubt(cost, scale, background),
+        cost=_cost_with_doubt(cost, carriers, background),
         against_leader=against_leader,
         predicted=predicted,
         against_rest=against_rest,
@@ -328,7 +329,7 @@ def _costs_in_group(
         more_than_elsewhere=more_than_elsewhere.value,
         beyond_others=beyond_others.value,
         is_gap_carried=_is_carried(gap.carriers(scale)),
-        is_cost_carried=_is_carried(cost.carriers(scale)),
+        is_cost_carried=_is_carried(carriers),
         p_values=p_values,
     )
 
@@ -338,10 +339,9 @@ def _is_carried(carriers: Carriers) -> bool:
     return carriers.few and carriers.number > 0
 
 
-def _cost_with_doubt(cost: Figure, scale: float, background: Background) -> Finding:
+def _cost_with_doubt(cost: Figure, carriers: Carriers, background: Background) -> Finding:
     """A model's cost in a group, with its interval, and a doubt where a handful of cases carry it."""
     finding = _not_negative(cost, background.level)
-    carriers = cost.carriers(scale)
     if finding.low is None or not _is_carried(carriers):
         return finding
     return Finding(finding.value, finding.low, finding.high, FewCarriers(carriers, "spread", background.unit))

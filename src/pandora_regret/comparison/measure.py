@@ -63,9 +63,8 @@ class Measurement:
     named: IntArray | None = None  # (N,) the likeliest class, of equals the first; None where no class is named
     predicted: CostPrediction | None = None  # None where there are no probabilities to predict a cost by
     recalibrated: RecalibratedCosts | None = None  # None where forecasts were not recalibrated
-    pairs: FloatArray | None = (
-        None  # (K, K) mean costs of testing one class in rows of another; None where not kept
-    )
+    # (K, K) mean costs of testing one class in rows of another; None where not kept
+    pairs: FloatArray | None = None
     scenarios: tuple[float, ...] = ()  # the mean cost under each scenario's prices
     decomposition: Mapping[str, Estimate] | None = None  # of the cost, by the term's name; None if not asked for
 

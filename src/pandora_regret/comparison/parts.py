@@ -340,9 +340,8 @@ class ConstantList:
     length: int
     found: float  # the share of cases
     cost: float  # per case, at the price of a miss
-    unnamed: int = (
-        0  # cases whose truth nobody names: it is counted as not found there, whether it would be or not
-    )
+    # cases whose truth nobody names: it is counted as not found there, whether it would be or not
+    unnamed: int = 0
 
 
 @dataclass(frozen=True)

@@ -590,7 +590,7 @@ def costs_in_words(costs: Costs) -> str:
     'prices.csv; prior uniform'
     """
     varying = "known" if costs.prior == KNOWN_COSTS else f"prior {costs.prior}"
-    return f"{costs.source or 'all tests cost the same'}; {varying}"
+    return f"{costs.source or ALIKE}; {varying}"
 
 
 def cases_in_words(data: Data, lists: ListsPart | None) -> str:

@@ -20,7 +20,7 @@ TextArray: TypeAlias = NDArray[np.object_]  # str, or None where there is nothin
 RecordsT = TypeVar("RecordsT", pa.RecordBatch, pa.Table)
 
 FEW_ROWS = 1 << 13
-MOST_KEPT = 1 << 16  # texts of a dictionary
+MOST_TEXTS_KEPT = 1 << 16  # of a dictionary
 ARROW_TYPES_OF_KIND: dict[Kind, str] = {  # by how Arrow writes their types
     "number": "u?int|halffloat|float|double|decimal",
     "nested": "(large_|fixed_size_)?list|struct|map|.*union",
@@ -120,7 +120,7 @@ class DictionaryTexts:
         if last is not None and last[0].equals(dictionary):
             return list(last[1])
         texts: list[str | None] = texts_of(dictionary).tolist()
-        if len(texts) <= MOST_KEPT:
+        if len(texts) <= MOST_TEXTS_KEPT:
             self._last = (dictionary, texts)
         return list(texts)
 

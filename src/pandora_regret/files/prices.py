@@ -424,7 +424,7 @@ def _decimal_mark(prices: Mapping[str, _Price]) -> str:
             amounts = sorted(set(price.readings.values()), reverse=True)
             if len(amounts) > 1:
                 readings = TwoReadings(*amounts)
-                problem = f"is {price.text!r}, {readings.in_words}"
+                problem = f"is {price.text!r}, which {readings.in_words}"
                 fix = f"{readings.fix}; another amount with decimals (12.50 or 12,50) tells, too"
                 raise InputError(problem, argument="costs", place="", column=name, value=price.text, fix=fix)
     return "."

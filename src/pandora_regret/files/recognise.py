@@ -148,7 +148,7 @@ def _check_one_reading(numbers: Sequence[str], path: str) -> None:
     first = readings[0]
     if first is None or None in readings:
         return
-    problem = f"has numbers such as {numbers[0]}, {first.in_words}"
+    problem = f"has numbers such as {numbers[0]}, which {first.in_words}"
     fix = "say which is meant (--decimal comma or point)"
     raise FileError(problem, path, f"{fix}, or {first.fix}", argument="decimal", value=numbers[0])
 

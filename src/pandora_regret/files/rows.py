@@ -297,7 +297,7 @@ def _cast(block: Block, column: str, reading: Reading) -> tuple[pa.Array, NDArra
         problem = f"holds {texts[row]!r:.80}"
         readings = two_readings(str(texts[row]).strip())
         if readings is not None:
-            problem = f"{problem}, {readings.in_words}"
+            problem = f"{problem}, which {readings.in_words}"
         return {"problem": problem, "value": texts[row], "fix": fix}
 
     tell(block, "number", bad, complaint, reading, column)

@@ -164,7 +164,8 @@ class Condition:
         read_count(self.draws, "draws")
         if self.generator is not None:
             named_generator(self.generator)
-        for problem in self._problems():
+        problem = next(self._problems(), None)
+        if problem is not None:
             raise problem.replace(place=f"condition {self.name!r}")
 
     def _problems(self) -> Iterator[InputError]:

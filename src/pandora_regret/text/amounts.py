@@ -157,11 +157,7 @@ def money(amount: float, unit: str | None = None, *, beside: float | None = None
     else:
         number = _number(amount, unit)
         if beside is not None:
-            most = decimals_for(size)
-            if is_currency(unit) and most > 0:
-                most = max(most, 2)  # cents
-            shown = min(most, _decimals(_number(beside, unit)))
-            number = f"{size:,.{max(shown, _decimals(number))}f}"
+            number = _with_as_many_decimals(number, _number(beside, unit), size, unit)
     prefix, suffix = affixes(unit)
     if number == "1" and unit in ONE:
         suffix = ONE[unit]
@@ -179,7 +175,16 @@ def _number(amount: float, unit: str | None) -> str:
     return number.rstrip("0").rstrip(".") if "." in number else number
 
 
-def _decimals(number: str) -> int:
+def _with_as_many_decimals(number: str, other: str, size: float, unit: str | None) -> str:
+    """A number, whose size is this, with as many decimals as another has; but three digits in all, or cents."""
+    most = decimals_for(size)
+    if is_currency(unit) and most > 0:
+        most = max(most, 2)  # cents
+    decimals = max(_n_decimals(number), min(_n_decimals(other), most))
+    return f"{size:,.{decimals}f}"
+
+
+def _n_decimals(number: str) -> int:
     """How many decimals a number is written with."""
     return len(number.partition(".")[2])
 

@@ -215,9 +215,8 @@ def fixed_order_baseline(epsilon: float) -> float:
 class FixedOrderSearch:
     """Searches that test the classes in a fixed order, step by step, (N, K) each."""
 
-    hazard: (
-        FloatArray  # h_t, the share of the probability of all classes not yet tested that this step's class has
-    )
+    # h_t, the share of the probability of all classes not yet tested that this step's class has
+    hazard: FloatArray
     survival: FloatArray  # 1 - h_t
     is_truth: NDArray[np.bool_]  # whether the step tests the truth
 

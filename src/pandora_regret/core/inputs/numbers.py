@@ -60,7 +60,7 @@ class TwoReadings(NamedTuple):
     --------
     >>> readings = two_readings("1.125")
     >>> readings.in_words
-    'which can be read as 1125 or as 1.125'
+    'can be read as 1125 or as 1.125'
     >>> readings.fix
     'write 1125 or 1.1250'
     """
@@ -70,8 +70,8 @@ class TwoReadings(NamedTuple):
 
     @property
     def in_words(self) -> str:
-        """What the text can be read as, in a clause."""
-        return f"which can be read as {typed(self.large)} or as {typed(self.small)}"
+        """That the text has two meanings, without a subject."""
+        return f"can be read as {typed(self.large)} or as {typed(self.small)}"
 
     @property
     def fix(self) -> str:
@@ -93,7 +93,7 @@ def check_one_reading(text: str, name: str) -> None:
     """An error with both readings for an amount such as 1,250, which has two."""
     readings = two_readings(text)
     if readings is not None:
-        problem = f"is {text!r}, {readings.in_words}"
+        problem = f"is {text!r}, which {readings.in_words}"
         raise InputError(problem, argument=name, value=text, fix=readings.fix)
 
 

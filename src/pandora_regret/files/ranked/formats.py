@@ -32,7 +32,7 @@ NAME_KEYS = ("label", "name", "diagnosis", "candidate")  # what an element calls
 VALUE_KEYS: Mapping[str, ListKind] = {"probability": "probability", "score": "score"}
 TRUTH_KEYS = ("truth", "y_true", "label", "target")
 ID_KEYS = ("id", "ids", "case", "case_id", "instance_id")
-SEPARATORS = frozenset("\t,;")
+COLUMN_SEPARATORS = ("\t", ",", ";")
 COMMENT = re.compile(rb"[ \t]*[!#]")
 GZIP = b"\x1f\x8b"
 RUN_ENDING = re.compile(r"(\.(txt|run|trec|res|tsv))?(\.gz)?$", re.IGNORECASE)
@@ -386,7 +386,7 @@ def without_comments(path: str) -> tuple[str, tuple[Remark, ...]]:
             kept.append(line)
         else:
             skipped.append(line)
-    if not kept and SEPARATORS.intersection(skipped[-1]) and skipped[-1].lstrip().startswith("#"):
+    if not kept and _has_separator(skipped[-1]) and skipped[-1].lstrip().startswith("#"):
         kept.append(skipped.pop().lstrip().removeprefix("#"))  # the header of a table without rows
     if not kept:
         raise FileError(
@@ -400,9 +400,14 @@ def without_comments(path: str) -> tuple[str, tuple[Remark, ...]]:
     )
 
 
+def _has_separator(line: str) -> bool:
+    """Whether a line holds more than one value."""
+    return any(separator in line for separator in COLUMN_SEPARATORS)
+
+
 def _is_header(comment: str, line: str) -> bool:
     """Whether a line that begins with # names the columns of the next line."""
-    for separator in SEPARATORS:
+    for separator in COLUMN_SEPARATORS:
         if comment.count(separator) and comment.count(separator) == line.count(separator):
             return comment.lstrip().startswith("#")
     return False

@@ -69,11 +69,11 @@ def rows_of_table(
     cases: tuple[list[str], IntArray] | None = None,
 ) -> RankedRows:
     """The rows of one model, from a table with one row per candidate; `cases` where no column names them."""
+    tell = places.telling(problems)
     if cases is None:
         assert columns.id is not None
-        cases = read_cases(table, columns.id, places.telling(problems))
+        cases = read_cases(table, columns.id, tell)
     ids, case = cases
-    tell = places.telling(problems)
     names, codes = read_candidates(table, columns.candidate)
     values = -np.arange(len(codes), dtype=np.float64)  # in the order of rows, the highest first
     if columns.order is not None:

@@ -76,8 +76,10 @@ function perCase(formats, estimate, more) {
 // An amount with the digits that it has beside its interval; with its own where those are all 0.
 function besideItsInterval(formats, estimate) {
   const written = (value) => moneyBetween(formats, { ...estimate, value }).split(" (")[0];
-  const isCurrency = formats.digits === 2, rounded = isCurrency ? estimate.value : Number(estimate.value.toPrecision(2));
-  return written(estimate.value) === written(0) ? roughly(formats, rounded) : written(estimate.value);
+  if (written(estimate.value) !== written(0)) return written(estimate.value);
+  const hasCents = formats.digits === 2;
+  const rounded = hasCents ? estimate.value : Number(estimate.value.toPrecision(2));
+  return roughly(formats, rounded);
 }
 
 function plain(name) {

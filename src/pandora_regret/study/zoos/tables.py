@@ -96,11 +96,13 @@ def read_labelled_table(data: str, label: str | int | None = None) -> LabelledTa
     if not columns:
         fix = "there is nothing to predict from"
         raise InputError("has one column", argument="data", place=data, value=data, fix=fix)
-    for row in np.flatnonzero(np.isnan(codes)):
+    missing = np.flatnonzero(np.isnan(codes))
+    if len(missing):
+        row = int(missing[0])
         raise InputError(
             f"is missing in row {row}",
             argument="label",
-            row=int(row),
+            row=row,
             column=target,
             place=f"label column {target!r}",
             fix="drop that row, or give it a class",
@@ -139,12 +141,14 @@ def _features(columns: TableColumns) -> tuple[FloatArray, NDArray[np.bool_]]:
         else:
             numbers.append(np.asarray(values, np.float64))
     features = np.column_stack(numbers)
-    for row, column in np.argwhere(np.isinf(features)):
+    infinite = np.argwhere(np.isinf(features))
+    if len(infinite):
+        row, column = infinite[0].tolist()
         name = list(columns)[column]
         raise InputError(
             f"is infinite in row {row}",
             argument="data",
-            row=int(row),
+            row=row,
             column=name,
             place=f"column {name!r}",
             value=float(features[row, column]),
